@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
-from transload.ir import Module, Op, input_names, output_names
+from transload.ir import Module, Op
 from transload.plugin import Emitted, Options, Target
 
 from .chip import Chip, load_chip
@@ -18,7 +17,6 @@ from .chip import Chip, load_chip
 if TYPE_CHECKING:
     import numpy as np
 
-    from .instructions import Port, Program
     from .simulator import Simulator
 
 __all__ = ["TensorProcessor"]
@@ -78,7 +76,7 @@ class TensorProcessor(Target):
         from .instructions import disassemble, write
 
         compiled = compile_function(module.main, self.chip, stem, options["groups"])
-        program = _named(compiled.program, module)
+        program = compiled.program
         files = [directory / f"{stem}{suffix}" for suffix in (BINARY, ".mlir")]
         write(program, files[0])
         with files[1].open("w", encoding="utf-8") as out:  # what engines run, op by op
@@ -114,13 +112,3 @@ class TensorProcessor(Target):
                     self._simulators.clear()
                 self._simulators[key] = Simulator(read(file))
             return self._simulators[key]
-
-
-def _named(program: Program, module: Module) -> Program:
-    """The program with the names that the module's inputs and outputs have."""
-    def renamed(ports: Sequence[Port], names: Sequence[str]) -> tuple[Port, ...]:
-        return tuple(replace(port, name=name) for port, name in zip(ports, names, strict=True))
-
-    main = module.main
-    return replace(
-        program, inputs=renamed(program.inputs, input_names(main)), outputs=renamed(program.outputs, output_names(main)))

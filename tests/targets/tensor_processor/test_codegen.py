@@ -120,3 +120,13 @@ def test_a_reshape_in_the_midst_is_read_again_from_global_memory():
     x = made.emit("tpu.reshape", x, shape=(4, 4))
     module = made.done(made.emit("tpu.softmax", x, made.constant(np.arange(256, dtype=np.int32) << 20), axis=1), x)
     check(module, compile_function(module.main, chip("tp-tiny")))
+
+
+def test_one_tensor_given_twice_is_two_outputs_by_the_names_of_the_module():
+    made = Maker((1, 4, 6, 6))
+    x = made.conv(made.input, 4)
+    module = made.done(x, made.emit("tpu.reshape", x, shape=(4, 36)), made.input, x)
+    compiled = compile_function(module.main, chip("tp-small"))
+    check(module, compiled)
+    assert [port.name for port in compiled.program.outputs] == list(module.outputs) == ["y0", "y1", "y2", "y3"]
+    assert [port.name for port in compiled.program.inputs] == ["x"]

@@ -165,8 +165,8 @@ class _Generating:
         chip = self.chip
         machine = Machine(chip.name, chip.lanes, chip.local_bytes, chip.banks, chip.eu_bytes, chip.cores)
         return Program(
-            machine, tuple(self.emitter.instructions), tuple(self._port(value) for value in self.reading.inputs),
-            tuple(self._port(value) for value in self.reading.outputs), tuple(self._weights()), tuple(self.tensors),
+            machine, tuple(self.emitter.instructions), tuple(map(self._port, self.reading.input_names, self.reading.inputs)),
+            tuple(map(self._port, self.reading.output_names, self.reading.outputs)), tuple(self._weights()), tuple(self.tensors),
             self.everywhere.bytes, name)
 
     def _load(self, buffers: list[Buffer]) -> None:
@@ -246,12 +246,12 @@ class _Generating:
 
     # --- ports and weights
 
-    def _port(self, value: Value) -> Port:
+    def _port(self, name: str, value: Value) -> Port:
         root = self.reading.root(value)
         element = value.type.element if isinstance(value.type, TensorType) else None
         scale, zero = (float(element.scales[0]), int(element.zero_points[0])) if isinstance(element, QuantType) else (0.0, 0)
         number = self.numbers[root]
-        return Port(value.name or "", self.everywhere.addresses[root], sizes_of(value), dtype_name(value), number, scale, zero)
+        return Port(name, self.everywhere.addresses[root], sizes_of(value), dtype_name(value), number, scale, zero)
 
     def _weights(self) -> Iterator[Weights]:
         for key, (name, data, dtype) in self.constants.items():

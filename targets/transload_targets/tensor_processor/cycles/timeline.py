@@ -20,7 +20,7 @@ from ..regions import Box, Shape, whole
 from ..shapes import local_shape
 from .rules import cycles_of, elementwise, ideal_of
 
-__all__ = ["Span", "Timeline", "moved_bytes", "timeline"]
+__all__ = ["Span", "Timeline", "compulsory_bytes", "moved_bytes", "roofline", "timeline"]
 
 
 @dataclass(frozen=True)
@@ -126,3 +126,15 @@ def _cycles(one: Instruction, chip: Chip, rule_of: Callable[[str], Any]) -> tupl
 
 def _shape(operand: Operand) -> Shape:
     return operand.seen() if isinstance(operand, Local) and operand.layout == "channels" else local_shape(operand.shape)
+
+
+def compulsory_bytes(program: Program) -> int:
+    """Bytes that a program has to move, however it goes about it: weights once, inputs and outputs."""
+    ports = (*program.inputs, *program.outputs)
+    return sum(len(held.data) for held in program.weights) + sum(
+        ELEMENTS[port.dtype].size(prod(port.shape)) for port in ports)
+
+
+def roofline(program: Program, made: Timeline) -> float:
+    """Cycles that a program takes at least: computing with all lanes full, or moving what has to be moved, whichever is more."""
+    return max(made.ideal, compulsory_bytes(program) / made.chip.dma_bytes)

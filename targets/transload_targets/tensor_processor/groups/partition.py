@@ -85,6 +85,10 @@ def partition(network: Network, machine: Machine, way: str = "best", h_slice: bo
     return found
 
 
+USELESS = 6
+"""Ways of slicing in a row that reach no farther than those before, after which no more are tried."""
+
+
 class _Partitioning:
     def __init__(self, network: Network, machine: Machine, h_slice: bool) -> None:
         self.network, self.machine, self.h_slice = network, machine, h_slice
@@ -144,12 +148,16 @@ class _Partitioning:
     def _candidates(self, end: int, others: Sequence[Group]) -> Iterator[Group]:
         yield self._single(end - 1)
         yield from others
+        farthest, useless = end, 0
         for slicing in self._ladder(end):
             reach = end
             for group in self._grown(end, slicing, WINDOW):
                 reach = group.start
                 yield group
-            if slicing == WHOLE and reach in (0, end - WINDOW):
+            useless = 0 if reach < farthest else useless + (farthest < end)
+            farthest = min(farthest, reach)
+            barred = reach == 0 or self.network.nodes[reach - 1].alone or reach == end - WINDOW
+            if (slicing == WHOLE and barred) or useless == USELESS:
                 return
 
     def _ladder(self, end: int) -> Iterator[Slicing]:

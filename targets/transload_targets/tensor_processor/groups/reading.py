@@ -8,7 +8,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from transload.ir import Op, Value, is_absent
+from transload.ir import Op, Value, input_names, is_absent, output_names
 from transload.ir.build import constant_of
 from transload.plugin_host import host
 
@@ -34,6 +34,8 @@ class Reading:
     ops: tuple[Op, ...]
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
     same: dict[Value, Value]
     """Of what a move gives without moving anything, whose bytes it has."""
 
@@ -198,13 +200,17 @@ def read(function: Op, chip: Chip) -> Reading:
     """The network of a function whose ops are all of a chip's dialect, besides constants."""
     reader = _Reader(function, chip)
     *ops, last = list(reader.block)
-    inputs = tuple(reader.block.arguments)
+    named = [(name, value) for name, value in zip(input_names(function), reader.block.arguments, strict=True)
+             if not is_absent(value)]
+    inputs = tuple(value for _, value in named)
     for value in inputs:
         reader.tensor(seen(value))
     for op in ops:
-        if op.results and constant_of(op.results[0]) is None:
+        if op.results and not is_absent(op.results[0]) and constant_of(op.results[0]) is None:
             reader.add(op)
     outputs = tuple(last.operands)
     given = frozenset(reader.tensor(seen(reader.root(value))) for value in outputs)
     network = Network(tuple(reader.tensors), tuple(reader.nodes), given)
-    return Reading(network, tuple(reader.held), tuple(reader.forms), tuple(reader.ops), inputs, outputs, reader.same)
+    return Reading(
+        network, tuple(reader.held), tuple(reader.forms), tuple(reader.ops), inputs, outputs,
+        tuple(name for name, _ in named), tuple(output_names(function)), reader.same)

@@ -37,17 +37,14 @@ class Tail:
         self.store_cycles, self.store_bytes = 0.0, 0
         self.loads: dict[int, tuple[float, int]] = {}
         """Cycles and bytes that loading each tensor from outside takes."""
+        self.load_cycles, self.load_bytes = 0.0, 0
+        """Cycles and bytes of all loads."""
         self.base = 0
         self.live: list[int] = []
         """Bytes of a lane in use at each node, the last one first, besides `base`."""
         self._spans: dict[int, tuple[int, int, int, bool]] = {}
 
     # --- figures
-
-    @property
-    def load_bytes(self) -> int:
-        """Bytes loaded from global memory."""
-        return sum(size for _, size in self.loads.values())
 
     @property
     def bytes(self) -> int:
@@ -57,7 +54,7 @@ class Tail:
     @property
     def transfer(self) -> float:
         """Cycles of all moves."""
-        return sum(cycles for cycles, _ in self.loads.values()) + self.store_cycles
+        return self.load_cycles + self.store_cycles
 
     @property
     def peak(self) -> int:
@@ -117,7 +114,9 @@ class Tail:
     def _hold_result(self, tensor: int, number: int) -> None:
         """A result lies in memory from its node to its last use in the group; where it has one, it was counted as loaded."""
         size = self._size(tensor)
-        self.loads.pop(tensor, None)
+        cycles, bytes_ = self.loads.pop(tensor, (0.0, 0))
+        self.load_cycles -= cycles
+        self.load_bytes -= bytes_
         held = self._spans.pop(tensor, None)
         if held is not None:
             self._add(held, -1)
@@ -144,24 +143,36 @@ class Tail:
         does.
         """
         about = self.network.tensors[tensor]
-        cycles, size, stays, before = 0.0, 0, False, None
         again = self.slicing.streamed and about.constant
-        for box in boxes:
-            if box is None:
-                continue
-            if box == before and not again:
-                stays = True
-                continue
-            each = self.machine.bytes(about, box)
-            cycles += self.machine.transfer(each)
-            size += each
-            before = box
+        count, size, stays = 0, 0, False
+        first = boxes[0]
+        if first is not None and boxes.count(first) == len(boxes):
+            count = len(boxes) if again else 1
+            size, stays = count * self.machine.bytes(about, first), count < len(boxes)
+        else:
+            before = None
+            for box in boxes:
+                if box is None:
+                    continue
+                if box == before and not again:
+                    stays = True
+                    continue
+                size += self.machine.bytes(about, box)
+                count += 1
+                before = box
+        cycles = count * self.machine.latency + size / self.machine.bandwidth
+        old_cycles, old_size = self.loads.get(tensor, (0.0, 0))
+        self.load_cycles += cycles - old_cycles
+        self.load_bytes += size - old_size
         self.loads[tensor] = cycles, size
         return stays
 
     def _size(self, tensor: int) -> int:
-        about = self.network.tensors[tensor]
-        return max((self.machine.lane_bytes(about, box) for box in set(self.boxes[tensor]) if box is not None), default=0)
+        about, boxes = self.network.tensors[tensor], self.boxes[tensor]
+        first = boxes[0]
+        if first is not None and boxes.count(first) == len(boxes):
+            return self.machine.lane_bytes(about, first)
+        return max((self.machine.lane_bytes(about, box) for box in boxes if box is not None), default=0)
 
     def _hold(self, tensor: int, span: tuple[int, int, int, bool]) -> None:
         self._spans[tensor] = span

@@ -1,0 +1,200 @@
+"""Networks on the tensor processors that come along: bytes moved, cycles, memory, and the time that compiling takes.
+
+    python benchmarks/tensor_processor.py networks [FOLDER] [--chips tp-large,tp-small,tp-tiny] [--only NAME] [--json FILE]
+    [--check] python benchmarks/tensor_processor.py growth [--chips tp-small] [--sizes 125,250,500,1000,2000]
+
+`networks` are the quantized ones of a folder (that of `TRANSLOAD_MODELS`), or those with `--only` in their names; what a chip
+leaves to the host is cut off, and parts are compiled one by one. Columns: bytes moved in terms of the compulsory ones (weights
+once, inputs, outputs) and of what layer by layer moves; the cost of groups in terms of the greedy partition's from the tail;
+modelled cycles in terms of the roofline's bound; local memory as densely as it is placed, and global memory, in terms of the
+largest sum alive at once; seconds of processor time from the network in dialect `tpu` to its program. `--check` executes
+programs in the simulator, beside the kernels.
+
+`growth` compiles residual networks of so many ops, and says the seconds, and those an op.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from model_samples import FOLDER, load, models
+from peer import model_name
+from rich.console import Console
+from rich.table import Table
+
+import transload
+from transload import memory
+from transload.errors import TransloadError
+from transload.ir import I8, ArrayData, Dense, Module, QuantType, TensorType, dtype_of, new_module, set_results
+from transload.ir.build import Builder
+from transload.partitioning import TARGET
+from transload.passes.manager import Pipeline
+from transload_targets.tensor_processor.chip import Chip, load_chip
+from transload_targets.tensor_processor.codegen import Compiled, compile_function
+from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, timeline
+from transload_targets.tensor_processor.groups.partition import partition
+from transload_targets.tensor_processor.groups.reading import machine_of
+from transload_targets.tensor_processor.simulator import Simulator
+
+LOWERING = 'inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},dce,cse'
+FIGURES = ("ops", "groups", "compulsory", "layers", "greedy", "roofline", "local", "global", "seconds")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("networks", "growth"))
+    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
+    parser.add_argument("--chips", default="tp-large,tp-small,tp-tiny")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--sizes", default="125,250,500,1000,2000")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rows = []
+    for chip in map(load_chip, arguments.chips.split(",")):
+        made = growth(chip, arguments) if arguments.what == "growth" else networks(chip, arguments)
+        rows += show(chip, list(made))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+def show(chip: Chip, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Print the table of a chip."""
+    table = Table("network", *FIGURES, "", title=chip.name)
+    for row in rows:
+        table.add_row(row["name"], *(_cell(row.get(figure)) for figure in FIGURES), row.get("note", ""))
+    measured = [row for row in rows if "roofline" in row]
+    for word, of in (("median", statistics.median), ("worst", max)):
+        if measured:
+            table.add_row(word, *(_cell(float(of(row[figure] for row in measured))) for figure in FIGURES))
+    Console(width=150).print(table)
+    return [{"chip": chip.name, **row} for row in rows]
+
+
+def _cell(figure: Any) -> str:
+    return "" if figure is None else f"{figure:.3f}" if isinstance(figure, float) else str(figure)
+
+
+# --- networks
+
+def networks(chip: Chip, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for each network."""
+    for path in models(arguments.folder):
+        if arguments.only not in str(path):
+            continue
+        row: dict[str, Any] = {"name": model_name(path)}
+        try:
+            module = transload.legalize(load(path))
+            if not arguments.only and not any(isinstance(type_, QuantType) for type_ in element_types(module)):
+                continue
+            Pipeline.parse(LOWERING.format(chip=chip.name)).run(module)
+            yield {**row, **measured(module, chip, arguments.check)}
+        except TransloadError as error:
+            yield {**row, "note": str(error).partition("\n")[0][:60]}
+
+
+def element_types(module: Module) -> Iterator[Any]:
+    """The element types of all results."""
+    for op in module.ops():
+        for result in op.results:
+            if isinstance(result.type, TensorType):
+                yield result.type.element
+
+
+def measured(module: Module, chip: Chip, check: bool) -> dict[str, Any]:
+    """The figures of a network's parts on a chip, summed up."""
+    parts = [part.module for part in transload.partition(module, lambda op: op.dialect != "top").parts if part.place == TARGET]
+    if not parts:
+        return {"note": "all of it is left to the host"}
+    begin = time.process_time()
+    made = [compile_function(part.main, chip, way="best") for part in parts]
+    seconds = time.process_time() - begin
+    times = [timeline(one.program, chip) for one in made]
+    machine = machine_of(chip)
+    others = {way: [partition(one.reading.network, machine, way) for one in made] for way in ("layers", "greedy")}
+    moved = sum(each.bytes for each in times)
+    return {
+        "ops": sum(len(one.reading.network.nodes) for one in made), "groups": sum(len(one.partition.groups) for one in made),
+        "compulsory": moved / sum(compulsory_bytes(one.program) for one in made),
+        "layers": moved / max(sum(each.bytes for each in others["layers"]), 1),
+        "greedy": sum(one.partition.cost for one in made) / max(sum(each.cost for each in others["greedy"]), 1),
+        "roofline": sum(each.cycles for each in times) / sum(
+            roofline(one.program, each) for one, each in zip(made, times, strict=True)),
+        "local": max(densely(one) for one in made),
+        "global": max(one.everywhere.peak / max(one.everywhere.bound, 1) for one in made), "seconds": seconds,
+        "note": ", ".join([f"{len(made)} parts"] * (len(made) > 1) + (["same" if checked(parts, made) else "DIFFERENT"] if check
+        else [])),
+    }
+
+
+def densely(made: Compiled) -> float:
+    """The least local memory that the buffers are placed in, in terms of the largest sum alive at once."""
+    buffers = [memory.Buffer(number, buffer.first, buffer.last + 1, buffer.size)
+               for number, buffer in enumerate(made.schedule.buffers)]
+    return memory.plan(buffers, seconds=5).ratio
+
+
+def checked(parts: list[Module], made: list[Compiled]) -> bool:
+    """Whether the simulator gives what the kernels give, of random inputs."""
+    random = np.random.default_rng(0)
+    for part, one in zip(parts, made, strict=True):
+        inputs = {}
+        for name, type_ in part.inputs.items():
+            if not isinstance(type_, TensorType):  # an operand that is not there
+                continue
+            dtype = np.dtype(dtype_of(type_.element))
+            given = random.integers(-128, 128, type_.shape) if dtype.kind == "i" else random.standard_normal(type_.shape)
+            inputs[name] = given.astype(dtype)
+        expected, found = transload.run(part, inputs), Simulator(one.program).run(inputs)
+        if not all(np.array_equal(*pair) for pair in zip(expected.values(), found.values(), strict=True)):
+            return False
+    return True
+
+
+# --- growth
+
+def growth(chip: Chip, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for each size."""
+    for size in map(int, arguments.sizes.split(",")):
+        module = residual(size)
+        begin = time.process_time()
+        made = compile_function(module.main, chip)
+        seconds = time.process_time() - begin
+        ops = len(made.reading.network.nodes)
+        yield {"name": f"{size} ops", "ops": ops, "groups": len(made.partition.groups), "seconds": seconds,
+               "note": f"{1000 * seconds / ops:.2f} ms an op"}
+
+
+def residual(size: int) -> Module:
+    """Blocks of an expansion, a depthwise convolution, a projection and a sum, of so many ops."""
+    module = new_module()
+    main = module.add_function("main", [TensorType((1, 32, 28, 28), I8)], ["x"])
+    block = main.regions[0].block
+    random = np.random.default_rng(0)
+
+    def emit(name: str, *operands: Any, **attributes: Any) -> Any:
+        return Builder(block, location=f"op{len(list(block))}").emit(name, *operands, **attributes)
+
+    def conv(x: Any, channels: int, kernel: int, groups: int = 1) -> Any:
+        weights = random.integers(-127, 128, (channels, x.shape[1] // groups, kernel, kernel)).astype(np.int8)
+        constants = [np.zeros(channels, np.int32), np.full(channels, 1 << 30, np.int32), np.full(channels, 38, np.int32)]
+        held = [emit("top.Weight", value=Dense(ArrayData(array))) for array in (weights, *constants)]
+        return emit("tpu.conv2d", x, *held, pads=(kernel // 2,) * 4, groups=groups)
+
+    x = block.arguments[0]
+    for _ in range(size // 4):
+        y = conv(conv(conv(x, 96, 1), 96, 3, 96), 32, 1)
+        x = emit("tpu.add", x, y, multiplier=1 << 30, shift=31)
+    set_results(main, [x], ["y"])
+    return module
+
+
+if __name__ == "__main__":
+    main()

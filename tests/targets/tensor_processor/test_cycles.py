@@ -1,0 +1,88 @@
+"""The cycle model: queues in order, waits, what instructions take; and what is shown of it."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import pytest
+
+from transload_targets.tensor_processor.codegen import compile_function
+from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, timeline
+from transload_targets.tensor_processor.cycles.trace import layers, picture, save_picture, save_trace, trace
+
+from .functions import Maker, chip, network
+
+
+def made(name="tp-small", seed=0, **about):
+    target = chip(name)
+    compiled = compile_function(network(seed).main, target, **about)
+    return compiled, timeline(compiled.program, target)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_instruction_starts_when_those_before_it_and_what_it_waits_for_have_ended(seed):
+    compiled, times = made(seed=seed)
+    spans = {(span.instruction.queue, span.instruction.id): span for span in times.spans}
+    assert len(spans) == len(compiled.program.instructions)
+    for span in times.spans:
+        one = span.instruction
+        others = [spans[key] for key in ((one.queue, one.id - 1), ("dma" if one.queue == "tiu" else "tiu", one.wait)) if key[1]]
+        assert span.start == max((other.end for other in others), default=0)
+    assert max(times.busy("tiu"), times.busy("dma")) <= times.cycles <= times.busy("tiu") + times.busy("dma")
+
+
+def test_what_instructions_take_is_what_the_chip_says():
+    made_ = Maker((1, 16, 10, 10))
+    target = chip("tp-small")
+    program = compile_function(made_.done(made_.conv(made_.input, 20)).main, target).program
+    times = timeline(program, target)
+    compute, = (span for span in times.spans if span.instruction.queue == "tiu")
+    assert compute.end - compute.start == target.start_cycles + 3 * -(-100 * 16 * 9 // target.macs["int8"])
+    assert compute.ideal == pytest.approx(20 * 100 * 16 * 9 / target.macs["int8"] / target.lanes)
+    store = times.spans[-1]
+    assert store.bytes == 2000 and store.end - store.start == target.dma_latency + 2000 / target.dma_bytes
+    assert times.bytes == compulsory_bytes(program) == 1600 + 20 * 16 * 9 + 3 * 4 * 20 + 2000
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["tp-tiny", "tp-small", "tp-large"])
+def test_no_program_beats_its_roofline(name, seed):
+    compiled, times = made(name, seed)
+    assert 0 < roofline(compiled.program, times) <= times.cycles and 0 < times.utilisation <= 1
+
+
+def test_wider_moves_and_more_products_take_fewer_cycles():
+    compiled, times = made("tp-tiny")
+    faster = replace(times.chip, dma_bytes=64, macs={"int8": 512})
+    assert timeline(compiled.program, faster).cycles < times.cycles
+
+
+def test_a_trace_has_an_event_for_each_instruction_and_an_arrow_for_each_wait(tmp_path):
+    compiled, times = made(way="layers")
+    events = json.loads(save_trace(times, tmp_path / "trace.json").read_text())["traceEvents"]
+    assert events == json.loads(json.dumps(trace(times)))["traceEvents"]
+    instructions = compiled.program.instructions
+    runs = [event for event in events if event["ph"] == "X"]
+    assert [event["args"]["instruction"] for event in runs] == [one.label for one in instructions]
+    assert max(event["ts"] + event["dur"] for event in runs) == times.cycles
+    arrows = [[event for event in events if event["ph"] == kind] for kind in "sf"]
+    assert len(arrows[0]) == len(arrows[1]) == sum(1 for one in instructions if one.wait)
+    assert all(start["ts"] <= end["ts"] and start["tid"] != end["tid"] for start, end in zip(*arrows, strict=True))
+
+
+def test_the_picture_shows_all_instructions_and_escapes_names(tmp_path):
+    compiled, times = made()
+    spans = (replace(times.spans[0], instruction=replace(times.spans[0].instruction, name="<a&b>\x00")), *times.spans[1:])
+    shown = ElementTree.fromstring(picture(replace(times, spans=spans), "one & two"))
+    boxes = shown.findall("{http://www.w3.org/2000/svg}rect")
+    assert len(boxes) == len(compiled.program.instructions)
+    assert any("<a&b>" in "".join(box.itertext()) for box in boxes)
+    assert save_picture(times, tmp_path / "time.svg").read_text() == picture(times)
+
+
+def test_layers_add_up_to_the_whole():
+    _, times = made(way="layers")
+    rows = list(layers(times))
+    assert sum(row["bytes"] for row in rows) == times.bytes
+    assert sum(row["compute"] for row in rows) == pytest.approx(times.busy("tiu"))
+    assert {row["bound"] for row in rows} <= {"compute", "memory"} and all(0 <= row["utilisation"] <= 1 for row in rows)
