@@ -32,6 +32,7 @@ from tensorflow_models import CASES, RECORDED
 
 import transload
 from transload.errors import TransloadError
+from transload.files import atomic_path
 from transload.metrics import cosine
 from transload.plugin_host import host
 from transload.written import written_at
@@ -72,7 +73,8 @@ def main() -> None:
             row[name] = in_a_process(model, name, asked.seconds)
             print(f"{model:55} {name:15} {row[name]['verdict']:12} {row[name].get('why', '')[:90]}", flush=True)
             asked.json.parent.mkdir(parents=True, exist_ok=True)
-            asked.json.write_text(json.dumps(known, indent=1))
+            with atomic_path(asked.json) as temporary:  # whoever is stopped here goes on from what is known
+                temporary.write_text(json.dumps(known, indent=1))
 
 
 def all_models() -> Iterator[str]:
