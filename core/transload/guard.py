@@ -16,23 +16,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .context import current
-from .errors import BuildError, Finding, PluginFailure, TransloadError, Unsupported
+from .errors import BuildError, ConversionError, Finding, PluginFailure, TransloadError, Unsupported
 
 if TYPE_CHECKING:
     from .ir.core import Op
 
 __all__ = [
     "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported",
-    "is_meant", "kernel_failed", "rule_failed",
+    "is_meant", "kernel_failed", "rule_failed", "said", "shape_rule_failed",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
 """Environment variable that shows tracebacks."""
-OURS = (TransloadError, Unsupported, MemoryError)
+OURS = (TransloadError, Unsupported, MemoryError, KeyboardInterrupt)
 """What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-FOREIGN = (Exception, SystemExit)
-"""What nobody meant to be seen: a defect of the plugin. Ctrl-C goes through."""
+FOREIGN = BaseException
+"""What nobody meant to be seen: a defect of the plugin, of whatever class it is (`asyncio.CancelledError`, one of its own). Who
+catches it catches `OURS` before: Ctrl-C goes through."""
 
 
 def is_meant(error: BaseException) -> bool:
@@ -111,6 +112,8 @@ def said(error: BaseException) -> str:
         where = f" ({'/'.join(file[-2:])}:{last.tb_lineno})"
     try:
         text = str(error)
+    except KeyboardInterrupt:
+        raise
     except FOREIGN:  # an exception of a plugin's own may fail to say what it is
         text = ""
     return f"{type(error).__name__}{': ' + text if text else ''}{where}"
@@ -129,7 +132,9 @@ def imported(text: str, plugin: PluginInfo | None = None, place: str = "") -> An
     for part in name.split("."):
         try:
             found = getattr(found, part)
-        except AttributeError as error:
+        except OURS:
+            raise
+        except FOREIGN as error:
             raise failure(plugin, place, error) from error
     return found
 
@@ -158,13 +163,13 @@ class Guarded:
     `lets` are exceptions that go through because the caller has something to say of them. `takes(outcome)` is None, or says
     what is wrong with what the function returned; `reads(outcome)` is what callers get in its place, and raises where something
     is wrong with what is in it (a generator runs here, and not where nobody knows whose it is). With `makes`, the function
-    returns another one, or a dictionary of some, to be guarded as well: with `makes` itself as their `takes`.
+    returns another one, or a dictionary of some, to be guarded as well: their `takes` is what `makes` gives of the arguments.
     """
 
     def __init__(
         self, function: Any, plugin: PluginInfo, place: str, *, lets: tuple[type[BaseException], ...] = (),
         takes: Callable[[Any], str | None] | None = None, reads: Callable[[Any], Any] | None = None,
-        makes: Callable[[Any], str | None] | None = None,
+        makes: Callable[..., Callable[[Any], str | None]] | None = None,
     ) -> None:
         self.function = function
         self.plugin = plugin
@@ -188,32 +193,25 @@ class Guarded:
         function = self.__wrapped__
         try:
             outcome = function(*arguments, **named)
+            wrong = self.takes(outcome) if self.takes is not None else None
+            if wrong is None and self.reads is not None:
+                outcome = self.reads(outcome)
+        except Unsupported as error:  # of rules alone, whose callers know what to make of it
+            raise ConversionError(f"{self.plugin}, {self.place}: {error.why}", hint=error.hint) from error
         except OURS:
             raise
         except FOREIGN as error:
             if isinstance(error, self.lets):
                 raise
             raise failure(self.plugin, self.place, error) from error
-        wrong = self.takes(outcome) if self.takes is not None else None
         if wrong is not None:
             raise failure(self.plugin, self.place, TypeError(wrong))
-        if self.reads is not None:
-            try:
-                outcome = self.reads(outcome)
-            except OURS:
-                raise
-            except FOREIGN as error:
-                raise failure(self.plugin, self.place, error) from error
         if self.makes is None:
             return outcome
+        takes = {"__call__": self.makes(*arguments, **named)}
         if isinstance(outcome, Mapping):
-            return {name: self._made(function) for name, function in outcome.items()}
-        return self._made(outcome)
-
-    def _made(self, function: Any) -> GuardedObject:
-        if not callable(function):
-            raise failure(self.plugin, self.place, TypeError(f"gives {function!r:.100}, where a function is wanted"))
-        return GuardedObject(function, self.plugin, self.place, takes={"__call__": self.makes} if self.makes is not None else {})
+            return {name: GuardedObject(each, self.plugin, self.place, takes=takes) for name, each in outcome.items()}
+        return GuardedObject(outcome, self.plugin, self.place, takes=takes)
 
     def __repr__(self) -> str:
         return f"<{self.place} of {self.plugin}: {self.function!r}>"
@@ -287,6 +285,11 @@ def _failed_at(kind: str, function: Any, op: Op, error: BaseException) -> Plugin
 def rule_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:
     """The error for a rewrite function that raised what no rewrite function should."""
     return _failed_at("rule", function, op, error)
+
+
+def shape_rule_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:
+    """The error for what infers an op's result types and raised, or gave, what it should not."""
+    return _failed_at("shape rule", function, op, error)
 
 
 def kernel_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:

@@ -125,6 +125,8 @@ class Host:
         """Import a plugin; one that is broken is reported and stops nobody else."""
         try:
             plugin = point.load()
+        except KeyboardInterrupt:
+            raise
         except FOREIGN as error:
             info.blame_for("", error)
             return
@@ -494,6 +496,8 @@ def _called(plugin: _Plugin, hook: str) -> list[Any]:
     given: list[Any] = []
     try:
         call(given.append)
+    except KeyboardInterrupt:
+        raise
     except FOREIGN as error:
         plugin.info.blame_for(hook, error)
         return []

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -40,6 +40,9 @@ from .plugin import (
     Writer,
 )
 from .suggest import nearest
+
+if TYPE_CHECKING:
+    from .ir import Module
 
 __all__ = ["KINDS", "admit", "singular", "wrong_facts", "wrong_hooks"]
 
@@ -318,13 +321,15 @@ def _no_outputs(outcome: Any) -> str | None:
         if not isinstance(name, str):
             return f"gives an output the name {name!r:.100}, where text is wanted"
         if not _holds_arrays(value):
-            return f"gives {_a(value)} as output {name!r}, where an array is wanted"
+            return f"gives {_a(value)} as output {name!r}, where an array of numbers is wanted"
     return None
 
 
 def _holds_arrays(value: Any) -> bool:
-    """Whether a value is an array, or a tuple of such (a value of a tuple type, as StableHLO has them)."""
-    return all(map(_holds_arrays, value)) if isinstance(value, tuple) else hasattr(value, "dtype")
+    """Whether a value is an array of numbers, or a tuple of such (a value of a tuple type, as StableHLO has them)."""
+    if isinstance(value, tuple):
+        return all(map(_holds_arrays, value))
+    return hasattr(value, "dtype") and getattr(value.dtype, "kind", "") not in "OSUmM"
 
 
 def _no_answer(outcome: Any) -> str | None:
@@ -336,7 +341,10 @@ def _nothing_emitted(outcome: Any) -> str | None:
 
 
 def _no_number(outcome: Any) -> str | None:
-    return None if isinstance(outcome, Real) else f"gives {_a(outcome)}, where a number is wanted"
+    if not isinstance(outcome, Real):
+        return f"gives {_a(outcome)}, where a number is wanted"
+    float(outcome)  # an integer may be beyond all floats
+    return None
 
 
 def _no_numbers(outcome: Any) -> str | None:
@@ -372,10 +380,11 @@ def _functions(outcome: Any) -> list[Any]:
     """Functions of a module, as a conversion's `entries` gives them."""
     from .ir import Op
 
-    found = list(outcome)
-    for each in found:
+    found = []
+    for each in outcome:  # which may go on for ever
         if not isinstance(each, Op):
             raise TypeError(f"gives {_a(each)} among the functions of the module")
+        found.append(each)
     return found
 
 
@@ -387,10 +396,38 @@ def _nothing_calibrated(outcome: Any) -> str | None:
     return None if callable(getattr(outcome, "save", None)) else f"gives {_a(outcome)}, where something with save(path) is wanted"
 
 
-_MAKERS = {("engines", "prepare"): _no_outputs, ("runtimes", "open"): _no_outputs, ("runtimes", "alternatives"): _no_outputs}
+def _no_function(outcome: Any) -> str | None:
+    return None if callable(outcome) else f"gives {_a(outcome)}, where a function is wanted"
+
+
+def _no_functions(outcome: Any) -> str | None:
+    if not isinstance(outcome, Mapping):
+        return f"gives {_a(outcome)}, where functions by name are wanted"
+    return next((wrong for each in outcome.values() if (wrong := _no_function(each)) is not None), None)
+
+
+def _outputs_of(module: Module, function: str = "main") -> Callable[[Any], str | None]:
+    """What is wrong with what an engine gives of a function of a module: all its outputs are wanted."""
+    from .ir import output_names
+
+    names = output_names(module.function(function))
+
+    def wrong(outcome: Any) -> str | None:
+        missing = [name for name in names if name not in outcome] if (why := _no_outputs(outcome)) is None else []
+        return f"gives no output {missing[0]!r}" if missing else why
+
+    return wrong
+
+
+def _any_outputs(*arguments: Any) -> Callable[[Any], str | None]:
+    return _no_outputs
+
+
+_MAKERS = {("engines", "prepare"): _outputs_of, ("runtimes", "open"): _any_outputs, ("runtimes", "alternatives"): _any_outputs}
 """Members that return functions of the plugin's, or a dictionary of them, and what is wrong with what those return."""
 _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
-    ("readers", "read"): _no_module, ("metrics", "measure"): _no_number,
+    ("readers", "read"): _no_module, ("metrics", "measure"): _no_number, ("conversions", "unfit"): _no_reason,
+    ("engines", "prepare"): _no_function, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
     ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
     ("runtimes", "undefined"): _no_text, ("scores", "available"): _no_reason,
     ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
@@ -409,11 +446,12 @@ def _takes(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | N
 
 
 def _findings(outcome: Any) -> tuple[Finding, ...]:
-    found = tuple(outcome)
-    for each in found:
+    found = []
+    for each in outcome:  # which may go on for ever
         if not isinstance(each, Finding):
             raise TypeError(f"gives {_a(each)} among its findings, where a Finding is wanted")
-    return found
+        found.append(each)
+    return tuple(found)
 
 
 def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:

@@ -37,7 +37,6 @@ from .errors import (
     InternalError,
     PassError,
     PluginFailure,
-    TransloadError,
     Unfit,
     Unsupported,
     merge_findings,
@@ -203,14 +202,28 @@ class Rewriter(Builder):
             raise Unsupported(f"{what} must be a constant, and {why}")
         return array
 
-    def replace(self, values: Any) -> None:
-        """Replace the op by what its rewrite function returned."""
-        op = self.op
-        replacements: Sequence[Value] = (values,) if isinstance(values, Value) else tuple(values)
-        if len(replacements) != len(op.results):
-            raise TransloadError(f"the rewrite of {op.name} gave {len(replacements)} values for {len(op.results)} results")
-        _hand_on_names(op, replacements, self.location)
-        op.replace_with(replacements)
+    def replace(self, outcome: Any) -> None:
+        """Replace the op by a value, or by one for each of its results; `TypeError` where it is anything else."""
+        replacements = _values(self.op, outcome)
+        _hand_on_names(self.op, replacements, self.location)
+        self.op.replace_with(replacements)
+
+
+def _values(op: Op, outcome: Any) -> Sequence[Value]:
+    """What a rewrite function returned, as a value for each result of the op; `TypeError` where it is anything else."""
+    values: Any = (outcome,) if isinstance(outcome, Value) else outcome
+    if not isinstance(values, tuple | list) or not all(isinstance(value, Value) for value in values):
+        raise TypeError(f"gives {_described(outcome)}, where None, CHANGED or a value for each result is wanted")
+    if len(values) != len(op.results):
+        raise TypeError(f"gives {len(values)} values, where the op has {len(op.results)} results")
+    return values
+
+
+def _described(outcome: Any) -> str:
+    kind = f"a {type(outcome).__name__}"
+    if not isinstance(outcome, tuple | list):
+        return kind
+    return f"{kind} with a {next(type(each).__name__ for each in outcome if not isinstance(each, Value))} in it"
 
 
 def _hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> None:
@@ -364,10 +377,11 @@ class Rewriting:
                     _erase_since(op, before)
                     continue
                 if outcome is not CHANGED:
+                    values = _values(op, outcome)
                     self._refuse_faults(op, before)
                     if self.checks:
-                        self._refuse_other_results(op, outcome)
-                    rewriter.replace(outcome)
+                        self._refuse_other_results(op, values)
+                    rewriter.replace(values)
                 return None
             except Unsupported as reason:
                 why, advice, follows = reason.why, reason.hint, reason.follows
@@ -376,6 +390,9 @@ class Rewriting:
                 advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
             except (Unfit, OverflowError) as error:
                 why, advice = _misfit(error), "types of the model contradict each other, or are none that this op is for"
+            except PluginFailure as error:  # of what the rule called: a kernel, a shape rule
+                self.failures.append(error)
+                why, advice = (error.findings[0].why if error.findings else error.message), error.hint
             except MemoryError as error:
                 why, advice = f"it needs more memory than there is: {error}", ""
             except FOREIGN as error:
@@ -420,13 +437,12 @@ class Rewriting:
                         f"it would become {made.name}, for whose result {misfits}", "scales and sizes contradict each other")
             made = made.prev
 
-    def _refuse_other_results(self, op: Op, outcome: Any) -> None:
+    def _refuse_other_results(self, op: Op, made: Sequence[Value]) -> None:
         """Raise `Unsupported` where an op gives other results than it says: floats for integers, or a shape that was relied upon.
 
         What ops rely on that are rewritten later is inferred anew; others, of the dialect that is made, have their types.
         """
-        made: Sequence[Value] = (outcome,) if isinstance(outcome, Value) else tuple(outcome)
-        for result, value in zip(op.results, made, strict=False):
+        for result, value in zip(op.results, made, strict=True):
             if result.type == value.type or result.shape_or_none is None or not result.uses:
                 continue
             known, shape = result.known_shape, value.known_shape
@@ -543,6 +559,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             before, block = op.prev, op.parent
             try:
                 outcome = function(op, rewriter)
+                replacements = _values(op, outcome) if outcome is not None and outcome is not CHANGED else ()
             except (Unsupported, Unfit, OverflowError, MemoryError) as error:
                 raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
             except FOREIGN as error:
@@ -556,7 +573,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             makers = [v.owner for v in op.operands if isinstance(v.owner, Op)]
             users = [user for result in op.results for user in result.uses]
             if outcome is not CHANGED:
-                rewriter.replace(outcome)
+                rewriter.replace(replacements)
             created: list[Op] = []
             new = before.next if before is not None else block.first
             while new is not None and new is not op and len(created) < 64 and new not in queued and new.parent is block:

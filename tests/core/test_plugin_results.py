@@ -91,7 +91,7 @@ def test_passes(run: Any, tmp_path: Path, digits: Path) -> None:
 @pytest.mark.parametrize(("made", "why"), [
     (None, "gives None, where a function is wanted"),
     (lambda inputs, keep=False: [1], "gives a list, where outputs by name are wanted"),
-    (lambda inputs, keep=False: {"y": [1.0]}, "gives a list as output 'y', where an array is wanted")])
+    (lambda inputs, keep=False: {"y": [1.0]}, "gives a list as output 'y', where an array of numbers is wanted")])
 def test_engines(made: Any, why: str, tmp_path: Path, digits: Path) -> None:
     engine = Engine("mine", lambda module, function: made)
     assert why in failing(engine, "engines", lambda: transload.convert(digits, out=tmp_path / "out", engine="mine"))

@@ -5,6 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .session import Session
 
 __all__ = ["main"]
 
@@ -19,7 +24,11 @@ def main(arguments: list[str] | None = None) -> None:
 
     Signals()
     out, errors = open_streams()
-    code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # of somebody's own: a signal has ended the process before
+        errors.write("interrupted\n")
+        code = 130
     out.flush()
     if out.lost is not None:
         errors.write(f"error: cannot write to standard output: {out.lost.strerror}\n")
@@ -39,10 +48,16 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     from ..guard import DEBUG
+    from .answer import json_alone
     from .session import Session
 
     session = Session(debug=bool(os.environ.get(DEBUG)) or "--debug" in arguments)
     arguments = [argument for argument in arguments if argument != "--debug"]
+    with json_alone() if "--json" in arguments else nullcontext():
+        return _outcome(arguments, session)
+
+
+def _outcome(arguments: list[str], session: Session) -> int:
     try:
         from .app import app
 

@@ -15,8 +15,8 @@ from ..errors import TargetError, VerificationError
 from ..files import need_file
 from ..given import settled, shapes_of
 from ..ir import Blocks, QuantType, TensorType, Type
-from ..json_text import json_text
 from ..report import PartReport, QuantizedOutput, TensorReport, error_report
+from .answer import print_json
 from .arguments import parse_given, parse_options
 from .options import take_data, take_preprocess, take_quantizer
 from .quantized import all_rows, need_page, save_page, show_layers
@@ -79,7 +79,7 @@ def convert_command(
     if artifact.report.quantization is not None:
         save_page(artifact.report.quantization, page, f"{model} for {artifact.report.target}")
     if json:
-        print(artifact.report.as_json(), end="")
+        print_json(artifact.report)
     elif not session().quiet:
         _show_artifact(artifact)
         if artifact.report.quantization is not None:
@@ -268,7 +268,7 @@ def compare_command(
     comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
                          weights=weights, outputs=outputs, excepts=excepts)
     if json:
-        print(json_text(comparison))
+        print_json(comparison)
         return 0
     out = console()
     out.print(
@@ -308,7 +308,7 @@ def inspect_command(
         description["findings"] = error_report(error).findings if error else []
         description["on_host"] = found.on_host
     if json:
-        print(json_text(description))
+        print_json(description)
         return error.exit_code if error else 0
     out = console()
     out.print(

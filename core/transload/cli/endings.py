@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..errors import RunError, TransloadError
+from ..errors import ConversionError, RunError, TransloadError, Unsupported
 from .session import Session
 
 __all__ = ["Ending", "ending"]
@@ -24,11 +24,11 @@ class Ending:
 
     def print_json(self) -> None:
         """What `--json` prints: the report of a conversion, else the error alone, in the same place."""
-        from ..json_text import json_text
         from ..report import error_report
+        from .answer import print_json
 
         report = getattr(self.error, "report", None)
-        print(json_text(report if report is not None else {"exit_code": self.code, "error": error_report(self.error)}))
+        print_json(report if report is not None else {"exit_code": self.code, "error": error_report(self.error)})
 
 
 def ending(error: BaseException, session: Session) -> Ending:
@@ -41,6 +41,8 @@ def ending(error: BaseException, session: Session) -> Ending:
             hint="smaller inputs, or another machine").with_traceback(error.__traceback__)
     if isinstance(error, OSError):  # of a plugin's command, whose files are its own
         error = TransloadError(f"{error.filename or 'a file'}: {error.strerror or error}").with_traceback(error.__traceback__)
+    if isinstance(error, Unsupported):  # which a rule says, and a plugin said elsewhere
+        error = ConversionError(error.why, hint=error.hint).with_traceback(error.__traceback__)
     if isinstance(error, TransloadError):
         return Ending(error, error.exit_code, lambda: show_error(error, session.verbose), True)
     if type(error).__name__ == "Abort":  # of click, or typer: the user said no

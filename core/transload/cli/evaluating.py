@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..json_text import json_text
+from .answer import print_json
 from .arguments import parse_given
 from .options import take_data, take_preprocess
 from .show import console, error_console, seconds_text, sized, table
@@ -36,7 +36,7 @@ def eval_command(
             label_offset=label_offset, output=output, preprocess=preprocess, shapes=shapes, format=format, engine=engine,
             resume=resume, watch=watch, weights=weights)
     if json:
-        print(json_text(found.as_dict()))
+        print_json(found.as_dict())
         return 0
     for note in (*found.notes, *(f"left out {name}: {why}" for name, why in found.skipped.items())):
         error_console().print(f"note: {note}", markup=False)

@@ -12,10 +12,10 @@ from ..conversion import options_of
 from ..errors import PluginFailure, UsageError
 from ..ir import registry
 from ..ir.declare import Required
-from ..json_text import json_text
 from ..plugin_host import host
 from ..roles import default_target
 from ..suggest import nearest
+from .answer import print_json
 from .show import console, error_console, table
 
 __all__ = ["coverage_command", "ops_command", "passes_command", "plugins_command", "targets_command"]
@@ -25,7 +25,7 @@ def plugins_command(json: bool) -> int:
     there = host()
     there.everything()
     if json:
-        print(json_text([{**asdict(info), "error": info.error} for info in there.plugins]))
+        print_json([{**asdict(info), "error": info.error} for info in there.plugins])
         return 0
     rows = []
     for info in there.plugins:
@@ -44,7 +44,7 @@ def targets_command(name: str | None, json: bool) -> int:
     chosen = {name: host().get("targets", name)} if name is not None else host().targets
     rows = [_target(each, target) for each, target in chosen.items()]
     if json:
-        print(json_text(rows))
+        print_json(rows)
         return 0
     out = console()
     if name is None:
@@ -111,7 +111,7 @@ def passes_command(json: bool) -> int:
         for c in host().conversions.values() if c.extends is None
     ]
     if json:
-        print(json_text({"passes": passes, "conversions": conversions}))
+        print_json({"passes": passes, "conversions": conversions})
         return 0
     out = console()
     out.print(
@@ -158,7 +158,7 @@ def ops_command(name: str, json: bool) -> int:
     else:
         chosen = list(owner.ops.values())
     if json:
-        print(json_text([describe(declaration) for declaration in chosen]))
+        print_json([describe(declaration) for declaration in chosen])
         return 0
     if "." in name:
         _show_op(describe(chosen[0]))
@@ -247,7 +247,7 @@ def coverage_command(source: str | None, target: str | None, json: bool) -> int:
             # What declares the ops of one dialect is not installed: the others are told.
             error_console().print(f"note: {each} is left out: {error.message}; {error.hint}", markup=False)
     if json:
-        print(json_text([row for rows in every.values() for row in rows]))
+        print_json([row for rows in every.values() for row in rows])
         return 0
     for each, rows in every.items():
         _show_coverage(each, target, rows)

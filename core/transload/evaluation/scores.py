@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import metrics
-from ..errors import TransloadError, UsageError
+from ..errors import UsageError
+from ..guard import FOREIGN, OURS, said
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at
@@ -69,10 +70,10 @@ def _of_user(name: str) -> Callable[..., float]:
     def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
         try:
             return float(function(outputs, label))
-        except TransloadError:
+        except OURS:
             raise
-        except Exception as error:  # whatever the user's function raises
-            raise UsageError(f"{name} failed: {type(error).__name__}: {error}",
+        except FOREIGN as error:  # whatever the user's function raises, or ends by
+            raise UsageError(f"{name} failed: {said(error)}",
                              hint="it takes the outputs by name and the label, and gives a number") from error
 
     return measure

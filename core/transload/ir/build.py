@@ -116,13 +116,11 @@ class Builder:
                 op.drop_references()
                 raise unknown_op(name) if declaration is None else no_types(name)
             try:
-                types = infer(op)
-            except Exception as error:
+                types = registry.result_types(op, infer)
+            except BaseException as error:
                 self._give_up(op, error)
                 raise
-            if isinstance(types, Type):
-                types = (types.with_element(element) if element is not None and isinstance(types, TensorType) else types,)
-            elif element is not None:
+            if element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         elif isinstance(types, Type):
             types = (types,)
@@ -131,7 +129,7 @@ class Builder:
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
                 folded = current().fold(op)
-            except Exception as error:
+            except BaseException as error:
                 self._give_up(op, error)
                 raise
             if folded is not None:
@@ -148,7 +146,7 @@ class Builder:
         self.block.insert(op, self.before)
         return op.results[0] if len(op.results) == 1 else tuple(op.results)
 
-    def _give_up(self, op: Op, error: Exception) -> None:
+    def _give_up(self, op: Op, error: BaseException) -> None:
         """Let go of an op that something was raised for; `ShapeError` where its declaration says what is wrong with it."""
         meant = isinstance(error, TransloadError) and not isinstance(error, PluginFailure)
         broken = [] if meant else faults_of(op) or [] if op.results else broken_rules(op)

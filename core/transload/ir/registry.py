@@ -5,15 +5,18 @@ A dialect's declarations are loaded when the first op of it is looked up. A prog
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..context import current, lookup
+from ..guard import shape_rule_failed
+from .types import Type
 
 if TYPE_CHECKING:
+    from .core import Op
     from .declare import Dialect
 
-__all__ = ["declare_dialect", "dialect", "dialect_names", "lookup", "shape_rule"]
+__all__ = ["declare_dialect", "dialect", "dialect_names", "lookup", "result_types", "shape_rule"]
 
 
 def declare_dialect(name: str, load: Callable[[], Dialect]) -> None:
@@ -37,3 +40,14 @@ def shape_rule(op_name: str) -> Callable[[Any], Any] | None:
     if declaration is not None and declaration.infer is not None:
         return declaration.infer
     return current().host.fact("shape", op_name)
+
+
+def result_types(op: Op, infer: Callable[[Any], Any]) -> Sequence[Type]:
+    """What a shape rule says of an op, a type a result; `PluginFailure` where it gives anything else."""
+    given = infer(op)
+    if isinstance(given, Type):
+        return (given,)
+    if isinstance(given, tuple | list) and all(isinstance(each, Type) for each in given):
+        return given
+    wrong = TypeError(f"gives {type(given).__name__}, where a type, or a list of types, is wanted")
+    raise shape_rule_failed(infer, op, wrong)

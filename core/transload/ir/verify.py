@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Finding, TransloadError, VerifyError, merge_findings
+from ..guard import said
 from ..suggest import nearest
 from . import registry
 from .core import Block, Op, Value
@@ -54,7 +55,9 @@ def broken_rules(op: Op) -> list[str]:
     for constraint in declaration.constraints:
         try:
             outcome = constraint.check(op)
-        except Exception:
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException:
             continue  # it asks for a result
         if outcome is not True:
             faults.append(constraint.doc if outcome is False else f"{constraint.doc}: {outcome}")
@@ -72,14 +75,15 @@ def check_inference(root: Op) -> list[Finding]:
         if declaration is None or declaration.infer is None or not op.results:
             continue
         try:
-            inferred = declaration.infer(op)
+            types = registry.result_types(op, declaration.infer)
         except TransloadError as error:
             findings += error.findings or [_finding(op, error.message)]
             continue
-        except Exception as error:
-            findings.append(_finding(op, f"the shape of its result cannot be inferred ({type(error).__name__}: {error})"))
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:
+            findings.append(_finding(op, f"the shape of its result cannot be inferred ({said(error)})"))
             continue
-        types = [inferred] if isinstance(inferred, Type) else list(inferred)
         for value, type_ in zip(op.results, types, strict=False):
             if not _same_shape(value.type, type_):
                 findings.append(_finding(op, f"its result is {str(value.type)[:200]}, and has to be {str(type_)[:200]}"))
@@ -174,8 +178,10 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
         for message, holds in constraints:
             try:
                 outcome = holds(op)
-            except Exception as error:
-                outcome = f"it cannot be checked ({type(error).__name__}: {error})"
+            except (KeyboardInterrupt, MemoryError):
+                raise
+            except BaseException as error:
+                outcome = f"it cannot be checked ({said(error)})"
             if outcome is not True:
                 faults.append(message if outcome is False else f"{message}: {outcome}")
         return faults or None

@@ -6,6 +6,7 @@ It knows nothing of how placements are found, and judges all of them.
 from __future__ import annotations
 
 import heapq
+import operator
 from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Finding
-from .buffers import Buffer, Problem, problem_of, shown
+from ..errors import Finding, UsageError
+from .buffers import GREATEST, Buffer, Problem, problem_of, shown
 
 __all__ = ["check", "faults"]
 
@@ -25,13 +26,29 @@ def check(
 ) -> list[Finding]:
     """What is wrong with `offsets`, by name, for `buffers` as `place` takes them; nothing where the placement is right.
 
-    At most `most` findings are given. Time grows as n log n. Raises `UsageError` for buffers that cannot be.
+    At most `most` findings are given. Time grows as n log n. Raises `UsageError` for buffers that cannot be, and for offsets
+    that are no dictionary.
     """
+    if not isinstance(offsets, Mapping):
+        raise UsageError(f"offsets are a dictionary by the names of buffers, and not of type {type(offsets).__name__}")
     problem = problem_of(buffers, alignment)
-    missing = [name for name in problem.names if name not in offsets]
-    if missing:
-        return [Finding("buffer", "it has no offset", tuple(map(shown, missing)))]
+    names = set(problem.names)
+    for why, those in (
+            ("it has no offset", [name for name in problem.names if name not in offsets]),
+            ("no buffer has the name of this offset", [name for name in offsets if name not in names]),
+            ("its offset is no integer", [name for name in problem.names if name in offsets and not _is_offset(offsets[name])])
+    ):
+        if those:
+            return [Finding("buffer", why, tuple(map(shown, those[:most])), count=len(those))]
     return faults(problem, np.array([offsets[name] for name in problem.names], np.int64).reshape(-1), capacity, most)
+
+
+def _is_offset(given: Any) -> bool:
+    """Whether an offset is an integer that arrays hold; a text or a fraction would become another number."""
+    try:
+        return -GREATEST < operator.index(given) < GREATEST
+    except TypeError:
+        return False
 
 
 def faults(problem: Problem, offsets: np.ndarray, capacity: int | None = None, most: int = 20) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..engine.memory import bytes_of
+from ..errors import UsageError
 from ..ir import Block, Op, Value
 from ..ir.build import constant_of
 from .buffers import Buffer
@@ -24,6 +25,9 @@ def buffers_of(
     `in_place(op)` which operand an op may overwrite with its first result, None for none: that is done where the operand dies
     with the op and has as many bytes.
     """
+    if not isinstance(block, Block):
+        raise UsageError(f"buffers_of() takes a block of ops, and was given {type(block).__name__}",
+                         hint="of a module that is module.main.regions[0].block")
     ops = list(block)
     last: dict[Value, int] = {}
     for step, op in enumerate(ops):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import UsageError
 from ..files import atomic_path
 from .buffers import shown
 from .planning import Plan
@@ -27,6 +28,9 @@ def picture(plan: Plan, title: str = "") -> str:
     Each buffer is a rectangle with its name, steps, offset and size where the pointer rests on it; the line is what is alive
     at each step, and the dashed line the lower bound. Names are escaped.
     """
+    if not isinstance(plan, Plan):
+        raise UsageError(
+            f"a picture is made of a plan, and not of type {type(plan).__name__}", hint="memory.plan(buffers) gives one")
     problem, profile = plan.problem, plan.profile
     offsets = plan.by_group[problem.group]
     alive = np.flatnonzero(problem.size > 0)

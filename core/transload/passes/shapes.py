@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import Finding, ShapeError, merge_findings
+from ..errors import Finding, ShapeError, Unfit, merge_findings
+from ..guard import FOREIGN, OURS, shape_rule_failed
 from ..ir import Block, Module, Op, TensorType, Type, location_names, registry, update_function_type
 
 __all__ = ["infer_op", "infer_shapes"]
@@ -56,12 +57,15 @@ def infer_op(op: Op, changed: set[Any], findings: list[Finding], spoilt: set[Any
     if infer is None:
         return modified
     try:
-        inferred = infer(op)
+        types = registry.result_types(op, infer)
     except ShapeError as error:
         findings.extend(error.findings or [Finding(op.name, error.message, tuple(location_names(op.location)[:1]))])
         spoilt.update(op.results)
         return modified
-    types = [inferred] if isinstance(inferred, Type) else list(inferred)
+    except (Unfit, *OURS):
+        raise
+    except FOREIGN as error:
+        raise shape_rule_failed(infer, op, error) from error
     if len(types) != len(op.results):
         why = f"has {len(op.results)} results, and its inference gives {len(types)}"
         findings.append(Finding(op.name, why, tuple(location_names(op.location)[:1])))

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..arrays import as_array, open_array, read_arrays
-from ..errors import ReadError, TransloadError, UsageError
+from ..errors import ReadError, UsageError
 from ..files import need_file
+from ..guard import FOREIGN, OURS, said
 from ..ir import TensorType
 from ..ir.constants import TensorData
 from .images import SUFFIXES
@@ -390,10 +391,10 @@ def function_at(source: str) -> Callable[..., Any]:
         found: Any = _module(where)
         for part in name.split("."):
             found = getattr(found, part)
-    except TransloadError:
+    except OURS:
         raise
-    except Exception as error:  # whatever the user's module raises
-        raise UsageError(f"{source}: cannot be imported: {type(error).__name__}: {error}") from error
+    except FOREIGN as error:  # whatever the user's module raises, or ends by
+        raise UsageError(f"{source}: cannot be imported: {said(error)}") from error
     if not callable(found):
         raise UsageError(f"{source}: is no function, but of type {type(found).__name__}")
     return found
@@ -409,10 +410,10 @@ def _function(source: str) -> Callable[[], Iterable[Any]]:
             if not hasattr(made, "__iter__"):
                 raise UsageError(f"{source}: gives no samples, but an object of type {type(made).__name__}")
             yield from made
-        except TransloadError:
+        except (GeneratorExit, *OURS):  # who goes through them had enough
             raise
-        except Exception as error:  # whatever the user's function raises
-            raise UsageError(f"{source}: raised {type(error).__name__}: {error}") from error
+        except FOREIGN as error:  # whatever the user's function raises, or ends by
+            raise UsageError(f"{source}: raised {said(error)}") from error
 
     return make
 

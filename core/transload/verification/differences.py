@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import UsageError
 from ..plugin import resolve
 from ..plugin_host import host
 
@@ -50,5 +51,9 @@ def _like(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
 
 def compare_outputs(reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> list[TensorDifference]:
-    """Outputs compared in order: their names are the model's in both."""
+    """Outputs compared in order: their names are the model's in both. `UsageError` where one has more of them."""
+    if len(reference) != len(actual):
+        raise UsageError(
+            f"the model has {len(reference)} outputs, and what it is compared with {len(actual)}",
+            hint="both have to be one model, cut at the same tensors")
     return [difference(name, a, b) for (name, a), b in zip(reference.items(), actual.values(), strict=True)]

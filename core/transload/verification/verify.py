@@ -18,6 +18,7 @@ from ..budget import VARIABLE, TimeOver, allowance, timed
 from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import PluginFailure, RunError
+from ..guard import failure
 from ..ir import FloatType, Module, QuantType, TensorType, Value, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
@@ -239,6 +240,7 @@ class _Judge:
             self._reference = self._of_model(run_of(self.runtime, self.source))
         reference = self._reference(given)
         actual = self.running(given)
+        self._need_all(reference, actual)
         tensors = compare_outputs(reference, actual)
         informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
         judged, bounds = tensors, list[Bounded]()
@@ -258,6 +260,16 @@ class _Judge:
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         status = "failed" if broken else "passed"
         return Verification(status, "", self.runtime.name, self.running.used, tensors, broken, bounds, notes), informative
+
+    def _need_all(self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> None:
+        """`PluginFailure` where the runtime, or the target's own, does not give each output of the model once."""
+        wanted = len(self.result.outputs) - len(self.result.states)
+        wrong = TypeError(f"gives {len(reference)} outputs, where the model has {wanted}")
+        if len(actual) != wanted and self.running.own is not None:
+            target, wrong = self.running.own.target, TypeError(f"gives {len(actual)} outputs, where the model has {wanted}")
+            raise failure(host().owner("targets", target), f"target {target!r}.run()", wrong)
+        if len(reference) != len(actual):
+            raise failure(host().owner("runtimes", self.runtime.name), f"runtime {self.runtime.name!r} (open)", wrong)
 
     def _inside(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What the model is given, for what the result is."""

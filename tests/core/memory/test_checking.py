@@ -6,6 +6,9 @@ import random
 
 import pytest
 
+from transload import memory
+from transload.errors import UsageError
+from transload.ir import new_module
 from transload.memory import Buffer, check
 
 
@@ -43,3 +46,23 @@ def test_overlaps_are_found(seed: int) -> None:
 def test_each_rule_is_checked(buffers: list[tuple[object, ...]], offsets: dict[object, int], words: str) -> None:
     (finding,) = check(buffers, offsets, capacity=16)
     assert words in finding.why
+
+
+@pytest.mark.parametrize(("offsets", "why"), [
+    ({"a": "0", "b": 64}, "its offset is no integer"), ({"a": 0, "b": 64.9}, "its offset is no integer"),
+    ({"a": None, "b": 64}, "its offset is no integer"), ({"a": 0, "b": 1 << 80}, "its offset is no integer"),
+    ({"a": 0}, "it has no offset"), ({"a": 0, "b": 64, "c": 0}, "no buffer has the name of this offset")])
+def test_offsets_that_are_none(offsets: dict[str, object], why: str) -> None:
+    """A text or a fraction would be judged as another number, and what is called otherwise not at all."""
+    (finding,) = check([("a", 0, 2, 64), ("b", 1, 3, 8)], offsets)  # type: ignore[arg-type]
+    assert finding.why == why
+
+
+def test_what_memory_is_given_by_mistake() -> None:
+    with pytest.raises(UsageError, match="offsets are a dictionary"):
+        check([("a", 0, 2, 64)], [0])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="takes a block of ops, and was given Module") as raised:
+        memory.buffers_of(new_module())  # type: ignore[arg-type]
+    assert "module.main.regions[0].block" in raised.value.hint
+    with pytest.raises(UsageError, match="made of a plan"):
+        memory.save_picture({"a": 0}, "x.svg")  # type: ignore[arg-type]

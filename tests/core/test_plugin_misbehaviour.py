@@ -1,0 +1,291 @@
+"""Plugins that misbehave in ways that none means: odd exceptions, endless generators, outputs too few, noise in the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+import transload.cli
+from transload.context import Context
+from transload.conversion import apply_conversion
+from transload.errors import ConversionError, PluginFailure, ReadError, TransloadError, Unsupported, UsageError
+from transload.ir import F32, Module, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.ir.declare import Dialect, operand, result
+from transload.passes.manager import Pipeline
+from transload.plugin import Conversion, DialectSpec, Emitted, Engine, Metric, Reader, Runtime, Target
+from transload.plugin_host import Host
+from transload.rewrite import RewriteTable, apply_greedily
+from transload.verification.differences import compare_outputs
+
+from tests.support.plugins import acme, point, registering
+
+pytestmark = pytest.mark.plugin_fails
+
+VECTOR = TensorType((2,), F32)
+
+
+class Odd(BaseException):
+    """What a library might raise to get out of everything."""
+
+
+ODD = [GeneratorExit(), asyncio.CancelledError(), Odd("odd"), SystemExit(0)]
+
+
+def module_of(name: str) -> Module:
+    module = new_module()
+    function = module.add_function("main", [VECTOR], ["x"])
+    block = function.regions[0].block
+    set_results(function, [Builder(block, location="here").create(name, block.arguments, [VECTOR]).result], ["y"])
+    return module
+
+
+def beside_ours(**items: Any) -> Context:
+    """A context whose host has all installed plugins, and `acme`, which registers these."""
+    own = Host()
+    own.register(type("Acme", (), {name: staticmethod(hook) for name, hook in registering(**items).items()}), "acme")
+    return Context(own)
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def act(*arguments: Any, **named: Any) -> Any:
+        raise error
+
+    return act
+
+
+@pytest.fixture
+def digits(examples: Path) -> Path:
+    return examples / "digits" / "digits_float.onnx"
+
+
+# --- exceptions of every class
+
+
+@pytest.mark.parametrize("error", ODD, ids=lambda error: type(error).__name__)
+def test_exceptions_that_are_no_exceptions(error: BaseException, tmp_path: Path) -> None:
+    """What is raised beside `Exception` is the plugin's defect, wherever it is raised: a function, a rule, a hook, an import."""
+    (tmp_path / "m.acme").write_text("x")
+    there = acme(readers=[Reader("acme", "acme", (".acme",), raising(error))], dialects=[DialectSpec("acme", Dialect("acme"))])
+    with Context(there).bind(), pytest.raises(PluginFailure, match=f"'acme'.*{type(error).__name__}"):
+        transload.load(tmp_path / "m.acme")
+    table = RewriteTable()
+    table("acme.op")(raising(error))
+    conversion = Conversion("acme", "acme", "top", table=table)
+    with Context(acme(conversions=[conversion])).bind(), pytest.raises(ConversionError, match=type(error).__name__):
+        apply_conversion(conversion, module_of("acme.op"))
+    hooked = registering(passes=[])
+    hooked["register_passes"] = transload.hookimpl(raising(error))
+    hooked["register_passes"].__name__ = "register_passes"
+    broken = transload.Host([point("acme", **hooked)], only="")
+    broken.everything()
+    assert any(type(error).__name__ in (info.error or "") for info in broken.plugins)
+
+
+@pytest.mark.parametrize("where", ["read", "check"])
+def test_unsupported_where_there_is_no_rule(where: str, tmp_path: Path) -> None:
+    """It says something, and means the same everywhere: this cannot be converted."""
+    class Mine(Target):
+        name = "mine"
+        accepts = ("top",)
+        check = staticmethod(raising(Unsupported("chips are out", "order some")))  # type: ignore[assignment]
+
+    (tmp_path / "m.acme").write_text("x")
+    reads = {"read": raising(Unsupported("chips are out", "order some")), "check": lambda *_: module_of("top.Relu")}[where]
+    there = acme(readers=[Reader("acme", "top", (".acme",), reads)], targets=[Mine()])
+    with Context(there).bind(), pytest.raises(ConversionError, match=r"'acme'.*chips are out") as raised:
+        transload.convert(tmp_path / "m.acme", "mine", tmp_path / "out", verify=False)
+    assert raised.value.hint == "order some"
+
+
+def test_an_interruption_that_no_signal_brought(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Some libraries raise it themselves."""
+    monkeypatch.setattr(transload.cli, "run", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("transload.cli.process.Signals", lambda: None)
+    monkeypatch.setattr("transload.cli.process.open_streams", lambda: (LosesNothing(sys.stdout), LosesNothing(sys.stderr)))
+    with pytest.raises(SystemExit) as raised:
+        transload.cli.main(["plugins"])
+    assert raised.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+class LosesNothing:
+    lost = None
+
+    def __init__(self, stream: Any) -> None:
+        self.write, self.flush = stream.write, stream.flush
+
+
+@pytest.mark.parametrize("option", ["data", "metric"])
+def test_functions_of_users_that_end_the_process(
+    option: str, tmp_path: Path, digits: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A script without `if __name__ == "__main__"` ends with `sys.exit` when it is imported."""
+    (tmp_path / "script.py").write_text("import sys\ndef main(): pass\nsys.exit(main())\n")
+    np.save(tmp_path / "x.npy", np.zeros((1, 1, 8, 8), np.float32))
+    given = {"data": str(tmp_path / "x.npy"), "metric": "agreement", option: f"python:{tmp_path / 'script.py'}:main"}
+    assert transload.cli.run(["eval", str(digits), "--data", given["data"], "--metric", given["metric"]]) == 2
+    assert "script.py:main: cannot be imported: SystemExit" in "".join(capsys.readouterr().err.splitlines())
+
+
+# --- what never ends
+
+
+def test_endless_generators(tmp_path: Path) -> None:
+    """They are looked at one by one: what is wrong with the first is told at once."""
+    table = RewriteTable()
+    table("acme.op")(lambda op, rw: itertools.repeat(op.operands[0]))
+    conversion = Conversion("acme", "acme", "top", table=table, entries=lambda module: itertools.count())
+    there = acme(conversions=[conversion], targets=[Endless()])
+    with Context(there).bind():
+        with pytest.raises(PluginFailure, match="gives a int among the functions"):
+            transload.lower(module_of("acme.op"), "top")
+        with pytest.raises(PluginFailure, match="gives a int among its findings"):
+            transload.convert(module_of("top.Relu"), "endless", tmp_path / "out", verify=False)
+        with pytest.raises(ConversionError, match="gives a repeat, where None, CHANGED or a value for each result"):
+            apply_conversion(Conversion("acme", "acme", "top", table=table), module_of("acme.op"))
+
+
+class Endless(Target):
+    name = "endless"
+    accepts = ("top",)
+
+    def check(self, module: Module, options: Any) -> Any:
+        return itertools.count()
+
+
+# --- what rules give
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ([], "gives 0 values, where the op has 1 results"), ({}, "gives a dict"), ("value", "gives a str"),
+    (["value"], "gives a list with a str in it"), (3, "gives a int")])
+def test_rules_that_give_no_values(given: Any, said: str) -> None:
+    """A finding as any other, that names the rule; nothing of the module is replaced."""
+    table = RewriteTable()
+    table("acme.op")(lambda op, rw: given)
+    module = module_of("acme.op")
+    there = acme(conversions=[Conversion("acme", "acme", "top", table=table)])
+    with Context(there).bind(), pytest.raises(ConversionError, match=f"the rule .* failed: TypeError: {said}") as raised:
+        apply_conversion(there.conversions["acme"], module)
+    assert raised.value.findings[0].names == ("here",)
+    with pytest.raises(PluginFailure, match=said):
+        apply_greedily(module_of("acme.op"), table)
+
+
+@pytest.mark.parametrize(("given", "kind"), [("text", "str"), ([None], "list"), ((each for each in ()), "generator")])
+def test_shape_rules_that_give_no_types(given: Any, kind: str) -> None:
+    dialect = Dialect("acme")
+
+    @dialect.op("op")
+    class Op:
+        x = operand("x")
+        y = result("y")
+
+        def infer(op: Any) -> Any:
+            return given
+
+    with Context(acme(dialects=[DialectSpec("acme", dialect)])).bind():
+        module = module_of("acme.op")
+        said = f"the shape rule .*infer of acme.op: TypeError: gives {kind}, where a type"
+        with pytest.raises(PluginFailure, match=said):
+            Builder(module.body_of_main).emit("acme.op", module.body_of_main.arguments[0])
+        with pytest.raises(PluginFailure, match=said):
+            Pipeline.parse("infer-shapes").run(module)
+
+
+# --- outputs
+
+
+FEW: list[tuple[Any, str]] = [
+    ({}, "gives 0 outputs, where the model has 1"), ({"a": np.zeros(2), "b": np.zeros(2)}, "gives 2 outputs"),
+    ({"y": np.array(["text"])}, "where an array of numbers is wanted"), ({"y": np.array([None])}, "where an array of numbers")]
+
+
+@pytest.mark.parametrize(("given", "said"), FEW)
+def test_runtimes_that_give_other_outputs(given: Any, said: str, tmp_path: Path) -> None:
+    """The conversion stands, and the report says why it was not judged."""
+    (tmp_path / "m.acme").write_text("x")
+    there = beside_ours(
+        readers=[Reader("acme", "top", (".acme",), lambda *_: module_of("top.Relu"))],
+        runtimes=[Runtime("acme-runtime", "acme", lambda path: lambda inputs: given, available=lambda: None)])
+    with there.bind():
+        artifact = transload.convert(tmp_path / "m.acme", "tosa", tmp_path / "out")
+    assert artifact.verification is not None and artifact.verification.status == "skipped"
+    assert "acme-runtime could not judge: plugin 'acme'" in artifact.verification.why and said in artifact.verification.why
+
+
+@pytest.mark.parametrize(("given", "said"), FEW)
+def test_targets_that_give_other_outputs(given: Any, said: str, tmp_path: Path, digits: Path) -> None:
+    class Mine(Target):
+        name = "mine"
+        accepts = ("top",)
+
+        def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
+            (directory / "it").write_text("x")
+            return Emitted([directory / "it"])
+
+        def run(self, emitted: Emitted, inputs: Any) -> Any:  # type: ignore[override]
+            return given
+
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"target 'mine'\.run") as raised:
+        transload.convert(digits, "mine", tmp_path / "out")
+    assert said in raised.value.message
+
+
+def test_engines_that_leave_outputs_out(digits: Path) -> None:
+    engine = Engine("acme", lambda module, function: lambda inputs, keep=False: {"other": np.zeros(2)})
+    with beside_ours(engines=[engine]).bind(), pytest.raises(PluginFailure, match="gives no output 'probabilities'"):
+        transload.run(digits, {"image": np.zeros((1, 1, 8, 8), np.float32)}, engine="acme")
+
+
+def test_models_of_other_outputs_are_not_compared() -> None:
+    one = np.zeros(2)
+    with pytest.raises(UsageError, match="the model has 2 outputs, and what it is compared with 1"):
+        compare_outputs({"a": one, "b": one}, {"a": one})
+
+
+@pytest.mark.parametrize("given", [10**400, 1j, "1", None])
+def test_metrics_that_are_no_floats(given: Any, digits: Path, tmp_path: Path) -> None:
+    there = beside_ours(metrics=[Metric("acme", lambda a, b: given)])
+    with there.bind(), pytest.raises(PluginFailure, match="metric 'acme'"):
+        transload.convert(digits, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("made", [{}, {"other": 3}, [], lambda: None])
+def test_what_opens_and_prepares_gives_functions(made: Any, digits: Path) -> None:
+    there = beside_ours(engines=[Engine("acme", lambda module, function: made)], conversions=[
+        Conversion("acme", "acme", "top", RewriteTable(), unfit=lambda module: 3)])
+    with there.bind():
+        with pytest.raises(TransloadError, match="'acme'"):
+            transload.run(digits, {"image": np.zeros((1, 1, 8, 8), np.float32)}, engine="acme")
+        with pytest.raises(PluginFailure, match="gives a int, where None or a reason is wanted"):
+            transload.lower(module_of("acme.op"), "top")
+
+
+# --- noise
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_plugins_print_is_no_part_of_the_json(fails: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def read(*_: Any) -> Module:
+        print("reading ...")
+        if fails:
+            raise ReadError("no")
+        return module_of("top.Relu")
+
+    (tmp_path / "m.acme").write_text("x")
+    with beside_ours(readers=[Reader("acme", "top", (".acme",), read)]).bind():
+        code = transload.cli.run(["convert", str(tmp_path / "m.acme"), "-o", str(tmp_path / "out"), "--json"])
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["exit_code"] == code == (3 if fails else 0)
+    assert "reading ..." in shown.err
