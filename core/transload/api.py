@@ -389,9 +389,10 @@ def calibrate(
     method's own. Raises `UsageError` for a method or option that there is not, and for samples that do not fit.
     """
     from .plugin import resolve
+    from .samples.owned import owned
 
     calibrator = host().get("calibrators", method)
-    return resolve(calibrator.run)(at_hub(module, quantizing=True), samples, method, **options)
+    return resolve(calibrator.run)(at_hub(module, quantizing=True), owned(samples), method, **options)
 
 
 def at_hub(module: Module, *, quantizing: bool = False) -> Module:

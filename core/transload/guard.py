@@ -164,12 +164,13 @@ class Guarded:
     what is wrong with what the function returned; `reads(outcome)` is what callers get in its place, and raises where something
     is wrong with what is in it (a generator runs here, and not where nobody knows whose it is). With `makes`, the function
     returns another one, or a dictionary of some, to be guarded as well: their `takes` is what `makes` gives of the arguments.
+    `lends(argument)` is what the function, or the one that it makes, is given of each argument, where it may write into that.
     """
 
     def __init__(
         self, function: Any, plugin: PluginInfo, place: str, *, lets: tuple[type[BaseException], ...] = (),
         takes: Callable[[Any], str | None] | None = None, reads: Callable[[Any], Any] | None = None,
-        makes: Callable[..., Callable[[Any], str | None]] | None = None,
+        makes: Callable[..., Callable[[Any], str | None]] | None = None, lends: Callable[[Any], Any] | None = None,
     ) -> None:
         self.function = function
         self.plugin = plugin
@@ -178,6 +179,7 @@ class Guarded:
         self.takes = takes
         self.reads = reads
         self.makes = makes
+        self.lends = lends
 
     @property
     def __wrapped__(self) -> Any:
@@ -191,6 +193,8 @@ class Guarded:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         function = self.__wrapped__
+        if self.lends is not None and self.makes is None:
+            arguments = tuple(map(self.lends, arguments))
         try:
             outcome = function(*arguments, **named)
             wrong = self.takes(outcome) if self.takes is not None else None
@@ -208,10 +212,10 @@ class Guarded:
             raise failure(self.plugin, self.place, TypeError(wrong))
         if self.makes is None:
             return outcome
-        takes = {"__call__": self.makes(*arguments, **named)}
+        made: dict[str, Any] = {"takes": {"__call__": self.makes(*arguments, **named)}, "lends": {"__call__": self.lends}}
         if isinstance(outcome, Mapping):
-            return {name: GuardedObject(each, self.plugin, self.place, takes=takes) for name, each in outcome.items()}
-        return GuardedObject(outcome, self.plugin, self.place, takes=takes)
+            return {name: GuardedObject(each, self.plugin, self.place, **made) for name, each in outcome.items()}
+        return GuardedObject(outcome, self.plugin, self.place, **made)
 
     def __repr__(self) -> str:
         return f"<{self.place} of {self.plugin}: {self.function!r}>"
@@ -220,17 +224,18 @@ class Guarded:
 class GuardedObject:
     """An object that a plugin registered, or made: everything about it is as it is, and its methods are guarded.
 
-    `lets`, `takes` and `reads` say by a method's name what `Guarded` is to let through, and what the method may return.
+    `lets`, `takes`, `reads` and `lends` are those of `Guarded`, by a method's name.
     """
 
-    __slots__ = ("_lets", "_object", "_place", "_plugin", "_reads", "_takes")
+    __slots__ = ("_lends", "_lets", "_object", "_place", "_plugin", "_reads", "_takes")
 
     def __init__(
         self, held: Any, plugin: PluginInfo, place: str, lets: Mapping[str, tuple[type[BaseException], ...]] = NOTHING,
         takes: Mapping[str, Callable[[Any], str | None]] = NOTHING, reads: Mapping[str, Callable[[Any], Any]] = NOTHING,
+        lends: Mapping[str, Callable[[Any], Any] | None] = NOTHING,
     ) -> None:
         for name, value in (("_object", held), ("_plugin", plugin), ("_place", place), ("_lets", lets), ("_takes", takes),
-                            ("_reads", reads)):
+                            ("_reads", reads), ("_lends", lends)):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -244,11 +249,13 @@ class GuardedObject:
         if callable(value) and not isinstance(value, type):
             return Guarded(
                 value, self._plugin, f"{place}()", lets=self._lets.get(name, ()), takes=self._takes.get(name),
-                reads=self._reads.get(name))
+                reads=self._reads.get(name), lends=self._lends.get(name))
         return value
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return Guarded(self._object, self._plugin, self._place, takes=self._takes.get("__call__"))(*arguments, **named)
+        guarded = Guarded(
+            self._object, self._plugin, self._place, takes=self._takes.get("__call__"), lends=self._lends.get("__call__"))
+        return guarded(*arguments, **named)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._object, name, value)

@@ -13,6 +13,7 @@ from .ir.verify import verify
 from .plugin import Quantized, resolve
 from .plugin_host import host
 from .report import LayersReport, QuantizationReport
+from .samples.owned import owned
 from .samples.samples import Samples
 
 __all__ = ["Quantization", "floats_in", "quantize_at_hub"]
@@ -68,7 +69,7 @@ def quantize_at_hub(
     found, without a reason. Raises `UsageError` for a scheme that there is not, and what the quantizer raises.
     """
     quantizer = host().get("quantizers", scheme)
-    made = resolve(quantizer.run)(module, samples, **options)
+    made = resolve(quantizer.run)(module, owned(samples), **options)
     if isinstance(made, Module):
         made = Quantized(made)
     verify(made.module)

@@ -21,6 +21,7 @@ from . import hookspecs
 from .errors import Finding
 from .facts import FactKind, Facts
 from .guard import Guarded, GuardedObject, PluginInfo, Reference
+from .lending import copied, read_only
 from .plugin import (
     Calibrator,
     Conversion,
@@ -83,7 +84,7 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
     code = {
         member: Guarded(
             value, plugin, f"{place} ({member})", lets=_LETS.get((kind, member), ()), takes=_takes(kind, member, item),
-            reads=_READS.get((kind, member)), makes=_MAKERS.get((kind, member)))
+            reads=_READS.get((kind, member)), makes=_MAKERS.get((kind, member)), lends=_LENDS.get((kind, member)))
         for member in _CODE.get(kind, ()) if (value := getattr(item, member)) is not None}
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
@@ -432,6 +433,10 @@ _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("runtimes", "undefined"): _no_text, ("scores", "available"): _no_reason,
     ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
     ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
+_LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("metrics", "measure"): read_only, ("scores", "measure"): read_only,
+    ("runtimes", "open"): copied, ("runtimes", "alternatives"): copied}
+"""Members, or what they make, that are given arrays which others go on using: nobody writes into these."""
 _READS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
 """Members whose outcome is looked into where its plugin is known."""
@@ -477,7 +482,7 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     if problems.found:
         return str(item.name), item, problems.found
     guarded = GuardedObject(
-        item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES, {"check": _findings})
+        item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES, {"check": _findings}, {"run": copied})
     return item.name, guarded, []
 
 

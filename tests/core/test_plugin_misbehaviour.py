@@ -22,7 +22,7 @@ from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.declare import Dialect, operand, result
 from transload.passes.manager import Pipeline
-from transload.plugin import Conversion, DialectSpec, Emitted, Engine, Metric, Reader, Runtime, Target
+from transload.plugin import Conversion, DialectSpec, Emitted, Engine, Metric, Reader, Runtime, Score, Target
 from transload.plugin_host import Host
 from transload.rewrite import RewriteTable, apply_greedily
 from transload.verification.differences import compare_outputs
@@ -289,3 +289,40 @@ def test_what_plugins_print_is_no_part_of_the_json(fails: bool, tmp_path: Path, 
     shown = capsys.readouterr()
     assert json.loads(shown.out)["exit_code"] == code == (3 if fails else 0)
     assert "reading ..." in shown.err
+
+
+# --- what is computed in place
+
+
+def in_place(inputs: Any, keep: bool = False) -> dict[str, np.ndarray]:
+    x = inputs["x"]
+    x *= 2
+    return {"y": np.maximum(x, 0)}
+
+
+def test_runtimes_that_write_into_their_inputs_are_judges_all_the_same(tmp_path: Path) -> None:
+    """The result is given what the runtime was: else it would be right of the doubled input, and "passed"."""
+    (tmp_path / "m.acme").write_text("x")
+    there = beside_ours(
+        readers=[Reader("acme", "top", (".acme",), lambda *_: module_of("top.Relu"))],
+        runtimes=[Runtime("acme-runtime", "acme", lambda path: in_place, available=lambda: None)])
+    with there.bind():
+        artifact = transload.convert(tmp_path / "m.acme", "tosa", tmp_path / "out")
+    assert artifact.verification is not None and artifact.verification.status == "failed"
+
+
+def test_metrics_and_scores_that_write_into_what_they_measure(digits: Path, tmp_path: Path) -> None:
+    """What comes after them would measure their zeros."""
+    def measure(reference: np.ndarray, actual: np.ndarray) -> float:
+        actual[...] = reference
+        return 0.0
+
+    def score(outputs: Any, label: Any, reference: Any) -> float:
+        outputs["probabilities"][...] = 0
+        return 1.0
+
+    said = "'acme'.*ValueError: assignment destination is read-only"
+    with beside_ours(metrics=[Metric("acme", measure)]).bind(), pytest.raises(PluginFailure, match=said):
+        transload.convert(digits, out=tmp_path / "out")
+    with beside_ours(scores=[Score("acme", score)]).bind(), pytest.raises(PluginFailure, match=said):
+        transload.evaluate(digits, [np.zeros((1, 1, 8, 8), np.float32)], metrics=["acme"])

@@ -16,6 +16,7 @@ import numpy as np
 from .. import metrics
 from ..errors import UsageError
 from ..guard import FOREIGN, OURS, said
+from ..lending import read_only
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at
@@ -69,7 +70,7 @@ def _of_user(name: str) -> Callable[..., float]:
 
     def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
         try:
-            return float(function(outputs, label))
+            return float(function(read_only(outputs), label))
         except OURS:
             raise
         except FOREIGN as error:  # whatever the user's function raises, or ends by

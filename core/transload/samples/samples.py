@@ -24,7 +24,7 @@ from ..ir import FloatType, Module, QuantType, TensorType, dtype_of
 from ..ir.borders import input_limits
 from .images import Decoding
 from .preprocess import Preprocess, Settled, joined
-from .sources import Entry, Listing, Stream, entry_of, find_source, same_but_ones
+from .sources import Entry, Listing, Stream, entry_of, find_source, own, same_but_ones
 
 __all__ = ["Data", "Samples", "open_samples"]
 
@@ -202,7 +202,7 @@ class Samples:
     def _entries(self) -> Iterator[Entry]:
         source, count = self._source, self._count
         if isinstance(source, Stream):
-            entries = (entry_of(each, f"sample {number}", self._inputs) for number, each in enumerate(source.make(), 1))
+            entries = (entry_of(own(each), f"sample {number}", self._inputs) for number, each in enumerate(source.make(), 1))
             yield from islice(entries, count)
             return
         taken = min(source.length, count or source.length)

@@ -163,7 +163,7 @@ def find_source(source: Any, wanted: Wanted) -> Listing | Stream:
     if isinstance(source, Mapping):
         return _side_by_side(source, wanted)
     if isinstance(source, Sequence):
-        return Listing(len(source), lambda index: entry_of(source[index], f"sample {index + 1}", wanted))
+        return Listing(len(source), lambda index: entry_of(own(source[index]), f"sample {index + 1}", wanted))
     if hasattr(source, "__next__"):
         return Stream(_kept(source), "the samples")
     if hasattr(source, "__iter__"):
@@ -364,6 +364,13 @@ def _member(path: Path, found: Mapping[str, Any], name: str, only: bool = True) 
     raise UsageError(f"{path}: holds no array {name!r}", hint=f"it holds {', '.join(found) or 'nothing'}")
 
 
+def own(sample: Any) -> Any:
+    """A sample whose arrays nobody else writes into: a generator may fill one array again and again, and give it every time."""
+    if isinstance(sample, Mapping):
+        return {name: own(value) for name, value in sample.items()}
+    return np.array(sample) if isinstance(sample, np.ndarray) else sample
+
+
 def _kept(iterator: Iterator[Any]) -> Callable[[], Iterable[Any]]:
     """An iterator, whose samples are kept as they come, so that they can be gone through again."""
     kept: list[Any] = []
@@ -373,7 +380,7 @@ def _kept(iterator: Iterator[Any]) -> Callable[[], Iterable[Any]]:
         while True:
             if place == len(kept):
                 try:
-                    kept.append(next(iterator))
+                    kept.append(own(next(iterator)))
                 except StopIteration:
                     return
             yield kept[place]
