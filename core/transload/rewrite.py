@@ -42,7 +42,7 @@ from .errors import (
     merge_findings,
 )
 from .guard import FOREIGN, is_meant, rule_failed
-from .ir.build import Builder, constant_of, part_location
+from .ir.build import Builder, constant_of, part_location, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
 from .ir.locations import FusedLocation, Location, location_names
@@ -204,26 +204,9 @@ class Rewriter(Builder):
 
     def replace(self, outcome: Any) -> None:
         """Replace the op by a value, or by one for each of its results; `TypeError` where it is anything else."""
-        replacements = _values(self.op, outcome)
+        replacements = values_for(self.op, outcome)
         _hand_on_names(self.op, replacements, self.location)
         self.op.replace_with(replacements)
-
-
-def _values(op: Op, outcome: Any) -> Sequence[Value]:
-    """What a rewrite function returned, as a value for each result of the op; `TypeError` where it is anything else."""
-    values: Any = (outcome,) if isinstance(outcome, Value) else outcome
-    if not isinstance(values, tuple | list) or not all(isinstance(value, Value) for value in values):
-        raise TypeError(f"gives {_described(outcome)}, where None, CHANGED or a value for each result is wanted")
-    if len(values) != len(op.results):
-        raise TypeError(f"gives {len(values)} values, where the op has {len(op.results)} results")
-    return values
-
-
-def _described(outcome: Any) -> str:
-    kind = f"a {type(outcome).__name__}"
-    if not isinstance(outcome, tuple | list):
-        return kind
-    return f"{kind} with a {next(type(each).__name__ for each in outcome if not isinstance(each, Value))} in it"
 
 
 def _hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> None:
@@ -377,7 +360,7 @@ class Rewriting:
                     _erase_since(op, before)
                     continue
                 if outcome is not CHANGED:
-                    values = _values(op, outcome)
+                    values = values_for(op, outcome)
                     self._refuse_faults(op, before)
                     if self.checks:
                         self._refuse_other_results(op, values)
@@ -559,7 +542,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             before, block = op.prev, op.parent
             try:
                 outcome = function(op, rewriter)
-                replacements = _values(op, outcome) if outcome is not None and outcome is not CHANGED else ()
+                replacements = values_for(op, outcome) if outcome is not None and outcome is not CHANGED else ()
             except (Unsupported, Unfit, OverflowError, MemoryError) as error:
                 raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
             except FOREIGN as error:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..budget import Budget
     from .declare import OpDeclaration
 
-__all__ = ["Builder", "constant_of", "is_constant", "may_fold"]
+__all__ = ["Builder", "constant_of", "is_constant", "may_fold", "values_for"]
 
 
 def constant_of(value: Value | None) -> Dense | None:
@@ -214,6 +214,18 @@ def _given(
             unknown_attributes(attributes, declaration)):
         raise refusal(name, operands, attributes)
     return attributes
+
+
+def values_for(op: Op, outcome: Any) -> Sequence[Value]:
+    """What a rewrite function returned, as a value for each result of the op; `TypeError` where it is anything else."""
+    values: Any = (outcome,) if isinstance(outcome, Value) else outcome
+    strange = [type(each).__name__ for each in values if not isinstance(each, Value)] if isinstance(values, tuple | list) else []
+    if strange or not isinstance(values, tuple | list):
+        what = type(outcome).__name__ + "".join(f" with a {name} in it" for name in strange[:1])
+        raise TypeError(f"gives a {what}, where None, CHANGED or a value for each result is wanted")
+    if len(values) != len(op.results):
+        raise TypeError(f"gives {len(values)} values, where the op has {len(op.results)} results")
+    return values
 
 
 def _with_dtype(data: Any, dtype: np.dtype) -> Any:
