@@ -24,7 +24,7 @@ TEXT = ".tptxt"
 
 @click.group()
 def program() -> None:
-    """Look at, assemble, check and run programs of a tensor processor."""
+    """Look at, assemble, check, run a chip's program."""
 
 
 def _opened(path: Path) -> Program:
