@@ -111,7 +111,8 @@ def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, 
     joins = {there.conversions[name].source: partial(there.table, name) for name in conversion.joins if name in there.conversions}
     return Rewriting(
         module, there.table(conversion.name), conversion.source, hint=hint_for(conversion), joins=joins,
-        options=settings_of(options_of(conversion), settings or {}), checks=target is not None and target.role == "hub")
+        options=settings_of(options_of(conversion), settings or {}), checks=target is not None and target.role == "hub",
+        rough=conversion.rough)
 
 
 def hint_for(conversion: Conversion) -> Callable[[str], str]:

@@ -207,6 +207,9 @@ class Conversion:
     """Conversions whose tables are used, too, for ops of their source dialects that rewrites of this one make."""
     unfit: Any = None
     """`unfit(module)` gives None, or why the conversion is not meant for the module: a route then goes another way."""
+    rough: bool = False
+    """Whether what its rewrites make keeps to its declarations only after the passes `after`: it is looked at then, and not as it
+    is made."""
     evidence: str | None = None
     """`"package:file.json"`, a file in that package: what tests measured of the conversion, see `transload.coverage_report`."""
 

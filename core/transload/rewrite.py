@@ -248,19 +248,20 @@ class Rewriting:
     `joins` are tables for ops of other dialects that come up on the way: dialect -> function that gives its table, which is
     called when the first such op is met. An op is not replaced by what breaks its declarations: a file may say of an op what
     nothing can be, and a finding tells that. With `checks`, what is made has sound quantized types, too, and gives what the op
-    says that it gives.
+    says that it gives; a `rough` one is looked at when the passes behind it are done (`Conversion.rough`).
     """
 
     def __init__(
         self, root: Op, table: RewriteTable, source: str, *, fold: bool = True, hint: Callable[[str], str] | None = None,
         options: Mapping[str, Any] | None = None, joins: Mapping[str, Callable[[], RewriteTable]] | None = None,
-        checks: bool = False,
+        checks: bool = False, rough: bool = False,
     ) -> None:
         self.root = root
         self.source = source
         self.fold = fold
         self.hint = hint
         self.checks = checks
+        self.rough = rough
         self.options = options or {}
         self.budget = budget()
         self.failures: list[PluginFailure] = []
@@ -361,7 +362,8 @@ class Rewriting:
                     continue
                 if outcome is not CHANGED:
                     values = values_for(op, outcome)
-                    self._refuse_faults(op, before)
+                    if not self.rough:
+                        self._refuse_faults(op, before)
                     if self.checks:
                         self._refuse_other_results(op, values)
                     rewriter.replace(values)

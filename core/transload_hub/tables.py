@@ -23,7 +23,7 @@ __all__ = [
 
 MAX_CONSTANT = 1 << 28
 """Elements that a constant which a rewrite makes may have."""
-_MOST = MAX_CONSTANT >> 3
+_MOST = MAX_CONSTANT >> 2
 """Elements of a table: what is made of it, in 64 bits, is in memory beside it."""
 _SMALL = 1 << 16
 """Elements of a table that no budget need know of."""

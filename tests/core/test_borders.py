@@ -12,7 +12,7 @@ import pytest
 import transload
 from transload.borders import note_borders
 from transload.errors import RunError, TransloadError
-from transload.ir import I8, IntegerType, Module, TensorType
+from transload.ir import I8, IntAttr, IntegerType, Module, TensorType
 from transload.ir.build import Builder
 from transload.text import parse_module, print_module
 from transload.verification.inputs import random_inputs
@@ -113,7 +113,7 @@ def test_what_nothing_says_is_taken_as_signed_and_said(tmp_path: Path, capsys: A
 def test_bytes_that_are_computed_with_are_signed(tmp_path: Path) -> None:
     module = moving()
     op = module.body_of_main.first
-    op.replace_with([Builder(op.parent, op).emit("tosa.abs", op.operands[0])])
+    op.replace_with([Builder(op.parent, op).emit("tosa.clamp", op.operands[0], min_val=IntAttr(-7, I8), max_val=IntAttr(7, I8))])
     transload.save(module, tmp_path / "foreign.tosa")
     assert not transload.load(tmp_path / "foreign.tosa").notes
 

@@ -279,7 +279,9 @@ def _show_coverage(source: str, target: str, rows: Sequence[dict[str, Any]]) -> 
 
 def _taken(row: dict[str, Any]) -> str:
     """In which number formats a target took how many of the cases of an op: `i8 12/12, i16 3/9`."""
-    return ", ".join(f"{name} {count}/{row['evidence'][name]['cases']}" for name, count in row["taken"].items())
+    cells = row["evidence"]
+    return ", ".join(  # evidence that a plugin wrote may lack the cases of a format
+        f"{name} {count}" + (f"/{cells[name]['cases']}" if name in cells else "") for name, count in row["taken"].items())
 
 
 def _measured(cells: dict[str, Any]) -> str:

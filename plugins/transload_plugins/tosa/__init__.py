@@ -61,7 +61,7 @@ def register_conversions(register: Any) -> None:
             "bias": (("fine", "plain"), "fine",
                      "biases finer than products of scales are added so, by two more operators, or rounded, which is noted")}))
     register(Conversion(
-        "tosa030-to-tosa", "tosa030", "tosa", f"{_HERE}.v030.upgrade:TABLE", after="dce,tosa-make-signless",
+        "tosa030-to-tosa", "tosa030", "tosa", f"{_HERE}.v030.upgrade:TABLE", after="dce,tosa-make-signless", rough=True,
         doc="TOSA 0.30 to 1.0: attributes become operands."))
     register(Conversion(
         "tosa-to-tosa030", "tosa", "tosa030", f"{_HERE}.v030.downgrade:TABLE", before="tosa030-unsigned", after="dce",

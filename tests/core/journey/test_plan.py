@@ -11,6 +11,7 @@ import transload
 from transload.context import Context
 from transload.errors import ConversionError
 from transload.ir import Module
+from transload.ir.declare import Dialect
 from transload.journey import Journey, Observer, Stage, convert_to
 from transload.passes.manager import Pipeline
 from transload.passes.steps import PassRecord, Step
@@ -104,7 +105,7 @@ def test_the_hub_is_known_by_its_role_on_a_route_of_three_conversions(tmp_path: 
 
     host = Host()
     for dialect in ("graph", "net"):
-        host.dialects[dialect] = DialectSpec(dialect, None)
+        host.dialects[dialect] = DialectSpec(dialect, Dialect(dialect))
     for conversion in (
         Conversion("graph-to-net", "graph", "net", identity("graph.start", "net.start")),
         Conversion("net-to-top", "net", "top", relu("net.start")),

@@ -56,11 +56,14 @@ def _computes_on_integers(module: Module) -> bool:
     return any(value.is_quantized and constant_of(value) is None for op in module.walk() for value in op.results)
 
 
+_ONCE = ("once", "float32")
+
+
 def _rounds_otherwise(module: Module) -> bool:
-    """Whether a quantized op could round once, as QDQ says it, and does not."""
+    """Whether a quantized op could round once, as QDQ says it, or as onnxruntime's kernels for QDQ do, and does neither."""
     for op in module.walk():
         rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
-        if rounding is not None and rounding.kind.accepts("once") and op.attribute("rounding") != "once" and (
+        if rounding is not None and rounding.kind.accepts("once") and op.attribute("rounding") not in _ONCE and (
                 any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results)):
             return True
     return False

@@ -41,7 +41,11 @@ class _TypedDialect(Dialect):
 @constraint
 def element_types(op: Any) -> bool | str:
     """the element types are those of a mode of the operator (its table of supported data types, of 1.0 or 1.1)"""
-    return op.declaration.definition.datatypes.refuse(op, LATEST) or True
+    definition = op.declaration.definition
+    on_the_way = getattr(definition, "on_the_way", ())
+    if on_the_way and all(getattr(value.type, "element", None) in on_the_way for value in (*op.operands[:1], *op.results)):
+        return True
+    return definition.datatypes.refuse(op, LATEST) or True
 
 
 LATEST = (1, 1)

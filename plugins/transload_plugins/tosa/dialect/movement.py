@@ -127,6 +127,8 @@ class Reshape(SameElements):
     shape = operand("the new sizes", SHAPE)
     output = result("of the new shape")
     datatypes = same("input1 output", MOVED, later="i64")
+    on_the_way = (I48,)
+    """Sums on their way to a RESCALE, of 0.30's FULLY_CONNECTED; no version takes them where they are left."""
 
     @constraint
     def same_number_of_elements(op) -> bool | str:

@@ -23,7 +23,7 @@ JUDGE = ("Judged by what PyTorch's own kernels give for calls of single operator
          "relative to "
          "the greatest number of the result, or 1. Integers of 64 bits are assumed to fit into 32 (int64=assumed).")
 FORMATS = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "ui8": "uint8", "i32": "int32", "i64": "int64",
-           "i1": "bool"}
+           "i1": "bool", "c64": "complex64"}
 
 
 def measured() -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:

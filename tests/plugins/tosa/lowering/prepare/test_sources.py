@@ -44,7 +44,7 @@ def test_no_pass_before_the_lowering_leaves_a_mark_on_an_op():
                 assert set(op.attributes) <= set(declared), f"{name} left {set(op.attributes) - set(declared)} on {op.name}"
 
     with new_run():
-        Pipeline.parse(conversion.before, {"int64": "proved", "f64": "narrowed"}).run(module, print_after=look)
+        Pipeline.parse(conversion.before, {"int64": "proved", "f64": "narrowed", "bias": "fine"}).run(module, print_after=look)
         assert {op.name for op in module.walk() if is_unsigned(op)} >= {"top.AvgPool"}
         assert [op.name for op in sources().stored] == ["top.Bitcast"]
         assert {op.name for op in sources().integers.unsigned} == {"top.Compare"}
