@@ -73,6 +73,7 @@ Kind = TypeVar("Kind")
 
 _MOST_SPREAD = 1 << 25
 """Numbers of a constant that is one number, said once: as many as rewrites are given an array of."""
+_CONTRADICTORY = "types or attributes of the model contradict each other, or are none that the dialect has"
 DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
 
@@ -367,6 +368,8 @@ class Rewriting:
                     if self.checks:
                         self._refuse_other_results(op, values)
                     rewriter.replace(values)
+                elif not op.regions and not self._concerns[op.name] and (faults := faults_of(op)):
+                    raise Unsupported(f"of it this does not hold: {faults[0]}", _CONTRADICTORY)
                 return None
             except Unsupported as reason:
                 why, advice, follows = reason.why, reason.hint, reason.follows
@@ -412,7 +415,7 @@ class Rewriting:
             faults = faults_of(made) if is_done else ()
             if faults:
                 raise Unsupported(f"it would become {made.name}, of which this does not hold: {faults[0]}",
-                                  "types or attributes of the model contradict each other")
+                                  _CONTRADICTORY)
             for value in made.results:
                 if (why := beyond(value.type)):
                     raise Unsupported(f"it would become {made.name}, whose result {why}", "sizes of the model are damaged")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import transload
 from transload.conversion import apply_conversion
 from transload.errors import ConversionError, Finding, PassError, Unsupported, UsageError
 from transload.ir import F32, FusedLocation, Op, SplatData, TensorType, new_module, set_results, verify
 from transload.plugin import Conversion
 from transload.plugin_host import Host
 from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
+from transload.text import parse_module
 
 T = TensorType((2,), F32)
 
@@ -241,3 +243,15 @@ def test_a_rewrite_sees_the_options_of_its_conversion():
             apply_conversion(conversion, chain("old.known"), colour="red")
         with pytest.raises(UsageError, match="plain or fancy"):
             apply_conversion(conversion, chain("old.known"), style="loud")
+
+
+@pytest.mark.parametrize("element", ["f8E4M3", "f8E4M3B11FNUZ", "f8E8M0FNU"])
+def test_what_is_renamed_in_place_is_looked_at_too(element: str):
+    """Constants of types that TOSA lacks became invalid ops of TOSA, each called a defect."""
+    t = f"tensor<2x{element}>"
+    module = parse_module(
+        f'"builtin.module"() ({{ "func.func"() <{{sym_name = "main", function_type = () -> {t}}}> ({{\n'
+        f'%c = "top.Weight"() <{{value = dense<1.0> : {t}}}> : () -> {t}\n'
+        f'"func.return"(%c) : ({t}) -> () }}) : () -> () }}) : () -> ()')
+    with pytest.raises(ConversionError, match=rf"element types: output {element}"):
+        transload.lower(module, "tosa")

@@ -310,7 +310,11 @@ class Simulation:
         number = build.emit("top.Round", build.emit("top.Div", held, step))
         number = build.emit("top.Min", build.emit("top.Max", number, least), greatest)
         made = build.emit("top.Mul", number, step)
-        return made if value.rank else build.emit("top.Reshape", made, shape=())  # a grid is of rank 1
+        return self._in_shape(value, made)
+
+    def _in_shape(self, value: Value, made: Value) -> Value:
+        """What was computed with a grid, which is of rank 1, as a tensor of rank 0 where `value` is one."""
+        return made if value.rank else self._build().emit("top.Reshape", made, shape=())
 
     def _tabled(self, op: Op, operands: dict[Value, Value]) -> Value:
         """What a table gives: the function itself where there is an entry for each number, else a line between two places."""
@@ -326,11 +330,12 @@ class Simulation:
         stop = build.emit("top.Min", build.emit("top.Add", start, places), greatest)
         ends = []
         for place in (start, stop):
-            at = {**operands, moving: build.emit("top.Mul", place, step)}
+            at = {**operands, moving: self._in_shape(moving, build.emit("top.Mul", place, step))}
             self._block.insert(op.clone(at), self._end)
             ends.append(self._on_grid(op.results[0], at[op.results[0]]))
         share = build.emit("top.Div", build.emit("top.Sub", number, start), places)
-        return build.emit("top.Add", ends[0], build.emit("top.Mul", build.emit("top.Sub", ends[1], ends[0]), share))
+        made = build.emit("top.Add", ends[0], build.emit("top.Mul", build.emit("top.Sub", ends[1], ends[0]), share))
+        return self._in_shape(op.results[0], made)
 
     def _compared(self) -> tuple[Value, Value]:
         """The energies of all tensors and of their changes, as two vectors."""

@@ -63,18 +63,19 @@ def test_a_model_of_integers_alone_stays_as_it_is() -> None:
     np.testing.assert_array_equal(transload.run(made, given[0])["y"], given[0]["x"] ** 2)
 
 
-def test_a_single_number_that_a_branch_looks_at() -> None:
+@pytest.mark.parametrize("table", ["Sigmoid", "Reciprocal", "Exp"])
+def test_a_single_number_that_a_branch_looks_at(table: str) -> None:
     """On its grid it had a dimension, which what a branch makes of it has not."""
     module = function("tensor<1x4xf32>", "tensor<f32>", """
         %r = "top.Sigmoid"(%x) : (tensor<1x4xf32>) -> tensor<1x4xf32>
         %s = "top.Reduce"(%r) <{axes = array<i64: 0, 1>, keepdims = false, mode = "ReduceMax"}> : (tensor<1x4xf32>) -> tensor<f32>
-        %q = "top.Sigmoid"(%s) : (tensor<f32>) -> tensor<f32>
+        %q = "top.{table}"(%s) : (tensor<f32>) -> tensor<f32>
         %z = "top.Weight"() <{value = dense<0.5> : tensor<f32>}> : () -> tensor<f32>
         %c = "top.Compare"(%q, %z) <{mode = "Greater"}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
         %y = "top.If"(%c) ({
             %n = "top.Neg"(%q) : (tensor<f32>) -> tensor<f32>
             "top.Yield"(%n) : (tensor<f32>) -> ()
-        }, { "top.Yield"(%q) : (tensor<f32>) -> () }) : (tensor<i1>) -> tensor<f32>""")
+        }, { "top.Yield"(%q) : (tensor<f32>) -> () }) : (tensor<i1>) -> tensor<f32>""".replace("{table}", table))
     given = samples((1, 4))
     made = transload.quantize(module, "int8", given)
     np.testing.assert_allclose(transload.run(made, given[0])["y"], transload.run(module, given[0])["y"], atol=0.02)
