@@ -53,8 +53,15 @@ def _run(arguments: list[str]) -> int:
 
     session = Session(debug=bool(os.environ.get(DEBUG)) or "--debug" in arguments)
     arguments = [argument for argument in arguments if argument != "--debug"]
-    with json_alone() if "--json" in arguments else nullcontext():
+    with json_alone() if "--json" in arguments and _is_ours(arguments) else nullcontext():
         return _outcome(arguments, session)
+
+
+def _is_ours(arguments: list[str]) -> bool:
+    """Whether it is a command of ours that is called: those of plugins print what `--json` means to them."""
+    from .app import app
+
+    return next((each for each in arguments if not each.startswith("-")), None) in app.commands
 
 
 def _outcome(arguments: list[str], session: Session) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..json_text import json_text
+from .answer import print_json
 from .session import session
 
 __all__ = ["convert_each"]
@@ -65,7 +65,7 @@ def _convert_all(
             options=parse_options(option), tolerance=list(tolerance) or None, data=samples, preprocess=preprocess,
             quantizer_options=take_quantizer(given), **asked)
     if json:
-        print(json_text({"exit_code": worst(made), "models": made}))
+        print_json({"exit_code": worst(made), "models": made})
     elif not session().quiet:
         _show(made)
     return worst(made)
