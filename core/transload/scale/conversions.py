@@ -139,12 +139,13 @@ def _within(folder: Path, root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _is_model(path: Path) -> bool:
-    """Whether a reader takes a file, by its suffix and its first bytes, or a folder."""
+    """Whether a reader takes a folder, or a file by its suffix: the first bytes alone say too little of what lies in a folder."""
     try:
         if path.is_dir():
             model_file(path)
             return True
-        return path.is_file() and path.stat().st_size > 0 and reader_for(Source(path, name=str(path))) is not None
+        named = any(path.name.lower().endswith(reader.suffixes) for reader in host().readers.values())
+        return named and path.is_file() and path.stat().st_size > 0 and reader_for(Source(path, name=str(path))) is not None
     except (TransloadError, OSError):
         return False
 

@@ -26,6 +26,7 @@ def zoo(tmp_path, examples):
     shutil.copy(digits / "digits_float.onnx", folder / "float")
     (folder / "cut.tflite").write_bytes((digits / "digits_int8.tflite").read_bytes()[:500])
     (folder / "notes.txt").write_text("no model")
+    (folder / "train.py").write_text('"""Begins as text of MLIR does."""\n')
     return folder
 
 
