@@ -153,7 +153,7 @@ def _in_parts(
         parts += [(high, 1 << (x.element.width - 9), 256), (low, 255, 1)]
     y: Value | None = None
     for value, greatest, weight in parts:
-        for begin, end in _slices(kernel, greatest, name, settings["group"]):
+        for begin, end in _slices(kernel, greatest, name):
             piece, inner = _part(rw, value, kernel, begin, end, name)
             made = cast(rw, emit(rw, name, piece, _weights(rw, inner), shape=shape, **settings), F64)
             made = emit(rw, "Mul", made, scalar_like(rw, weight, made)) if weight != 1 else made
@@ -162,13 +162,11 @@ def _in_parts(
     return y
 
 
-def _slices(kernel: np.ndarray, greatest: int, name: str, groups: int) -> Iterator[tuple[int, int]]:
+def _slices(kernel: np.ndarray, greatest: int, name: str) -> Iterator[tuple[int, int]]:
     """Ranges of the channels that are summed over, as long as their sums are exact."""
     axis = 0 if name == "ConvTranspose" else 1
     rest = tuple(range(2, kernel.ndim))
-    sums = np.abs(kernel).sum(axis=rest).swapaxes(0, axis)[:, :]  # summed channels first
-    if groups > 1:
-        sums = sums.reshape(1, -1) if sums.shape[0] == 1 else sums
+    sums = np.abs(kernel).sum(axis=rest).swapaxes(0, axis)  # summed channels first
     begin, channels = 0, sums.shape[0]
     while begin < channels:
         reached = np.cumsum(sums[begin:], axis=0).max(axis=1) * greatest
