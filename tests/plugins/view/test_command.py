@@ -1,0 +1,64 @@
+"""`transload view` from the command line: what it writes, serves and refuses."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def model(examples: Path) -> Path:
+    return examples / "digits" / "digits_float.onnx"
+
+
+def test_a_page_is_written(cli: Cli, model: Path, tmp_path: Path) -> None:
+    code, out, _ = cli("view", str(model), "--html", str(tmp_path / "page.html"))
+    assert code == 0
+    assert "written to" in out
+    assert b"digits_float.onnx" in (tmp_path / "page.html").read_bytes()
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--html", "."], "is a folder"),
+    (["--method", "kl", "--html", "x.html"], "of which quantizer"),
+    (["--report", "x.html"], "--html FILE"),
+    (["--quantize", "nobody", "--html", "x.html"], "nobody"),
+    (["--target", "nobody", "--html", "x.html"], "nobody"),
+    (["--passes", "nobody", "--html", "x.html"], "nobody"),
+])
+def test_what_cannot_be_is_refused(
+    cli: Cli, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = cli("view", str(model), *arguments)
+    assert code == 2
+    assert said in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_than_two_models_are_refused(cli: Cli, model: Path) -> None:
+    code, _, err = cli("view", str(model), str(model), str(model))
+    assert code == 2
+    assert "two can stand side by side" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent otherwise there")
+def test_ctrl_c_ends_it_quietly(model: Path) -> None:
+    command = [sys.executable, "-m", "transload", "view", str(model), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
+        with urlopen(url, timeout=60) as page:
+            assert b"<!doctype html>" in page.read()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "", "")
