@@ -1,0 +1,295 @@
+"""Which operators of TPU-MLIR's Top dialect an op of the hub is: functions `(op, writer) -> value`, by name.
+
+The hub's names and attributes are those of the TPU-MLIR manual, chapter 13, so most ops are the operator of their name, with
+those attributes that it has there, as `PLAIN` lists them. Source: the manual, and `TopOps.td` of TPU-MLIR 1.30.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import Op, Value, is_absent
+
+if TYPE_CHECKING:
+    from .text import Writer
+
+__all__ = ["OPERATORS"]
+
+Operator = Callable[[Op, "Writer"], "str | tuple[str, ...]"]
+OPERATORS: dict[str, Operator] = {}
+
+RELU = "do_relu:bool relu_limit:f64"
+PLAIN: dict[str, str] = {
+    "Abs": "", "Add": RELU, "AddConst": f"const_val:f64 {RELU}", "BatchNorm": f"epsilon:f64 {RELU}", "Ceil": "",
+    "Clip": "min:f64 max:f64", "Compare": "mode:str", "Concat": f"axis:si32 {RELU}",
+    "Conv": f"kernel_shape:ints strides:ints pads:ints group:i64 dilations:ints {RELU}", "Cos": "",
+    "Deconv": f"kernel_shape:ints strides:ints pads:ints group:i64 dilations:ints output_padding:ints {RELU}",
+    "Depth2Space": "block_h:i64 block_w:i64 is_CRD:bool is_inversed:bool", "Div": RELU, "Elu": "alpha:f64", "Erf": "", "Exp": "",
+    "Floor": "", "HardSigmoid": "alpha:f64 beta:f64", "HardSwish": "", "LeakyRelu": "alpha:f64", "Log": "",
+    "MatMul": f"right_transpose:bool left_transpose:bool {RELU}", "Max": "", "Min": "", "Mish": "", "Mul": RELU,
+    "MulConst": f"const_val:f64 {RELU}", "PRelu": "", "Permute": "order:ints", "Reciprocal": "",
+    "Reduce": "axes:ints keepdims:bool mode:str", "Relu": "relu_limit:f64", "Round": "", "Rsqrt": "", "Scale": RELU, "SiLU": "",
+    "Sigmoid": "scale:f64 bias:f64 log:bool", "Sign": "", "Sin": "", "Softmax": "axis:si32 log:bool beta:f64", "Softplus": "",
+    "Sqrt": "", "Sub": RELU, "Tanh": "", "Upsample": "scale_h:i64 scale_w:i64", "Where": "",
+}
+"""Operators with the attributes of the hub's op of that name, and their kinds."""
+ABSENT = {"Conv": 3, "Deconv": 3, "MatMul": 3, "BatchNorm": 5}
+"""Operators that say `none` for operands that are left out, with how many they have."""
+
+
+def operator(*names: str) -> Callable[[Operator], Operator]:
+    def register(function: Operator) -> Operator:
+        OPERATORS.update((f"top.{name}", function) for name in names)
+        return function
+
+    return register
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    shape = value.known_shape
+    if shape is None or None in shape:
+        raise Unsupported(f"{value.type} has sizes that are known only when the model runs")
+    return tuple(shape)
+
+
+@operator(*PLAIN)
+def plain(op: Op, to: Writer) -> str:
+    """The operator of the same name."""
+    name = op.name.removeprefix("top.")
+    if op.attribute("layout", "NCHW") != "NCHW":
+        raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
+    if name == "Conv" and len(op.attribute("kernel_shape")) == 1:
+        return _line(op, to)
+    attributes = {}
+    for described in PLAIN[name].split():
+        key, kind = described.split(":")
+        given = op.attribute(key)
+        if given is None:
+            continue
+        if key in ("axis", "axes") and op.operands:
+            rank = len(_shape(op.results[0] if name == "Concat" else op.operands[0]))
+            given = given % rank if key == "axis" else tuple(axis % rank for axis in given)
+        attributes[key] = to.attribute(given, kind)
+    operands = [to.none if is_absent(value) else to.value(value) for value in op.operands]
+    if name == "Add" and op.attribute("coeff") is not None:
+        operands = [_times(op, to, value, factor) for value, factor in zip(op.operands, op.attribute("coeff"), strict=True)]
+    operands += [to.none] * (ABSENT.get(name, 0) - len(operands))
+    return to.emit(name, operands, op.results[0], attributes)
+
+
+def _line(op: Op, to: Writer) -> str:
+    """A convolution of one dimension as one of two: TPU-MLIR's compiler does not take others."""
+    x, w, result = op.operands[0], to.constant(op.operands[1]), op.results[0]
+    if w is None:
+        raise Unsupported("a filter that is computed")
+    flat = {key: op.attribute(key) or getattr(op, key) for key in ("kernel_shape", "strides", "dilations")}
+    attributes = {key: to.attribute((1, *numbers), "ints") for key, numbers in flat.items()}
+    pads = op.attribute("pads") or op.pads
+    attributes["pads"] = to.attribute((0, pads[0], 0, pads[1]), "ints")
+    for key, kind, none in (("group", "i64", 1), ("do_relu", "bool", False), ("relu_limit", "f64", -1.0)):
+        attributes[key] = to.attribute(op.attribute(key, none), kind)
+    planes = [(*shape[:2], 1, shape[2]) for shape in (_shape(x), _shape(result))]
+    bias = [to.none if is_absent(value) else to.value(value) for value in op.operands[2:]] or [to.none]
+    plane = to.inner("Reshape", [to.value(x)], planes[0], op, {"shape": to.attribute(planes[0], "ints")}, "_plane")
+    made = to.inner("Conv", [plane, to.weight(w[:, :, None], f"{op.origin}_filter"), *bias], planes[1], op, attributes, "_line")
+    return to.reshape(made, result, _shape(result))
+
+
+def _times(op: Op, to: Writer, value: Value, factor: float) -> str:
+    """An operand of a sum by its factor: TPU-MLIR's compiler loses `coeff` where an operand is constant."""
+    if factor == 1:
+        return to.value(value)
+    given = {"const_val": to.attribute(factor, "f64")}
+    return to.inner("MulConst", [to.value(value)], _shape(value), op, given, "_times")
+
+
+@operator("Input")
+def same(op: Op, to: Writer) -> str:
+    return to.value(op.operands[0])
+
+
+@operator("Cast")
+def cast(op: Op, to: Writer) -> str:
+    """Between floats, quantized numbers, integers and truth values: all of them are floats here."""
+    x, result = op.operands[0], op.results[0]
+    whole = result.stored_element is not None and not result.is_float and not result.is_quantized
+    if whole and x.is_float:
+        return to.emit("Floor", [to.value(x)], result) if op.attribute("round_mode") == "Trunc" else to.emit(
+            "Round", [to.value(x)], result)
+    return to.value(x)
+
+
+@operator("MaxPool", "AvgPool")
+def pool(op: Op, to: Writer) -> str:
+    """Windows without gaps; a window of padding counts it or not."""
+    if op.attribute("layout", "NCHW") != "NCHW":
+        raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
+    if any(step != 1 for step in op.attribute("dilations", ())):
+        raise Unsupported("windows with gaps")
+    attributes = {key: to.attribute(op.attribute(key) or getattr(op, key), "ints") for key in ("kernel_shape", "strides", "pads")}
+    attributes["do_relu"] = to.attribute(op.attribute("do_relu", False), "bool")
+    if op.name == "top.AvgPool":
+        attributes["count_include_pad"] = to.attribute(op.attribute("count_include_pad", False), "bool")
+        attributes["keepdims"] = to.attribute(True, "bool")
+    return to.emit(op.name.removeprefix("top."), [to.value(op.operands[0])], op.results[0], attributes)
+
+
+@operator("Reshape", "Squeeze", "Unsqueeze")
+def reshape(op: Op, to: Writer) -> str:
+    return to.reshape(to.value(op.operands[0]), op.results[0], _shape(op.results[0]))
+
+
+@operator("GELU")
+def gelu(op: Op, to: Writer) -> str:
+    mode = to.attribute("tanh" if op.attribute("approx") else "normal", "str")
+    return to.emit("GELU", [to.value(op.operands[0])], op.results[0], {"approx_mode": mode})
+
+
+@operator("Pow")
+def power(op: Op, to: Writer) -> str:
+    """Of a constant exponent."""
+    array = to.constant(op.operands[1])
+    if array is None or array.size != 1:
+        raise Unsupported("an exponent that is computed, or several")
+    exponent = to.attribute(float(array.reshape(-1)[0]), "f64")
+    return to.emit("Pow", [to.value(op.operands[0])], op.results[0], {"exponent": exponent})
+
+
+@operator("Square")
+def square(op: Op, to: Writer) -> str:
+    x = to.value(op.operands[0])
+    return to.emit("Mul", [x, x], op.results[0])
+
+
+@operator("SquaredDifference")
+def squared_difference(op: Op, to: Writer) -> str:
+    made = to.inner("Sub", [to.value(value) for value in op.operands], _shape(op.results[0]), op)
+    return to.emit("Mul", [made, made], op.results[0])
+
+
+@operator("Neg")
+def negate(op: Op, to: Writer) -> str:
+    return to.emit("MulConst", [to.value(op.operands[0])], op.results[0], {"const_val": to.attribute(-1.0, "f64")})
+
+
+@operator("Pack")
+def pack(op: Op, to: Writer) -> str:
+    """Each with a new dimension, joined along it."""
+    shape = _shape(op.results[0])
+    axis = op.attribute("axis", 0) % len(shape)
+    one = tuple(1 if dim == axis else size for dim, size in enumerate(shape))
+    parts = [to.inner("Reshape", [to.value(value)], one, op, {"shape": to.attribute(one, "ints")}) for value in op.operands]
+    return to.emit("Concat", parts, op.results[0], {"axis": to.attribute(axis, "si32")})
+
+
+def _sliced(to: Writer, x: Value, result: Value, starts: list[int], steps: list[int], op: Op) -> str:
+    shape, sizes = _shape(x), list(_shape(result))
+    if len(sizes) != len(shape):  # a dimension goes
+        axis = next(dim for dim, start in enumerate(starts) if start or len(sizes) < len(shape))
+        raise Unsupported(f"a slice that takes dimension {axis} away")
+    ends = [start + size * step for start, size, step in zip(starts, sizes, steps, strict=True)]
+    attributes = {key: to.attribute(numbers, "ints") for key, numbers in (("offset", starts), ("steps", steps), ("ends", ends))}
+    return to.emit("Slice", [to.value(x), to.none, to.none, to.none], result, attributes)
+
+
+@operator("Slice")
+def sliced(op: Op, to: Writer) -> str:
+    x = op.operands[0]
+    steps = list(op.attribute("steps") or (1,) * len(_shape(x)))
+    if min(steps) < 1:
+        raise Unsupported("steps backwards")
+    starts = [start + size if start < 0 else start for start, size in zip(op.attribute("offset"), _shape(x), strict=True)]
+    return _sliced(to, x, op.results[0], starts, steps, op)
+
+
+@operator("Split")
+def split(op: Op, to: Writer) -> tuple[str, ...]:
+    x = op.operands[0]
+    axis = op.attribute("axis") % len(_shape(x))
+    made, first = [], 0
+    for result in op.results:
+        starts = [first if dim == axis else 0 for dim in range(len(_shape(x)))]
+        made.append(_sliced(to, x, result, starts, [1] * len(starts), op))
+        first += _shape(result)[axis]
+    return tuple(made)
+
+
+@operator("Unpack")
+def unpack(op: Op, to: Writer) -> tuple[str, ...]:
+    x = op.operands[0]
+    shape = _shape(x)
+    axis = op.attribute("axis", 0) % len(shape)
+    made = []
+    for index, result in enumerate(op.results):
+        starts = [index if dim == axis else 0 for dim in range(len(shape))]
+        ends = [index + 1 if dim == axis else size for dim, size in enumerate(shape)]
+        one = tuple(1 if dim == axis else size for dim, size in enumerate(shape))
+        part = to.inner("Slice", [to.value(x), to.none, to.none, to.none], one, op, {
+            "offset": to.attribute(starts, "ints"), "steps": to.attribute([1] * len(shape), "ints"),
+            "ends": to.attribute(ends, "ints")}, f"_{index}")
+        made.append(to.reshape(part, result, _shape(result)))
+    return tuple(made)
+
+
+@operator("Gather")
+def gather(op: Op, to: Writer) -> str:
+    """By indices that are known."""
+    indices = to.constant(op.operands[1])
+    if indices is None or op.attribute("batch_dims", 0):
+        raise Unsupported("indices that are computed")
+    shape = _shape(op.operands[0])
+    axis = op.attribute("axis", 0) % len(shape)
+    flat = np.where(indices < 0, indices + shape[axis], indices).reshape(-1).astype(np.float32)
+    sizes = (*shape[:axis], flat.size, *shape[axis + 1 :])
+    made = to.inner("Gather", [to.value(op.operands[0]), to.weight(flat, op.origin or "indices")], sizes, op, {
+        "axis": to.attribute(axis, "si32"), "keepdims": to.attribute(True, "bool")})
+    return to.reshape(made, op.results[0], _shape(op.results[0]))
+
+
+@operator("Pad")
+def pad(op: Op, to: Writer) -> str:
+    """With a number, or mirrored."""
+    value = 0.0
+    given = op.attribute("val", 0.0)
+    if len(op.operands) > 1 and not is_absent(op.operands[1]):
+        array = to.constant(op.operands[1])
+        if array is None:
+            raise Unsupported("padding with what is computed")
+        given = float(array.reshape(-1)[0])
+    value = float(given)
+    attributes = {"paddings": to.attribute(op.attribute("paddings"), "ints"), "val": to.attribute(value, "f64"),
+                  "mode": to.attribute(op.attribute("mode", "constant"), "str")}
+    return to.emit("Pad", [to.value(op.operands[0])], op.results[0], attributes)
+
+
+@operator("Interp")
+def interp(op: Op, to: Writer) -> str:
+    """Of the two last dimensions, on the grids that TPU-MLIR knows."""
+    modes = {"half_pixel": "half_pixel", "pytorch_half_pixel": "pytorch_half_pixel", "align_corners": "align_corners",
+             "asymmetric": "asymmetric"}
+    mode = modes.get(str(op.attribute("coord_mode", "half_pixel")))
+    if mode is None or op.attribute("mode") not in ("nearest", "linear") or len(_shape(op.operands[0])) != 4:
+        raise Unsupported(f"resizing by {op.attribute('mode')} on the grid {op.attribute('coord_mode')}")
+    scales = [made / size for made, size in zip(_shape(op.results[0])[2:], _shape(op.operands[0])[2:], strict=True)]
+    return to.emit("Interp", [to.value(op.operands[0]), to.none], op.results[0], {
+        "mode": to.attribute(op.attribute("mode"), "str"), "coord_mode": to.attribute(mode, "str"),
+        "scale_h": to.attribute(scales[0], "f64"), "scale_w": to.attribute(scales[1], "f64")})
+
+
+@operator("Normalize")
+def normalize(op: Op, to: Writer) -> str:
+    """A root of the sum of squares, and a quotient."""
+    x, shape = op.operands[0], _shape(op.operands[0])
+    axes = sorted(axis % len(shape) for axis in op.attribute("axes"))
+    total = tuple(1 if dim in axes else size for dim, size in enumerate(shape))
+    norm = to.inner("Reduce", [to.value(x)], total, op, {
+        "axes": to.attribute(axes, "ints"), "keepdims": to.attribute(True, "bool"), "mode": to.attribute("ReduceL2", "str")},
+        "_norm")
+    least = {"min": to.attribute(math.sqrt(op.attribute("eps", 1e-12)), "f64"), "max": to.attribute(3.4e38, "f64")}
+    bounded = to.inner("Clip", [norm], total, op, least, "_least")
+    return to.emit("Div", [to.value(x), bounded], op.results[0])

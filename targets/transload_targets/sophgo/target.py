@@ -1,0 +1,118 @@
+"""The target `sophgo`: TPU-MLIR's Top text and weights, and, where TPU-MLIR is, the bmodel that it makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.contents import constant_bytes, op_counts
+from transload.engine.quantized import dequantize, quantize
+from transload.errors import Finding, RunError
+from transload.interface import arguments, interface
+from transload.ir import Module, QuantType, TensorType, Type, dtype_of
+from transload.plugin import Emitted, Options, Target
+from transload.text import parse_type, write_module
+
+from .environment import deployed, simulated
+from .text import calibration_text, findings_of, written
+
+__all__ = ["SophgoTarget"]
+
+QUANTIZED = "INT8"
+
+
+class SophgoTarget(Target):
+    """`STEM_top.mlir` and its `_weights.npz`, `.table` of quantized models, and `.bmodel` where TPU-MLIR is.
+
+    `STEM.mlir` is the module itself, in the hub's words, for engines.
+    """
+
+    name = "sophgo"
+    doc = "Sophgo's chips by TPU-MLIR: Top text and weights, and its bmodel where --option environment= names one."
+    accepts = ("top",)
+    pipeline = "inline,unroll-recurrent,write-out-normalizations,layout{to=NCHW},dce,cse"
+    tolerance = ("integer=4",)
+    """Floats that are rounded to the steps of integers fall otherwise at halves, and layers behind pass that on: of a quantized
+    MobileNet, 2 steps at the output."""
+
+    def options(self) -> Options:
+        return {
+            "environment": (str, "", "a virtual environment with TPU-MLIR, whose model_deploy makes a bmodel and whose simulator "
+                            "runs it; without one only text and weights are written"),
+            "chip": (str, "bm1684x", "the processor, in the words of model_deploy --processor"),
+            "precision": (("F32", "F16", "BF16", QUANTIZED), "F32", "what the chip computes in; INT8 takes the ranges of a "
+                          "quantized model, or those of table="),
+            "table": (str, "", "a calibration table of TPU-MLIR's form, by the names of tensors"),
+            "qtable": (str, "", "a quantize table of TPU-MLIR's form: which tensors are computed in what"),
+        }
+
+    def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
+        return findings_of(module)
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        name = "".join(letter if letter.isalnum() else "_" for letter in stem) + "_top"
+        made = written(module, name, f"{name}_weights.npz", rounds=options["precision"] != QUANTIZED)
+        content = {f"{name}.mlir": made.text.encode(), f"{name}_weights.npz": _archive(made.weights)}
+        tables: list[str] = []
+        for option, flag, own in (("table", "--calibration_table", calibration_text(made) if made.ranges else ""),
+                                  ("qtable", "--quantize_table", "")):
+            given = Path(options[option]).read_bytes() if options[option] else own.encode()
+            if given:
+                content[f"{name}.{option}"] = given
+                tables += [flag, f"{name}.{option}"] if options["precision"] == QUANTIZED or option == "qtable" else []
+        report: dict[str, Any] = {
+            **interface(module), "operators": op_counts(module), "constant_bytes": constant_bytes(module),
+            "environment": options["environment"], "chip": options["chip"]}
+        if options["environment"]:
+            content[f"{name}.bmodel"] = deployed(
+                options["environment"], content, name, options["chip"], options["precision"], tables)
+        files = [directory / file for file in (f"{stem}.mlir", *content)]
+        with files[0].open("w", encoding="utf-8") as out:  # what engines run, in the words of the hub
+            write_module(module, out, constants="resource")
+        for file, data in zip(files[1:], content.values(), strict=True):
+            file.write_bytes(data)
+        return Emitted(files, {**report, "file_bytes": {file.name: file.stat().st_size for file in files}})
+
+    def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What the bmodel gives in TPU-MLIR's simulator; `RunError` where there is none."""
+        report = emitted.report
+        binary = next((file for file in emitted.files if file.suffix == ".bmodel"), None)
+        if binary is None:
+            raise RunError("no bmodel was made: --option environment=PATH names an environment with TPU-MLIR")
+        reals = {
+            one["name"]: _real(array, parse_type(one["type"]))
+            for one, array in zip(report["inputs"], arguments(report, inputs), strict=True)}
+        given = simulated(report["environment"], binary, reals)
+        if len(given) != len(report["outputs"]):
+            raise RunError(f"the bmodel gives {len(given)} outputs, and the model has {len(report['outputs'])}")
+        return {one["name"]: _stored(array, parse_type(one["type"]))
+                for one, array in zip(report["outputs"], given, strict=True)}
+
+
+def _archive(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays as `.npz`."""
+    held = BytesIO()
+    np.savez(held, **arrays)  # type: ignore[arg-type]
+    return held.getvalue()
+
+
+def _real(array: np.ndarray, type_: Type) -> np.ndarray:
+    """The real numbers of an input, of rank 1 at least."""
+    element = type_.element if isinstance(type_, TensorType) else None
+    stored = isinstance(element, QuantType) and array.dtype.kind in "iu"
+    reals = dequantize(array, element) if stored else array  # type: ignore[arg-type]
+    return np.atleast_1d(np.asarray(reals, np.float32))
+
+
+def _stored(array: np.ndarray, type_: Type) -> np.ndarray:
+    """Real numbers as an output has them."""
+    assert isinstance(type_, TensorType)  # results are tensors
+    shaped = np.asarray(array, np.float32).reshape(type_.static_shape)
+    if isinstance(type_.element, QuantType):
+        return np.asarray(quantize(shaped, type_.element))
+    dtype = dtype_of(type_.element)
+    return (np.rint(shaped) if dtype.kind in "iu" else shaped).astype(dtype)

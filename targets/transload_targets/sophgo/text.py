@@ -1,0 +1,246 @@
+"""A module of the hub as TPU-MLIR's Top dialect: text in MLIR's generic form, and the weights by name.
+
+Everything is a float of 32 bits there (state `TOP_F32`): quantized tensors are the numbers that they stand for, rounded to their
+steps by operators of their own, or, where TPU-MLIR is to compute with integers, by the ranges in the calibration table. Source:
+TPU-MLIR's manual, chapters 3 and 13, and its `MLIRImporter.py` (attributes of the module).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from transload.engine.quantized import dequantize
+from transload.errors import Finding, Unsupported, merge_findings
+from transload.ir import Module, Op, Value, input_names, is_absent
+from transload.ir.build import constant_of
+
+from .operators import OPERATORS
+
+__all__ = ["Writer", "Written", "calibration_text", "findings_of", "written"]
+
+HEAD = ('module @"{name}" attributes {{module.weight_file = "{weights}", module.platform = "ONNX", module.state = "TOP_F32", '
+        'module.chip = "ALL", module.top_run_mode = "STATIC"}} {{')
+
+
+MOVES = ("Permute", "Reshape", "Slice", "MaxPool", "Gather", "Upsample", "Depth2Space")
+"""Operators that give no other numbers than they take."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A module as TPU-MLIR takes it."""
+
+    text: str
+    weights: dict[str, np.ndarray]
+    ranges: dict[str, tuple[float, float]]
+    """Of quantized tensors: the least and the greatest number that they can be."""
+
+
+@dataclass
+class Writer:
+    """Operators one after the other; operands are names of values, `%3`."""
+
+    lines: list[str] = field(default_factory=list)
+    weights: dict[str, np.ndarray] = field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    rounds: bool = True
+    """Whether quantized results are rounded to their steps, as they are where nothing else does it."""
+    none: str = "%none"
+
+    def __post_init__(self) -> None:
+        self._values: dict[Value, str] = {}
+        self._types: dict[str, str] = {self.none: "none"}
+        self._taken: set[str] = set()
+        self._held: dict[Value, str] = {}
+
+    # --- values
+
+    def value(self, value: Value) -> str:
+        """The name of a value; a constant becomes a weight where it is first used."""
+        if value in self._values:
+            return self._values[value]
+        array = self.constant(value)
+        if array is None:
+            raise Unsupported(f"{value.type} is computed by an op that has no operator in TPU-MLIR")
+        made = self._values[value] = self.weight(array, value.name or "weight")
+        return made
+
+    def constant(self, value: Value) -> np.ndarray | None:
+        """The numbers of a constant, in floats; None of what is computed."""
+        dense = constant_of(value)
+        if dense is None:
+            return None
+        array = dense.numpy()
+        quant = value.quant
+        return np.asarray(dequantize(array, quant) if quant is not None else array, np.float32)
+
+    def weight(self, array: np.ndarray, name: str) -> str:
+        """A weight, which lies in the file under a name of its own."""
+        held = np.ascontiguousarray(array if array.ndim else array.reshape(1), np.float32)
+        name = self._own(name)
+        self.weights[name] = held
+        return self._line("Weight", [], _type(held.shape), {}, name)
+
+    def bind(self, value: Value, made: str) -> None:
+        """Say which value an op's result is."""
+        self._values[value] = made
+
+    def _own(self, name: str) -> str:
+        base, number = name, 0
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name)
+        return name
+
+    # --- operators
+
+    def emit(self, name: str, operands: Sequence[str], result: Value, attributes: Mapping[str, str] | None = None) -> str:
+        """An operator that gives a value of the model, under its name."""
+        own = self._own(result.name or (result.op.origin if result.op is not None and result.op.origin else name))
+        type_, quant = _type(_sizes(result)), result.quant
+        if quant is None or not quant.per_tensor:
+            return self._line(name, operands, type_, attributes or {}, own)
+        self.ranges[own] = quant_range(result)
+        if not self.rounds or name in MOVES:
+            return self._line(name, operands, type_, attributes or {}, own)
+        made = self._line(name, operands, type_, attributes or {}, self._own(f"{own}_real"))
+        low, high = (self.attribute(float(stored - quant.zero_point), "f64") for stored in (quant.storage_min, quant.storage_max))
+        for step, more in (("MulConst", {"const_val": self.attribute(1.0 / quant.scale, "f64")}), ("Round", {}),
+                           ("Clip", {"min": low, "max": high})):
+            made = self._line(step, [made], type_, more, self._own(f"{own}_{step.lower()}"))
+        return self._line("MulConst", [made], type_, {"const_val": self.attribute(quant.scale, "f64")}, own)
+
+    def inner(
+        self, name: str, operands: Sequence[str], shape: Sequence[int], op: Op, attributes: Mapping[str, str] | None = None,
+        suffix: str = "_part",
+    ) -> str:
+        """An operator on the way to a result of an op."""
+        return self._line(name, operands, _type(shape), attributes or {}, self._own(f"{op.origin or name}{suffix}"))
+
+    def reshape(self, made: str, result: Value, shape: Sequence[int]) -> str:
+        """A value in another shape, under the name of a result."""
+        return self.emit("Reshape", [made], result, {"shape": self.attribute(shape or (1,), "ints")})
+
+    def attribute(self, given: Any, kind: str) -> str:
+        """An attribute as text: `i64`, `si32`, `f64`, `bool`, `str`, or arrays, `ints` and `f64s`."""
+        if kind in ("ints", "f64s"):
+            return "[" + ", ".join(self.attribute(each, "f64" if kind == "f64s" else "i64") for each in given) + "]"
+        if kind == "f64":
+            return f"{_float(float(given))} : f64"
+        if kind == "bool":
+            return "true" if given else "false"
+        return f'"{given}"' if kind == "str" else f"{int(given)} : {kind}"
+
+    def _line(self, name: str, operands: Sequence[str], type_: str, attributes: Mapping[str, str], location: str) -> str:
+        made = f"%{len(self._types)}"
+        self._types[made] = type_
+        said = ", ".join(f"{key} = {value}" for key, value in attributes.items())
+        types = ", ".join(self._types[operand] for operand in operands)
+        given = f" {{{said}}}" if said else ""
+        self.lines.append(f'{made} = "top.{name}"({", ".join(operands)}){given} : ({types}) -> {type_} loc({_quoted(location)})')
+        return made
+
+    def argument(self, number: int, value: Value, name: str) -> None:
+        """An input of the model."""
+        self._types[f"%args{number}"] = _type(_sizes(value))
+        if value.quant is not None and value.quant.per_tensor:
+            self.ranges[name] = quant_range(value)
+        self._values[value] = self._line("Input", [f"%args{number}"], _type(_sizes(value)), {}, self._own(name))
+
+
+def quant_range(value: Value) -> tuple[float, float]:
+    """The least and greatest number that a quantized tensor can be."""
+    quant = value.quant
+    assert quant is not None  # it is quantized
+    low, high = ((stored - quant.zero_point) * quant.scale for stored in (quant.storage_min, quant.storage_max))
+    return float(low), float(high)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _float(number: float) -> str:
+    """A number as MLIR reads it."""
+    if np.isinf(number):
+        return "3.4028234663852886E+38" if number > 0 else "-3.4028234663852886E+38"
+    return f"{number:.17E}"
+
+
+def _sizes(value: Value) -> tuple[int, ...]:
+    shape = value.known_shape
+    if shape is None or None in shape:
+        raise Unsupported(f"{value.type} has sizes that are known only when the model runs")
+    return tuple(shape)
+
+
+def _type(shape: Sequence[int]) -> str:
+    """A tensor of floats; TPU-MLIR has none of rank 0."""
+    return f"tensor<{'x'.join(map(str, shape or (1,)))}xf32>"
+
+
+def _all_ops(module: Module) -> list[Op]:
+    block = module.body_of_main
+    return [op for op in block if op is not block.terminator and not (
+        op.results and (constant_of(op.results[0]) is not None or is_absent(op.results[0])))]
+
+
+def findings_of(module: Module) -> list[Finding]:
+    """Everything in a module that has no operator in TPU-MLIR."""
+    return _write(module, "model", "weights.npz")[1]
+
+
+def written(module: Module, name: str, weights: str, rounds: bool = True) -> Written:
+    """A module as TPU-MLIR takes it; its weights lie in the file `weights`, beside the text. `rounds`: see `Writer`."""
+    made, findings = _write(module, name, weights, rounds)
+    assert made is not None and not findings  # `check` has asked
+    return made
+
+
+def _write(module: Module, name: str, weights: str, rounds: bool = True) -> tuple[Written | None, list[Finding]]:
+    to, findings = Writer(rounds=rounds), list[Finding]()
+    block = module.body_of_main
+    for number, (argument, said) in enumerate(zip(block.arguments, input_names(module.main), strict=True)):
+        to.argument(number, argument, said)
+    for op in _all_ops(module):
+        function = OPERATORS.get(op.name)
+        names = (op.origin,) if op.origin else ()
+        if function is None:
+            findings.append(Finding(op.name, "has no operator in TPU-MLIR that it is", names))
+            continue
+        try:
+            made = function(op, to)
+        except Unsupported as why:
+            if all(value in to._values or constant_of(value) is not None or is_absent(value) for value in op.operands):
+                findings.append(Finding(op.name, why.why, names, why.hint))
+            continue
+        for result, each in zip(op.results, (made,) if isinstance(made, str) else made, strict=True):
+            to.bind(result, each)
+    if findings:
+        return None, merge_findings(findings)
+    return Written(_module(module, to, name, weights), to.weights, to.ranges), []
+
+
+def _module(module: Module, to: Writer, name: str, weights: str) -> str:
+    block = module.body_of_main
+    arguments = ", ".join(f"%args{number}: {_type(_sizes(value))} loc(unknown)" for number, value in enumerate(block.arguments))
+    ends = [to.value(value) for value in block.terminator.operands]
+    types = [_type(_sizes(value)) for value in block.terminator.operands]
+    lines = [
+        HEAD.format(name=name, weights=weights), f"  func.func @main({arguments}) -> ({', '.join(types)}) {{",
+        f'    {to.none} = "top.None"() : () -> none loc(unknown)', *(f"    {line}" for line in to.lines),
+        f"    return {', '.join(ends)} : {', '.join(types)} loc(unknown)", "  } loc(unknown)", "} loc(unknown)", ""]
+    return "\n".join(lines)
+
+
+def calibration_text(made: Written) -> str:
+    """A calibration table (manual, chapter 5) of quantized tensors: name, threshold, least, greatest."""
+    lines = ["# op_name    threshold    min    max"]
+    lines += [f"{name} {max(abs(low), abs(high)):.7f} {low:.7f} {high:.7f}" for name, (low, high) in made.ranges.items()]
+    return "\n".join([*lines, ""])
+

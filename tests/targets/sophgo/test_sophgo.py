@@ -1,0 +1,180 @@
+"""The target `sophgo`: text that holds to the grammar of TPU-MLIR's Top dialect, weights by name, programs that are run."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError, RunError, TargetError, TransloadError
+from transload.ir import F32, I8, Module, QuantType, TensorType, Value, new_module, set_results
+from transload.ir.build import Builder
+from transload_targets.sophgo.environment import absent
+from transload_targets.sophgo.operators import ABSENT, OPERATORS
+from transload_targets.sophgo.text import calibration_text, findings_of, written
+
+RNG = np.random.default_rng(5)
+ENVIRONMENT = os.environ.get("TRANSLOAD_TPU_MLIR", "")
+"""Where TPU-MLIR is, for the tests that run it."""
+LINE = re.compile(
+    r'(%\w+) = "top\.(\w+)"\(([^)]*)\)(?: \{(.*)\})? : \(([^)]*)\) -> (none|tensor<(?:\d+x)+f32>) loc\((unknown|"[^"]+")\)')
+KINDS = {
+    "ints": r"\[(?:-?\d+ : i64(?:, )?)*\]", "f64s": r"\[(?:-?[\d.E+-]+ : f64(?:, )?)*\]", "i64": r"-?\d+ : i64",
+    "si32": r"-?\d+ : si32",
+    "f64": r"-?\d\.\d+E[+-]\d+ : f64", "bool": "true|false", "str": r'"\w+"'}
+
+
+def made(shape: tuple[int, ...], build: Callable[[Builder, Value], Value], element: Any = F32) -> Module:
+    module = new_module()
+    main = module.add_function("main", [TensorType(shape, element)], ["x"])
+    block = main.regions[0].block
+    set_results(main, [build(Builder(block, location="y"), block.arguments[0])], ["y"])
+    return module
+
+
+def weight(build: Builder, *shape: int) -> Value:
+    return build.constant(RNG.normal(size=shape).astype(np.float32))
+
+
+SHAPE = (1, 4, 9, 8)
+CASES: dict[str, Callable[[Builder, Value], Value]] = {
+    "Conv": lambda build, x: build.emit(
+        "top.Conv", x, weight(build, 6, 4, 3, 2), kernel_shape=(3, 2), pads=(1, 0, 1, 1), do_relu=True),
+    "Conv of a line": lambda build, x: build.emit(
+        "top.Conv", build.emit("top.Reshape", x, shape=(1, 4, 72)), weight(build, 6, 4, 3), kernel_shape=(3,), strides=(2,)),
+    "MaxPool": lambda build, x: build.emit("top.MaxPool", x, kernel_shape=(3, 2), strides=(2, 1)),
+    "AvgPool": lambda build, x: build.emit("top.AvgPool", x, kernel_shape=(3, 2), pads=(1, 0, 0, 1), count_include_pad=True),
+    "MatMul": lambda build, x: build.emit("top.MatMul", x, weight(build, 8, 5)),
+    "Add": lambda build, x: build.emit("top.Add", x, weight(build, 4, 1, 1), coeff=(1.0, -2.0)),
+    "Softmax": lambda build, x: build.emit("top.Softmax", x, axis=-1),
+    "Clip": lambda build, x: build.emit("top.Clip", x, min=-np.inf, max=0.5),
+    "Slice": lambda build, x: build.emit("top.Slice", x, offset=(0, 1, 5, 0), ends=(1, 4, 9, 8), steps=(1, 2, 1, 3)),
+    "Pack": lambda build, x: build.emit("top.Pack", x, x, axis=2),
+    "Gather": lambda build, x: build.emit("top.Gather", x, build.constant(np.array([[0, -1]], np.int64)), axis=1),
+    "Normalize": lambda build, x: build.emit("top.Normalize", x, axes=(1,)),
+    "Reduce": lambda build, x: build.emit("top.Reduce", x, axes=(-1,), mode="ReduceMean", keepdims=False),
+    "Interp": lambda build, x: build.emit("top.Interp", x, sizes=(18, 16), mode="linear", coord_mode="half_pixel"),
+    "Pad": lambda build, x: build.emit("top.Pad", x, paddings=(0, 0, 1, 0, 0, 0, 0, 2), val=0.5),
+    "Pow": lambda build, x: build.emit("top.Pow", x, build.constant(np.array(2.0, np.float32))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text_holds_to_the_grammar_of_top(name: str) -> None:
+    """Each line: operands that are there, of the types that it says, attributes of the kinds that TPU-MLIR asks for."""
+    module = made(SHAPE, CASES[name])
+    assert not findings_of(module)
+    found = written(module, "net", "net.npz")
+    head, declared, *lines, end, _, _, _ = found.text.split("\n")
+    assert 'module.weight_file = "net.npz"' in head and 'module.state = "TOP_F32"' in head
+    assert declared.startswith("  func.func @main(%args0: tensor<1x4x9x8xf32> loc(unknown)) -> (tensor<")
+    types, names = {"%args0": "tensor<1x4x9x8xf32>"}, []
+    for line in lines:
+        match = LINE.fullmatch(line.strip())
+        assert match is not None, line
+        result, operator, operands, attributes, taken, type_, location = match.groups()
+        assert [types[operand] for operand in filter(None, operands.split(", "))] == list(filter(None, taken.split(", ")))
+        types[result] = type_
+        for attribute in re.split(r", (?=\w+ = )", attributes or ""):
+            value = attribute.partition(" = ")[2]
+            assert not attribute or any(re.fullmatch(kind, value) for kind in KINDS.values()), attribute
+        if operator in ABSENT:
+            assert len(operands.split(", ")) == ABSENT[operator]
+        names.append(location)
+        if operator == "Weight":
+            held = found.weights[location.strip('"')]
+            assert type_ == f"tensor<{'x'.join(map(str, held.shape))}xf32>" and held.dtype == np.float32
+    named = [location for location in names if location != "unknown"]
+    assert len(set(named)) == len(named) and end.strip().startswith("return %")
+
+
+def quantized(build: Builder, x: Value) -> Value:
+    q = QuantType(I8, F32, (0.05,), (-20,))
+    made_: Value = build.emit("top.Relu", x, element=q)
+    return made_
+
+
+def test_quantized_tensors_are_rounded_to_their_steps_or_ranges_of_a_table() -> None:
+    module = made((2, 4), quantized, QuantType(I8, F32, (0.02,), (3,)))
+    stepped, plain = written(module, "net", "w"), written(module, "net", "w", rounds=False)
+    assert [name in stepped.text for name in ("top.Round", "top.Clip")] == [True, True] and "top.Round" not in plain.text
+    table = calibration_text(plain).splitlines()
+    assert table[0].startswith("#") and table[1].split() == ["x", "2.6200000", "-2.6200000", "2.4800000"] and len(table) == 3
+
+
+def test_what_top_has_no_operator_for_is_told_at_once(tmp_path: Path) -> None:
+    module = made((4, 4), lambda build, x: build.emit("top.Erf", build.emit("top.CumSum", build.emit(
+        "top.Reverse", x, axes=(0,)), axis=0)))
+    assert "top.CumSum" not in OPERATORS
+    with pytest.raises(ConversionError) as caught:
+        transload.convert(module, "sophgo", tmp_path / "out")
+    assert {finding.what for finding in caught.value.findings} >= {"top.CumSum", "top.Reverse"}
+    assert not list((tmp_path / "out").glob("*.mlir"))
+
+
+def programs(folder: Path, deploy: str, runner: str) -> str:
+    """An environment whose programs are shell scripts."""
+    (folder / "bin").mkdir()
+    for name, script in (("model_deploy", deploy), ("model_runner", runner)):
+        path = folder / "bin" / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+    return str(folder)
+
+
+def test_programs_of_the_environment_make_and_run_the_bmodel(tmp_path: Path) -> None:
+    """The model is a ReLU, and a window of one, of an input that is not negative, so its simulator may copy it."""
+    pool = {"kernel_shape": (1, 1), "strides": (1, 1)}
+    module = made((1, 1, 2, 4), lambda build, x: build.emit("top.Relu", build.emit("top.MaxPool", x, **pool)))
+    copy = f"{sys.executable} -c \"import numpy; numpy.savez('outputs.npz', y=numpy.load('inputs.npz')['x'])\""
+    folder = programs(tmp_path, "echo $@ > model_top.bmodel; ls >> model_top.bmodel", copy)
+    artifact = transload.convert(module, "sophgo", tmp_path / "out", options={"environment": folder, "precision": "F16"})
+    said = (tmp_path / "out" / "model_top.bmodel").read_text()
+    asked = "--mlir model_top.mlir --quantize F16 --processor bm1684x --model model_top.bmodel"
+    assert asked in said and "model_top_weights.npz" in said
+    from transload.written import written_at
+
+    x = RNG.uniform(size=(1, 1, 2, 4)).astype(np.float32)
+    found = written_at(tmp_path / "out")
+    assert found is not None and found.run is not None and artifact.files
+    np.testing.assert_array_equal(found.run({"x": x})["y"], x)
+
+
+def test_words_of_a_refusal_are_passed_on(tmp_path: Path) -> None:
+    module = made((2, 4), lambda build, x: build.emit("top.Relu", x))
+    folder = programs(tmp_path, "echo 'top.Relu: not supported on this chip' >&2; exit 1", "exit 1")
+    with pytest.raises((TargetError, TransloadError), match=r"refuses the model: top\.Relu: not supported on this chip"):
+        transload.convert(module, "sophgo", tmp_path / "out", options={"environment": folder})
+    with pytest.raises((TargetError, TransloadError), match="has no model_deploy, model_runner"):
+        transload.convert(module, "sophgo", tmp_path / "out", options={"environment": str(tmp_path / "nowhere")})
+
+
+def test_without_an_environment_text_is_written_and_nothing_runs_it(tmp_path: Path) -> None:
+    from transload.written import written_at
+
+    transload.convert(made((2, 4), lambda build, x: build.emit("top.Relu", x)), "sophgo", tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"model.mlir", "model_top.mlir", "model_top_weights.npz", "report.json"}
+    found = written_at(tmp_path)
+    if found is not None and found.run is not None:
+        with pytest.raises(RunError, match="no bmodel was made"):
+            found.run({"x": np.zeros((2, 4), np.float32)})
+
+
+@pytest.mark.skipif(bool(absent(ENVIRONMENT)), reason="TPU-MLIR is not here: TRANSLOAD_TPU_MLIR names an environment with it")
+@pytest.mark.parametrize("name", CASES)
+def test_its_simulator_gives_what_the_hub_computes(name: str, tmp_path: Path) -> None:
+    from transload.written import written_at
+
+    module = made(SHAPE, CASES[name])
+    transload.convert(module, "sophgo", tmp_path, options={"environment": ENVIRONMENT})
+    found = written_at(tmp_path)
+    x = RNG.normal(size=SHAPE).astype(np.float32)
+    assert found is not None and found.run is not None
+    np.testing.assert_allclose(found.run({"x": x})["y"], transload.run(module, {"x": x})["y"], rtol=1e-4, atol=1e-4)
