@@ -1,0 +1,363 @@
+"""Arithmetic of the hub as calls of MIL: element by element, activations, reductions, normalizations, casts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, FloatType, IntegerType, Op, QuantType, Value
+
+from .program import Argument, Program, mil_type
+
+__all__ = ["EMITTERS", "activated", "scalar"]
+
+Emitter = Callable[[Any, Program], Argument]
+EMITTERS: dict[str, Emitter] = {}
+
+
+def emits(*names: str) -> Callable[[Emitter], Emitter]:
+    def add(function: Emitter) -> Emitter:
+        EMITTERS.update({f"top.{name}": function for name in names})
+        return function
+
+    return add
+
+
+def scalar(number: float, like: Value) -> Any:
+    """A number of the type of a value."""
+    if isinstance(like.element, FloatType):
+        return np.array(number, np.float16 if mil_type(like.element) == "fp16" else np.float32)
+    return np.array(int(number), np.int32)
+
+
+def activated(op: Op, p: Program, y: Argument) -> Argument:
+    """`y` after the ReLU that the op's attributes ask for."""
+    if not op.attributes.get("do_relu", False):
+        return y
+    limit = op.attributes.get("relu_limit", -1.0)
+    result = op.results[0]
+    if not isinstance(result.element, FloatType):
+        y = p("maximum", x=y, y=scalar(0, result))
+        return p("minimum", x=y, y=scalar(limit, result)) if limit >= 0 else y
+    return p("relu", x=y) if limit < 0 else p("clip", x=y, alpha=scalar(0, result), beta=scalar(limit, result))
+
+
+_UNARY = {
+    "Abs": "abs", "Floor": "floor", "Ceil": "ceil", "Round": "round", "Sign": "sign", "Exp": "exp", "Sqrt": "sqrt", "Sin": "sin",
+    "Cos": "cos", "Tan": "tan", "Asin": "asin", "Acos": "acos", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh", "Tanh": "tanh",
+    "Atanh": "atanh", "Erf": "erf", "SiLU": "silu", "Softplus": "softplus", "Softsign": "softsign", "Square": "square",
+    "LogicalNot": "logical_not"}
+
+
+@emits(*_UNARY)
+def unary(op: Op, p: Program) -> Argument:
+    """The function of one operand that MIL has, too; integers are their own floor."""
+    name, x = op.name.partition(".")[2], op.operands[0]
+    if isinstance(x.element, IntegerType) and name in ("Floor", "Ceil", "Round"):
+        return p("identity", x=p.of(x))
+    return p(_UNARY[name], x=p.of(x))
+
+
+@emits("Neg")
+def negative(op: Any, p: Program) -> Argument:
+    return p("mul", x=p.of(op.input), y=scalar(-1, op.input))
+
+
+@emits("Reciprocal", "Rsqrt")
+def reciprocal(op: Any, p: Program) -> Argument:
+    """By a division: MIL's `inverse` and `rsqrt` add something to what they divide by."""
+    x = p.of(op.input)
+    return p("real_div", x=scalar(1, op.input), y=p("sqrt", x=x) if op.name == "top.Rsqrt" else x)
+
+
+@emits("Log", "Log1p")
+def logarithm(op: Any, p: Program) -> Argument:
+    """MIL adds an epsilon to what it takes the logarithm of, which is made nothing."""
+    x = p.of(op.input) if op.name == "top.Log" else p("add", x=p.of(op.input), y=scalar(1, op.input))
+    return p("log", x=x, epsilon=scalar(0, op.input))
+
+
+@emits("Relu")
+def relu(op: Any, p: Program) -> Argument:
+    if op.relu_limit < 0:
+        return p("relu", x=p.of(op.input))
+    return p("clip", x=p.of(op.input), alpha=scalar(0, op.input), beta=scalar(op.relu_limit, op.input))
+
+
+@emits("Sigmoid")
+def sigmoid(op: Any, p: Program) -> Argument:
+    x = p.of(op.input)
+    if op.scale != 1.0:
+        x = p("mul", x=x, y=scalar(op.scale, op.input))
+    if op.bias != 0.0:
+        x = p("add", x=x, y=scalar(op.bias, op.input))
+    if not op.log:
+        return p("sigmoid", x=x)
+    opposite = p("mul", x=x, y=scalar(-1, op.input))
+    return p("mul", x=p("softplus", x=opposite), y=scalar(-1, op.input))
+
+
+_WITH_NUMBERS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
+    "LeakyRelu": ("leaky_relu", (("alpha", "alpha"),)), "Elu": ("elu", (("alpha", "alpha"),)),
+    "HardSigmoid": ("sigmoid_hard", (("alpha", "alpha"), ("beta", "beta"))),
+    "ThresholdedRelu": ("thresholded_relu", (("alpha", "alpha"),))}
+
+
+@emits(*_WITH_NUMBERS)
+def with_numbers(op: Any, p: Program) -> Argument:
+    name, members = _WITH_NUMBERS[op.name.partition(".")[2]]
+    return p(name, x=p.of(op.input), **{theirs: scalar(op.attribute(ours), op.input) for ours, theirs in members})
+
+
+@emits("HardSwish", "Mish", "GELU")
+def gated(op: Any, p: Program) -> Argument:
+    x = p.of(op.input)
+    if op.name == "top.GELU":
+        return p("gelu", x=x, mode="TANH_APPROXIMATION" if op.approx else "EXACT")
+    gate = (p("sigmoid_hard", x=x, alpha=scalar(1 / 6, op.input), beta=scalar(0.5, op.input)) if op.name == "top.HardSwish"
+            else p("tanh", x=p("softplus", x=x)))
+    return p("mul", x=x, y=gate)
+
+
+@emits("Selu", "Celu")
+def scaled_elu(op: Any, p: Program) -> Argument:
+    """`gamma * elu(x, alpha)`; `alpha * elu(x / alpha, 1)`."""
+    if op.name == "top.Selu":
+        return p("mul", x=p("elu", x=p.of(op.input), alpha=scalar(op.alpha, op.input)), y=scalar(op.gamma, op.input))
+    y = p("elu", x=p("mul", x=p.of(op.input), y=scalar(1 / op.alpha, op.input)), alpha=scalar(1, op.input))
+    return p("mul", x=y, y=scalar(op.alpha, op.input))
+
+
+@emits("PRelu")
+def prelu(op: Any, p: Program) -> Argument:
+    x, zero = p.of(op.input), scalar(0, op.input)
+    below = p("mul", x=p("minimum", x=x, y=zero), y=p.of(op.slope))
+    return p("add", x=p("maximum", x=x, y=zero), y=below)
+
+
+@emits("Clip")
+def clip(op: Any, p: Program) -> Argument:
+    y = p.of(op.input)
+    if op.min > -math.inf:
+        y = p("maximum", x=y, y=scalar(op.min, op.input))
+    return p("minimum", x=y, y=scalar(op.max, op.input)) if op.max < math.inf else p("identity", x=y)
+
+
+@emits("Softmax")
+def softmax(op: Any, p: Program) -> Argument:
+    """Of the logarithm: `x - log(sum(exp(x)))`."""
+    x = p.of(op.input) if op.beta == 1.0 else p("mul", x=p.of(op.input), y=scalar(op.beta, op.input))
+    if not op.log:
+        return p("softmax", x=x, axis=op.axis)
+    return p("sub", x=x, y=p("reduce_log_sum_exp", x=x, axes=[op.axis], keep_dims=True))
+
+
+# --- several operands
+
+_BINARY = {
+    "Sub": "sub", "Mul": "mul", "Div": "real_div", "Max": "maximum", "Min": "minimum", "Pow": "pow", "FloorDiv": "floor_div",
+    "FloorMod": "mod", "LogicalAnd": "logical_and", "LogicalOr": "logical_or", "LogicalXor": "logical_xor"}
+_RELATIONS = {
+    "Equal": "equal", "NotEqual": "not_equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
+    "LessOrEqual": "less_equal"}
+
+
+@emits(*_BINARY)
+def binary(op: Op, p: Program) -> Argument:
+    name = op.name.partition(".")[2]
+    if name == "Div" and isinstance(op.operands[0].element, IntegerType):
+        raise Unsupported("Core ML divides integers down, not towards zero", "cast to floats, or use FloorDiv")
+    terms = [p.of(value) for value in op.operands]
+    made = reduce(lambda a, b: p(_BINARY[name], x=a, y=b), terms)
+    return activated(op, p, made if len(terms) > 1 else p("identity", x=made))
+
+
+@emits("Add")
+def add(op: Any, p: Program) -> Argument:
+    """The sum, each operand times its coefficient."""
+    factors = op.coeff if op.coeff is not None else [1.0] * len(op.inputs)
+    terms = [p.of(x) if factor == 1.0 else p("mul", x=p.of(x), y=scalar(factor, x))
+             for x, factor in zip(op.inputs, factors, strict=True)]
+    return activated(op, p, reduce(lambda a, b: p("add", x=a, y=b), terms) if len(terms) > 1 else p("identity", x=terms[0]))
+
+
+@emits("AddConst", "MulConst")
+def with_constant(op: Any, p: Program) -> Argument:
+    return activated(op, p, p("add" if op.name == "top.AddConst" else "mul", x=p.of(op.input), y=scalar(op.const_val, op.input)))
+
+
+@emits("Scale")
+def scale(op: Any, p: Program) -> Argument:
+    return activated(op, p, p("add", x=p("mul", x=p.of(op.input), y=p.of(op.scale)), y=p.of(op.bias)))
+
+
+@emits("SquaredDifference")
+def squared_difference(op: Any, p: Program) -> Argument:
+    away = p("sub", x=p.of(op.a), y=p.of(op.b))
+    return p("mul", x=away, y=away)
+
+
+@emits("Compare")
+def compare(op: Any, p: Program) -> Argument:
+    return p(_RELATIONS[str(op.mode)], x=p.of(op.lhs), y=p.of(op.rhs))
+
+
+@emits("Where")
+def where(op: Any, p: Program) -> Argument:
+    return p("select", cond=p.of(op.condition), a=p.of(op.tbrn), b=p.of(op.fbrn))
+
+
+# --- over dimensions
+
+_REDUCTIONS = {
+    "ReduceMean": "reduce_mean", "ReduceSum": "reduce_sum", "ReduceMax": "reduce_max", "ReduceMin": "reduce_min",
+    "ReduceProd": "reduce_prod", "ReduceL1": "reduce_l1_norm", "ReduceL2": "reduce_l2_norm",
+    "ReduceSumSquare": "reduce_sum_square", "ReduceLogSumExp": "reduce_log_sum_exp"}
+
+
+@emits("Reduce")
+def reduction(op: Any, p: Program) -> Argument:
+    name = _REDUCTIONS.get(str(op.mode))
+    if name is None:
+        raise Unsupported(f"Core ML has no {op.mode}")
+    if op.input.element == BOOL:
+        raise Unsupported("Core ML reduces numbers, and this are truth values", "cast to integers")
+    return p(name, x=p.of(op.input), axes=list(op.axes), keep_dims=bool(op.keepdims))
+
+
+@emits("Arg")
+def arg(op: Any, p: Program) -> Argument:
+    if op.select_last_index:
+        raise Unsupported("Core ML gives the first of equal elements, not the last")
+    return p("reduce_argmax" if str(op.mode) == "ArgMax" else "reduce_argmin",
+             x=p.of(op.input), axis=op.axis, keep_dims=bool(op.keepdims))
+
+
+@emits("CumSum")
+def cumsum(op: Any, p: Program) -> Argument:
+    return p("cumsum", x=p.of(op.input), axis=op.axis, exclusive=bool(op.exclusive), reverse=bool(op.reverse))
+
+
+def _vector(p: Program, value: Value | None, rank: int, axis: int) -> Argument:
+    """A vector beside a tensor of that rank, along an axis; constants alone."""
+    held = p.of(value) if value is not None else None
+    return None if held is None else held.reshape([-1 if place == axis else 1 for place in range(rank)]) if isinstance(
+        held, np.ndarray) else p("reshape", x=held, shape=[value.static_shape[0] if place == axis else 1  # type: ignore[union-attr]
+                                                          for place in range(rank)])
+
+
+@emits("BatchNorm")
+def batch_norm(op: Any, p: Program) -> Argument:
+    """By its formula: MIL's takes constants and three to five dimensions alone."""
+    rank = op.input.rank
+    axis = rank - 1 if str(op.layout) == "NHWC" else min(1, rank - 1)
+    mean, variance, gamma, beta = (_vector(p, each, rank, axis) for each in (op.mean, op.variance, op.gamma, op.beta))
+    root = p("sqrt", x=p("add", x=variance, y=scalar(op.epsilon, op.input)))
+    y = p("real_div", x=p("sub", x=p.of(op.input), y=mean), y=root)
+    y = y if gamma is None else p("mul", x=y, y=gamma)
+    return activated(op, p, y if beta is None else p("add", x=y, y=beta))
+
+
+def _centred(op: Any, p: Program, x: Argument, axes: list[int], epsilon: float) -> Argument:
+    away = p("sub", x=x, y=p("reduce_mean", x=x, axes=axes, keep_dims=True))
+    variance = p("reduce_mean", x=p("mul", x=away, y=away), axes=axes, keep_dims=True)
+    return p("real_div", x=away, y=p("sqrt", x=p("add", x=variance, y=scalar(epsilon, op.input))))
+
+
+def _weighted(p: Program, y: Argument, weight: Argument, bias: Argument) -> Argument:
+    y = y if weight is None else p("mul", x=y, y=weight)
+    return y if bias is None else p("add", x=y, y=bias)
+
+
+@emits("LayerNorm")
+def layer_norm(op: Any, p: Program) -> Argument:
+    axes = list(range(op.axis % op.input.rank, op.input.rank))
+    weight, bias = (p.of(each) if each is not None else None for each in (op.weight, op.bias))
+    return _weighted(p, _centred(op, p, p.of(op.input), axes, op.eps), weight, bias)
+
+
+@emits("InstanceNorm")
+def instance_norm(op: Any, p: Program) -> Argument:
+    _need_channels_second(op)
+    rank = op.input.rank
+    y = _centred(op, p, p.of(op.input), list(range(2, rank)), op.eps)
+    return _weighted(p, y, _vector(p, op.weight, rank, 1), _vector(p, op.bias, rank, 1))
+
+
+@emits("GroupNorm")
+def group_norm(op: Any, p: Program) -> Argument:
+    _need_channels_second(op)
+    shape = op.input.static_shape
+    grouped = p("reshape", x=p.of(op.input), shape=[shape[0], op.num_groups, -1])
+    y = p("reshape", x=_centred(op, p, grouped, [2], op.eps), shape=list(shape))
+    return _weighted(p, y, _vector(p, op.weight, len(shape), 1), _vector(p, op.bias, len(shape), 1))
+
+
+@emits("RMSNorm", "Normalize")
+def over_root(op: Any, p: Program) -> Argument:
+    """`x / sqrt(mean(x^2) + eps)`; `x / sqrt(max(sum(x^2), eps))`."""
+    x, is_mean = p.of(op.input), op.name == "top.RMSNorm"
+    axes = list(range(op.axis % op.input.rank, op.input.rank)) if is_mean else list(op.axes)
+    total = p("reduce_mean" if is_mean else "reduce_sum", x=p("mul", x=x, y=x), axes=axes, keep_dims=True)
+    total = p("add" if is_mean else "maximum", x=total, y=scalar(op.eps, op.input))
+    y = p("real_div", x=x, y=p("sqrt", x=total))
+    return y if not is_mean or op.weight is None else p("mul", x=y, y=p.of(op.weight))
+
+
+@emits("LRN")
+def lrn(op: Any, p: Program) -> Argument:
+    _need_channels_second(op)
+    return p("local_response_norm", x=p.of(op.input), size=op.size, alpha=scalar(op.alpha, op.input),
+             beta=scalar(op.beta, op.input), k=scalar(op.bias, op.input))
+
+
+def _need_channels_second(op: Any) -> None:
+    if str(op.layout) != "NCHW":
+        raise Unsupported("its channels are last, and Core ML has them second")
+
+
+# --- types
+
+
+@emits("Cast")
+def cast(op: Any, p: Program) -> Argument:
+    """Between types; from and to quantized ones, QDQ's operators."""
+    source, wanted = op.input.element, op.result.element
+    if isinstance(source, QuantType):
+        return _dequantized(op, p, source)
+    x = p.of(op.input)
+    if isinstance(wanted, QuantType):
+        kind = mil_type(wanted)
+        return p("quantize", input=x, scale=np.float32(wanted.scales[0]).reshape(()), output_dtype=kind,
+                 zero_point=np.array(wanted.zero_points[0], kind))
+    kind = mil_type(wanted)
+    if isinstance(source, FloatType) and isinstance(wanted, IntegerType) and str(op.round_mode) not in ("Trunc", "HalfToEven"):
+        raise Unsupported(f"it rounds {op.round_mode}, and Core ML cuts off, or rounds halves to even")
+    if isinstance(source, FloatType) and str(op.round_mode) == "HalfToEven":
+        x = p("round", x=x)
+    return p("identity", x=x) if mil_type(source) == kind else p("cast", x=x, dtype=kind)
+
+
+def _dequantized(op: Any, p: Program, source: QuantType) -> Argument:
+    from transload.engine.quantized import dequantize
+    from transload.ir.build import constant_of
+
+    held = constant_of(op.input)
+    if held is None:
+        kind = mil_type(source)
+        return p("dequantize", input=p.of(op.input), scale=np.float32(source.scales[0]).reshape(()),
+                 zero_point=np.array(source.zero_points[0], kind))
+    array = held.numpy()
+    if not array.ndim or array.dtype.itemsize > 1 or source.blocks is not None or array.dtype.kind not in "iu":
+        return dequantize(array, source).astype(np.float32)
+    axis = 0 if source.per_tensor else source.axis
+    kind = str(array.dtype)
+    shape = () if source.per_tensor else (-1,)
+    scales = np.asarray(source.scales, np.float32).reshape(shape)
+    zeros = np.asarray(source.zero_points, kind).reshape(shape)
+    return p("constexpr_affine_dequantize", quantized_data=np.ascontiguousarray(array), zero_point=zeros, scale=scales, axis=axis)
