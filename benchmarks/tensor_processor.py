@@ -1,16 +1,17 @@
 """Networks on the tensor processors that come along: bytes moved, cycles, memory, and the time that compiling takes.
 
     python benchmarks/tensor_processor.py networks [FOLDER] [--chips tp-large,tp-small,tp-tiny] [--only NAME] [--json FILE]
-    [--check] python benchmarks/tensor_processor.py growth [--chips tp-small] [--sizes 125,250,500,1000,2000]
+    [--check] [--quantize]
+    python benchmarks/tensor_processor.py growth [--chips tp-small] [--sizes 125,250,500,1000,2000] [--plot FILE]
 
 `networks` are the quantized ones of a folder (that of `TRANSLOAD_MODELS`), or those with `--only` in their names; what a chip
 leaves to the host is cut off, and parts are compiled one by one. Columns: bytes moved in terms of the compulsory ones (weights
 once, inputs, outputs) and of what layer by layer moves; the cost of groups in terms of the greedy partition's from the tail;
 modelled cycles in terms of the roofline's bound; local memory as densely as it is placed, and global memory, in terms of the
 largest sum alive at once; seconds of processor time from the network in dialect `tpu` to its program. `--check` executes
-programs in the simulator, beside the kernels.
+programs in the simulator, beside the kernels. With `--quantize` the networks are the float ones, quantized by us on four samples.
 
-`growth` compiles residual networks of so many ops, and says the seconds, and those an op.
+`growth` compiles residual networks of so many ops, says the seconds, and those an op, and draws them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from model_samples import FOLDER, load, models
+from model_samples import FOLDER, load, models, samples_for
 from peer import model_name
 from rich.console import Console
 from rich.table import Table
@@ -43,7 +44,7 @@ from transload_targets.tensor_processor.groups.partition import partition
 from transload_targets.tensor_processor.groups.reading import machine_of
 from transload_targets.tensor_processor.simulator import Simulator
 
-LOWERING = 'inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},dce,cse'
+LOWERING = 'inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},dce,cse,order-for-memory'
 FIGURES = ("ops", "groups", "compulsory", "layers", "greedy", "roofline", "local", "global", "seconds")
 
 
@@ -55,12 +56,16 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--sizes", default="125,250,500,1000,2000")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quantize", action="store_true")
+    parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     rows = []
     for chip in map(load_chip, arguments.chips.split(",")):
         made = growth(chip, arguments) if arguments.what == "growth" else networks(chip, arguments)
         rows += show(chip, list(made))
+    if arguments.plot:
+        arguments.plot.write_text(plotted([row for row in rows if "seconds" in row]), encoding="utf-8")
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1))
 
@@ -92,7 +97,10 @@ def networks(chip: Chip, arguments: argparse.Namespace) -> Iterator[dict[str, An
         row: dict[str, Any] = {"name": model_name(path)}
         try:
             module = transload.legalize(load(path))
-            if not arguments.only and not any(isinstance(type_, QuantType) for type_ in element_types(module)):
+            quantized = any(isinstance(type_, QuantType) for type_ in element_types(module))
+            if arguments.quantize and not quantized:
+                module = transload.quantize(module, samples=samples_for(path, module, 4, 0))
+            elif arguments.quantize or (not arguments.only and not quantized):
                 continue
             Pipeline.parse(LOWERING.format(chip=chip.name)).run(module)
             yield {**row, **measured(module, chip, arguments.check)}
@@ -145,14 +153,16 @@ def checked(parts: list[Module], made: list[Compiled]) -> bool:
     """Whether the simulator gives what the kernels give, of random inputs."""
     random = np.random.default_rng(0)
     for part, one in zip(parts, made, strict=True):
-        inputs = {}
+        inputs: dict[str, Any] = {}
         for name, type_ in part.inputs.items():
-            if not isinstance(type_, TensorType):  # an operand that is not there
+            if not isinstance(type_, TensorType):
+                inputs[name] = None  # an operand that is not there
                 continue
             dtype = np.dtype(dtype_of(type_.element))
             given = random.integers(-128, 128, type_.shape) if dtype.kind == "i" else random.standard_normal(type_.shape)
             inputs[name] = given.astype(dtype)
-        expected, found = transload.run(part, inputs), Simulator(one.program).run(inputs)
+        expected, found = transload.run(part, inputs), Simulator(one.program).run(
+            {name: array for name, array in inputs.items() if array is not None})
         if not all(np.array_equal(*pair) for pair in zip(expected.values(), found.values(), strict=True)):
             return False
     return True
@@ -170,6 +180,26 @@ def growth(chip: Chip, arguments: argparse.Namespace) -> Iterator[dict[str, Any]
         ops = len(made.reading.network.nodes)
         yield {"name": f"{size} ops", "ops": ops, "groups": len(made.partition.groups), "seconds": seconds,
                "note": f"{1000 * seconds / ops:.2f} ms an op"}
+
+
+def plotted(rows: list[dict[str, Any]], width: int = 480, height: int = 300, margin: int = 50) -> str:
+    """Seconds over ops as SVG text, with the line that they would lie on if each op took as long as in the smallest network."""
+    most, longest = max(row["ops"] for row in rows), max(row["seconds"] for row in rows)
+    each = rows[0]["seconds"] / rows[0]["ops"]
+
+    def at(ops: float, seconds: float) -> str:
+        return f"{margin + ops / most * width:.1f},{margin + height * (1 - seconds / longest):.1f}"
+
+    points = [at(row["ops"], row["seconds"]) for row in rows]
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * margin} {height + 2 * margin}" '
+        'font-family="sans-serif" font-size="11">',
+        f'<text x="{margin}" y="{margin / 2}">seconds to compile, up to {longest:.2f}, over ops, up to {most:,}</text>',
+        f'<rect x="{margin}" y="{margin}" width="{width}" height="{height}" fill="none" stroke="#bbb"/>',
+        f'<polyline points="{at(0, 0)} {at(most, each * most)}" stroke="#999" stroke-dasharray="4 3"/>',
+        f'<polyline points="{at(0, 0)} {" ".join(points)}" fill="none" stroke="#4a86c5"/>',
+        *(f'<circle cx="{point.partition(",")[0]}" cy="{point.partition(",")[2]}" r="3" fill="#4a86c5"/>' for point in points),
+        "</svg>"]) + "\n"
 
 
 def residual(size: int) -> Module:

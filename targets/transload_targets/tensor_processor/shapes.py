@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["from_local", "local_shape", "to_local"]
+__all__ = ["from_local", "local_shape", "places_of_rank", "to_local"]
 
 
 def local_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
@@ -31,6 +31,11 @@ def local_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
     if rank >= 2:
         return (shape[0] if rank == 3 else 1, shape[-1], shape[-2], 1)
     return (1, shape[0] if shape else 1, 1, 1)
+
+
+def places_of_rank(rank: int) -> tuple[int, ...] | None:
+    """Which of (n, c, h, w) each dimension of a tensor of this rank is; None where several are one, or there is none."""
+    return {1: (1,), 2: (2, 1), 3: (0, 2, 1), 4: (0, 1, 2, 3)}.get(rank)
 
 
 def to_local(array: np.ndarray) -> np.ndarray:

@@ -37,20 +37,24 @@ class TensorProcessor(Target):
 
     keeps = True
 
-    def __init__(self, file: str | Path, name: str, doc: str = "", dialects: Sequence[str] = ()) -> None:
+    def __init__(
+        self, file: str | Path, name: str, doc: str = "", dialects: Sequence[str] = (), tolerance: Sequence[str] = (),
+    ) -> None:
         """`file` is the name of a chip that comes along, or a path of a TOML file, which is read when it is needed.
 
-        `dialects` are those of instructions of its own.
+        `dialects` are those of instructions of its own; `tolerance` is what is near enough where the chip cannot compute what the
+        source's runtime does (`Target.tolerance`).
         """
         self.accepts = ("top", "tpu", *dialects)
+        self.tolerance = tuple(tolerance)
         self.file = file
         self.name = name
         self.doc = doc or f"The tensor processor {name}."
         self._simulators: dict[tuple[Path, int, int], Simulator] = {}
         self._lock = Lock()
         self.pipeline = (
-            f'inline,unroll-recurrent,write-out-normalizations,layout{{to=NCHW}},lower-to-tpu{{chip="{file}"}},'
-            f'narrow-floats{{to=$floats,chip="{file}"}},dce,cse')
+            f'inline,unroll-recurrent,write-out-normalizations,plain-biases,layout{{to=NCHW}},lower-to-tpu{{chip="{file}"}},'
+            f'narrow-floats{{to=$floats,chip="{file}"}},dce,cse,order-for-memory')
 
     @cached_property
     def chip(self) -> Chip:
@@ -64,8 +68,12 @@ class TensorProcessor(Target):
         return {
             "groups": (("best", "greedy", "layers"), "best", "how ops are grouped so that what is between them stays in local "
                        "memory: at the least cost; from the tail on, as much as fits; each op by itself"),
+            "local": (("banks", "dense"), "banks", "where tensors lie in local memory: in banks of their own, so that "
+                      "computing and moving do not wait for each other; or in as few bytes as can be"),
             "floats": (("float32", "float16", "bfloat16"), "float32",
                        "the type in which floats are computed where the chip has it"),
+            "pictures": (bool, False, "write what layers and groups cost (STEM.cycles.json), and pictures: both queues in time, "
+                         "the roofline, global memory; and a trace for Perfetto"),
             "text": (bool, False, "write the program as text, too, which `transload program assemble` reads"),
         }
 
@@ -73,9 +81,11 @@ class TensorProcessor(Target):
         from transload.text import write_module
 
         from .codegen import compile_function
+        from .cycles.tables import save_all, summary
+        from .cycles.timeline import timeline
         from .instructions import disassemble, write
 
-        compiled = compile_function(module.main, self.chip, stem, options["groups"])
+        compiled = compile_function(module.main, self.chip, stem, options["groups"], banked=options["local"] == "banks")
         program = compiled.program
         files = [directory / f"{stem}{suffix}" for suffix in (BINARY, ".mlir")]
         write(program, files[0])
@@ -84,10 +94,13 @@ class TensorProcessor(Target):
         if options["text"]:
             files.append(directory / f"{stem}.tptxt")
             files[-1].write_text(disassemble(program), encoding="utf-8")
+        times = timeline(program, self.chip)
+        if options["pictures"]:
+            files += save_all(compiled, times, directory, stem)
         return Emitted(files, {
             "chip": self.chip.name, "operators": op_counts(module), "constant_bytes": constant_bytes(module),
             "instructions": len(program.instructions), "groups": len(compiled.partition.groups),
-            "local_bytes": compiled.local.peak, "global_bytes": program.global_bytes, "file_bytes": files[0].stat().st_size})
+            **summary(compiled, times), "file_bytes": files[0].stat().st_size})
 
     def run(
         self, emitted: Emitted, inputs: Mapping[str, np.ndarray], keep: bool = False,
@@ -103,7 +116,7 @@ class TensorProcessor(Target):
         from .instructions import read
         from .simulator import Simulator
 
-        (file,) = (file for file in emitted.files if file.suffix == BINARY)
+        file = emitted.file(BINARY)
         about = file.stat()
         key = file, about.st_mtime_ns, about.st_size
         with self._lock:

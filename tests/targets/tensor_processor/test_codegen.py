@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import PlacementError
+from transload.errors import PlacementError, TargetError
+from transload.ir import FloatType, TensorType
+from transload.memory import Buffer
 from transload_targets.tensor_processor.codegen import compile_function
+from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes
+from transload_targets.tensor_processor.instructions import Global, Local
+from transload_targets.tensor_processor.placement.everywhere import place_global
 from transload_targets.tensor_processor.simulator import Simulator
 
 from .functions import Maker, chip, network
@@ -101,7 +106,7 @@ def test_moves_that_change_no_byte_are_none_and_strides_are_read_where_they_lie(
 
 
 @pytest.mark.parametrize("local_bytes", [None, 2048])
-def test_other_moves_are_copies_in_global_memory(local_bytes):
+def test_moves_of_all_kinds_give_what_kernels_give(local_bytes):
     made = Maker((1, 6, 8, 8))
     x, y = made.conv(made.input, 6), made.conv(made.input, 10)
     x = made.emit("tpu.concat", x, y, axis=1)
@@ -113,13 +118,64 @@ def test_other_moves_are_copies_in_global_memory(local_bytes):
     check(module, compile_function(module.main, chip("tp-tiny", local_bytes)))
 
 
-def test_a_reshape_in_the_midst_is_read_again_from_global_memory():
+def test_a_reshape_in_the_midst_is_a_copy_in_the_lanes():
     made = Maker((2, 4, 6, 6))
     x = made.emit("tpu.reshape", made.conv(made.input, 4), shape=(2, 144))
     x = made.matmul(x, 8, False)
     x = made.emit("tpu.reshape", x, shape=(4, 4))
     module = made.done(made.emit("tpu.softmax", x, made.constant(np.arange(256, dtype=np.int32) << 20), axis=1), x)
-    check(module, compile_function(module.main, chip("tp-tiny")))
+    compiled = compile_function(module.main, chip("tp-tiny"))
+    check(module, compiled)
+    assert moved_in(compiled, Global) == 0 and moved_in(compiled, Local) == 1  # the other is given out, and read from there
+
+
+def moved_in(compiled, memory):
+    """How many instructions copy within a memory."""
+    return sum(one.operation == "copy" and isinstance(one.outputs[0], memory) for one in compiled.program.instructions)
+
+
+def joined(made):
+    """Two convolutions, one after the other in channels, with a border, turned, and every row but the first and last of it."""
+    x, y = made.conv(made.input, 6), made.conv(made.input, 10)
+    x = made.emit("tpu.concat", x, y, axis=1)
+    x = made.emit("tpu.pad", x, pads=(0, 0, 1, 2, 0, 1, 0, 1), value=3.0)
+    x = made.emit("tpu.permute", x, order=(0, 2, 1, 3))
+    return made.emit("tpu.slice", x, starts=(0, 1, 2, 1), sizes=(1, 7, 15, 9), steps=(1, 1, 1, 1)), y
+
+
+@pytest.mark.parametrize("name", ["tp-tiny", "tp-small", "tp-large"])
+def test_what_moves_stays_in_the_lanes_between_what_computes(name):
+    made = Maker((1, 6, 8, 8))
+    x, _ = joined(made)
+    module = made.done(made.conv(x, 4))
+    compiled = compile_function(module.main, chip(name))
+    check(module, compiled)
+    assert len(compiled.partition.groups) == 1 and moved_in(compiled, Global) == 0
+    assert compiled.partition.bytes <= compulsory_bytes(compiled.program)  # of what is sliced off nothing is computed
+
+
+@pytest.mark.parametrize("way", ["best", "greedy", "layers"])
+@pytest.mark.parametrize("local_bytes", [384, 512, 768, 1024, 2048, 4096])
+def test_slices_of_what_moves_are_moved_alone(local_bytes, way):
+    made = Maker((2, 6, 16, 16))
+    x, y = made.conv(made.input, 6), made.conv(made.input, 10)
+    x = made.conv(made.emit("tpu.concat", x, y, x, axis=1), 8)
+    x = made.emit("tpu.pad", x, pads=(0, 0, 1, 2, 0, 1, 0, 1), value=3.0)
+    x = made.emit("tpu.permute", made.conv(x, 5), order=(0, 1, 3, 2))
+    module = made.done(made.conv(x, 3), y)
+    check(module, compile_function(module.main, chip("tp-small", local_bytes), way=way))
+
+
+def test_what_is_joined_is_stored_where_it_is_joined():
+    made = Maker((1, 6, 8, 8))
+    x, y = made.conv(made.input, 6), made.conv(made.input, 10)
+    both = made.emit("tpu.concat", x, y, axis=1)
+    turned = made.emit("tpu.permute", made.conv(x, 4), order=(0, 2, 3, 1))
+    module = made.done(made.emit("tpu.concat", both, made.input, axis=1), turned, both)
+    compiled = compile_function(module.main, chip("tp-small"), way="layers")
+    check(module, compiled)
+    held = [one for one in compiled.program.instructions if one.operation == "copy"]
+    assert [len(one.inputs) for one in held] == [2]  # the input, and what is an output of its own; nothing else
 
 
 def test_one_tensor_given_twice_is_two_outputs_by_the_names_of_the_module():
@@ -130,3 +186,45 @@ def test_one_tensor_given_twice_is_two_outputs_by_the_names_of_the_module():
     check(module, compiled)
     assert [port.name for port in compiled.program.outputs] == list(module.outputs) == ["y0", "y1", "y2", "y3"]
     assert [port.name for port in compiled.program.inputs] == ["x"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_memory_is_filled_densely_where_it_is_not_filled_by_banks(seed):
+    module = network(seed)
+    compiled = compile_function(module.main, chip("tp-small"), banked=False)
+    check(module, compiled)
+    assert compiled.local.peak <= 1.02 * compiled.local.bound
+
+
+def test_global_memory_is_as_small_as_it_can_be_though_there_is_more_of_it():
+    chunks = [(0, 3, 128), (0, 1, 128), (0, 3, 128), (0, 5, 64), (0, 3, 128), (0, 5, 64), (2, 5, 256), (3, 5, 320)]
+    tensors = [Buffer(number, start, end, size) for number, (start, end, size) in enumerate(chunks)]
+    plan = place_global([("weights", 100)], tensors, 64, 4096, 1 << 20)
+    assert plan.weights == 4096 and plan.peak == plan.bound == 768
+    with pytest.raises(PlacementError):
+        place_global([], tensors, 64, 64, 704)
+
+
+def test_a_constant_in_another_shape_is_read_where_it_lies():
+    """What gives the same bytes in another shape was no constant any more, and had no place."""
+    made = Maker((2, 4, 8))
+    weights = made.constant(made.random.integers(-127, 128, (1, 2, 8, 5)).astype(np.int8))
+    stack = made.emit("tpu.reshape", weights, shape=(2, 8, 5))
+    module = made.done(made.emit("tpu.matmul", made.input, stack, *made.constants(5, 8), transposed=False))
+    compiled = compile_function(module.main, chip("tp-large"))
+    check(module, compiled)
+
+
+def test_numbers_that_no_instruction_has_are_refused():
+    made = Maker((2, 3))
+    made.main.regions[0].block.arguments[0].type = TensorType((2, 3), FloatType("f8E4M3FNUZ"))
+    module = made.done(made.input)
+    with pytest.raises(TargetError, match="a tensor holds float8_e4m3fnuz, and the chip tp-small has numbers of"):
+        compile_function(module.main, chip("tp-small"))
+
+
+def test_tensors_of_no_elements_are_refused():
+    made = Maker((1, 4, 0, 3))
+    module = made.done(made.emit("tpu.table", made.input, made.constant(np.zeros(256, np.int8))))
+    with pytest.raises(TargetError, match="has no elements"):
+        compile_function(module.main, chip("tp-small"))

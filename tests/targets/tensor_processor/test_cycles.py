@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from transload_targets.tensor_processor.codegen import compile_function
+from transload_targets.tensor_processor.cycles.roofline import point, roofline_picture
+from transload_targets.tensor_processor.cycles.tables import groups, layers, summary
 from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, timeline
-from transload_targets.tensor_processor.cycles.trace import layers, picture, save_picture, save_trace, trace
+from transload_targets.tensor_processor.cycles.trace import picture, save_picture, save_trace, trace
 
 from .functions import Maker, chip, network
 
@@ -86,3 +88,29 @@ def test_layers_add_up_to_the_whole():
     assert sum(row["bytes"] for row in rows) == times.bytes
     assert sum(row["compute"] for row in rows) == pytest.approx(times.busy("tiu"))
     assert {row["bound"] for row in rows} <= {"compute", "memory"} and all(0 <= row["utilisation"] <= 1 for row in rows)
+
+
+@pytest.mark.parametrize("way", ["best", "layers"])
+def test_groups_add_up_to_the_whole_and_know_their_ops(way):
+    compiled, times = made(way=way)
+    rows = list(groups(compiled, times))
+    assert sum(row["ops"] for row in rows) == len(compiled.reading.network.nodes)
+    assert sum(row["instructions"] for row in rows) == len(compiled.program.instructions)
+    assert sum(row["bytes"] for row in rows) == times.bytes
+    assert [row["bytes"] for row in rows] == [group.bytes for group in compiled.partition.groups]
+
+
+def test_a_summary_says_what_takes_how_long_beside_what_has_to():
+    compiled, times = made()
+    said = summary(compiled, times)
+    assert said["roofline_cycles"] <= said["cycles"] and said["compulsory_bytes"] <= said["bytes_moved"]
+    assert said["milliseconds"] * 1000 * times.chip.frequency_mhz == pytest.approx(times.cycles)
+
+
+def test_layers_lie_under_the_roof():
+    _, times = made(way="layers")
+    rows = list(layers(times))
+    places = [place for place in (point(row, times.chip) for row in rows) if place is not None]
+    assert len(places) > 3 and all(0 < speed <= min(1.0, intensity) + 1e-9 for intensity, speed in places)
+    shown = ElementTree.fromstring(roofline_picture(rows, times.chip, "a & b"))
+    assert len(shown.findall("{http://www.w3.org/2000/svg}circle")) == len(places)

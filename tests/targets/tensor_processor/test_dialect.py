@@ -7,7 +7,7 @@ import pytest
 
 import transload
 from transload.errors import ShapeError
-from transload.ir import F32, I8, I32, Module, QuantType, TensorType, Value, new_module, set_results
+from transload.ir import F32, I8, I32, Dense, Module, QuantType, TensorType, Value, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload.text import parse_module, print_module
@@ -70,3 +70,18 @@ def test_sums_without_a_multiplier_are_of_32_bits() -> None:
     set_results(module.main, [build.emit("tpu.matmul", a, right, element=I32, input_zero=3)], ["y"])
     found = transload.run(module, {"x0": np.full((4, 6), 127, np.int8)})["y"]
     np.testing.assert_array_equal(found, np.full((4, 2), 6 * 124 * 127, np.int32))
+
+
+def test_scales_by_channel_follow_what_moves_them() -> None:
+    """Of a reshape and a transpose they stayed at the number of their dimension, where there were others."""
+    module, build, _ = one((1,))
+    scales = tuple(float(number) for number in np.float32([0.1, 0.2, 0.3]))
+    element = QuantType(I8, F32, scales, (0,) * 3, 3)
+    value = build.constant(Dense(np.zeros((1, 2, 4, 3), np.int8)), element=element)
+    reshaped = build.emit("tpu.reshape", value, shape=(2, 4, 3))
+    turned = build.emit("tpu.permute", reshaped, order=(2, 0, 1))
+    cut = build.emit("tpu.slice", turned, starts=(2, 0, 0), sizes=(2, 2, 4), steps=(-1, 1, 1))
+    assert [each.quant.axis for each in (reshaped, turned, cut)] == [2, 0, 0]
+    assert cut.quant.scales == (scales[2], scales[1])
+    set_results(module.main, [cut], ["y"])
+    verify(module)

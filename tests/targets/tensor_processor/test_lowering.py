@@ -15,7 +15,9 @@ from transload.ir import (
     I8,
     I16,
     I32,
+    I64,
     UI8,
+    FloatType,
     IntegerType,
     Module,
     QuantType,
@@ -64,6 +66,8 @@ def inputs_of(module: Module) -> dict[str, np.ndarray]:
         if isinstance(element, QuantType):
             found[name] = RNG.integers(element.storage_min, element.storage_max + 1,
             type_.shape).astype(dtype_of(element.storage))
+        elif isinstance(element, IntegerType):
+            found[name] = RNG.integers(*INDICES, type_.shape).astype(dtype_of(element))
         else:
             found[name] = RNG.normal(size=type_.shape).astype(dtype_of(element))
     return found
@@ -115,7 +119,28 @@ def layer(element: QuantType, target: QuantType, transposed: bool = True, **more
     return [tensor(element, 2, 5, 10)], build
 
 
+def constant(name: str, array: Any, **attributes: Any) -> Callable[..., Any]:
+    """An op with a constant between its first operand and the others."""
+    return lambda build, x, *others: build.emit(name, x, build.constant(np.asarray(array)), *others, **attributes)
+
+
+def transposed(element: QuantType | FloatType, target: Any, **more: Any) -> Any:
+    def build(builder: Builder, x: Value) -> Value:
+        shape = (4, 6 // more.get("group", 1), 3, 2)
+        scales = QuantType(I8, F32, tuple(0.002 * (i + 1) for i in range(6)), (0,) * 6, axis=1)
+        if isinstance(element, QuantType):
+            w = builder.constant(RNG.integers(-127, 128, shape).astype(np.int8), element=scales)
+        else:
+            w = builder.constant(RNG.normal(size=shape).astype(np.float32))
+        return builder.emit("top.Deconv", x, w, element=target, kernel_shape=(3, 2), **more)
+
+    return [tensor(element, 2, 4, 5, 6)], build
+
+
 FOUR = (2, 4, 9, 8)
+INDICES = (-9, 9)
+"""Between which integers of inputs are."""
+SUMS = q(I32, 0.001)
 CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "convolution": conv(A, q(I8, 0.004), C),
     "convolution, scales a channel": conv(A, W, C),
@@ -185,6 +210,30 @@ CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "resized in one dimension": ([tensor(A, 1, 3, 6)], emits("top.Interp", element=C, sizes=(11,), mode="linear")),
     "repeated": ([tensor(A, 1, 3, 5, 6)], emits("top.Upsample", element=A, scale_h=2, scale_w=3)),
     "depth to space": ([tensor(A, *FOUR)], emits("top.Depth2Space", element=A, block_h=2, block_w=2)),
+    "gathered": ([tensor(A, *FOUR)], constant("top.Gather", [[0, 2], [4, -1]], axis=2, element=A)),
+    "gathered by many": ([tensor(A, 3, 40)], constant("top.Gather", RNG.permutation(40), axis=1, element=A)),
+    "gathered where computed": ([tensor(A, *FOUR), tensor(I32, 3, 2)], emits("top.Gather", axis=2, element=A)),
+    "subscripts": ([tensor(A, *FOUR)], constant("top.GatherND", [[0, 3], [-1, 0], [1, 1]], element=A)),
+    "subscripts that are computed": ([tensor(A, 9, 9, 5), tensor(I32, 4, 2)], emits("top.GatherND", element=A)),
+    "scattered": ([tensor(A, 6, 5), tensor(A, 3, 5)], constant("top.ScatterND", [[4], [0], [4]], element=A)),
+    "place of the greatest": ([tensor(A, *FOUR)], emits("top.Arg", axis=1, mode="ArgMax", keepdims=False, element=I64)),
+    "the last place of the least": ([tensor(U, *FOUR)], emits(
+        "top.Arg", axis=-1, mode="ArgMin", select_last_index=True, element=I32)),
+    "the same bits": ([tensor(S, 4, 4)], emits("top.Bitcast", element=T)),
+    "quotient of integers": ([tensor(I32, 4, 4)], constant("top.FloorDiv", np.int32(-4))),
+    "shifted": ([tensor(I32, 4, 4)], constant("top.ShiftRight", np.int32(2))),
+    "sum, 32 bits": ([tensor(A, 3, 8), tensor(B, 8), tensor(SUMS, 8)], lambda build, x, y, z: build.emit(
+        "top.Add", build.emit("top.Mul", x, y, element=SUMS), z, element=SUMS)),
+    "joined, unsigned": ([tensor(U, *FOUR), tensor(V, *FOUR)], emits("top.Concat", element=V, axis=1)),
+    "reflected": ([tensor(A, *FOUR)], emits("top.Pad", element=A, paddings=(0, 0, 1, 2, 0, 1, 3, 0), mode="reflect")),
+    "mirrored": ([tensor(A, *FOUR)], emits("top.Pad", element=A, paddings=(0, 0, 1, 2, 0, 1, 3, 0), mode="symmetric")),
+    "repeated at its edges": ([tensor(A, *FOUR)], emits("top.Pad", element=A, paddings=(0, 0, 1, 2, 0, 1, 3, 0), mode="edge")),
+    "space to batch": ([tensor(A, 2, 5, 6, 3)], emits("top.SpaceToBatch", element=A, block_shape=(2, 3), pads=(1, 0, 0, 0))),
+    "batch to space": ([tensor(A, 12, 3, 2, 3)], emits("top.BatchToSpace", element=A, block_shape=(2, 3), crops=(1, 0, 0, 2))),
+    "truth values": ([tensor(I32, 4, 4), tensor(I32, 4, 4)], lambda build, x, y: build.emit(
+        "top.Cast", build.emit("top.Compare", x, y, mode="Less"), element=F32)),
+    "transposed convolution": transposed(A, C, strides=(2, 3), pads=(1, 0, 0, 1), output_padding=(1, 0)),
+    "transposed convolution, cropped": transposed(A, C, strides=(1, 2), pads=(3, 2, 3, 0), dilations=(1, 2)),
     "space to depth": ([tensor(A, 2, 4, 6, 8)], emits("top.Depth2Space", element=A, block_h=2, block_w=4, is_inversed=True)),
 }
 
@@ -202,7 +251,8 @@ def test_integers_are_the_hubs(name: str) -> None:
         assert got[key].dtype == array.dtype
 
 
-EIGHT = [name for name in CASES if not any(word in name for word in ("16 bits", "floats"))]
+NOT_EIGHT = ("16 bits", "floats", "the same bits", "truth", "32 bits", "place of", "last place", "of integers", "shifted")
+EIGHT = [name for name in CASES if not any(word in name for word in NOT_EIGHT)]
 
 
 @pytest.mark.parametrize("name", EIGHT)
@@ -276,6 +326,9 @@ FLOATS: dict[str, tuple[list[Type], Callable[..., Any]]] = {
         "Add", "Sub", "Mul", "Div", "Max", "Min", "SquaredDifference", "PRelu")},
     "resized": floats("top.Interp", sizes=(9, 5), mode="linear"),
     "resized, corners": floats("top.Interp", sizes=(9, 12), mode="linear", coord_mode="align_corners"),
+    "hard sigmoid": floats("top.HardSigmoid", alpha=0.3, beta=0.4), "normalized": floats("top.Normalize", axes=(1,)),
+    "norm": floats("top.Reduce", axes=(1, 3), mode="ReduceL2"),
+    "transposed convolution of floats": transposed(F32, F32, strides=(2, 2), pads=(1, 0, 1, 1), group=2),
     "products": floats("top.MatMul", (2, 3, 5, 10), (2, 3, 10, 4)),
     "batch normalization": ([tensor(F32, 2, 4, 5, 6)], normalized),
 }

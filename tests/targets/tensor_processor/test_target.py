@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +12,11 @@ import pytest
 
 import transload
 from transload.cli import run as main
-from transload.errors import ConversionError, RunError
+from transload.errors import ArtifactError, ConversionError
 from transload.ir import F32, I8, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.written import written_at
-from transload_targets.tensor_processor.instructions import assemble, read, write
+from transload_targets.tensor_processor.instructions import Program, assemble, read, write
 from transload_targets.tensor_processor.simulator import Simulator
 
 
@@ -79,8 +81,24 @@ def test_the_binary_is_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [port.name for port in (*program.inputs, *program.outputs)] == ["x", "the result"]
     assert made.report.target_report["instructions"] == len(program.instructions)  # type: ignore[attr-defined]
     write(replace(program, instructions=program.instructions[:-1]), binary)
-    with pytest.raises(RunError, match="breaks the rules of tp-tiny"):  # what changed is read again
+    with pytest.raises(ArtifactError, match="breaks the rules of tp-tiny"):  # what changed is read again
         written.run(inputs)
+
+
+@pytest.mark.parametrize("model", ["digits_int8.tflite", "digits_float.tflite"])
+def test_a_program_that_breaks_a_rule_is_no_result(
+    model: str, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from transload_targets.tensor_processor import instructions
+
+    def wrong(program: Program, file: Path) -> None:
+        write(replace(program, instructions=tuple(replace(one, wait=0) for one in program.instructions)), file)
+
+    monkeypatch.setattr(instructions, "write", wrong)
+    with pytest.raises(ArtifactError, match="breaks the rules of tp-small") as caught:
+        transload.convert(root / "examples" / "digits" / model, "tp-small", tmp_path / "out")
+    assert any("nothing says which is first" in finding.why for finding in caught.value.findings)
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["report.json"]
 
 
 def test_the_program_is_written_as_text_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -99,3 +117,41 @@ def test_tensors_within_the_binary_are_compared(tmp_path: Path, root: Path, monk
     off = [(tensor.name, tensor.metrics) for tensor in comparison.tensors if tensor.metrics["max_abs"]]
     assert not off
     assert main(["run", str(tmp_path / "out"), "--all"]) == 0 and len(ran) == 3
+
+
+def test_pictures_and_what_layers_and_groups_cost_are_written_where_that_is_asked_for(tmp_path: Path) -> None:
+    made, _, _ = pooled(tmp_path, pictures=True)
+    told = json.loads((tmp_path / "out" / "model.cycles.json").read_text())
+    assert told["cycles"] == made.report.target_report["cycles"]  # type: ignore[attr-defined]
+    assert len(told["groups"]) == 1 and [row["name"] for row in told["layers"]][-1] == "pool"
+    for picture in ("time", "roofline", "memory"):
+        assert ElementTree.parse(tmp_path / "out" / f"model.{picture}.svg").getroot().tag.endswith("svg")
+    assert json.loads((tmp_path / "out" / "model.trace.json").read_text())["traceEvents"]
+
+
+def test_local_memory_is_filled_densely_where_that_is_asked_for(tmp_path: Path) -> None:
+    made, inputs, wanted = pooled(tmp_path, local="dense")
+    report = made.report.target_report  # type: ignore[attr-defined]
+    assert report["local_bytes"] == report["local_bytes_at_once"]
+    written = written_at(tmp_path / "out")
+    assert written is not None and written.run is not None
+    np.testing.assert_array_equal(written.run(inputs)["the result"], wanted["the result"])
+
+
+def test_eight_bits_are_judged_by_what_they_can_keep_and_a_wrong_program_fails(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from transload.errors import VerificationError
+    from transload_targets.tensor_processor.lowering import scaling
+
+    model = root / "examples" / "digits" / "digits_int8.tflite"
+    made = transload.convert(model, "tp-tiny", tmp_path / "right")
+    assert made.verification is not None and made.verification.passed
+    assert made.report.tolerance["integer"] == 96
+    nearest = scaling.eight_bits
+    monkeypatch.setattr(scaling, "eight_bits", lambda real, most: (nearest(real, most)[0], max(nearest(real, most)[1] - 2, 0)))
+    try:
+        wrong = transload.convert(model, "tp-tiny", tmp_path / "wrong").verification
+    except VerificationError:
+        return
+    assert wrong is not None and wrong.failed

@@ -49,4 +49,13 @@ def cast(
             return x.astype(target) if wrap else narrowed(x.astype(np.int64), dtype)
         real = wide(x) / np.float32(1.0 if scale is None else scale)
         whole = _ROUND[mode](np.nan_to_num(real.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)) + zero
+        if wrap:
+            return _low_bits(whole, target)
     return np.clip(whole, *limits_of(dtype)).astype(np.int64).astype(target)
+
+
+def _low_bits(whole: np.ndarray, target: np.dtype) -> np.ndarray:
+    """Whole numbers, in floats, as the low bits of an integer type; infinities are 0."""
+    finite = np.where(np.isinf(whole), 0.0, whole)
+    inside = np.abs(finite) < 2.0**63
+    return np.where(inside, finite, np.fmod(finite, 2.0 ** (8 * target.itemsize))).astype(np.int64).astype(target)

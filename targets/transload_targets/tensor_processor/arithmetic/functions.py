@@ -49,6 +49,16 @@ BINARY: dict[str, Callable[..., Any]] = {
 }
 """Functions of two floats."""
 
+
+def _shift_right(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Arithmetically; by as many bits as there are and more only the sign is left."""
+    bits = 8 * a.dtype.itemsize - 1
+    return np.right_shift(a, np.where((b < 0) | (b > bits), bits, b).astype(a.dtype))
+
+
+_WHOLE: dict[str, Callable[..., Any]] = {"floor_div": np.floor_divide, "shift_right": _shift_right}
+"""Functions of two integers."""
+
 _RELATIONS: dict[str, Callable[..., Any]] = {
     "equal": np.equal, "not_equal": np.not_equal, "greater": np.greater, "greater_equal": np.greater_equal, "less": np.less,
     "less_equal": np.less_equal,
@@ -69,12 +79,15 @@ def unary(
 
 
 def binary(a: np.ndarray, b: np.ndarray, *, dtype: str, function: str) -> np.ndarray:
-    """A function of two floats, a relation of two numbers, a connection of two truth values; see `tpu.binary`."""
+    """A function of two floats or integers, a relation of two numbers, a connection of two truth values; see `tpu.binary`."""
     if function in _LOGIC:
         return np.asarray(_LOGIC[function](a, b))
     if function in _RELATIONS:
         left, right = (wide(a), wide(b)) if is_float(a) else (a, b)
         return np.asarray(_RELATIONS[function](left, right))
+    if not is_float(a):
+        with np.errstate(all="ignore"):
+            return np.asarray(_WHOLE[function](a, b)).astype(dtype)
     # contiguous and of one shape: some of numpy's loops round other operands otherwise
     left, right = (np.ascontiguousarray(each) for each in np.broadcast_arrays(wide(a), wide(b)))
     with np.errstate(all="ignore"):
@@ -88,5 +101,5 @@ def select(condition: np.ndarray, a: np.ndarray, b: np.ndarray, *, dtype: str) -
 
 
 UNARY_NAMES = (*UNARY, *_WITH_ALPHA, "not")
-BINARY_NAMES = (*BINARY, *_RELATIONS, *_LOGIC)
+BINARY_NAMES = (*dict.fromkeys((*BINARY, *_WHOLE)), *_RELATIONS, *_LOGIC)
 RELATIONS = (*_RELATIONS, *_LOGIC)

@@ -43,5 +43,6 @@ def pad(x: np.ndarray, *, dtype: str, pads: Sequence[int], value: float = 0.0) -
 
 
 def gather(x: np.ndarray, indices: np.ndarray, *, dtype: str, axis: int = 0) -> np.ndarray:
-    """The parts of `x` along a dimension that the indices name; one beyond the ends is moved to the nearest."""
-    return np.take(x, np.clip(indices.astype(np.int64), 0, x.shape[axis] - 1), axis)
+    """The parts of `x` along a dimension that indices name, negative ones from its end; one beyond the ends is moved to them."""
+    size, places = x.shape[axis], indices.astype(np.int64)
+    return np.take(x, np.clip(np.where(places < 0, places + size, places), 0, size - 1), axis)

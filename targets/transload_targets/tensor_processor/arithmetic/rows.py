@@ -11,9 +11,9 @@ import numpy as np
 from .floats import clamped, is_float, wide
 from .scaling import limits_of, narrowed, scaled
 
-__all__ = ["OPERATIONS", "REDUCTIONS", "reduce", "softmax"]
+__all__ = ["OPERATIONS", "REDUCTIONS", "arg", "reduce", "softmax"]
 
-OPERATIONS = ("reduce", "softmax")
+OPERATIONS = ("arg", "reduce", "softmax")
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod", "all", "any")
 
@@ -52,6 +52,17 @@ def reduce(
     elif dtype == "int32" and low is None and high is None:
         return (number + output_zero).astype(np.int32)
     return narrowed(number + output_zero, dtype, low, high)
+
+
+def arg(x: np.ndarray, *, dtype: str, function: str, axis: int, last: bool = False) -> np.ndarray:
+    """Where along `axis`, which stays with size 1, the greatest or least element is; see `tpu.arg`. Floats' NaN is both."""
+    numbers = wide(x) if is_float(x) else x
+    find = np.argmax if function == "max" else np.argmin
+    if last:
+        found = x.shape[axis] - 1 - find(np.flip(numbers, axis), axis)
+    else:
+        found = find(numbers, axis)
+    return np.expand_dims(found, axis).astype(dtype)
 
 
 def softmax(

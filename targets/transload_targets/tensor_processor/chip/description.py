@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["DTYPES", "ROUNDINGS", "Chip"]
 
-DTYPES = ("int4", "int8", "uint8", "int16", "uint16", "int32", "float16", "bfloat16", "float32", "bool")
+DTYPES = ("int4", "int8", "uint8", "int16", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "bool")
 """Names of element types in chip files: numpy's, with those of `ml_dtypes`."""
 
 ROUNDINGS = ("double", "half-up", "half-away")

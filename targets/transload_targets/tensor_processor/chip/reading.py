@@ -18,7 +18,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["CHIPS", "ChipError", "load_chip", "parse_size", "read_chip"]
+__all__ = ["CHIPS", "ChipError", "changed_chip", "load_chip", "parse_size", "read_chip"]
 
 FOLDER = Path(__file__).parent / "chips"
 CHIPS = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
@@ -83,6 +83,25 @@ def chip_of(content: Mapping[str, Any], name: str) -> Chip:
     if findings:
         raise ChipError(f"{name} does not describe a chip", findings)
     return Chip(**values)
+
+
+def changed_chip(chip: Chip, values: Mapping[str, Any]) -> Chip:
+    """The chip with other values of some fields; sizes may be text with a unit. `ChipError` with everything that is wrong."""
+    findings, changed = [], {}
+    for key, value in values.items():
+        if key not in _FIELDS or key in ("macs", "operations", "roundings", "name", "doc"):
+            near = difflib.get_close_matches(key, [name for name in _FIELDS if isinstance(getattr(chip, name), int)], 1)
+            findings.append(Finding(key, "is no number of a chip", hint=f"did you mean {near[0]}?" if near else ""))
+            continue
+        try:
+            changed[key] = _CHECKS.get(key, _CHECKS_BY_TYPE.get(str(_FIELDS[key].type), parse_size))(value)
+        except ValueError as why:
+            findings.append(Finding(key, str(why), hint=_FIELDS[key].metadata["doc"]))
+    made = dataclasses.replace(chip, **changed)
+    findings += _together(dataclasses.asdict(made)) if not findings else []
+    if findings:
+        raise ChipError(f"{chip.name} cannot be changed so", findings)
+    return made
 
 
 _OWN_TABLES = ("compute.macs", "operations")

@@ -15,17 +15,18 @@ from transload.ir import Op, QuantType, TensorType, Value
 from transload.ir.build import constant_of
 
 from ..chip import Chip
-from ..groups.copies import Copies
+from ..groups.copies import Copies, row_major
 from ..groups.forms import Held, dtype_name, sizes_of
+from ..groups.lanes import KEPT
 from ..groups.partition import Partition, partition
 from ..groups.reading import Reading, machine_of, read
 from ..groups.schedule import schedule
 from ..groups.steps import Buffer, Schedule, Step
-from ..instructions import ELEMENTS, Global, Machine, Part, Port, Program, Tensor, Weights
+from ..instructions import ELEMENTS, Global, Local, Machine, Part, Port, Program, Tensor, Weights
 from ..placement.everywhere import GlobalPlan, place_global
 from ..placement.local import LocalPlan, place_by_banks, place_densely
 from ..regions import Box
-from .operands import global_part, image_of, indices, loaded_part, local_part, own_shape, part_of
+from .operands import global_part, image_of, in_rank, indices, loaded_part, local_part, own_shape, part_of
 from .waits import Emitter
 
 __all__ = ["Compiled", "compile_function"]
@@ -47,6 +48,8 @@ class Compiled:
     local: LocalPlan
     everywhere: GlobalPlan
     chip: Chip
+    group_of: tuple[int, ...] = ()
+    """Of each instruction, the group for which it computes or moves."""
 
 
 def compile_function(
@@ -60,7 +63,8 @@ def compile_function(
     reading = read(function, chip)
     made, steps, local = _planned(reading, chip, way, h_slice, banked)
     generating = _Generating(reading, chip, made, steps, local)
-    return Compiled(generating.program(name), reading, made, steps, local, generating.everywhere, chip)
+    return Compiled(generating.program(name), reading, made, steps, local, generating.everywhere, chip,
+                    tuple(generating.group_of))
 
 
 def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool) -> tuple[Partition, Schedule, LocalPlan]:
@@ -89,6 +93,7 @@ class _Generating:
         self.reading, self.chip, self.partition, self.steps, self.local = reading, chip, made, steps, local
         self.machine = machine_of(chip)
         self.emitter = Emitter(self.machine)
+        self.group_of: list[int] = []
         self.tensors: list[Tensor] = []
         self.numbers: dict[Hashable, int] = {}
         self.bases: dict[Hashable, tuple[int, ...]] = {}
@@ -112,7 +117,7 @@ class _Generating:
             self.numbers[key], self.bases[key] = len(self.tensors), shape
             self.tensors.append(Tensor(about.name, shape))
             if about.constant:
-                data = held.data if held.data is not None else constant_of(held.value)
+                data = held.data if held.data is not None or held.value is None else constant_of(self.reading.root(held.value))
                 self.constants[key] = about.name, data, held.dtype
 
     def _place(self) -> GlobalPlan:
@@ -125,10 +130,10 @@ class _Generating:
             node = self.reading.network.nodes[step.node]
             for load in (load for command in step.commands for load in command.loads):
                 last[self._key(load.buffer.tensor)] = self.steps.steps[load.need].group
-            for operand in (*node.also, *(node.operands if node.moved is not None else ())):
+            for operand in (*node.also, *(node.operands if step.part is None else ())):
                 if operand is not None:
                     last[self._key(operand)] = step.group
-            made = [store.buffer.tensor for store in step.stores] + ([node.result] if node.moved is not None else [])
+            made = [store.buffer.tensor for store in step.stores] + ([node.result] if step.part is None else [])
             for tensor in made:
                 key = self._key(tensor)
                 first.setdefault(key, step.group)
@@ -156,18 +161,26 @@ class _Generating:
         for number, step in enumerate(self.steps.steps):
             for command in step.commands:
                 self._load([load.buffer for load in command.loads])
+                self._mark(self.steps.steps[command.loads[0].need])
             if number:
                 self._stores(self.steps.steps[number - 1], at_once=False)
+                self._mark(self.steps.steps[number - 1])
             self._compute(step)
             self._stores(step, at_once=True)
+            self._mark(step)
         if self.steps.steps:
             self._stores(self.steps.steps[-1], at_once=False)
+            self._mark(self.steps.steps[-1])
         chip = self.chip
         machine = Machine(chip.name, chip.lanes, chip.local_bytes, chip.banks, chip.eu_bytes, chip.cores)
         return Program(
             machine, tuple(self.emitter.instructions), tuple(map(self._port, self.reading.input_names, self.reading.inputs)),
             tuple(map(self._port, self.reading.output_names, self.reading.outputs)), tuple(self._weights()), tuple(self.tensors),
             self.everywhere.bytes, name)
+
+    def _mark(self, step: Step) -> None:
+        """Note down that the instructions since the last time are for a step's group."""
+        self.group_of += [step.group] * (len(self.emitter.instructions) - len(self.group_of))
 
     def _load(self, buffers: list[Buffer]) -> None:
         """One command that loads some buffers."""
@@ -196,7 +209,10 @@ class _Generating:
         node = self.reading.network.nodes[step.node]
         form = self.reading.forms[step.node]
         if isinstance(form, Copies):
-            self._move(step.node, form)
+            if step.part is None:
+                self._move(step.node, form)
+            else:
+                self._copy(step)
             return
         assert step.need is not None and step.writes is not None and step.part is not None  # it computes
         operands = [
@@ -226,12 +242,51 @@ class _Generating:
         if copies.fill is not None:
             into = Global(self.everywhere.addresses[target], self.bases[target], dtype, part=Part(self.numbers[target]))
             self.emitter.emit("dma", "fill", [], [into], {"value": copies.fill}, op.origin or "")
-        for copy in copies.copies:
-            source = self.reading.root(op.operands[copy.operand])
-            if prod(copy.shape):
-                self.emitter.emit(
-                    "dma", "copy", [self._strided(source, dtype, copy.shape, copy.source, copy.source_steps)],
-                    [self._strided(target, dtype, copy.shape, copy.target, copy.target_steps)], name=op.origin or "")
+        if copies.gather is not None:
+            self._gather(op, copies.gather)
+            return
+        asked = [(self.reading.root(op.operands[copy.operand]), copy) for copy in copies.copies if prod(copy.shape)]
+        if asked:
+            sources = [self._strided(source, dtype, copy.shape, copy.source, copy.source_steps) for source, copy in asked]
+            targets = [self._strided(target, dtype, copy.shape, copy.target, copy.target_steps) for _, copy in asked]
+            self.emitter.emit("dma", "copy", sources, targets, name=op.origin or "")
+
+    def _copy(self, step: Step) -> None:
+        """Copies in the lanes, those with their dimensions in the same order as one command."""
+        node, made = self.reading.network.nodes[step.node], step.writes
+        lanes = node.lanes
+        assert lanes is not None and made is not None and step.part is not None  # it moves in the lanes
+        if lanes.fill is not None:
+            self.emitter.emit("dma", "fill", [], [self._operand(node.result, made, step.part)], {"value": lanes.fill}, node.name)
+        commands: dict[tuple[int, ...], list[tuple[Local, Local]]] = {}
+        for copy in lanes.within(step.part):
+            tensor, buffer = node.operands[copy.operand], step.reads[copy.operand]
+            assert tensor is not None and buffer is not None  # it is needed
+            source, target = self._operand(tensor, buffer, copy.source), self._operand(node.result, made, copy.target)
+            if lanes.ranks is not None:
+                source, target = map(in_rank, (source, target), lanes.ranks)
+            commands.setdefault(copy.order, []).append((source, target))
+        for order, pairs in commands.items():
+            sources, targets = zip(*pairs, strict=True)
+            self.emitter.emit(
+                "dma", "copy", sources, targets, {} if order == KEPT else {"order": order}, node.name)
+
+    def _gather(self, op: Op, sizes: tuple[int, int, int]) -> None:
+        """One move of parts by indices."""
+        lead, _, rest = sizes
+        count = prod(sizes_of(op.operands[1]))
+        if not lead * count * rest:
+            return
+
+        def whole(value: Value, shape: tuple[int, ...]) -> Global:
+            key = self.reading.root(value)
+            part = Part(self.numbers[key], (), row_major(shape))
+            return Global(self.everywhere.addresses[key], shape, dtype_name(value), part=part)
+
+        table, indices = op.operands
+        self.emitter.emit(
+            "dma", "gather", [whole(table, sizes), whole(indices, (count,))], [whole(op.results[0], (lead, count, rest))],
+            name=op.origin or "")
 
     def _strided(self, key: Value, dtype: str, shape: tuple[int, ...], first: int, steps: tuple[int, ...]) -> Global:
         size = ELEMENTS[dtype].size(1)

@@ -10,8 +10,9 @@ from ..groups.steps import Buffer
 from ..instructions import ELEMENTS, Global, Local, Part
 from ..regions import Box
 from ..regions.boxes import extent
+from ..shapes import places_of_rank
 
-__all__ = ["global_part", "image_of", "local_part", "loaded_part", "own_shape", "part_of"]
+__all__ = ["global_part", "image_of", "in_rank", "indices", "local_part", "loaded_part", "own_shape", "part_of"]
 
 LOADED = {"channels": "compact"}
 """How a buffer is written as it is loaded, where that has another name than how it is read."""
@@ -66,6 +67,18 @@ def own_shape(operand: Local, base: tuple[int, ...]) -> Local:
     """A whole tensor with its own dimensions."""
     whole = None if operand.part is None else Part(operand.part.tensor)
     return Local(operand.address, base, operand.dtype, operand.layout, operand.strides, operand.lane, whole)
+
+
+def in_rank(operand: Local, rank: int) -> Local:
+    """A whole tensor of four dimensions with those of its rank, in whose order its elements are."""
+    places = places_of_rank(rank)
+    if places is None:
+        return operand
+    shape = tuple(operand.shape[place] for place in places)
+    part = operand.part
+    if part is not None and part.steps is not None:
+        part = Part(part.tensor, part.offset, tuple(part.steps[place] for place in places))
+    return Local(operand.address, shape, operand.dtype, operand.layout, operand.strides, operand.lane, part)
 
 
 def image_of(operand: Local, how: Input, machine: Machine, base: tuple[int, ...]) -> Local:

@@ -77,7 +77,7 @@ def softmax(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     return Effort(bytes=_bytes(part, 32), passes=3)
 
 
-@CYCLES("reduce")
+@CYCLES("reduce", "arg")
 def reduction(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """One pass over all that is reduced, spread evenly over the channels of the result."""
     _, channels, rows, columns = work.operand_shapes[0]

@@ -100,7 +100,9 @@ def timeline(program: Program, chip: Chip) -> Timeline:
 
 
 def moved_bytes(one: Instruction) -> int:
-    """Bytes of global memory that an instruction reads and writes."""
+    """Bytes of global memory that an instruction reads and writes; of a gather what is taken, not all that there is."""
+    if one.queue == "dma" and one.operation == "gather":
+        return 2 * _size(one.outputs[0]) + sum(_size(operand) for operand in one.inputs[1:] if operand is not None)
     return sum(_size(operand) for operand in (*one.inputs, *one.outputs) if isinstance(operand, Global))
 
 
@@ -113,7 +115,7 @@ def _cycles(one: Instruction, chip: Chip, rule_of: Callable[[str], Any]) -> tupl
     if one.queue == "dma":
         if not one.outputs:
             return 0.0, 0.0
-        size = max(moved_bytes(one), _size(one.outputs[0]))
+        size = max(moved_bytes(one), sum(map(_size, one.outputs)))
         return chip.dma_latency + size / chip.dma_bytes, 0.0
     name = one.operation if "." in one.operation else f"tpu.{one.operation}"
     shapes = tuple(None if operand is None else _shape(operand) for operand in one.inputs)

@@ -1,4 +1,4 @@
-"""A program in time as a trace for Perfetto (https://ui.perfetto.dev), as a picture, and as a table by layer.
+"""A program in time as a trace for Perfetto (https://ui.perfetto.dev), and as a picture.
 
 The trace is in the Trace Event Format, JSON that Perfetto opens: a process a core, a thread a queue, an event an instruction,
 and what waits for what as flow arrows. Its unit of time is the microsecond; one is a cycle here, so that numbers are read as
@@ -10,7 +10,6 @@ Source: Trace Event Format (Chromium), "complete" (X), "flow" (s, f) and "metada
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,12 @@ from transload.files import atomic_path
 from ..instructions import QUEUES
 from .timeline import Span, Timeline
 
-__all__ = ["layers", "picture", "save_picture", "save_trace", "trace"]
+__all__ = ["picture", "save_picture", "save_trace", "trace"]
 
 WIDTH, HEIGHT, MARGIN = 1200, 34, 60
 SHOWN = 20_000
 """Instructions that are drawn, the longest; more would be no picture."""
-COLOURS = {"load": "#4a86c5", "store": "#3a9a6d", "copy": "#8a6fb5", "fill": "#999"}
+COLOURS = {"load": "#4a86c5", "store": "#3a9a6d", "copy": "#8a6fb5", "gather": "#b58a4a", "fill": "#999"}
 COMPUTES = "#d9822b"
 
 
@@ -99,23 +98,3 @@ def _told(span: Span) -> str:
     name = "".join(each if each.isprintable() else "�" for each in span.instruction.name)
     moved = f", {span.bytes:,} bytes" if span.bytes else ""
     return f"{span.instruction.label} {span.instruction.operation} {name}\n{span.start:,.0f} to {span.end:,.0f}{moved}"
-
-
-def layers(made: Timeline) -> Iterator[dict[str, Any]]:
-    """What each tensor of the model costs, in the order of the program: instructions, cycles, bytes, and what limits it.
-
-    `utilisation` is the part of its computing cycles that full lanes would take; a layer is bound by `memory` where moving what
-    it reads and writes takes longer than computing it.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for span in made.spans:
-        row = found.setdefault(span.instruction.name, {
-            "name": span.instruction.name, "instructions": 0, "compute": 0.0, "move": 0.0, "bytes": 0, "ideal": 0.0})
-        row["instructions"] += 1
-        row["compute" if span.instruction.queue == "tiu" else "move"] += span.end - span.start
-        row["bytes"] += span.bytes
-        row["ideal"] += span.ideal
-    for row in found.values():
-        row["utilisation"] = row["ideal"] / row["compute"] if row["compute"] else 0.0
-        row["bound"] = "compute" if row["compute"] >= row["move"] else "memory"
-        yield row

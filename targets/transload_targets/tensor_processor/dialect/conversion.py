@@ -30,7 +30,7 @@ class Cast(DeclaredOp):
     """The same numbers in another element type (TPU-MLIR manual 8.2).
 
     Floats to integers: `clamp(round(x / scale) + zero)`; NaN gives `zero`. Integers to floats: `(x - zero) * scale`, rounded
-    once. Without a scale integers saturate to integers, or keep their low bits with `wrap`.
+    once. Without a scale integers and floats saturate to integers, or keep their low bits with `wrap` (infinities are 0).
     """
 
     input = operand("a tensor")
@@ -38,7 +38,7 @@ class Cast(DeclaredOp):
     scale = attribute(FLOAT, "what a step of the integers is worth; absent: 1, and no zero point", optional=True)
     zero = attribute(INT, "zero point of the integers", default=0)
     mode = attribute(enum("half-away", "half-even", "truncate"), "how floats are rounded to integers", default="half-away")
-    wrap = attribute(BOOLEAN, "whether integers too large for the result keep their low bits", default=False)
+    wrap = attribute(BOOLEAN, "whether numbers too large for the result keep their low bits", default=False)
     traits = ("elementwise",)
 
     def infer(op) -> Type:

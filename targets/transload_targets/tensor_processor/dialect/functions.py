@@ -30,7 +30,10 @@ class Unary(Clamped):
 
 @TPU.op("binary")
 class Binary(DeclaredOp):
-    """A function of two floats, in float32; a relation of numbers or a connection of truth values, which give truth values."""
+    """A function of two floats, in float32; a relation of numbers or a connection of truth values, which give truth values.
+
+    `floor_div` and `shift_right` are of integers, too, or alone.
+    """
 
     a = operand("a tensor")
     b = operand("another, of the same rank and element type; sizes are equal or 1")

@@ -6,6 +6,7 @@ import math
 
 from transload.ir import TensorType, Type
 from transload.ir.declare import FLOAT, INT, INTS, DeclaredOp, attribute, constraint, operand, result, variadic
+from transload_hub.ops.infer import permuted_element, reshaped_element, sliced_element
 
 from .base import TPU, fail, shape_of
 
@@ -26,10 +27,10 @@ class Reshape(Movement):
     shape_ = attribute(INTS, "the result's shape")
 
     def infer(op) -> Type:
-        shape = op.attribute("shape")
-        if math.prod(shape) != math.prod(shape_of(op.input, op)):
-            raise fail(op, f"{op.input.type} has not as many elements as {shape}")
-        return TensorType(tuple(shape), op.input.element)
+        before, after = shape_of(op.input, op), tuple(op.attribute("shape"))
+        if math.prod(after) != math.prod(before):
+            raise fail(op, f"{op.input.type} has not as many elements as {after}")
+        return TensorType(after, reshaped_element(op, op.input.element, before, after))
 
 
 @TPU.op("permute")
@@ -42,7 +43,7 @@ class Permute(Movement):
         shape = shape_of(op.input, op)
         if sorted(op.order) != list(range(len(shape))):
             raise fail(op, f"{op.order} is no order of {len(shape)} dimensions")
-        return TensorType(tuple(shape[i] for i in op.order), op.input.element)
+        return TensorType(tuple(shape[i] for i in op.order), permuted_element(op.input.element, op.order))
 
 
 @TPU.op("concat")
@@ -83,7 +84,10 @@ class Slice(Movement):
             for start, count, end, size in zip(op.starts, op.sizes, ends, shape, strict=True))
 
     def infer(op) -> Type:
-        return TensorType(tuple(op.sizes), op.input.element)
+        element = op.input.element
+        for axis, (start, size, step) in enumerate(zip(op.starts, op.sizes, op.steps, strict=True)):
+            element = sliced_element(element, len(op.sizes), axis, range(start, start + size * step, step or 1))
+        return TensorType(tuple(op.sizes), element)
 
 
 @TPU.op("pad")
@@ -104,10 +108,10 @@ class Pad(Movement):
 
 @TPU.op("gather")
 class Gather(DeclaredOp):
-    """Parts of a tensor along a dimension, by indices; one beyond the ends is moved to the nearest."""
+    """Parts of a tensor along a dimension, by indices: a negative one counts from the end, one beyond is moved to the end."""
 
     input = operand("the tensor")
-    indices = operand("int32, of any rank")
+    indices = operand("int32 or int64, of any rank")
     output = result("the input's shape with that of the indices in place of the dimension")
     axis = attribute(INT, "the dimension, from 0", default=0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transload.ir import TensorType, Type
+from transload.ir import I32, TensorType, Type
 from transload.ir.declare import BOOLEAN, FLOAT, INT, INTS, DeclaredOp, attribute, constraint, enum, operand, result
 
 from ..arithmetic.rows import REDUCTIONS
@@ -32,6 +32,23 @@ class Reduce(Rescaled):
         if any(not 0 <= axis < len(shape) for axis in op.axes):
             raise fail(op, f"{op.input.type} has not all of the dimensions {op.axes}")
         return TensorType(tuple(1 if i in op.axes else size for i, size in enumerate(shape)), op.input.element)
+
+
+@TPU.op("arg")
+class Arg(DeclaredOp):
+    """Where along a dimension the greatest or least element is, which stays with size 1; of equal ones the first, or the last."""
+
+    input = operand("the tensor")
+    output = result("size 1 along the axis; int32, or the caller's type")
+    function = attribute(enum("max", "min"), "which extreme")
+    axis = attribute(INT, "the dimension, from 0")
+    last = attribute(BOOLEAN, "of equal elements the last", default=False)
+
+    def infer(op) -> Type:
+        shape = shape_of(op.input, op)
+        if not 0 <= op.axis < len(shape) or not shape[op.axis]:
+            raise fail(op, f"{op.input.type} has no elements along dimension {op.axis}")
+        return TensorType((*shape[: op.axis], 1, *shape[op.axis + 1 :]), I32)
 
 
 @TPU.op("softmax")

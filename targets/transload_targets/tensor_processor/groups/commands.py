@@ -1,8 +1,10 @@
 """Which loads are one command of the DMA, and at which slot it is given.
 
-The latency is a command's, whatever number of parts it moves. What one step needs comes in one command. Loads for later steps are
-joined, until a command takes about four times its latency; but no more than what was loaded before, or what takes as long as the
-latency, so that what is needed first is not held up by what is needed later.
+The latency is a command's, whatever number of parts it moves: few commands move in less time. But what a command loads is there
+when all of it is. So which loads are joined decides when what needs them can begin: where the DMA takes longer than computing,
+many are joined, else few. It is found by dynamic programming over the loads in the order in which they are needed: after some of
+them, all that matters is when the DMA is free and how far computing has come, and of two ways of which one is later in both, the
+other is kept.
 
 A command is given when the DMA comes to it, not when memory would allow it: what computes before then must not wait for it
 because of a bank that both use. So both queues are followed in time, as if no bank were in the way.
@@ -11,20 +13,26 @@ because of a bank that both use. So both queues are followed in time, as if no b
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 from .machine import Machine
 from .steps import Buffer, Command, Load, Step
 
 __all__ = ["give"]
 
-LATENCIES = 4
-"""A command that is joined of loads for several steps takes so many times its latency."""
+JOINED = 8
+"""Steps whose loads one command may bring at most. The time that this takes grows with their number then; and a command keeps all
+banks that it writes to from what computes until it ends.
+"""
+KEPT = 4
+"""Ways of having loaded the first loads that are kept."""
 
 
 def give(loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> list[Command]:
     """The commands that the loads become, in order; each load's slot, and its buffer's first, is that of its command."""
-    commands = _joined(sorted(loads, key=lambda load: load.need), machine, size)
+    commands = _Joining(sorted(loads, key=lambda load: load.need), steps, machine, size).commands()
     _follow(commands, steps, machine, size)
     for command in commands:
         for load in command.loads:
@@ -32,26 +40,89 @@ def give(loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: C
     return commands
 
 
-def _joined(loads: Sequence[Load], machine: Machine, size: Callable[[Buffer], int]) -> list[Command]:
-    """Loads in the order of need as commands: those of one are possible in one slot, that before the first of them is needed."""
-    least = machine.latency * machine.bandwidth
-    made: list[Command] = []
-    held: list[Load] = []
-    moved = before = slot = 0
-    for load in loads:
-        bytes_ = size(load.buffer)
-        small = load.need == held[-1].need if held else False
-        small = small or moved + bytes_ <= min(LATENCIES * least, max(before, least))
-        if held and not (small and max(slot, load.slot) <= held[0].need):
-            made.append(Command(held, slot))
-            before += moved
-            held, moved, slot = [], 0, 0
-        held.append(load)
-        slot = max(slot, load.slot)
-        moved += bytes_
-    if held:
-        made.append(Command(held, slot))
-    return made
+@dataclass(frozen=True)
+class _Way:
+    """How the loads of the steps before a point were joined: the DMA is free at `free`, what computes before it ends at `end`.
+
+    `begin` is when the steps of its last command begin, the first of them being `first`.
+    """
+
+    free: float
+    end: float
+    first: int = 0
+    begin: float = 0.0
+    start: int = 0
+    """The first of the points that its last command is for."""
+    slot: int = 0
+    before: _Way | None = None
+
+
+class _Joining:
+    """Loads of each step that needs some, a *point*, joined to commands for several points."""
+
+    def __init__(self, loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> None:
+        self.machine = machine
+        self.points: list[list[Load]] = []
+        for load in loads:
+            if not self.points or self.points[-1][0].need != load.need:
+                self.points.append([])
+            self.points[-1].append(load)
+        self.bytes = [sum(size(load.buffer) for load in point) for point in self.points]
+        self.slots = [max(load.slot for load in point) for point in self.points]
+        self.needs = [*(point[0].need for point in self.points), len(steps)]
+        self.done = list(accumulate((step.cycles for step in steps), initial=0.0))
+        """Cycles of all steps before each."""
+        self.stored = list(accumulate(
+            (sum(machine.transfer(size(store.buffer)) for store in step.stores) for step in steps), initial=0.0))
+        """Cycles of all stores before each step."""
+
+    def commands(self) -> list[Command]:
+        """The commands, by the way in which computing ends first."""
+        if not self.points:
+            return []
+        first = self.done[self.needs[0]]
+        ways: list[list[_Way]] = [[_Way(0.0, first)], *([] for _ in self.points)]
+        for start in range(len(self.points)):
+            for way in ways[start]:
+                for stop, longer in self._longer(way, start):
+                    _keep(ways[stop], longer)
+        best: _Way | None = min(ways[-1], key=lambda way: (way.end, way.free))
+        made: list[Command] = []
+        stop = len(self.points)
+        while best is not None and best.before is not None:
+            made.append(Command([load for point in self.points[best.start:stop] for load in point], best.slot))
+            stop, best = best.start, best.before
+        return made[::-1]
+
+    def _longer(self, way: _Way, start: int) -> Iterator[tuple[int, _Way]]:
+        """Ways with one more command, for the points from `start` until before the one given with it."""
+        size = slot = 0
+        for stop in range(start + 1, min(start + JOINED, len(self.points)) + 1):
+            size += self.bytes[stop - 1]
+            slot = max(slot, self.slots[stop - 1])
+            if slot > self.needs[start]:  # memory is not there when the first of them is needed
+                return
+            begin = max(way.free, self._ended(way, slot - 1))
+            free = begin + self.machine.transfer(size)
+            at = max(free, way.end)
+            first, last = self.needs[start], self.needs[stop]
+            end = at + self.done[last] - self.done[first]
+            free += self.stored[last] - self.stored[first]
+            yield stop, _Way(free, end, first, at, start, slot, way)
+
+    def _ended(self, way: _Way, step: int) -> float:
+        """When a step has ended."""
+        held: _Way | None = way
+        while held is not None and held.first > step:
+            held = held.before
+        return 0.0 if held is None or step < 0 else held.begin + self.done[step + 1] - self.done[held.first]
+
+
+def _keep(ways: list[_Way], new: _Way) -> None:
+    """Keep a way unless another is as early in both; and those that it does not beat so, the first to end."""
+    if any(way.free <= new.free and way.end <= new.end for way in ways):
+        return
+    ways[:] = sorted((*(way for way in ways if way.free < new.free or way.end < new.end), new), key=lambda way: way.end)[:KEPT]
 
 
 def _follow(commands: Sequence[Command], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> None:
@@ -69,8 +140,10 @@ def _follow(commands: Sequence[Command], steps: Sequence[Step], machine: Machine
             command.begin, command.end = begin, free
             for load in command.loads:
                 ready[load.need] = max(ready[load.need], free)
-        starts[number] = max(ends[number - 1] if number else 0.0, ready[number])
+        starts[number] = max(ends[number - 1] if number else 0.0, ready[number], free if step.moves else 0.0)
         ends[number] = starts[number] + step.cycles
+        if step.moves:
+            free = ends[number]
         if step.stores:
             free = max(free, ends[number]) + sum(machine.transfer(size(store.buffer)) for store in step.stores)
     for command in commands:

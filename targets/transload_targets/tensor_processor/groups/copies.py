@@ -30,12 +30,13 @@ class Copy:
 @dataclass(frozen=True)
 class Copies:
     """What an op moves. `same`: nothing, the result has the bytes of its only operand. `fill` is what the rest of the result
-    holds.
+    holds. `gather`: the dimensions [.., A, ..] of the first operand, of which the second has the indices of the parts to take.
     """
 
     copies: tuple[Copy, ...]
     same: bool = False
     fill: int | float | None = None
+    gather: tuple[int, int, int] | None = None
 
 
 COPIES = FactTable("tpu")
@@ -98,3 +99,11 @@ def pad(op: Any) -> Copies:
     steps = row_major(op.output.shape)
     first = sum(before * step for before, step in zip(op.pads, steps, strict=False))
     return Copies((_part(0, op.input.shape, row_major(op.input.shape), steps, 0, first),), fill=op.value)
+
+
+@COPIES("gather")
+def gather(op: Any) -> Copies:
+    """One move that takes parts by indices; the copies say which operands it reads, and how much of them."""
+    shape, count = op.input.shape, prod(op.indices.shape)
+    lead, size, rest = prod(shape[: op.axis]), shape[op.axis], prod(shape[op.axis + 1 :])
+    return Copies((_part(0, (lead * count * rest,), (), (), 0, 0), _part(1, (count,), (), (), 0, 0)), gather=(lead, size, rest))

@@ -20,7 +20,7 @@ from transload.ir.build import constant_of
 
 from ..dialect.kernels import attributes_of
 from ..regions import Shape
-from ..shapes import local_shape
+from ..shapes import local_shape, places_of_rank
 from .copies import Copy
 
 __all__ = ["FORMS", "Form", "Held", "Input", "dtype_name", "form_of", "seen", "sizes_of", "steps_of", "view_of"]
@@ -91,7 +91,7 @@ def view_of(value: Value, copy: Copy, shape: tuple[int, ...]) -> Held | None:
     """A tensor of this shape as a view of another of which it holds some elements; None where the lanes' dimensions do not
     allow it.
     """
-    places = _places(shape)
+    places = places_of_rank(len(shape))
     if places is None or not all(shape):
         return None
     steps = [1, 1, 1, 1]
@@ -143,21 +143,10 @@ def _operation(op: Op) -> str:
     return op.name.removeprefix("tpu.")
 
 
-@FORMS("gather")
-def gather(op: Any) -> Form:
-    """With the tensors' own dimensions: indices are of any rank."""
-    return plain(op, own=True)
-
-
-def _places(shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Which of (n, c, h, w) each dimension is; None where several are one."""
-    return {1: (1,), 2: (2, 1), 3: (0, 2, 1), 4: (0, 1, 2, 3)}.get(len(shape))
-
-
 @FORMS("softmax")
 def softmax(op: Any) -> Form:
     """Along the dimension of the lanes' layout that the axis is; every lane has a copy of the exponentials."""
-    places = _places(sizes_of(op.input))
+    places = places_of_rank(len(op.input.shape))
     if places is None:
         return plain(op, own=True)
     tensors, inputs = [seen(op.input)], [Input(0)]
@@ -170,11 +159,20 @@ def softmax(op: Any) -> Form:
 @FORMS("reduce")
 def reduce(op: Any) -> Form:
     """Along the dimensions of the lanes' layout that the axes are, where that keeps the order in which floats are summed."""
-    places = _places(sizes_of(op.input))
+    places = places_of_rank(len(op.input.shape))
     axes = None if places is None else tuple(places[axis] for axis in sorted(op.axes))
     if axes is None or (op.input.is_float and list(axes) != sorted(axes)):
         return plain(op, own=True)
     return Form("reduce", op.name, (seen(op.input),), (Input(0),), {**attributes_of(op), "axes": axes})
+
+
+@FORMS("arg")
+def extreme(op: Any) -> Form:
+    """Along the dimension of the lanes' layout that the axis is."""
+    places = places_of_rank(len(op.input.shape))
+    if places is None:
+        return plain(op, own=True)
+    return Form("arg", op.name, (seen(op.input),), (Input(0),), {**attributes_of(op), "axis": places[op.axis]})
 
 
 def _flat(value: Value) -> Held:

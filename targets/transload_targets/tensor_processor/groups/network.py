@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..regions import Box, Need, Shape
+
+if TYPE_CHECKING:
+    from .lanes import LaneCopies
 
 __all__ = ["Network", "Node", "Tensor"]
 
@@ -49,11 +52,15 @@ class Node:
     alone: bool = False
     """Whether it is a group of its own: it moves in global memory, or reads there what cannot stay in the lanes as it is."""
     moved: int | None = None
-    """Of a node that only moves elements in global memory: how many bytes. It needs nothing of local memory."""
+    """Of a node that only moves elements: how many bytes in global memory, where it is a group of its own. It needs nothing of
+    local memory then.
+    """
     also: tuple[int, ...] = ()
     """Tensors that it reads in global memory, besides its operands."""
     source: Any = None
     """What codegen makes instructions of."""
+    lanes: LaneCopies | None = None
+    """What a node that only moves does where it is in a group: it moves in the lanes."""
 
 
 @dataclass(frozen=True)

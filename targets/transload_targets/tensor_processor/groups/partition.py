@@ -181,7 +181,8 @@ class _Partitioning:
             group = _group_of(tail)
             single = self.alone[tail.start] if tail.start < len(self.alone) else None
             alone += single.cost if single is not None else 0.0
-            yield group
+            if group.end - group.start > 1 or self.network.nodes[group.start].moved is None:
+                yield group
             if single is not None and group.cost > WORSE * alone:
                 return
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
 
+from transload.errors import TargetError
 from transload.ir import Op, Value, input_names, is_absent, output_names
 from transload.ir.build import constant_of
 from transload.plugin_host import host
@@ -15,9 +16,10 @@ from transload.plugin_host import host
 from ..chip import Chip
 from ..cycles.rules import cycles_of, elementwise
 from ..instructions import ELEMENTS
-from ..regions import Box, Need, whole
-from .copies import Copies
+from ..regions import Box, Need, volume, whole
+from .copies import Copies, Copy, row_major
 from .forms import Form, Held, dtype_name, form_of, seen, sizes_of, view_of
+from .lanes import LaneCopies, LaneCopy, lane_copies
 from .machine import Machine
 from .network import Network, Node, Tensor
 
@@ -67,23 +69,29 @@ class _Reader:
         self.moves = facts.facts("copies")
         self.same: dict[Value, Value] = {}
         self.views: dict[Value, Held] = {}
+        self.copies: dict[Op, Copies] = {}
+        """Of each op that only moves, what it moves in global memory."""
 
-    def tensor(self, held: Held) -> int:
-        """The number of a tensor."""
+    def tensor(self, held: Held, name: str | None = None) -> int:
+        """The number of a tensor; a view of another may have a name of its own."""
         number = self.numbers.get(held.key)
         if number is None:
             number = self.numbers[held.key] = len(self.held)
             self.held.append(held)
-            constant = held.data is not None or constant_of(held.value) is not None
-            name = (held.value.name if held.value is not None else None) or f"%{number}"
+            if 0 in held.shape:
+                raise TargetError(f"a tensor of shape {list(held.shape)} has no elements, and the chip moves and computes some")
+            if held.dtype not in ELEMENTS:
+                raise TargetError(f"a tensor holds {held.dtype}, and the chip {self.chip.name} has numbers of "
+                                  f"{', '.join(ELEMENTS)}")
+            constant = held.data is not None or held.value is None or constant_of(self.root(held.value)) is not None
+            name = name or (held.value.name if held.value is not None else None) or f"%{number}"
             self.tensors.append(Tensor(name, held.shape, ELEMENTS[held.dtype].bits, held.layout, constant, held))
         return number
 
     def add(self, op: Op) -> None:
         """Read an op as a node."""
-        moves = self.moves[op.name]
-        if moves is not None:
-            self.move(op, moves(op))
+        if op in self.copies:
+            self.move(op, self.copies[op])
             return
         for value in op.operands:
             if not is_absent(value):
@@ -104,30 +112,80 @@ class _Reader:
         self.forms.append(form)
         self.ops.append(op)
 
+    # --- what only moves
+
+    def look(self, op: Op) -> None:
+        """Look at an op that only moves elements, before any is read: what gives the same bytes, or a view of others, has no
+        memory of its own. What another gives that is moved for it alone is put there at once.
+        """
+        moves = self.moves[op.name]
+        if moves is None:
+            return
+        copies = self.copies[op] = moves(op)
+        (result,) = op.results
+        if copies.same:
+            self.same[result] = op.operands[copies.copies[0].operand]
+            return
+        view = self.view(op, copies)
+        if view is not None:
+            self.views[result] = view
+        elif copies.fill is None and copies.gather is None:
+            self.copies[op] = Copies(tuple(copy for copy in copies.copies if not self._put_at_once(op, copy)))
+
+    def _put_at_once(self, op: Op, copy: Copy) -> bool:
+        """Whether what computes the operand of a copy can put it where the copy would, in global memory; notes it down."""
+        value, (result,) = op.operands[copy.operand], op.results
+        owner = value.owner
+        if not isinstance(owner, Op) or self.moves[owner.name] is not None or constant_of(value) is not None:
+            return False
+        if prod(copy.shape) != prod(sizes_of(value)) or ELEMENTS[dtype_name(value)].packed:
+            return False
+        if any(not self._reads_strided(user, value) for user in value.uses if user is not op):
+            return False
+        if form_of(owner, self.shapes.__getitem__).own or sum(each is value for each in op.operands) > 1:
+            return False
+        held = view_of(result, _turned(copy, sizes_of(value)), sizes_of(value))
+        if held is None:
+            return False
+        self.numbers[seen(value).key] = self.tensor(held, value.name)
+        return True
 
     def move(self, op: Op, copies: Copies) -> None:
         """Read an op that only moves elements. What is the same bytes, or a view, is looked at where it is read."""
         (result,) = op.results
-        sources = [op.operands[copy.operand] for copy in copies.copies]
-        if copies.same:
-            self.same[result] = sources[0]
+        if result in self.same or result in self.views:
             return
-        view = self.view(copies, sources, result)
-        if view is not None:
-            self.views[result] = view
-            return
-        operands = tuple(dict.fromkeys(self.tensor(seen(self.root(source))) for source in sources))
+        for value in op.operands:
+            self._resolve(value)
         bits = ELEMENTS[dtype_name(result)].bits
-        self.moved(op, copies, operands, result, sum(prod(copy.shape) for copy in copies.copies) * bits // 8)
+        self.moved(op, copies, tuple(op.operands), result, sum(prod(copy.shape) for copy in copies.copies) * bits // 8)
 
-    def moved(self, op: Op, copies: Copies, operands: tuple[int, ...], result: Value, size: int) -> None:
-        """Add a node that moves so many bytes in global memory; none where only what lies there is seen otherwise."""
+    def moved(self, op: Op, copies: Copies, sources: Sequence[Value], result: Value, size: int) -> None:
+        """Add a node that moves so many bytes in global memory; none where only what lies there is seen otherwise. In a group,
+        it moves in the lanes.
+        """
         held = seen(result)
+        numbers = [self.tensor(seen(source)) for source in sources]
+        operands = tuple(dict.fromkeys(numbers))
+        shapes = tuple(self.tensors[each].shape for each in operands)
+        lanes = self._in_lanes(op, [operands.index(each) for each in numbers], sources, result)
         self.nodes.append(Node(
-            op.origin or op.name, "copy", operands, self.tensor(held), tuple(self.tensors[each].shape for each in operands),
-            held.shape, whole_only, _nothing, alone=True, moved=size, source=op))
+            op.origin or op.name, "copy", operands, self.tensor(held), shapes, held.shape,
+            whole_only if lanes is None else _region_of_copies, partial(_copying, self.chip, held.dtype), alone=lanes is None,
+            moved=size, source=op, lanes=lanes))
         self.forms.append(copies)
         self.ops.append(op)
+
+    def _in_lanes(self, op: Op, places: list[int], sources: Sequence[Value], result: Value) -> LaneCopies | None:
+        """How an op moves in the lanes; None where it cannot."""
+        held, source = seen(result), seen(sources[0])
+        if ELEMENTS[held.dtype].packed or not all(held.shape):
+            return None
+        if result in self.same:
+            everything = LaneCopy(0, whole(source.shape), whole(held.shape))
+            return LaneCopies((everything,), (len(sizes_of(sources[0])), len(sizes_of(result))))
+        by_place = {place: seen(value) for place, value in zip(places, sources, strict=True)}
+        return lane_copies(self.moves[op.name](op), places, [by_place[place] for place in sorted(by_place)], held)
 
     def _resolve(self, value: Value) -> None:
         """Number the tensor that a reader of a view, or of the same bytes in another shape, sees.
@@ -135,33 +193,41 @@ class _Reader:
         Where these come from an input or a constant, they are read from global memory as they are seen. Else they have to be
         there first: a node that moves nothing says so. Nothing of it where the lanes hold both alike.
         """
-        held, view, root = seen(value), self.views.get(value), self.root(value)
+        held, view, root, owner = seen(value), self.views.get(value), self.root(value), value.owner
         if held.key in self.numbers or (view is None and root is value):
             return
         base = root if view is None or view.value is None else view.value
-        before, owner = seen(base), value.owner
+        if view is None and _alike(seen(base), held):
+            self.numbers[held.key] = self.tensor(seen(base))
+            return
+        if not isinstance(owner, Op) or not isinstance(base.owner, Op) or constant_of(base) is not None:
+            if view is not None:
+                self.numbers[held.key] = self.tensor(view)
+            return
+        source = base if view is None else owner.operands[0]
+        self._resolve(source)
         if view is not None:
             self.numbers[held.key] = self.tensor(view)
-        elif _alike(before, held):
-            self.numbers[held.key] = self.tensor(before)
-            return
-        if isinstance(base.owner, Op) and constant_of(base) is None and isinstance(owner, Op):
-            self.moved(owner, Copies((), same=True), (self.tensor(before),), value, 0)
+        self.moved(owner, Copies((), same=True), (source,), value, 0)
 
-    def view(self, copies: Copies, sources: list[Value], result: Value) -> Held | None:
+    def view(self, op: Op, copies: Copies) -> Held | None:
         """What a copy gives as a view of where it comes from: nothing is moved, but what reads it does so by strides.
 
         That is so where only instructions read it, as no others know of views.
         """
-        if copies.same or copies.fill is not None or len(copies.copies) != 1 or sources[0] in self.views:
+        source, (result,) = op.operands[copies.copies[0].operand] if copies.copies else None, op.results
+        if source is None or copies.fill is not None or len(copies.copies) != 1 or source in self.views:
             return None
-        for user in result.uses:
-            if self.moves[user.name] is not None or user is self.last:
-                return None
-            form = form_of(user, self.shapes.__getitem__)
-            if form.own or any(held.value is result and held.key != seen(result).key for held in form.tensors):
-                return None
-        return view_of(self.root(sources[0]), copies.copies[0], sizes_of(result))
+        if not all(self._reads_strided(user, result) for user in result.uses):
+            return None
+        return view_of(self.root(source), copies.copies[0], sizes_of(result))
+
+    def _reads_strided(self, user: Op, value: Value) -> bool:
+        """Whether an op reads a tensor as it lies in the lanes, so that in global memory it may lie with any strides."""
+        if user is self.last or self.moves[user.name] is not None:
+            return False
+        form = form_of(user, self.shapes.__getitem__)
+        return not form.own and all(held.value is not value or held.key == seen(value).key for held in form.tensors)
 
     def root(self, value: Value) -> Value:
         """The tensor whose bytes in global memory are those of `value`."""
@@ -170,14 +236,28 @@ class _Reader:
         return value
 
 
+def _turned(copy: Copy, shape: tuple[int, ...]) -> Copy:
+    """The reverse of a copy of all of a tensor: where in the result each dimension of the tensor of this shape goes by."""
+    triples = zip(copy.shape, copy.source_steps, copy.target_steps, strict=True)
+    steps = {step: target for size, step, target in triples if size > 1}
+    return Copy(0, shape, copy.target, tuple(
+        steps.get(step, 1) if size > 1 else 1 for size, step in zip(shape, row_major(shape), strict=True)), 0, ())
+
+
+def _region_of_copies(node: Node, part: Box) -> Need | None:
+    assert node.lanes is not None  # it moves in the lanes
+    return node.lanes.region(node, part)
+
+
+def _copying(chip: Chip, dtype: str, node: Node, part: Box, need: Need) -> float:
+    """Cycles of a copy in the lanes."""
+    return chip.dma_latency + ELEMENTS[dtype].size(volume(part)) / chip.dma_bytes
+
+
 def _alike(one: Held, other: Held) -> bool:
     """Whether two tensors with the same elements in global memory lie alike in the lanes."""
     return one.shape == other.shape and all(
         size == 1 or step == of for size, step, of in zip(one.shape, one.steps, other.steps, strict=True))
-
-
-def _nothing(node: Node, part: Box, need: Need) -> float:
-    return 0.0
 
 
 def dtypes_of(form: Form, result: str) -> tuple[str, ...]:
@@ -205,9 +285,11 @@ def read(function: Op, chip: Chip) -> Reading:
     inputs = tuple(value for _, value in named)
     for value in inputs:
         reader.tensor(seen(value))
-    for op in ops:
-        if op.results and not is_absent(op.results[0]) and constant_of(op.results[0]) is None:
-            reader.add(op)
+    computed = [op for op in ops if op.results and not is_absent(op.results[0]) and constant_of(op.results[0]) is None]
+    for op in computed:
+        reader.look(op)
+    for op in computed:
+        reader.add(op)
     outputs = tuple(last.operands)
     given = frozenset(reader.tensor(seen(reader.root(value))) for value in outputs)
     network = Network(tuple(reader.tensors), tuple(reader.nodes), given)

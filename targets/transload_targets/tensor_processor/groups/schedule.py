@@ -11,6 +11,8 @@ Source: the manual's chapter 10.3 (memory cycles, and their correction for loads
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..regions import Box
 from .commands import give
 from .machine import Machine
@@ -47,7 +49,7 @@ class _Scheduling:
 
     def group(self, number: int, group: Group) -> None:
         """Add a group's steps."""
-        if self.network.nodes[group.start].moved is not None:
+        if group.end - group.start == 1 and self.network.nodes[group.start].moved is not None:
             node = self.network.nodes[group.start]
             self.stored_at[node.result] = len(self.steps)
             self.steps.append(Step(group.start, number))
@@ -70,7 +72,7 @@ class _Scheduling:
                 continue
             buffer = inner.get(operand)
             if buffer is None:
-                buffer = self._loaded(tail, operand, index, step, stays)
+                buffer = self._loaded(tail, operand, index, step, stays, node.also)
                 if operand in tail.loads and tail.slicing.streamed:
                     inner[operand] = buffer
             buffer.last = step
@@ -78,24 +80,29 @@ class _Scheduling:
         result = tail.boxes[node.result][index]
         assert result is not None  # a node of a group gives a part in every slice
         made = inner[node.result] = self._buffer(node.result, result, step)
-        made_step = Step(each, number, index, result, need, tuple(reads), made, node.cycles(node, result, need))
+        cycles = node.cycles(node, result, need)
+        made_step = Step(each, number, index, result, need, tuple(reads), made, cycles, node.lanes is not None)
         if node.result in tail.stored:
             made_step.stores.append(Store(made, tail.stored[node.result][index], step))
             self.stored_at[node.result] = step
         self.steps.append(made_step)
 
-    def _loaded(self, tail: Tail, operand: int, index: int, step: int, stays: dict[int, Buffer]) -> Buffer:
-        """The buffer of a tensor from outside: that of the slice before, where the part is the same, or a new one."""
+    def _loaded(
+        self, tail: Tail, operand: int, index: int, step: int, stays: dict[int, Buffer], also: Sequence[int],
+    ) -> Buffer:
+        """The buffer of a tensor from outside: that of the slice before, where the part is the same, or a new one.
+
+        What is loaded in another layout than it is computed in has to be stored before, under the number of one of `also`.
+        """
         box = tail.boxes[operand][index]
         assert box is not None  # it is read
         held = stays.get(operand)
         if held is not None and held.box == box and not (tail.slicing.streamed and self.network.tensors[operand].constant):
             return held
         buffer = stays[operand] = self._buffer(operand, box, step)
-        stored = self.stored_at.get(operand, -2)
-        earliest = stored + 2
-        if earliest > step:
-            self.urgent.add(operand)
+        held_as = (operand,) if self.network.tensors[operand].constant else (operand, *also)
+        earliest = max(self.stored_at.get(tensor, -2) for tensor in held_as) + 2
+        self.urgent.update(tensor for tensor in held_as if self.stored_at.get(tensor, -2) + 2 > step)
         self.loads.append(Load(buffer, step, step, min(earliest, step)))
         return buffer
 

@@ -57,7 +57,7 @@ class Store:
 
 @dataclass(eq=False)
 class Step:
-    """One part of a node: which buffers it reads, by operand, and writes. A node that only moves has no part."""
+    """One part of a node: which buffers it reads, by operand, and writes. A node that moves in global memory has no part."""
 
     node: int
     group: int
@@ -67,6 +67,8 @@ class Step:
     reads: tuple[Buffer | None, ...] = ()
     writes: Buffer | None = None
     cycles: float = 0.0
+    moves: bool = False
+    """Whether it is the DMA that takes these cycles: it moves in the lanes."""
     commands: list[Command] = field(default_factory=list)
     """What the DMA is told to load in this slot, in order."""
     stores: list[Store] = field(default_factory=list)

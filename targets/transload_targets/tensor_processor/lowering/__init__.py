@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 
-from . import conversion, elementwise, floats, functions, movement, pooling, products, resizing, rows
+from . import (
+    conversion,
+    deconvolution,
+    elementwise,
+    floats,
+    functions,
+    gathering,
+    movement,
+    pooling,
+    products,
+    resizing,
+    rows,
+)
 
 __all__ = ["TABLE"]
 
-FAMILIES = (products, elementwise, pooling, resizing, rows, conversion, movement, functions, floats)
+FAMILIES = (
+    products, deconvolution, elementwise, pooling, resizing, rows, conversion, movement, gathering, functions, floats)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
 TABLE += functions.FALLBACK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,13 +10,15 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, FloatType, IntegerType, QuantType, Value, dtype_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..arithmetic.conversion import requantize as requantize_numbers
-from .common import chip_of, need, quantized, same_numbers
+from ..chip.description import ROUNDINGS
+from .common import chip_of, dtype_of_value, need, quantized, same_numbers, static
 from .scaling import rescale
 
 if TYPE_CHECKING:
-    from transload_hub.ops.cast import Cast
+    from transload_hub.ops.cast import Bitcast, Cast
     from transload_hub.ops.constant import Absent, Input, Weight
 
 __all__ = ["TABLE", "requantized"]
@@ -59,6 +62,13 @@ def requantized(
     array = rw.constant_of(x)
     if array is not None:
         return rw.constant(requantize_numbers(array, dtype=dtype, **attributes), element=target)
+    if not same and chip.multiplier_bits == 8 and source.storage.width == target.storage.width == 8:
+        need(rw, "table", x)
+        exact = rescale(replace(chip, multiplier_bits=32, shift_bits=6, roundings=ROUNDINGS), factor or 0.0, rounding)
+        numbers = tables.arange(source.storage.range[0], source.storage.range[1] + 1).astype(dtype_of(source.storage))
+        entries = requantize_numbers(numbers, dtype=dtype, **{**attributes, **exact.attributes})
+        looked: Value = rw.emit("tpu.table", x, rw.constant(entries), element=target)
+        return looked
     need(rw, "requantize", x)
     made: Value = rw.emit("tpu.requantize", x, element=target, **attributes)
     return made
@@ -78,7 +88,16 @@ def cast(op: Cast, rw: Rewriter) -> Value:
         if quant is None or not isinstance(real, FloatType):
             raise Unsupported(f"{source} cannot become {target} with one scale for all")
         return rw.emit("tpu.cast", x, element=target, scale=quant.scale, zero=quant.zero_point, mode=mode)
-    if isinstance(source, FloatType) and isinstance(target, IntegerType) and target != BOOL and not op.saturate:
-        raise Unsupported("a cast of floats that wraps round where they are too large")
-    wraps = isinstance(source, IntegerType) and isinstance(target, IntegerType) and not op.saturate
+    wraps = isinstance(target, IntegerType) and target != BOOL and source != BOOL and not op.saturate
     return rw.emit("tpu.cast", x, element=target, mode=mode, wrap=wraps)
+
+
+@TABLE("top.Bitcast")
+def bitcast(op: Bitcast, rw: Rewriter) -> Value:
+    """The same bytes, where only what they mean differs."""
+    x, result = op.operands[0], op.results[0]
+    if dtype_of_value(x) != dtype_of_value(result):
+        raise Unsupported(f"the bits of {x.element} are read as {result.element}")
+    need(rw, "reshape", x)
+    made: Value = rw.emit("tpu.reshape", x, shape=static(x), element=result.element)
+    return made

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, IntegerType, Op, QuantType, Value
+from transload.ir import I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.scales import per_step
 
 from ..chip import Chip
 from .common import activation, chip_of, need, quantized, reshape, same_numbers, static
 from .conversion import requantized
-from .scaling import rescale, ways_of
+from .scaling import eight_bits, rescale, ways_of
 
 if TYPE_CHECKING:
     from transload_hub.ops.elementwise import Add, Max, Min, Mul, Sub
@@ -46,12 +46,21 @@ def _two(op: Op, rw: Rewriter, operation: str) -> list[Value]:
     return equal_rank(rw, *op.operands)
 
 
-def _types(op: Op) -> list[QuantType] | None:
-    """The types of operands and result where all are quantized with 8 or 16 bits; None where none is; else `Unsupported`."""
+def _types(op: Op, wide: str = "") -> list[QuantType] | None:
+    """The types of operands and result where all are quantized with 8 or 16 bits; None where none is; else `Unsupported`.
+
+    With `wide` the result may have 32 bits, or all of them, on one scale.
+    """
     values = [*op.operands, op.results[0]]
     types = [quantized(value) for value in values]
-    if all(type_ is not None and type_.storage.width in (8, 16) for type_ in types):
-        return types  # type: ignore[return-value]
+    there = [type_ for type_ in types if type_ is not None]
+    if len(there) == len(types):
+        narrow = there if wide != "result" else there[:-1]
+        if all(type_.storage.width in (8, 16) for type_ in narrow):
+            return there
+        plain = all(type_.storage == I32 and same_numbers(type_, there[0]) and not type_.zero_point for type_ in there)
+        if wide == "all" and plain:
+            return there
     if any(value.is_quantized for value in values):
         stored = ", ".join(str(value.stored_element) for value in values)
         raise Unsupported(f"numbers stored as {stored}, some of them quantized, have no common arithmetic")
@@ -78,13 +87,15 @@ def sub(op: Sub, rw: Rewriter) -> Value:
 
 def _sum(op: Op, rw: Rewriter, coefficients: Sequence[float]) -> Value:
     a, b = _two(op, rw, "add")
-    types = _types(op)
+    types = _types(op, "all")
     attributes: dict[str, Any] = {"subtract": coefficients[1] < 0, **activation(op)}
     if coefficients[0] <= 0 or coefficients[1] == 0 or (types is None and abs(coefficients[1]) != coefficients[0] != 1):
         raise Unsupported(f"a sum with factors {tuple(coefficients)}")
     if types is None:
         _plain(op)
         return rw.emit("tpu.add", a, b, element=op.results[0].element, **attributes)
+    if types[-1].storage == I32:
+        return rw.emit("tpu.add", a, b, element=types[-1], **attributes)
     left, right, target = types
     attributes.update(a_zero=left.zero_point, b_zero=right.zero_point, output_zero=target.zero_point)
     reals = [type_.scale * abs(c) for type_, c in zip((left, right), coefficients, strict=True)]
@@ -99,32 +110,37 @@ def _exact_sum(chip: Chip, op: Op, types: Sequence[QuantType], reals: Sequence[f
     far = max(max(t.zero_point - t.storage_min, t.storage_max - t.zero_point) for t in (left, right))
     bits = 20 if narrow else 14 if far > 1 << 15 else 15
     headroom = 2.0 * max(reals)
-    first, second = (rescale(chip, per_step(real, headroom), "double") for real in reals)
-    last = rescale(chip, per_step(headroom, (1 << bits) * target.scale), str(op.attribute("rounding", "double")))
+    rounding = str(op.attribute("rounding", "double"))
+    bits += int(narrow and rounding == "once")  # the real sum is what is rounded: as fine as 31 bits allow
+    first, second = (rescale(chip, per_step(real, headroom), "once" if rounding == "once" else "double") for real in reals)
+    last = rescale(chip, per_step(headroom, (1 << bits) * target.scale), rounding)
     if last.rounding != first.rounding:
         raise Unsupported("a sum of which operands and result are rounded in two ways")
     return {"left_shift": bits, "a_multiplier": first.multiplier, "a_shift": first.shift, "b_multiplier": second.multiplier,
             "b_shift": second.shift, **last.attributes}
 
 
+FRACTION = 7
+"""Bits of fraction with which operands of a sum are scaled by multipliers of 8 bits."""
+
+
 def _eight_bit_sum(chip: Chip, op: Op, types: Sequence[QuantType], reals: Sequence[float]) -> dict[str, Any]:
-    """`(a * M_a + b * M_b) >> shift` with multipliers of 8 bits and one shift (manual 6.3.3)."""
-    factors = [per_step(real, types[-1].scale) for real in reals]
+    """`(a * M_a >> s_a) + (b * M_b >> s_b)` with multipliers of 8 bits (manual 6.3.3, which has one shift for both).
+
+    Each operand has the shift that makes its own multiplier the nearest, and bits of fraction until the sum is rounded.
+    """
     most = (1 << chip.shift_bits) - 1
-    shift = min(6 - math.floor(math.log2(max(factors))), most)
-    if round(math.ldexp(max(factors), shift)) > 127:
-        shift -= 1
-    if shift < 0:
-        raise Unsupported(f"scales {factors} of a sum are too large for multipliers of 8 bits")
-    first, second = (round(math.ldexp(factor, shift)) for factor in factors)
-    return {"a_multiplier": first, "b_multiplier": second, "multiplier": 1, "shift": shift,
-            "rounding": ways_of(chip, str(op.attribute("rounding", "double")))}
+    first, second = (eight_bits(per_step(real, types[-1].scale), most) for real in reals)
+    way = ways_of(chip, str(op.attribute("rounding", "double")))
+    return {
+        "left_shift": FRACTION, "a_multiplier": first[0], "a_shift": first[1], "b_multiplier": second[0], "b_shift": second[1],
+        "multiplier": 1, "shift": FRACTION, "rounding": way}
 
 
 @TABLE("top.Mul")
 def mul(op: Mul, rw: Rewriter) -> Value:
     a, b = _two(op, rw, "mul")
-    types = _types(op)
+    types = _types(op, "result")
     if types is None:
         _plain(op)
         return rw.emit("tpu.mul", a, b, element=op.result.element, **activation(op))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, FloatType, IntegerType, Op, Value
+from transload.ir import BOOL, I32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import activation, need, quantized, reshape, same_numbers, static
@@ -17,9 +17,9 @@ from .elementwise import equal_rank
 from .functions import limits_of_clamp
 
 if TYPE_CHECKING:
-    from transload_hub.ops.activation import GELU, Clip, Elu, LeakyRelu, Relu, Sigmoid
-    from transload_hub.ops.elementwise import AddConst, Compare, MulConst, Scale, Where
-    from transload_hub.ops.normalization import BatchNorm
+    from transload_hub.ops.activation import GELU, Clip, Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid
+    from transload_hub.ops.elementwise import AddConst, Compare, FloorDiv, MulConst, Scale, ShiftRight, Where
+    from transload_hub.ops.normalization import BatchNorm, Normalize
 
 __all__ = ["TABLE"]
 
@@ -63,6 +63,27 @@ def gelu(op: GELU, rw: Rewriter) -> Value | None:
     return _unary(op, rw, "gelu_tanh" if op.approx else "gelu")
 
 
+@TABLE("top.HardSigmoid")
+def hard_sigmoid(op: HardSigmoid, rw: Rewriter) -> Value | None:
+    """A product, and a sum between 0 and 1."""
+    scaled = _unary(op, rw, "mul", op.alpha)
+    return None if scaled is None else rw.emit("tpu.unary", scaled, function="add", alpha=op.beta, low=0.0, high=1.0)
+
+
+@TABLE("top.Normalize")
+def normalize(op: Normalize, rw: Rewriter) -> Value | None:
+    """Over the root of the sum of squares, which is not less than `eps`."""
+    x = op.input
+    squares = _unary(op, rw, "square")
+    if squares is None:
+        return None
+    need(rw, "reduce", x)
+    need(rw, "mul", x)
+    total = rw.emit("tpu.reduce", squares, function="sum", axes=tuple(sorted(axis % x.rank for axis in op.axes)), low=op.eps)
+    made: Value = rw.emit("tpu.mul", x, rw.emit("tpu.unary", total, function="rsqrt"))
+    return made
+
+
 @TABLE("top.LeakyRelu")
 def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value | None:
     return _unary(op, rw, "leaky_relu", op.alpha)
@@ -101,6 +122,14 @@ def pair(op: Op, rw: Rewriter) -> Value | None:
     if op.attribute("do_relu", False):
         raise Unsupported("an activation behind it")
     return _joined(op, rw, _PAIRS[op.name.removeprefix("top.")], op.operands)
+
+
+@TABLE("top.FloorDiv", "top.ShiftRight")
+def whole(op: FloorDiv | ShiftRight, rw: Rewriter) -> Value | None:
+    """Of integers of 32 bits."""
+    if any(value.element != I32 for value in (*op.operands, op.result)):
+        return None
+    return _joined(op, rw, "floor_div" if op.name == "top.FloorDiv" else "shift_right", op.operands)
 
 
 def _joined(op: Op, rw: Rewriter, function: str, values: Sequence[Value]) -> Value:

@@ -8,6 +8,7 @@ last bit.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from transload.engine.integers import exact_kernel
 from transload.errors import Unsupported
 from transload.ir import Op, QuantType, TensorType, Value, dtype_of, new_module
-from transload.ir.build import constant_of
+from transload.ir.build import Builder, constant_of
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
@@ -28,7 +29,7 @@ from .conversion import requantized
 if TYPE_CHECKING:
     from transload_hub.ops.activation import Clip, Relu
 
-__all__ = ["FALLBACK", "TABLE"]
+__all__ = ["FALLBACK", "TABLE", "results_of"]
 
 TABLE = RewriteTable()
 FALLBACK = RewriteTable()
@@ -86,22 +87,37 @@ def through_table(op: Op, rw: Rewriter) -> Value | None:
 
 
 def _results(op: Op, x: Value, numbers: np.ndarray) -> np.ndarray:
-    """What the op makes of these stored numbers, by the exact integers that it stands for."""
+    """What the op makes of these stored numbers, its other operands being constants."""
+
+    def alone(build: Builder, argument: Value) -> Value:
+        mapping = {x: argument}
+        for value in op.operands:
+            if value not in mapping and value.op is not None:
+                build.block.append(value.op.clone(mapping))
+        copy = build.block.append(op.clone(mapping))
+        copy.results[0].type = TensorType(numbers.shape, op.results[0].element)
+        return copy.results[0]
+
+    return results_of(x.element, alone, numbers)
+
+
+def results_of(source: Any, build: Callable[[Builder, Value], Value], numbers: np.ndarray | None = None) -> np.ndarray:
+    """What an op makes of stored numbers of type `source` (of all, of 8 bits), by the exact integers that it stands for.
+
+    `build(builder, argument)` makes the op, and gives its result.
+    """
+    if numbers is None:
+        numbers = tables.arange(source.storage.range[0], source.storage.range[1] + 1).astype(dtype_of(source.storage))
     module = new_module()
-    type_ = TensorType(numbers.shape, x.element)
-    block = module.add_function("main", [type_]).regions[0].block
-    mapping: dict[Value, Value] = {x: block.arguments[0]}
-    for value in op.operands:
-        if value not in mapping and value.op is not None:
-            block.append(value.op.clone(mapping))
-    alone = block.append(op.clone(mapping))
-    alone.results[0].type = TensorType(numbers.shape, op.results[0].element)
-    found = host().kernel(op.name)
+    block = module.add_function("main", [TensorType(numbers.shape, source)]).regions[0].block
+    made = build(Builder(block), block.arguments[0]).op
+    assert made is not None  # an op gives it
+    found = host().kernel(made.name)
     if found is None:
-        raise Unsupported(f"nothing here computes {op.name}")
-    kernel, _ = exact_kernel(alone, *found)
-    held = [constant_of(value) for value in alone.operands]
-    return np.asarray(kernel(alone, *(numbers if dense is None else dense.numpy() for dense in held)))
+        raise Unsupported(f"nothing here computes {made.name}")
+    kernel, _ = exact_kernel(made, *found)
+    held = [constant_of(value) for value in made.operands]
+    return np.asarray(kernel(made, *(numbers if dense is None else dense.numpy() for dense in held)))
 
 
 def _entries(op: Op, x: Value, source: QuantType, target: QuantType) -> np.ndarray | None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from transload.errors import Unsupported
 from transload.ir import Op, QuantType, Value
+from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.scales import quantize_float32
 
 from .common import activation, need, permute, quantized, reshape, same_numbers, static
 from .conversion import requantized
+from .functions import results_of
 
 if TYPE_CHECKING:
     from transload_hub.ops.movement import Concat, Pack, Pad, Permute, Reshape, Reverse, Slice, Split, Squeeze, Unpack, Unsqueeze
-    from transload_hub.ops.space import Depth2Space
+    from transload_hub.ops.space import BatchToSpace, Depth2Space, SpaceToBatch
 
 __all__ = ["TABLE"]
 
@@ -67,7 +70,7 @@ def _joined(op: Op, rw: Rewriter, parts: list[Value], axis: int) -> Value:
     if target is not None:
         others = [value for value in parts if value.quant is None or not same_numbers(value.quant, target)]
         if others and quantized(others[0]) is not None and quantized(others[0]).storage.unsigned:  # type: ignore[union-attr]
-            raise Unsupported("unsigned numbers of several scales are joined, which LiteRT requantizes in floats")
+            parts = [_joined_alone(op, rw, value, target) for value in parts]
         parts = [requantized(rw, value, target, str(op.attribute("rounding", "double"))) for value in parts]
     elif len({value.element for value in parts} | {op.results[0].element}) != 1:
         raise Unsupported("numbers of several types are joined")
@@ -78,6 +81,23 @@ def _joined(op: Op, rw: Rewriter, parts: list[Value], axis: int) -> Value:
         if target is None:
             raise Unsupported("an activation behind a concatenation of floats")
         made = requantized(rw, made, target, "double", **bounds)
+    return made
+
+
+def _joined_alone(op: Op, rw: Rewriter, x: Value, target: QuantType) -> Value:
+    """Unsigned numbers in the type of what they are joined to, computed by LiteRT in floats: a table of what the op makes."""
+    if x.quant is not None and same_numbers(x.quant, target):
+        return x
+    if quantized(x) is None or x.quant is None or x.quant.storage != target.storage or target.storage.width != 8:
+        raise Unsupported(f"numbers of {x.element} are joined to others of {target}")
+    need(rw, "table", x)
+
+    def alone(build: Builder, numbers: Value) -> Value:
+        rounding = {"rounding": op.attribute("rounding")} if "rounding" in op.attributes else {}
+        made: Value = build.emit("top.Concat", numbers, axis=0, element=target, **rounding)
+        return made
+
+    made: Value = rw.emit("tpu.table", x, rw.constant(results_of(x.quant, alone)), element=target)
     return made
 
 
@@ -134,8 +154,10 @@ def reverse(op: Reverse, rw: Rewriter) -> Value:
 @TABLE("top.Pad")
 def pad(op: Pad, rw: Rewriter) -> Value:
     """Padding with a number; of quantized tensors the stored number of it (manual 6.3.6)."""
-    if op.mode != "constant" or min(op.paddings, default=0) < 0:
-        raise Unsupported(f"padding by {op.mode}" if op.mode != "constant" else "padding that cuts off elements")
+    if min(op.paddings, default=0) < 0:
+        raise Unsupported("padding that cuts off elements")
+    if op.mode != "constant":
+        return _mirrored(op, rw)
     x = _moved(op, rw, "pad")
     value: float = op.val
     if op.value is not None:
@@ -147,6 +169,70 @@ def pad(op: Pad, rw: Rewriter) -> Value:
     if target is not None:
         value = min(max(quantize_float32(value, target), target.storage_min), target.storage_max)
     return rw.emit("tpu.pad", x, pads=op.paddings, value=float(value))
+
+
+def _mirrored(op: Pad, rw: Rewriter) -> Value:
+    """Padding by the tensor's own elements: parts of it, in their order or the other way round, joined along each dimension."""
+    x = _moved(op, rw, "slice")
+    need(rw, "concat", x)
+    for axis in range(x.rank):
+        before, after = op.paddings[axis], op.paddings[x.rank + axis]
+        size = static(x)[axis]
+        if not before and not after:
+            continue
+        inner = op.mode == "reflect"  # the outermost element is not there twice
+        if op.mode == "edge":
+            parts = [_along(rw, x, axis, 0, 1, 1)] * before + [x] + [_along(rw, x, axis, size - 1, 1, 1)] * after
+        elif max(before, after) > size - inner:
+            raise Unsupported(f"padding by {op.mode} of more than there is")
+        else:
+            parts = [_along(rw, x, axis, before - 1 + inner, before, -1)] if before else []
+            parts += [x, _along(rw, x, axis, size - 1 - inner, after, -1)] if after else [x]
+        x = rw.emit("tpu.concat", *parts, axis=axis, element=x.element)
+    return x
+
+
+def _along(rw: Rewriter, x: Value, axis: int, first: int, count: int, step: int) -> Value:
+    """Some elements along a dimension."""
+    shape = static(x)
+    made: Value = rw.emit(
+        "tpu.slice", x, starts=tuple(first if dim == axis else 0 for dim in range(x.rank)),
+        sizes=tuple(count if dim == axis else size for dim, size in enumerate(shape)),
+        steps=tuple(step if dim == axis else 1 for dim in range(x.rank)))
+    return made
+
+
+@TABLE("top.SpaceToBatch")
+def space_to_batch(op: SpaceToBatch, rw: Rewriter) -> Value:
+    """Padding, and the places of a block in front of the images."""
+    x, block = _moved(op, rw, "permute"), op.block_shape
+    n = len(block)
+    if any(op.pads):
+        need(rw, "pad", x)
+        type_ = quantized(x)
+        none = (0,) * (x.rank - 1 - n)
+        pads = (0, *op.pads[:n], *none, 0, *op.pads[n:], *none)
+        x = rw.emit("tpu.pad", x, pads=pads, value=float(0 if type_ is None else type_.zero_point))
+    shape = static(x)
+    split = [size for i in range(n) for size in (shape[1 + i] // block[i], block[i])]
+    order = (*range(2, 2 * n + 1, 2), 0, *range(1, 2 * n + 1, 2), *range(2 * n + 1, x.rank + n))
+    return reshape(rw, permute(rw, reshape(rw, x, (shape[0], *split, *shape[1 + n :])), order), static(op.result))
+
+
+@TABLE("top.BatchToSpace")
+def batch_to_space(op: BatchToSpace, rw: Rewriter) -> Value:
+    """The places of a block back into the images, which are then cropped."""
+    x, block = _moved(op, rw, "permute"), op.block_shape
+    n, shape = len(block), static(x)
+    batch = shape[0] // math.prod(block)
+    parts = reshape(rw, x, (*block, batch, *shape[1:]))
+    order = (n, *(axis for i in range(n) for axis in (n + 1 + i, i)), *range(2 * n + 1, x.rank + n))
+    whole = (batch, *(shape[1 + i] * block[i] for i in range(n)), *shape[1 + n :])
+    made = reshape(rw, permute(rw, parts, order), whole)
+    if not any(op.crops):
+        return made
+    need(rw, "slice", x)
+    return _cut(rw, made, (0, *op.crops[:n], *(0,) * (x.rank - 1 - n)), static(op.result))
 
 
 @TABLE("top.Depth2Space")

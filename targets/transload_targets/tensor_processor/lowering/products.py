@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv
     from transload_hub.ops.matmul import MatMul
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "operands_of"]
 
 TABLE = RewriteTable()
 
@@ -73,7 +73,7 @@ def _bias(rw: Rewriter, bias: Value | None, x: Value, w: Value, channels: int) -
     return rw.constant(np.broadcast_to(array.reshape(-1), (channels,)).astype(dtype_of(element)))
 
 
-def _operands(
+def operands_of(
     op: Op, rw: Rewriter, operation: str, x: Value, w: Value, channels: int,
 ) -> tuple[list[Value | None], dict[str, Any]]:
     """Weights, bias, multiplier and shift, and the attributes that quantized sums have."""
@@ -116,7 +116,7 @@ def conv(op: Conv, rw: Rewriter) -> Value:
     if spatial == 2 and w.quant is not None and w.quant.axis not in (None, 0):
         raise Unsupported("weights have a scale for each input channel")
     channels = static(op.result)[1]
-    operands, attributes = _operands(op, rw, "conv2d", op.input, w, channels)
+    operands, attributes = operands_of(op, rw, "conv2d", op.input, w, channels)
     geometry: dict[str, Any] = {"strides": op.strides, "dilations": op.dilations, "pads": op.pads, "groups": op.group}
     x, filters = op.input, operands[0]
     assert filters is not None
@@ -154,7 +154,7 @@ def matmul(op: MatMul, rw: Rewriter) -> Value:
     bias = op.bias
     if bias is not None and bias.tensor_type.num_elements not in (1, columns):
         raise Unsupported("a bias that is not one number a column")
-    operands, attributes = _operands(op, rw, "matmul", left, w, columns)
+    operands, attributes = operands_of(op, rw, "matmul", left, w, columns)
     made: Value = rw.emit("tpu.matmul", left, *operands, element=op.result.element, transposed=transposed, **attributes)
     return reshape(rw, made, shape)
 

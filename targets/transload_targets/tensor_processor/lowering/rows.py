@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, FloatType, QuantType, Value
+from transload.ir import BOOL, F32, FloatType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.scales import apply_scale, exp_on_negative_values, per_step, scale32, softmax_input_scale
 
-from .common import chip_of, need, quantized, reshape, same_numbers, static
+from .common import chip_of, dtype_of_value, need, quantized, reshape, same_numbers, static
 from .conversion import requantized
 from .scaling import Rescale, rescale, ways_of
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import Softmax
-    from transload_hub.ops.reduce import Reduce
+    from transload_hub.ops.reduce import Arg, Reduce
 
 __all__ = ["TABLE"]
 
@@ -32,6 +32,8 @@ _FUNCTIONS = {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "Red
 def reduce(op: Reduce, rw: Rewriter) -> Value:
     function = _FUNCTIONS.get(str(op.mode))
     x = op.input
+    if op.mode == "ReduceL2" and isinstance(x.element, FloatType):
+        return _norm(op, rw)
     if function is None:
         raise Unsupported(f"a chip has no {op.mode}")
     need(rw, "reduce", x)
@@ -49,6 +51,15 @@ def reduce(op: Reduce, rw: Rewriter) -> Value:
         raise Unsupported(f"{op.mode} of {x.element}")
     made: Value = rw.emit("tpu.reduce", x, function=function, axes=axes)
     return reshape(rw, made, shape)
+
+
+def _norm(op: Reduce, rw: Rewriter) -> Value:
+    """The root of a sum of squares, of floats."""
+    need(rw, "unary", op.input)
+    need(rw, "reduce", op.input)
+    axes = tuple(sorted(axis % op.input.rank for axis in op.axes))
+    total = rw.emit("tpu.reduce", rw.emit("tpu.unary", op.input, function="square"), function="sum", axes=axes)
+    return reshape(rw, rw.emit("tpu.unary", total, function="sqrt"), static(op.result))
 
 
 def _of_integers(
@@ -83,6 +94,21 @@ def _divided(chip: Any, real: float, count: int) -> Rescale:
     return Rescale((multiplier << bits) // count, shift + bits, ways_of(chip, "double"))
 
 
+@TABLE("top.Arg")
+def arg(op: Arg, rw: Rewriter) -> Value:
+    x = op.input
+    if quantized(x) is None and x.is_quantized:
+        raise Unsupported(f"an extreme of {x.element}")
+    need(rw, "arg", x)
+    if dtype_of_value(op.result) not in ("int32", "int64"):
+        raise Unsupported(f"places as {op.result.element}")
+    static(x)
+    made: Value = rw.emit(
+        "tpu.arg", x, element=op.result.element, function="max" if op.mode == "ArgMax" else "min", axis=op.axis % x.rank,
+        last=op.select_last_index)
+    return reshape(rw, made, static(op.result))
+
+
 @TABLE("top.Softmax")
 def softmax(op: Softmax, rw: Rewriter) -> Value:
     x = op.input
@@ -91,6 +117,8 @@ def softmax(op: Softmax, rw: Rewriter) -> Value:
     source, target = quantized(x), quantized(op.result)
     if not x.is_quantized and not op.result.is_quantized:
         return rw.emit("tpu.softmax", x, axis=axis, beta=op.beta, log=op.log)
+    if source is not None and target is not None and str(op.rounding) in ("once", "exact"):
+        return _by_reals(op, rw, x, axis, source, target)
     if source is None or target is None or op.log or source.storage.width != 8 or str(op.rounding) != "double":
         raise Unsupported(f"softmax of {x.stored_element} to {op.result.stored_element}, rounded {op.rounding}, in fixed point")
     unit = QuantType(target.storage, target.expressed, (1.0 / (1 << target.storage.width),), (target.storage.range[0],))
@@ -98,6 +126,18 @@ def softmax(op: Softmax, rw: Rewriter) -> Value:
     if not (near or same_numbers(unit, target)) or static(x)[axis] > 1 << 12:
         raise Unsupported(f"softmax to {target}, which is not all numbers from 0 to 1")
     return rw.emit("tpu.softmax", x, rw.constant(_exponentials(source, op.beta)), element=target, axis=axis)
+
+
+def _by_reals(op: Softmax, rw: Rewriter, x: Value, axis: int, source: QuantType, target: QuantType) -> Value:
+    """What is rounded but once: the real numbers' softmax, in floats of 32 bits, and that in the result's type."""
+    need(rw, "cast", x, op.result)
+    for operation in ("cast", "softmax"):
+        if not chip_of(rw).supports(operation, "float32"):
+            raise Unsupported(f"rounded {op.rounding} it is one of floats, and {chip_of(rw).name} has no {operation} of float32")
+    reals = rw.emit("tpu.cast", x, element=F32, scale=source.scale, zero=source.zero_point)
+    made = rw.emit("tpu.softmax", reals, axis=axis, beta=op.beta, log=op.log)
+    last: Value = rw.emit("tpu.cast", made, element=target, scale=target.scale, zero=target.zero_point, mode="half-even")
+    return last
 
 
 def _exponentials(source: QuantType, beta: float) -> np.ndarray:

@@ -12,6 +12,8 @@ from collections.abc import Hashable, Iterable
 
 from transload import memory
 
+from .dense import densest
+
 __all__ = ["GlobalPlan", "place_global"]
 
 
@@ -19,7 +21,7 @@ class GlobalPlan:
     """Addresses by key; `weights` bytes for weights, then `peak` for all others, no placement less than `bound`."""
 
     def __init__(self, addresses: dict[Hashable, int], weights: int, plan: memory.Plan | None) -> None:
-        self.addresses, self.weights = addresses, weights
+        self.addresses, self.weights, self.plan = addresses, weights, plan
         self.peak = plan.peak if plan is not None else 0
         self.bound = plan.bound.bytes if plan is not None else 0
 
@@ -41,7 +43,7 @@ def place_global(
         free = -(-(free + size) // weight_alignment) * weight_alignment
     free = -(-free // alignment) * alignment
     asked = [each._replace(size=-(-each.size // alignment) * alignment) for each in tensors]
-    plan = memory.plan(asked, capacity - free, seconds=5.0, alignment=alignment) if asked else None
+    plan = densest(asked, capacity - free, alignment) if asked else None
     if plan is not None:
         addresses.update({key: free + offset for key, offset in plan.offsets.items()})
     return GlobalPlan(addresses, free, plan)

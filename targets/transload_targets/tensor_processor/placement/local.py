@@ -15,6 +15,7 @@ from transload import memory
 
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Schedule, Step
+from .dense import densest
 
 __all__ = ["LocalPlan", "place_by_banks", "place_densely"]
 
@@ -23,7 +24,7 @@ SQUARE = 2_000
 """Buffers up to which all are compared with all."""
 
 
-LONG = 16
+LONG = 64
 """Steps looked at that run while one command does."""
 
 
@@ -51,10 +52,10 @@ def place_by_banks(made: Schedule, machine: Machine) -> LocalPlan | None:
     return LocalPlan(offsets, peak, made.room, True)
 
 
-def place_densely(made: Schedule, machine: Machine, seconds: float = 1.0) -> LocalPlan:
+def place_densely(made: Schedule, machine: Machine) -> LocalPlan:
     """Place them in as few bytes as are found, wherever they lie. Raises `PlacementError` where they do not fit."""
     asked = [memory.Buffer(number, buffer.first, buffer.last + 1, buffer.size) for number, buffer in enumerate(made.buffers)]
-    plan = memory.plan(asked, machine.local_bytes, seconds=seconds, alignment=machine.eu_bytes)
+    plan = densest(asked, machine.local_bytes, machine.eu_bytes)
     offsets = {buffer: plan.offsets[number] for number, buffer in enumerate(made.buffers)}
     return LocalPlan(offsets, plan.peak, plan.bound.bytes, False)
 
@@ -75,7 +76,7 @@ def _meetings(made: Schedule) -> dict[Buffer, dict[Buffer, float]]:
 
 def _meet(met: dict[Buffer, dict[Buffer, float]], moved: Buffer, steps: Sequence[Step]) -> None:
     """Note down that a buffer is moved while these steps compute."""
-    for step in steps[:LONG]:
+    for step in (step for step in steps[:LONG] if not step.moves):
         for used in {buffer for buffer in (*step.reads, step.writes) if buffer is not None}:
             if used is not moved:
                 met[moved][used] = met[used][moved] = met[moved].get(used, 0.0) + moved.size

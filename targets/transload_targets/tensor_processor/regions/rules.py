@@ -177,6 +177,16 @@ def reduction(work: Work, part: Box) -> Need:
     return Need((box,))  # type: ignore[arg-type]
 
 
+@RULES("arg")
+def extreme(work: Work, part: Box) -> Need:
+    """Along the axis all elements, and of other dimensions the part's."""
+    data = work.operand_shapes[0]
+    assert data is not None  # there is something to look at
+    box = tuple((0, size) if axis == work.attributes["axis"] else range_ for axis, (size, range_) in enumerate(
+        zip(data, part, strict=True)))
+    return Need((box,))  # type: ignore[arg-type]
+
+
 @RULES("table")
 def table(work: Work, part: Box) -> Need:
     """The same part of the input, and all of the table."""

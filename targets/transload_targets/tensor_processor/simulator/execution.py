@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Finding, RunError, UsageError
+from transload.errors import ArtifactError, Finding, RunError, UsageError
 
 from ..arithmetic import operation
+from ..arithmetic.movement import gather
 from ..instructions import ELEMENTS, Global, Instruction, Local, Operand, Program, invalidity
 from .hazards import hazards
 from .memory import Memory
-from .moves import FILL, is_barrier, is_move, wrong_with
+from .moves import FILL, GATHER, ORDER, is_barrier, is_move, wrong_with
 from .order import Order
 from .provenance import provenance
 from .tensors import Assembled
@@ -53,17 +54,20 @@ def check(program: Program) -> list[Finding]:
 class Simulator:
     """A machine with a program in it.
 
-    Its rules are checked once, here: a program that breaks one is a `RunError` which lists all, by instruction and tensor. Then
-    `run` executes it on inputs, as often as one likes. `operations` are what it can compute besides moves. What they give for a
-    slice is what the machine computes: `operation(*arrays, dtype=of the first output, **attributes)`.
+    Its rules are checked once, here: a program that breaks one is an `ArtifactError` which lists all, by instruction and tensor.
+    Then `run` executes it on inputs, as often as one likes. `operations` are what it can compute besides moves. What they give
+    for a slice is what the machine computes: `operation(*arrays, dtype=of the first output, **attributes)`.
     """
 
     def __init__(self, program: Program, operations: Operations = operation) -> None:
         self.program = program
         self.operations: dict[str, Callable[..., Any]] = {}
-        findings = [*self._unknown(operations), *_too_large(program)] or check(program)
+        large = list(_too_large(program))
+        if large:
+            raise RunError(f"program {program.name!r} cannot be run here", large)
+        findings = list(self._unknown(operations)) or check(program)
         if findings:
-            raise RunError(f"program {program.name!r} breaks the rules of {program.machine.name}", findings)
+            raise ArtifactError(f"program {program.name!r} breaks the rules of {program.machine.name}", findings)
         self.order = Order(program)
 
     def _unknown(self, operations: Operations) -> Iterator[Finding]:
@@ -88,7 +92,7 @@ class Simulator:
 
         `seed` None executes in the program's order, a number in one that is chosen by it among all that there are. With `keep`,
         every tensor of which an instruction wrote a part stands before the outputs, put together of its parts. `observe` is
-        called with each instruction that ended and the arrays that it wrote. `RunError` names the instruction that cannot be
+        called with each instruction that ended and the arrays that it wrote. `ArtifactError` names the instruction that cannot be
         executed, and the tensor that it is for.
         """
         program, machine = self.program, self.program.machine
@@ -188,10 +192,16 @@ def _moved(one: Instruction, arrays: list[np.ndarray | None]) -> tuple[np.ndarra
             return (np.full(destination.shape, np.asarray(one.attributes["value"]).astype(dtype), dtype),)
     if None in one.inputs:
         raise _failed(one, "its input is left out")
-    return tuple(
-        np.asarray(source).reshape(destination.shape) for source, destination in zip(arrays, one.outputs, strict=True))
+    if one.operation == GATHER:
+        table, indices = map(np.asarray, arrays)
+        return (gather(table, indices, dtype=one.outputs[0].dtype, axis=1),)
+    order = one.attributes.get(ORDER)
+    sources = [np.asarray(source) for source in arrays]
+    if isinstance(order, tuple):
+        sources = [source.transpose(tuple(map(int, order))) for source in sources]
+    return tuple(source.reshape(destination.shape) for source, destination in zip(sources, one.outputs, strict=True))
 
 
-def _failed(one: Instruction, why: str) -> RunError:
-    return RunError("the program cannot be executed", [
+def _failed(one: Instruction, why: str) -> ArtifactError:
+    return ArtifactError("the program cannot be executed", [
         Finding(f"{one.label} {one.operation}", why, (one.name,) if one.name else ())])

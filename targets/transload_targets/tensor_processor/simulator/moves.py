@@ -1,7 +1,10 @@
 """What the moving queue does: elements go from one memory to another, as they are.
 
 `load` (global to local), `store` (local to global) and `copy` (within either) put the elements of their input, in row-major
-order, to those of their output; of several inputs each to its output, one pair after the other. `fill` puts one value everywhere.
+order, to those of their output; of several inputs each to its output, one pair after the other. A copy with an `order` takes the
+dimensions of its inputs in that order. `fill` puts one value everywhere.
+`gather` takes parts [.., K, ..] of a tensor [.., A, ..] by K indices: negative ones count from the end, and one beyond is moved
+to it.
 The `barrier` moves nothing: one ends when the same barrier, in the order of the queue, has started on all cores.
 """
 
@@ -12,9 +15,11 @@ from typing import NamedTuple
 
 from ..instructions import Global, Instruction, Local
 
-__all__ = ["BARRIER", "FILL", "MOVES", "Move", "is_barrier", "is_move", "wrong_with"]
+__all__ = ["BARRIER", "FILL", "GATHER", "MOVES", "ORDER", "Move", "is_barrier", "is_move", "wrong_with"]
 
-BARRIER, FILL = "barrier", "fill"
+BARRIER, FILL, GATHER, ORDER = "barrier", "fill", "gather", "order"
+INDICES = ("int32", "int64")
+"""What indices may be."""
 
 
 class Move(NamedTuple):
@@ -25,13 +30,15 @@ class Move(NamedTuple):
     sources: tuple[tuple[type, ...], ...]
     destinations: tuple[tuple[type, ...], ...]
     attributes: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 MOVES: dict[str, Move] = {move.name: move for move in (
     Move("load", "from global memory to the lanes", ((Global,),), ((Local,),)),
     Move("store", "from the lanes to global memory", ((Local,),), ((Global,),)),
-    Move("copy", "within global memory or within the lanes", ((Local, Global),), ((Local, Global),)),
+    Move("copy", "within global memory or within the lanes", ((Local, Global),), ((Local, Global),), (), (ORDER,)),
     Move(FILL, "one value, `value`, in all elements", (), ((Local, Global),), ("value",)),
+    Move(GATHER, "parts of a tensor in global memory by indices, which lie there, too", ((Global,), (Global,)), ((Global,),)),
     Move(BARRIER, "waits until all cores have come to it", (), ()),
 )}
 
@@ -58,7 +65,7 @@ def wrong_with(instruction: Instruction) -> str:
              *zip(instruction.outputs, move.destinations * pairs, strict=True))
     if any(not isinstance(operand, allowed) for operand, allowed in kinds):
         return f"its operands lie in the wrong memory: it moves {move.doc}"
-    if sorted(instruction.attributes) != sorted(move.attributes):
+    if sorted(set(instruction.attributes) - set(move.optional)) != sorted(move.attributes):
         return f"has attributes {', '.join(instruction.attributes) or 'none'}, not {', '.join(move.attributes) or 'none'}"
     return _wrong_elements(instruction)
 
@@ -67,13 +74,37 @@ def _wrong_elements(instruction: Instruction) -> str:
     if instruction.operation == FILL:
         value = instruction.attributes["value"]
         return "" if isinstance(value, (bool, int, float)) else f"its value {value!r} is no number"
+    if instruction.operation == GATHER:
+        return _wrong_gather(instruction)
+    order = instruction.attributes.get(ORDER)
     for source, destination in zip(instruction.inputs, instruction.outputs, strict=True):
         if source is None:
             return "its input is left out"
+        if order is not None and not _is_order(order, len(source.shape)):
+            return f"its order {order!r:.60} is none of {len(source.shape)} dimensions"
         if source.dtype != destination.dtype:
             return f"moves {source.dtype} to {destination.dtype}, and changes no types"
         if prod(source.shape) != prod(destination.shape):
             return f"moves {prod(source.shape):,} elements to {prod(destination.shape):,}"
         if instruction.operation == "copy" and type(source) is not type(destination):
             return "its operands lie in different memories: that is a load or a store"
+    return ""
+
+
+def _is_order(order: object, rank: int) -> bool:
+    return isinstance(order, tuple) and all(isinstance(each, int) for each in order) and sorted(order) == list(range(rank))
+
+
+def _wrong_gather(instruction: Instruction) -> str:
+    source, indices = instruction.inputs
+    (made,) = instruction.outputs
+    if source is None or indices is None:
+        return "its input is left out"
+    if indices.dtype not in INDICES:
+        return f"its indices are {indices.dtype}, not {' or '.join(INDICES)}"
+    if source.dtype != made.dtype:
+        return f"moves {source.dtype} to {made.dtype}, and changes no types"
+    wanted = (*source.shape[:1], *indices.shape, *source.shape[2:])
+    if len(source.shape) != 3 or len(indices.shape) != 1 or made.shape != wanted or not (source.shape[1] or not indices.shape[0]):
+        return f"takes parts of {list(source.shape)} by {list(indices.shape)} indices, which are not {list(made.shape)}"
     return ""

@@ -1,0 +1,91 @@
+"""What other chips would bring: variations are chips, their figures those of compiling for each, and all wrong ones are told."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from transload.cli import run
+from transload.errors import UsageError
+from transload_targets.tensor_processor.chip import load_chip
+from transload_targets.tensor_processor.chip.reading import ChipError
+from transload_targets.tensor_processor.codegen import compile_function
+from transload_targets.tensor_processor.cycles.timeline import timeline
+from transload_targets.tensor_processor.explore.picture import picture
+from transload_targets.tensor_processor.explore.sweep import Explored, best_of, explore, variations
+
+from .functions import Maker, network
+
+
+def test_variations_are_all_combinations_and_local_memory_is_that_of_all_lanes():
+    found = variations(load_chip("tp-small"), {"lmem": ["256k", "1M"], "dma": [8, 32], "banks": [4]})
+    assert [settings for settings, _ in found] == [
+        {"lmem": size, "dma": rate, "banks": 4} for size in (1 << 18, 1 << 20) for rate in (8, 32)]
+    assert [(chip.local_bytes, chip.dma_bytes, chip.banks) for _, chip in found[:2]] == [(1 << 15, 8, 4), (1 << 15, 32, 4)]
+
+
+@pytest.mark.parametrize(("sweeps", "why"), [
+    ({"dma_byts": [8]}, "dma_byts is no number of a chip"),
+    ({"banks": [8, "many"]}, "banks 'many' is no number of bytes"),
+    ({"banks": [7]}, "not 7 banks of whole vectors"),
+    ({"lmem": [100000]}, "are not 8 banks of whole vectors"),
+    ({"macs": [8]}, "macs is no number of a chip"),
+])
+def test_what_no_chip_can_be_is_told_of_all_variations(sweeps, why):
+    with pytest.raises(ChipError) as error:
+        variations(load_chip("tp-small"), sweeps)
+    assert why in str(error.value)
+
+
+def test_too_many_variations_or_none_are_refused():
+    for sweeps in ({}, {"dma": []}, {"dma": range(1, 100), "latency": range(100)}):
+        with pytest.raises(UsageError, match="variations are asked for"):
+            variations(load_chip("tp-small"), sweeps)
+
+
+def test_figures_are_those_of_a_program_for_each_chip():
+    module, chip = network(2), load_chip("tp-small")
+    rows = explore([module], chip, {"dma": [4, 64], "lmem": ["16k"]}, workers=1)
+    made = [chip, *(each for _, each in variations(chip, {"dma": [4, 64], "lmem": ["16k"]}))]
+    for row, each in zip(rows, made, strict=True):
+        times = timeline(compile_function(module.main, each).program, each)
+        assert (row.cycles, row.bytes) == (times.cycles, times.bytes) and not row.note
+    assert rows[0].settings == {} and rows[1].cycles > rows[2].cycles
+
+
+def test_a_chip_that_is_too_small_is_told_and_the_others_are_computed():
+    made = Maker((1, 64, 8, 8))
+    rows = explore([made.done(made.conv(made.input, 64))], load_chip("tp-small"), {"lmem": ["2k", "64k"]}, workers=1)
+    assert [bool(row.note) for row in rows] == [False, True, False] and "fit" in rows[1].note
+
+
+def test_the_best_are_those_of_which_no_cheaper_one_is_as_fast():
+    rows = [Explored({}, 1.0), *(Explored({"dma": dma, "latency": late}, cycles) for dma, late, cycles in (
+        (8, 50, 100.0), (16, 50, 100.0), (16, 20, 90.0), (16, 10, 90.0), (32, 50, 80.0)))]
+    assert [row.settings["dma"] * 100 + row.settings["latency"] for row in best_of(rows)] == [850, 1620, 3250]
+
+
+def test_the_command_tells_draws_and_writes_a_table(tmp_path, capsys):
+    module = Path(__file__).parents[3] / "examples" / "digits" / "digits_int8.tflite"
+    picture_, table = tmp_path / "x.svg", tmp_path / "x.csv"
+    assert run(["explore", str(module), "--chip", "tp-small", "--sweep", "lmem=32k,64k dma=8", "--plot", str(picture_),
+                "--table", str(table)]) == 0
+    shown = capsys.readouterr().out
+    assert "as it is" in shown and "64k" in shown
+    rows = list(csv.DictReader(table.open()))
+    assert [row["lmem"] for row in rows] == ["", "32768", "65536"] and float(rows[0]["cycles"]) > 0
+    assert ElementTree.parse(picture_).getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize("sweep", ["dma", "dma=", "=8", "dma=8 dma=16"])
+def test_a_sweep_that_is_none_is_refused(sweep, tmp_path, capsys):
+    assert run(["explore", str(tmp_path / "no.tflite"), "--sweep", sweep]) == 2
+    assert "--sweep" in capsys.readouterr().err
+
+
+def test_names_of_models_are_escaped_in_the_picture():
+    rows = [Explored({}, 1.0), Explored({"dma": 8}, 1.0, 1.0, 10), Explored({"dma": 16}, 1.0, 0.5, 10)]
+    assert ElementTree.fromstring(picture(rows, "<a> & b")) is not None
