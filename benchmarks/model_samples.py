@@ -5,6 +5,8 @@ The folder is the one that `TRANSLOAD_MODELS` names: a folder a model below `tfl
 
 from __future__ import annotations
 
+import gzip
+import math
 import os
 import wave
 from collections.abc import Iterator, Mapping
@@ -16,7 +18,7 @@ from PIL import Image
 
 import transload
 from transload.errors import TransloadError
-from transload.ir import FloatType, Module, TensorType, dtype_of
+from transload.ir import FloatType, Module, QuantType, TensorType, dtype_of
 
 __all__ = ["FOLDER", "Sample", "crop", "images", "load", "models", "samples_for", "sounds"]
 
@@ -28,7 +30,8 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 """Of inputs that no file says the shape of."""
 PIXELS = {
     "mlperf_resnet8": (0, 255), "derived_resnet8": (0, 255), "yunet": (0, 255), "vww": (0, 1), "super_resolution": (0, 1),
-    "mnist_8": (0, 255), "selfie": (0, 1), "knift": (0, 1), "fastestdet": (0, 1), "mini_xception": (-1, 1), "mnist": (0, 1)}
+    "mnist_8": (0, 255), "cifar10_quick": (-120, 135),
+    "selfie": (0, 1), "knift": (0, 1), "fastestdet": (0, 1), "mini_xception": (-1, 1), "mnist": (0, 1)}
 """What black and white are, by a part of a model's name; -1 and 1 where nothing is said."""
 RATES = {16000: "sr"}
 
@@ -55,6 +58,10 @@ def samples_for(path: Path, module: Module, count: int, seed: int, folder: Path 
 
 def _array(model: str, name: str, type_: TensorType, random: np.random.Generator, folder: Path) -> np.ndarray:
     shape, dtype = type_.static_shape, dtype_of(type_.element)
+    channels = next((axis for axis in (-1, 1) if len(shape) == 4 and shape[axis] in (1, 3)), None)
+    is_picture = channels is not None and min(np.delete(shape, (0, channels % 4))) > 11 and bool(images(folder))
+    if is_picture and isinstance(type_.element, QuantType) and dtype.itemsize == 1:  # pixels, as they are stored
+        return (_picture(shape, channels, (0, 255), random, folder) + np.iinfo(dtype).min).round().astype(dtype)
     if not isinstance(type_.element, FloatType):
         limits = np.iinfo(dtype) if dtype.kind in "iu" else None
         if name == "sr":
@@ -66,22 +73,34 @@ def _array(model: str, name: str, type_: TensorType, random: np.random.Generator
     if shape == (1, 16000) and sounds(folder):
         found = sounds(folder)
         return np.roll(found[random.integers(len(found))], random.integers(16000)).reshape(shape) * random.uniform(0.3, 1)
-    channels = next((axis for axis in (-1, 1) if len(shape) == 4 and shape[axis] in (1, 3)), None)
-    if channels is not None and min(np.delete(shape, (0, channels % 4))) > 16 and images(folder):
-        return _picture(model, shape, channels, random, folder).astype(dtype)
+    if 28 * 28 in (math.prod(shape), math.prod(shape[1:])) and len(handwritten(folder)):
+        low, high = _ends(model)
+        digits = handwritten(folder)
+        chosen = digits[random.integers(len(digits), size=math.prod(shape) // (28 * 28))]
+        return (chosen.reshape(shape) / np.float32(255) * (high - low) + low).astype(dtype)
+    if is_picture:
+        return _picture(shape, channels, _ends(model), random, folder).astype(dtype)
     return random.normal(0, 1, shape).astype(dtype)
 
 
-def _picture(model: str, shape: tuple[int, ...], channels: int, random: np.random.Generator, folder: Path) -> np.ndarray:
+def _picture(
+    shape: tuple[int, ...], channels: int, ends: tuple[float, float], random: np.random.Generator, folder: Path,
+) -> np.ndarray:
+    """Parts of photographs, black and white as `ends` say."""
     rows, columns = np.delete(shape, (0, channels % 4))
-    low, high = next((ends for part, ends in PIXELS.items() if part in model), (-1, 1))
-    there = images(folder)
+    low, high = ends
+    there = pictures(folder) if rows == columns == 32 and pictures(folder) else images(folder)
     made = []
     for _ in range(shape[0]):
         pixels = crop(there[random.integers(len(there))], columns, rows, random) / 255 * (high - low) + low
         pixels = pixels if shape[channels] == 3 else pixels.mean(axis=-1, keepdims=True)
         made.append(pixels if channels == -1 else pixels.transpose(2, 0, 1))
     return np.stack(made).astype(np.float32)
+
+
+def _ends(model: str) -> tuple[float, float]:
+    """What black and white are to a model."""
+    return next((ends for part, ends in PIXELS.items() if part in model), (-1, 1))
 
 
 def crop(image: Image.Image, columns: int, rows: int, random: np.random.Generator) -> np.ndarray:
@@ -100,6 +119,20 @@ def images(folder: Path) -> list[Image.Image]:
     files = [*sorted((data / "coral_images").glob("*.bmp")), *sorted((data / "mobilenet_ssd_images").glob("*.jpg")),
              *sorted((data / "mobilenet_caffe").glob("*.jpg")), *sorted((data / "tflm_person").glob("*.bmp"))]
     return [Image.open(file).convert("RGB") for file in files]
+
+
+@cache
+def pictures(folder: Path) -> list[Image.Image]:
+    """The pictures of 32 x 32 pixels in `data/`; none where there are none."""
+    return [Image.open(file).convert("RGB") for file in sorted((folder / "data" / "cifar10_test_jpg").glob("*.jpg"))]
+
+
+@cache
+def handwritten(folder: Path) -> np.ndarray:
+    """The handwritten digits in `data/` [N, 28, 28], from 0 to 255; none where there are none."""
+    file = folder / "data" / "mnist_t10k" / "images-idx3-ubyte.gz"
+    content = gzip.decompress(file.read_bytes())[16:] if file.exists() else b""
+    return np.frombuffer(content, np.uint8).reshape(-1, 28, 28)
 
 
 @cache

@@ -1,6 +1,7 @@
 """Quantizers side by side: ours with its default settings, and the best setting of each peer.
 
     python benchmarks/quantizer.py [--only CASE | --all] [--peers build/peers/bin/python] [--setting int8-sym/mse] [--json FILE]
+    python benchmarks/quantizer.py --model FILE [--model FILE ...] [--peers ...] [--peer-setting nncf=mixed/accurate ...]
     python benchmarks/quantizer.py --speed [--only CASE] [--peers build/peers/bin/python]
 
 Every tool gets the same float network and the same calibration samples, and is judged by other samples (`quantizer_cases`),
@@ -20,7 +21,8 @@ dimension is at the same place as the float network's; top-1, at the label. PSNR
 quantized beside the float picture. Euclid is the mean of `1 - |y - q| / |y|` over samples and outputs.
 
 Without `--only` the cases are real models of a folder (`quantizer_models`: the rows to be reached), with `--all` digits and the
-networks that packages carry, too. What is not there is left out, and said.
+networks that packages carry, too. What is not there is left out, and said. `--model` makes a case of any float model of any
+framework (`quantizer_files`). `--peer-setting` narrows the settings of a peer to those that are named.
 
 `--speed` takes time and memory alone, of one setting of each tool with 32 samples, in turn, and of ours with 100 and 1,000.
 """
@@ -30,6 +32,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,12 +42,14 @@ import numpy as np
 from peer import run_step
 from quantizer_cases import CASES as OWN
 from quantizer_cases import Case, Sample
+from quantizer_files import file_case
 from quantizer_models import MODELS, Missing
 from quantizer_networks import NETWORKS
 from quantizer_tools import TOOLS
 from rich.console import Console
 from rich.table import Table
 
+from transload.errors import TransloadError
 from transload.metrics import euclid, sqnr
 
 PROGRAM = str(Path(__file__).with_name("quantizer_tools.py"))
@@ -62,27 +67,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=sorted(CASES), action="append", help="this case; repeatable")
     parser.add_argument("--all", action="store_true", help="every case, not only the real models")
+    parser.add_argument("--model", type=Path, action="append", default=[], help="a case of this float model; repeatable")
     parser.add_argument("--peers", type=Path, help="the Python that has the peers (make build/peers); without it, ours alone")
+    parser.add_argument("--peer-setting", action="append", default=[], help="PEER=SETTING, and no other of it; repeatable")
     parser.add_argument("--setting", action="append", help="ours with SCHEME or SCHEME/METHOD instead of the default; repeatable")
     parser.add_argument("--speed", action="store_true", help="seconds and memory alone, of palm_detection if --only is not there")
     parser.add_argument("--json", type=Path, help="write every setting's figures to this file")
     arguments = parser.parse_args()
     rows = []
-    for name in arguments.only or (["palm_detection"] if arguments.speed else CASES if arguments.all else MODELS):
+    chosen = arguments.only or (["palm_detection"] if arguments.speed else CASES if arguments.all else MODELS)
+    named = {str(path): partial(file_case, path) for path in arguments.model} or {name: CASES[name] for name in chosen}
+    for name, make in named.items():
         try:
-            case = CASES[name]()
-        except Missing as missing:
-            rows.append({"case": name, "tool": "left", "setting": "out", "error": str(missing)})
+            case = make()
+        except (Missing, TransloadError) as why:
+            rows.append({"case": name, "tool": "left", "setting": "out", "error": str(why)})
             continue
         rows += speed(name, case, arguments.peers) if arguments.speed else compare(
-            name, case, arguments.setting or TOOLS["transload"].settings, arguments.peers)
+            name, case, arguments.setting or TOOLS["transload"].settings, arguments.peers, settings_of(arguments.peer_setting))
     show(rows)
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(rows, indent=1))
 
 
-def compare(name: str, case: Case, ours: Sequence[str], peers: Path | None) -> list[dict[str, Any]]:
+def settings_of(chosen: Sequence[str]) -> dict[str, list[str]]:
+    """The settings of each peer: all, or those that `PEER=SETTING` names."""
+    found: dict[str, list[str]] = {}
+    for peer, _, setting in (each.partition("=") for each in chosen):
+        found.setdefault(peer, []).append(setting)
+    return {peer: found.get(peer, list(TOOLS[peer].settings)) for peer in PEERS}
+
+
+def compare(
+    name: str, case: Case, ours: Sequence[str], peers: Path | None, settings: Mapping[str, Sequence[str]] | None = None,
+) -> list[dict[str, Any]]:
     """A row for each setting of each tool that takes one of the case's files."""
     rows = []
     with TemporaryDirectory() as folder:
@@ -90,7 +109,7 @@ def compare(name: str, case: Case, ours: Sequence[str], peers: Path | None) -> l
             for part in ("calibration", "evaluation"):
                 write_samples(Path(folder) / ending / part, getattr(case, part)[ending])
         runs = [("transload", setting, None) for setting in ours]
-        runs += [(tool, setting, peers) for tool in PEERS if peers for setting in TOOLS[tool].settings]
+        runs += [(tool, setting, peers) for tool in PEERS if peers for setting in (settings or settings_of(()))[tool]]
         wanted: dict[str, Outputs] = {}
         for tool, setting, python in runs:
             ending = next((ending for ending in case.files if ending in TOOLS[tool].endings), None)

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import Dense, Module, Value
+from transload.ir import Dense, Module, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 
 from .groups import rule_of
-from .simulation import Simulation, Types, channel_count
+from .simulation import Measured, Simulation, Types, channel_count
 
 __all__ = ["corrections", "move_biases", "with_biases"]
 
@@ -36,26 +36,31 @@ def with_biases(module: Module) -> Module:
             continue
         if constant_of(op.operands[rule.weights]) is not None and op.result.is_static:
             build = Builder(result.body_of_main, before=op, location=op.result.name)
-            op.operands = (*op.operands, build.constant(Dense(np.zeros(channel_count(op, rule), np.float32))))
+            zeros = np.zeros(channel_count(op, rule), dtype_of(op.result.element))
+            op.operands = (*op.operands, build.constant(Dense(zeros), element=op.result.element))
     return result
 
 
-def corrections(simulation: Simulation, types: Types, samples: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
-    """What to add to the sums of the simulation's corrected ops, or None where that brings its tensors no nearer on `samples`.
+def corrections(
+    simulation: Simulation, types: Types, samples: Sequence[Mapping[str, Any]],
+) -> tuple[np.ndarray | None, Measured]:
+    """What to add to the sums of the simulation's corrected ops, or None where that brings its tensors no nearer on `samples`;
+    and what is then measured on some of these.
 
     A shift is only as sure as it is the same on all samples: it is shrunk by the share that its standard error may make of it
     (the positive-part estimator of James and Stein, channel by channel).
     """
+    few = samples[:: max(1, len(samples) // JUDGED)]
+    without = simulation.measure(types, few)
     if not simulation.corrected:
-        return None
+        return None, without
     found = simulation.measure(types, samples, corrected=True)
     if not np.isfinite(found.shifts).all():
-        return None
+        return None, without
     sure = np.maximum(0.0, 1.0 - found.errors ** 2 / np.maximum(found.shifts ** 2, 1e-30))
     shifts: np.ndarray = found.shifts * sure
-    few = samples[:: max(1, len(samples) // JUDGED)]
-    without, moved = simulation.measure(types, few), simulation.measure(types, few, shifts)
-    return shifts if moved.mean_decibels > without.mean_decibels else None
+    moved = simulation.measure(types, few, shifts)
+    return (shifts, moved) if moved.mean_decibels > without.mean_decibels else (None, without)
 
 
 def move_biases(simulation: Simulation, shifts: np.ndarray, mapping: Mapping[Value, Value]) -> None:
@@ -66,4 +71,6 @@ def move_biases(simulation: Simulation, shifts: np.ndarray, mapping: Mapping[Val
         bias = constant_of(copy.operands[rule.bias])
         assert bias is not None
         build = Builder(copy.parent, before=copy, location=copy.operands[rule.bias].name)  # type: ignore[arg-type]
-        copy.set_operand(rule.bias, build.constant(Dense((bias.numpy() + shifts[span]).astype(np.float32))))
+        element = copy.operands[rule.bias].element
+        moved = (bias.numpy().astype(np.float64) + shifts[span]).astype(dtype_of(element))
+        copy.set_operand(rule.bias, build.constant(Dense(moved), element=element))

@@ -6,6 +6,7 @@ zero, and the least and the greatest number for the others. The histograms they 
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from transload.errors import ReadError, UsageError
-from transload.files import atomic_path
+from transload.files import atomic_path, text_of
 from transload.ir import Module
+from transload.notebook import table_html
 
 from . import auto
 from .counters import counted_by
@@ -27,6 +29,8 @@ from .thresholds import METHODS, Range
 
 __all__ = ["Calibration", "calibrate", "chosen"]
 
+SHOWN = 24
+"""Tensors that notebooks show."""
 AUTO = "auto"
 """The method that tries ranges on the ops that use them (`auto`)."""
 HEADER = "# histogram number: {bins}\n# sample number: {samples}\n# method: {method}\n###\n# op_name threshold min max\n"
@@ -82,16 +86,25 @@ class Calibration:
             made.write_text(picture(shown, self.ranges, {name: self.threshold(name) for name in shown}), encoding="utf-8")
         return Path(path)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the ranges, and the first histograms as a picture."""
+        rows = [(name, self.threshold(name), low, high) for name, (low, high) in list(self.ranges.items())[:SHOWN]]
+        more = f"and {len(self.ranges) - SHOWN} more" if len(self.ranges) > SHOWN else ""
+        title = f"Ranges of {len(self.ranges)} tensors{f' by {self.method}' if self.method else ''}"
+        table = table_html(title, ("tensor", "threshold", "least", "greatest"), rows, more)
+        shown = {name: self.histograms[name] for name, *_ in rows if name in self.histograms}
+        if not shown:
+            return table
+        drawn = picture(shown, self.ranges, {name: self.threshold(name) for name in shown})
+        return f'{table}<img alt="histograms" src="data:image/svg+xml;base64,{b64encode(drawn.encode()).decode()}">'
+
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
         """Read a table, ours or TPU-MLIR's, with its histograms where they lie beside it.
 
         Raises `ReadError` that names the line that is none, and where a name has two.
         """
-        try:
-            lines = Path(path).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ReadError(f"{path}: cannot be read as a calibration table: {error}") from None
+        lines = text_of(path, "a calibration table").splitlines()
         found = cls({})
         for number, line in enumerate(lines, 1):
             if line.startswith("#"):
@@ -129,8 +142,8 @@ def _parts(where: str, line: str) -> tuple[str, float, Range]:
         threshold, low, high = map(float, parts[1:])
     except ValueError:
         raise ReadError(f"{where}: {line!r} is not a name, a threshold, a least and a greatest number") from None
-    if not np.isfinite([threshold, low, high]).all():
-        raise ReadError(f"{where}: {parts[0]!r} has a number that is not finite")
+    if not (np.abs([threshold, low, high]) <= np.finfo(np.float32).max).all():
+        raise ReadError(f"{where}: {parts[0]!r} has a number that is not finite, as a float of 32 bits")
     if threshold < 0.0:
         raise ReadError(f"{where}: {parts[0]!r} has the threshold {threshold:g}, which is negative")
     if low > high:

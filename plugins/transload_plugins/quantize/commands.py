@@ -48,6 +48,7 @@ def calibrate(
     from transload.guard import GuardedObject
     from transload.plugin_host import host
 
+    _need_places(out, plot, resume)
     module, samples = _opened(model, given)
     assert samples is not None, "--data is required"
     with going_through(samples) as clock:
@@ -97,6 +98,7 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_laye
 
     need_page(page, quantize, given.get("data"))
     writer_for(out)  # refuses what it cannot be written to before, not after
+    _need_places(out, save_layers)
     settings = options.take_quantizer(given)
     module, samples = _opened(model, given)
     with going_through(samples) as clock:
@@ -115,15 +117,27 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_laye
     return 0
 
 
+def _need_places(*paths: Path | None) -> None:
+    """Raise `UsageError` where one of the files that are to be written cannot be one."""
+    from transload.files import need_place
+
+    for path in paths:
+        if path is not None:
+            need_place(path)
+
+
 def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:
     """The model, and the samples for it where there are some."""
     from transload.api import load
     from transload.cli.arguments import parse_given
 
+    said = options.said_of_images(given)
     preprocess, data = options.take_preprocess(given), options.take_data(given)
     shapes, _ = parse_given(given["shape"], ())
     module = load(model, inputs=shapes, **{name: given[name] for name in ("format", "function", "weights", "outputs")})
-    return module, data.open(module, preprocess) if data is not None else None
+    samples = data.open(module, preprocess) if data is not None else None
+    options.need_images(said, samples is not None and bool(samples.images))
+    return module, samples
 
 
 def _say(samples: Samples | None, written: str) -> None:

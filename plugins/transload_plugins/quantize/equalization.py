@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transload.ir import Dense, Module, NoneType, Op, TensorType, Value
+from transload.ir import Dense, Module, NoneType, Op, TensorType, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 
 from .groups import Groups, rule_of
@@ -161,10 +161,11 @@ def _weight_noise(op: Op, factors: Vector, squares: Vector) -> float:
 
 def _multiply(op: Op, index: int, axis: int, factors: Vector) -> None:
     """Multiply a constant operand by factors along a dimension."""
-    numbers = _numbers(op.operands[index])
-    build = Builder(op.parent, before=op, location=op.operands[index].name)  # type: ignore[arg-type]
+    value = op.operands[index]
+    numbers = _numbers(value)
+    build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
     scaled = numbers * _along(factors, axis % numbers.ndim, numbers.ndim)
-    op.set_operand(index, build.constant(Dense(scaled.astype(np.float32))))
+    op.set_operand(index, build.constant(Dense(scaled.astype(dtype_of(value.element))), element=value.element))
 
 
 def _along(factors: Vector, axis: int, rank: int) -> Vector:

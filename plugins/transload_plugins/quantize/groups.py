@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from transload.analysis.movement import moves_of
-from transload.ir import FloatType, Module, Op, Value
+from transload.ir import Module, Op, Value
 from transload.ir.build import constant_of
 from transload.plugin_host import host
 
+from .observe import can_be_quantized
 from .rules import Rule
 from .thresholds import Fixed, Range
 
@@ -44,18 +45,20 @@ class Groups:
         if not op.results or constant_of(op.results[0]) is not None or any(
                 value in self.kept for value in (*op.operands, *op.results)):
             return
+        if not all(map(can_be_quantized, op.results)) or any(
+                value.is_float and not can_be_quantized(value) for value in op.operands):
+            return
         rule = rule_of(op)
         if rule is not None:
-            if all(isinstance(result.element_or_none, FloatType) for result in op.results):
-                self.ops.append(op)
-                if rule.shares:
-                    self._join(op.operands[0], op.results[0])
+            self.ops.append(op)
+            if rule.shares:
+                self._join(op.operands[0], op.results[0])
             return
         moves = moves_of(op)
         if moves is None or op.regions:
             return
-        data = [value for value in moves.operands(op) if isinstance(value.element_or_none, FloatType)]
-        if not data or not all(isinstance(result.element_or_none, FloatType) for result in op.results):
+        data = [value for value in moves.operands(op) if value.is_float]
+        if not data:
             return
         self.ops.append(op)
         if moves.by_value and moves.constants:

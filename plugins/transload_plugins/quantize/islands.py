@@ -14,6 +14,7 @@ Noise is judged before the softmax or the sigmoid that a model ends in, which hi
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +28,7 @@ from transload.ir import Module, QuantType, Value
 from .at_outputs import OutputSimulation
 from .observe import observed
 from .price import LITTLE, prices
-from .simulation import Simulation, Types, logarithms
+from .simulation import Measured, Simulation, Types, logarithms
 from .thresholds import Range
 
 __all__ = ["FORMS", "Form", "Islands", "find", "unlike"]
@@ -72,11 +73,17 @@ class Islands:
 
 def find(
     simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], forms: Form = "mixed",
+    outputs: bool = True,
 ) -> Islands:
-    """The groups of tensors to give up, of all that are held in `types`; `wide` has the same in 16 bits."""
+    """The groups of tensors to give up, of all that are held in `types`; `wide` has the same in 16 bits.
+
+    Where nothing is looked for, outputs alone may get 16 bits, if they are given as floats (`outputs`) and floats are no loss.
+    """
     search = _Search(simulation, types, wide, samples)
-    if forms == "none" or not search.pays():
+    if forms == "none":
         return Islands()
+    if not search.pays():
+        return search.finer_outputs() if outputs and forms == "mixed" else Islands()
     search.try_little(floats=forms != "int16")
     order = search.standing_out(search.types, [root for root in search.types if root not in search.little], search.most)
     chosen = search.paying(order, floats=forms != "int16")
@@ -129,6 +136,9 @@ class _Search:
         """What all groups cost together in 8 bits."""
         self.bare: float
         """What rounded weights alone cost."""
+        self.few: Sequence[Mapping[str, Any]]
+        self.first: Measured
+        """What was found on a few samples at first, of all groups in 8 bits."""
         self.types = {root: types[root] for root in simulation.roots if root in types}
         self.wide = wide
         self.samples = samples
@@ -151,7 +161,8 @@ class _Search:
         """Whether an output is poor, and not by its weights."""
         judged = self.whole_simulation.judged
         few = self.samples[:: max(1, len(self.samples) // SEARCHED)]
-        whole = self.whole_simulation.measure(self.types, few)
+        whole = self.first = self.whole_simulation.measure(self.types, few)
+        self.few = few
         if all(_decibels(whole.typical([output])) >= FINE for output in judged):
             return False
         unlike = np.std(10 / np.log(10) * logarithms(whole.each, judged), axis=1, ddof=min(1, len(few) - 1)).max()
@@ -160,6 +171,33 @@ class _Search:
         self.simulation = OutputSimulation(self.whole_simulation, few)
         self.whole, self.bare = self.loss(self.types), self.loss({})
         return _decibels(self.bare) - _decibels(self.whole) >= GAIN
+
+    def finer_outputs(self) -> Islands:
+        """Outputs in 16 bits, where their own rounding is most of their noise: it need not be, of what is given as floats.
+
+        They pay as all islands do. What alone they could gain is known without a measurement: the noise of a step.
+        """
+        simulation, judged = self.whole_simulation, self.whole_simulation.judged
+        root_of = {index: simulation.groups.root(value) for index, value in enumerate(simulation.tensors)}
+        shown = {root_of[part] for parts in judged for part in parts}  # a softmax hides what is before it
+        chosen = [
+            root for index in simulation.outputs
+            if (root := root_of[index]) in shown and root in self.types and self._own(index, root) > PRICE * self.prices[root]]
+        if not chosen:
+            return Islands()
+        found = simulation.measure(self._held(chosen, ()), self.few).typical(judged)
+        whole = self.first.typical(judged)
+        if _decibels(found) - _decibels(whole) <= PRICE * sum(self.prices[root] for root in set(chosen)):
+            return Islands()
+        why = f"{_text(whole)} with an output of 8 bits, {_text(found)} with one of 16"
+        return Islands(wide=dict.fromkeys(chosen, why))
+
+    def _own(self, index: int, root: Value) -> float:
+        """The decibels that an output would gain without its own rounding."""
+        numbers = max(math.prod(self.whole_simulation.tensors[index].static_shape), 1)
+        noise = float(np.exp(np.log(np.maximum(self.first.each[:, index, 1] / numbers, 1e-30)).mean()))
+        own = self.types[root].scale ** 2 / 12
+        return _decibels(max(1.0 - own / max(noise, own), 1e-3)) if noise > 0.0 else 0.0
 
     def standing_out(self, types: Types, groups: Sequence[Value], most: int) -> list[Value]:
         """The groups of tensors that alone cost most when held in `types`, the worst first, as many as `most`.

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from transload.errors import ReadError, UsageError
-from transload.files import atomic_path
+from transload.files import atomic_path, text_of
 from transload.ir import Module
 
 from .observe import observed
@@ -48,7 +48,7 @@ def floats_of(asked: Floats) -> dict[str, str]:
     if isinstance(asked, Mapping):
         return dict(asked)
     names = asked.split(",") if isinstance(asked, str) else asked or ()
-    return dict.fromkeys(filter(None, names), "as the caller asked")
+    return dict.fromkeys(names, "as the caller asked")
 
 
 def check_tensors(module: Module, asked: Collection[str]) -> None:
@@ -64,10 +64,7 @@ def check_tensors(module: Module, asked: Collection[str]) -> None:
 
 def load_layers(path: str | Path) -> dict[str, str]:
     """The words of a table, by layer. Raises `ReadError` for a file that is none."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReadError(f"{path}: cannot be read as a quantize table: {error}") from None
+    lines = text_of(path, "a quantize table").splitlines()
     found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transload.ir import FloatType, Module, Value
+from transload.ir import BF16, F16, F32, F64, Module, Value
 from transload.ir.build import constant_of
 
-__all__ = ["observed"]
+__all__ = ["can_be_quantized", "observed"]
+
+
+def can_be_quantized(value: Value) -> bool:
+    """Whether integers may hold a tensor: one of floats of known sizes, of 16 bits or more: floats of 8 or 4 bits are stored as
+    small as that already, and nothing computes with them."""
+    return value.is_static and value.element in (F32, F16, BF16, F64)
 
 
 def observed(module: Module) -> dict[str, Value]:
-    """The float tensors of the main function that are computed or given, by name, in order.
+    """The float tensors of the main function that are computed or given and that can be quantized, by name, in order.
 
     Names are those of the model's tensors; one that occurs again, or that there is none of, gets a number behind it.
     """
@@ -28,5 +34,5 @@ def observed(module: Module) -> dict[str, Value]:
 def _tensors(module: Module) -> Iterator[Value]:
     block = module.body_of_main
     for value in (*block.arguments, *(result for op in block for result in op.results)):
-        if isinstance(value.element_or_none, FloatType) and constant_of(value) is None:
+        if can_be_quantized(value) and constant_of(value) is None:
             yield value

@@ -105,7 +105,7 @@ class _Quantizing:
             elif op.results or op.name == "func.return":
                 for user in op.walk():  # branches and bodies of loops take values from around them
                     for index, value in enumerate(user.operands):
-                        if value.quant is not None and constant_of(value) is None:
+                        if value in self.floats:
                             user.set_operand(index, self._as_real(value, op))
         update_function_type(self.module.main)
 
@@ -190,8 +190,8 @@ class _Quantizing:
                 numbers = dense.numpy().astype(np.float64)
                 type_ = self.scheme.constant_type(numbers)
                 return self._constant(build, numbers, type_)
-            self.quantized[value] = build.emit(
-                "top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])
+            made = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])
+            self.quantized[value], self.floats[made] = made, value.element
         return self.quantized[value]
 
     def _as_real(self, value: Value, user: Op) -> Value:
@@ -199,8 +199,7 @@ class _Quantizing:
         if value not in self.real:
             name = f"{value.name}/float" if value.name else None
             build = Builder(user.parent, before=user, location=name)  # type: ignore[arg-type]
-            element = self.floats.get(value, F32)
-            self.real[value] = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, element)])
+            self.real[value] = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, self.floats[value])])
         return self.real[value]
 
     def _weights(self, op: Op, rule: Rule) -> Value:
@@ -241,7 +240,8 @@ class _Quantizing:
         left, right = op.operands[0].quant, op.operands[rule.weights].quant
         assert left is not None and right is not None
         build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
-        op.set_operand(rule.bias, self._constant(build, numbers, self.scheme.bias_type(left, right, numbers.ndim - 1)))
+        groups = numbers.size // len(right.scales) if numbers.ndim else 1
+        op.set_operand(rule.bias, self._constant(build, numbers, self.scheme.bias_type(left, right, numbers.ndim - 1, groups)))
 
     def _constant(self, build: Builder, numbers: np.ndarray, type_: QuantType) -> Value:
         integers = stored(numbers, type_).astype(dtype_of(type_.storage))

@@ -28,15 +28,17 @@ from .calibration import Calibration
 from .equalization import equalized
 from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
+from .histogram import Histogram
 from .islands import FORMS, Form, Islands, find, unlike
 from .kept import kept_float
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
 from .measure import Sample, Spread, some_of
 from .observe import observed
 from .quantize import quantize_module, types_of
+from .room import roomy
 from .rounding import rounded
 from .scheme import SCHEMES, Scheme
-from .simulation import Simulation, Types
+from .simulation import Measured, Simulation, Types
 from .thresholds import Range
 
 __all__ = ["bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_per_tensor", "int8_sym", "int16x8", "quantized"]
@@ -45,35 +47,37 @@ CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
 ROUNDED = 16
 """Samples by which weights are rounded."""
+ROOMY = 4
+"""Samples on which the noise of outputs is measured, where it was not before."""
 SEARCHED = 8
 """Samples on which islands are looked for, at most."""
 
 
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
-    calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
-    equalization: bool = True, rounding: bool = True, floats: Floats = None, layers: Layers | str | Path | None = None,
-    quant_input: Which = None, quant_output: Which = None, islands: Form = "mixed", per_channel: bool | None = None,
-    power_of_two: bool | None = None, rounds: str | None = None,
+    calibration: Calibration | str | Path | None = None, method: str | None = None, bias_correction: bool = True,
+    equalization: bool = True, rounding: bool = True, room: bool = True, floats: Floats = None,
+    layers: Layers | str | Path | None = None, quant_input: Which = None, quant_output: Which = None, islands: Form = "mixed",
+    per_channel: bool | None = None, power_of_two: bool | None = None, rounds: str | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
-    The ranges are those of `calibration`, which may be the path of a table, or measured on `samples`, dicts of arrays by input
-    name, by `method`, after channels were brought to like ranges (`equalization`), which a calibration that was made before would
-    not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), biases are corrected, on
-    some samples from everywhere among them, and tensors that eight bits cannot hold are looked for: `islands` says what these may
-    become (`FORMS`). `floats` names tensors that are to stay float, with the reason or without; `layers` says of each of some
-    layers in what it is held, a table's path or words of `layers.MODES` by name, and then nothing is looked for. Inputs and
-    outputs are float but for those that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change
-    the scheme: a scale for each channel of weights, scales that are powers of two. `rounds` is how products that are scaled
-    become integers, where that is not as LiteRT does it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does.
-    Raises `UsageError` where there is neither calibration nor a sample, where the calibration lacks a tensor, for names that the
-    module does not have, and for a module that is quantized already.
+    The ranges are those of `calibration`, a table's path too, or measured on `samples`, dicts of arrays by input name, by
+    `method` ("mse" without it), after channels were brought to like ranges (`equalization`), which a calibration that was made
+    before would not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), biases are
+    corrected, on some samples from everywhere among them, outputs may reach farther than they did on samples where that costs
+    next to nothing (`room`), and tensors that eight bits cannot hold are looked for: `islands` says what these may become
+    (`FORMS`). `floats` names tensors that are to stay float, with the reason or without; `layers` says of each of some layers in
+    what it is held, a table's path or words of `layers.MODES` by name, and then nothing is looked for. Inputs and outputs are
+    float but for those that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme:
+    a scale for each channel of weights, scales that are powers of two. `rounds` is how products that are scaled become integers,
+    where that is not as LiteRT does it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. Raises `UsageError`
+    where there is neither calibration nor a sample, where the calibration lacks a tensor, for names that the module does not
+    have, and for a module that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
-    _check_asked(module, islands, rounds, calibration is not None or samples is not None)
-    module = _written_out(module)
-    kept, wide = layers_of(layers)
+    _check_asked(module, islands, rounds, calibration is not None or samples is not None, calibration is not None and method)
+    module, (kept, wide) = _written_out(module), layers_of(layers)
     kept |= floats_of(floats)
     check_tensors(module, (*kept, *wide))
     known = set(observed(module))
@@ -81,23 +85,27 @@ def quantized(
         module, parts = _without_normalizations(module)
         wide |= parts
         known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
-    if equalization and calibration is None and samples is not None:
+    given = calibration is not None
+    if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
     spread = Spread(samples if samples is not None else (), CORRECTED)
-    calibration = _calibration_of(module, scheme, spread, calibration, method)
+    calibration = _calibration_of(module, scheme, spread, calibration, method or "mse")
     if not spread.kept and (bias_correction or rounding or islands != "none"):
         deque(spread, maxlen=0)
     _check_names(module, calibration)
     ranges = calibration.kept(scheme.symmetric)
-    free = islands in ("mixed", "float") and quant_output in (None, False) and scheme.activations.width == 8 and layers is None
-    work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **kept}, wide)
+    real = quant_output in (None, False)
+    free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
+    work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **kept}, wide, real)
     if spread.kept and rounding:
         work.round(spread.some(ROUNDED))
     if spread.kept and islands != "none" and scheme.activations.width == 8 and layers is None:
         work.look_for_islands(spread.some(SEARCHED), islands)
     if spread.kept and bias_correction:
         work.correct(spread.kept)
+    if spread.kept and room and not given and scheme.activations.width == 8:
+        work.make_room(spread.some(SEARCHED), calibration.histograms)
     result = quantize_module(work.module, scheme, work.ranges, work.floats, work.wide, work.weights)
     take_casts_off(result, quant_input, quant_output)
     if rounds is not None:
@@ -117,8 +125,14 @@ def _calibration_of(
         module, spread, method, bits=scheme.activations.width, symmetric=scheme.symmetric)
 
 
-def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool) -> None:
-    """`UsageError` for words that there are not, where no ranges come from anywhere, and for a module that is quantized."""
+def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None) -> None:
+    """`UsageError` for words that there are not, where no ranges come from anywhere, and for a module that is quantized.
+
+    `idle` is a method of choosing ranges where they are given.
+    """
+    if idle:
+        raise UsageError(
+            f"ranges are those of the calibration, and not chosen by {idle!r}", hint="leave out the method, or the table")
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
     if rounds is not None and rounds not in WORDS:
@@ -167,7 +181,9 @@ class _Work:
 
     def __init__(
         self, module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: dict[str, str], wide: dict[str, str],
+        outputs_float: bool,
     ) -> None:
+        """`outputs_float` says whether outputs are given as floats, whatever they are held in before."""
         self.module = with_biases(module)
         self.scheme = scheme
         self.ranges = ranges
@@ -175,9 +191,12 @@ class _Work:
         self.wide = wide if scheme.activations.width == 8 else {}
         self.weights: Mapping[str, np.ndarray] = {}
         """Those that were rounded otherwise than to the nearest, by what their op computes."""
+        self.outputs_float = outputs_float
         self.told: dict[str, Any] = {}
         """Measured on the way, for the report."""
         self._simulation: Simulation | None = None
+        self._measured: Measured | None = None
+        """What the simulation found last, of the types that there are now."""
 
     @property
     def simulation(self) -> Simulation:
@@ -190,7 +209,8 @@ class _Work:
         return self._simulation
 
     def types(self, wide: Collection[str]) -> Types:
-        return types_of(self.scheme, self.simulation.groups, observed(self.module), self.ranges, wide)
+        """Of the groups of the simulation, whose module is this one but for its biases."""
+        return types_of(self.scheme, self.simulation.groups, observed(self.simulation.module), self.ranges, wide)
 
     def round(self, samples: Sequence[Sample]) -> None:
         named = observed(self.module)
@@ -200,7 +220,7 @@ class _Work:
     def look_for_islands(self, samples: Sequence[Sample], forms: Form) -> None:
         if not observed(self.module):  # a model of integers alone
             return
-        found = find(self.simulation, self.types(()), self.types(list(observed(self.module))), samples, forms)
+        found = find(self.simulation, self.types(()), self.types(list(observed(self.module))), samples, forms, self.outputs_float)
         self.wide |= self._named(found, found.wide)
         if found.floats:
             self.floats |= self._named(found, found.floats)
@@ -222,12 +242,20 @@ class _Work:
         if not observed(self.module):
             return
         types = self.types(self.wide)
-        shifts = corrections(self.simulation, types, samples)
+        shifts, self._measured = corrections(self.simulation, types, samples)
         self.told["bias correction"] = shifts is not None
         if shifts is not None:
             mapping: dict[Value, Value] = {}
             self.module = self.module.clone(mapping)
             move_biases(self.simulation, shifts, mapping)
+
+    def make_room(self, samples: Sequence[Sample], seen: Mapping[str, Histogram]) -> None:
+        """Let outputs reach farther than on the samples, where that costs next to nothing."""
+        if not observed(self.module):
+            return
+        types = self.types(self.wide)
+        measured = self._measured or self.simulation.measure(types, samples[:: max(1, len(samples) // ROOMY)])
+        self.ranges = {**self.ranges, **roomy(self.simulation, types, measured, self.ranges, seen)}
 
 
 def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
@@ -238,7 +266,7 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
     """
     function: Callable[..., Quantized] = narrowed if isinstance(scheme, FloatScheme) else quantized
 
-    def run(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
+    def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
         return function(module, scheme, samples, **_typed(f"the quantizer {scheme.name}", function, options))
 
     return run
@@ -266,7 +294,7 @@ def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[st
         raise UsageError(f"{what} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
 
 
-def calibrate(module: Module, samples: Iterable[Sample], method: str, **options: Any) -> Calibration:
+def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **options: Any) -> Calibration:
     """The ranges of a module's tensors by a method; see `calibration.calibrate`."""
     _refuse_unknown(f"the method {method}", calibrations.calibrate, options)
     return calibrations.calibrate(_written_out(module), samples, method, **options)

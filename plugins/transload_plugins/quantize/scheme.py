@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transload.engine.quantized import dequantize
+from transload.errors import UsageError
 from transload.ir import F32, I8, I16, I32, I64, IntegerType, QuantType
 
 from .thresholds import Fixed, Range
@@ -84,13 +85,23 @@ class Scheme:
         return replace(self, **{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
 
     def constant_type(self, numbers: NDArray[np.floating]) -> QuantType:
-        """The type of a constant that is no weights: that of an activation with these numbers."""
+        """The type of a constant that is no weights: that of an activation with these numbers.
+
+        Raises `UsageError` where one of them is none, or infinite.
+        """
+        if not np.isfinite(numbers).all():
+            raise UsageError("a constant of the model holds infinities, or what are no numbers, and integers have neither",
+                             hint="keep the tensors that are made with it as floats: --floats NAME")
         return self.activation_type((float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))))
 
-    def bias_type(self, activations: QuantType, weights: QuantType, axis: int) -> QuantType:
-        """The type of what is added to sums of products: that of the products, in 32 bits (64 beside 16-bit activations)."""
+    def bias_type(self, activations: QuantType, weights: QuantType, axis: int, groups: int = 1) -> QuantType:
+        """The type of what is added to sums of products: that of the products, in 32 bits (64 beside 16-bit activations).
+
+        `groups` is how many groups of sums have the weights' channels each, as those of a `Deconv` do.
+        """
         storage = I64 if activations.storage.width > 8 else I32
         scales = tuple(float(np.float32(activations.scale) * np.float32(scale)) for scale in weights.scales)
+        scales *= groups if weights.per_axis else 1
         return QuantType(storage, F32, scales, (0,) * len(scales), axis if weights.per_axis else None)
 
     def fitted(self, weights: QuantType, activations: float) -> QuantType:

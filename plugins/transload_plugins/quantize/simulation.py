@@ -14,11 +14,24 @@ from typing import Any
 import numpy as np
 
 from transload.analysis.movement import moves_of
-from transload.ir import F32, Dense, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, update_function_type
+from transload.ir import (
+    F32,
+    Dense,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+    input_names,
+    update_function_type,
+)
 from transload.ir.borders import NAME
 from transload.ir.build import Builder, constant_of
 
 from .groups import Groups, rule_of
+from .observe import can_be_quantized
 from .rules import Rule
 from .running import Runner
 from .scheme import Scheme, real, stored
@@ -191,7 +204,7 @@ class Simulation:
         names = input_names(self._copy.main)
         rooted = dict.fromkeys(
             self.groups.root(value) for op in self.groups.ops for value in (*op.operands, *op.results)
-            if constant_of(value) is None and value.is_float)
+            if constant_of(value) is None and can_be_quantized(value))
         self.roots = list(rooted)
         self.corrected = self._correctable()
         self._channels = sum(channel_count(op, rule) for op, rule in self.corrected)
@@ -212,7 +225,7 @@ class Simulation:
         means = [mean for op in self.module.body_of_main if op.results for mean in self._simulated(op)]
         self.tensors = [
             value for value in self._held
-            if value.is_float and constant_of(value) is None and not self.groups.is_cut(value)]
+            if can_be_quantized(value) and constant_of(value) is None and not self.groups.is_cut(value)]
         return Runner(self._copy, self._given(means))
 
     def _correctable(self) -> list[tuple[Op, Rule]]:
@@ -294,23 +307,30 @@ class Simulation:
         build = self._build()
         part = build.emit("top.Reshape", self._parts[op], shape=tuple(count if d == axis else 1 for d in range(held.rank)))
         others = tuple(d for d in range(held.rank) if d != axis)
+        single = self._as(held)
         wanted, there = (
-            build.emit("top.Reduce", sums, axes=others, keepdims=True, mode="ReduceMean") for sums in (self._sums[op], held))
+            build.emit("top.Reduce", sums, axes=others, keepdims=True, mode="ReduceMean")
+            for sums in (self._as(self._sums[op]), single))
         mean = build.emit("top.Sub", build.emit("top.Sub", wanted, there), part)
-        held = build.emit("top.Add", held, build.emit("top.Add", part, build.emit("top.Mul", mean, self._share)))
-        return held, build.emit("top.Reshape", mean, shape=(count,))
+        moved = build.emit("top.Add", single, build.emit("top.Add", part, build.emit("top.Mul", mean, self._share)))
+        return self._as(moved, held.element), build.emit("top.Reshape", mean, shape=(count,))
 
     def _on_grid(self, value: Value, held: Value) -> Value:
         """A tensor rounded to the grid of its group and saturated; as it is where an activation cuts it, or there is none."""
         grid = self._grids.get(self.groups.root(value))
-        if grid is None or self.groups.is_cut(value) or not value.is_float:
+        if grid is None or self.groups.is_cut(value) or not can_be_quantized(value):
             return held
         build = self._build()
         step, least, greatest, _ = grid
-        number = build.emit("top.Round", build.emit("top.Div", held, step))
+        number = build.emit("top.Round", build.emit("top.Div", self._as(held), step))
         number = build.emit("top.Min", build.emit("top.Max", number, least), greatest)
-        made = build.emit("top.Mul", number, step)
-        return self._in_shape(value, made)
+        return self._as(self._in_shape(value, build.emit("top.Mul", number, step)), value.element)
+
+    def _as(self, value: Value, element: Type = F32) -> Value:
+        """Numbers of other floats as those that grids are of, and back."""
+        if value.element == element:
+            return value
+        return self._build().emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, element)])
 
     def _in_shape(self, value: Value, made: Value) -> Value:
         """What was computed with a grid, which is of rank 1, as a tensor of rank 0 where `value` is one."""
@@ -324,18 +344,18 @@ class Simulation:
             return operands[op.results[0]]
         build = self._build()
         step, _, greatest, places = grid
-        number = build.emit("top.Div", operands[moving], step)
+        number = build.emit("top.Div", self._as(operands[moving]), step)
         index = build.emit("top.Floor", build.emit("top.Div", build.emit("top.Round", number), places))
         start = build.emit("top.Mul", index, places)
         stop = build.emit("top.Min", build.emit("top.Add", start, places), greatest)
         ends = []
         for place in (start, stop):
-            at = {**operands, moving: self._in_shape(moving, build.emit("top.Mul", place, step))}
+            at = {**operands, moving: self._as(self._in_shape(moving, build.emit("top.Mul", place, step)), moving.element)}
             self._block.insert(op.clone(at), self._end)
-            ends.append(self._on_grid(op.results[0], at[op.results[0]]))
+            ends.append(self._as(self._on_grid(op.results[0], at[op.results[0]])))
         share = build.emit("top.Div", build.emit("top.Sub", number, start), places)
         made = build.emit("top.Add", ends[0], build.emit("top.Mul", build.emit("top.Sub", ends[1], ends[0]), share))
-        return self._in_shape(op.results[0], made)
+        return self._as(self._in_shape(op.results[0], made), op.results[0].element)
 
     def _compared(self) -> tuple[Value, Value]:
         """The energies of all tensors and of their changes, as two vectors."""
@@ -343,7 +363,7 @@ class Simulation:
         signal: list[Value] = []
         noise: list[Value] = []
         for value in self.tensors:
-            exact, held = self._mine[value], self._held[value]
+            exact, held = self._as(self._mine[value]), self._as(self._held[value])
             short = build.emit("top.Sub", exact, held)
             for of, into in ((exact, signal), (short, noise)):
                 total = build.emit(

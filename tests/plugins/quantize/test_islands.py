@@ -89,7 +89,7 @@ def test_samples_that_are_not_of_one_mind_are_more(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(islands, "OutputSimulation", search)
     simulation = SimpleNamespace(roots=[], judged=[{0: 1.0}], measure=lambda types, samples: found)
-    islands.find(simulation, {}, {}, [{} for _ in range(8)])  # type: ignore[arg-type]
+    islands.find(simulation, {}, {}, [{} for _ in range(8)], outputs=False)  # type: ignore[arg-type]
     assert seen == ([count] if count else [])
 
 
@@ -138,6 +138,40 @@ def test_nothing_is_given_up_where_nothing_stands_out() -> None:
     found = quantize_at_hub(module, "int8", samples, {})
     assert found.floats == {}
     assert found.report["islands of 16 bits"] == {}
+
+
+def shallow() -> tuple[Module, Samples]:
+    """Inputs and weights that 8 bits hold exactly: all noise is the rounding of what is given."""
+    g = Graph((1, 16))
+    random = np.random.default_rng(4)
+    weights = random.integers(-126, 127, (16, 6)).astype(np.float32)
+    weights[0] = 127.0  # each column reaches the end of the grid
+    module = at_hub(g.done(g.MatMul(g.inputs[0], weights, g.random(6), location="scores")))
+    return module, [{"x0": np.r_[0, 255, random.integers(0, 256, 14)][None].astype(np.float32)} for _ in range(24)]
+
+
+def test_an_output_has_16_bits_where_its_own_rounding_is_its_noise() -> None:
+    module, samples = shallow()
+    found = quantize_at_hub(module, "int8", samples[:16], {})
+    (why,) = found.report["islands of 16 bits"].values()
+    assert set(found.report["islands of 16 bits"]) == {"scores"} and "with an output of 8 bits" in why and not found.floats
+    assert decibels(module, found.module, samples[16:]) > 60.0
+    narrow = transload.quantize(module, "int8", samples[:16], islands="none")
+    assert decibels(module, narrow, samples[16:]) < 50.0
+
+
+@pytest.mark.parametrize("options", [{"islands": "int16"}, {"islands": "float"}, {"quant_output": "all"}])
+def test_an_output_keeps_8_bits_on_chips_and_where_integers_are_given(options: dict[str, Any]) -> None:
+    module, samples = shallow()
+    assert quantize_at_hub(module, "int8", samples[:16], options).report["islands of 16 bits"] == {}
+
+
+def test_an_output_that_a_softmax_hides_keeps_8_bits() -> None:
+    _, samples = shallow()
+    g = Graph((1, 16))
+    random = np.random.default_rng(4)
+    module = at_hub(g.done(g.Softmax(g.MatMul(g.inputs[0], random.integers(-126, 127, (16, 6)) / np.float32(1000)), axis=1)))
+    assert quantize_at_hub(module, "int8", samples[:16], {}).report["islands of 16 bits"] == {}
 
 
 def test_other_forms_are_refused() -> None:
@@ -224,7 +258,7 @@ def normalized() -> tuple[Module, Samples]:
 
 def test_normalizations_and_quotients_are_integers_of_16_bits_where_floats_are_not_to_be() -> None:
     module, samples = normalized()
-    floats = quantize_at_hub(module, "int8", samples[:12], {})
+    floats = quantize_at_hub(module, "int8", samples[:12], {"islands": "float"})
     assert floats.floats is not None and {"norm", "share"} <= floats.floats.keys()
     integers = quantize_at_hub(module, "int8", samples[:12], {"islands": "int16"})
     assert not integers.floats

@@ -1,4 +1,4 @@
-"""Models that quantizers rarely see: other floats than f32, no floats, a tensor joined with itself, a number in a branch."""
+"""Models that quantizers rarely see: other floats than f32, no floats, sizes that data say, groups, a number in a branch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import UsageError
 from transload.ir import Module, verify
 from transload.text import parse_module
+
+from tests.support.graphs import Graph
 
 
 def function(takes: str, gives: str, body: str) -> Module:
@@ -79,3 +82,82 @@ def test_a_single_number_that_a_branch_looks_at(table: str) -> None:
     given = samples((1, 4))
     made = transload.quantize(module, "int8", given)
     np.testing.assert_allclose(transload.run(made, given[0])["y"], transload.run(module, given[0])["y"], atol=0.02)
+
+
+def test_floats_of_8_bits_and_of_other_widths_beside_each_other() -> None:
+    """What was measured of f8, f16 and f32 was joined in one tensor; and f8 was made integers, which nothing computes."""
+    small, half, single = "tensor<5xf8E4M3FN>", "tensor<5xf16>", "tensor<5xf32>"
+    module = function(small, half, f"""
+        %s = "top.Weight"() <{{value = dense<2.0> : tensor<f32>}}> : () -> tensor<f32>
+        %f = "top.Cast"(%x) : ({small}) -> {single}
+        %m = "top.Mul"(%f, %s) : ({single}, tensor<f32>) -> {single}
+        %h = "top.Cast"(%m) : ({single}) -> {half}
+        %y = "top.Sigmoid"(%h) : ({half}) -> {half}""")
+    given = samples((5,), ml_dtypes.float8_e4m3fn)
+    made = transload.quantize(module, "int8", given)
+    verify(made)
+    assert str(made.inputs["x"]) == small
+    wanted, found = (transload.run(each, given[0])["y"].astype(np.float64) for each in (module, made))
+    np.testing.assert_allclose(found, wanted, atol=0.02)
+
+
+def test_integers_that_the_model_has_stay_what_they_are() -> None:
+    """Quantized inputs whose stored integers are looked at were made floats before that."""
+    kind, stored = "tensor<4x!quant.uniform<i16:f32, 0.5>>", "tensor<4xi16>"
+    module = function(kind, "tensor<4xf32>", f"""
+        %b = "top.Bitcast"(%x) : ({kind}) -> {stored}
+        %f = "top.Cast"(%b) : ({stored}) -> tensor<4xf32>
+        %y = "top.Sigmoid"(%f) : (tensor<4xf32>) -> tensor<4xf32>""")
+    given = [{"x": np.array([-3, 0, 1, 2], np.int16)}] * 2
+    made = transload.quantize(module, "int8", given)
+    verify(made)
+    np.testing.assert_allclose(transload.run(made, given[0])["y"], transload.run(module, given[0])["y"], atol=0.01)
+
+
+def test_tensors_whose_sizes_the_data_say_stay_floats() -> None:
+    module = function("tensor<4xf32>", "tensor<1x?xf32>", """
+        %n = "top.NonZero"(%x) : (tensor<4xf32>) -> tensor<1x?xi64>
+        %f = "top.Cast"(%n) : (tensor<1x?xi64>) -> tensor<1x?xf32>
+        %y = "top.Sigmoid"(%f) : (tensor<1x?xf32>) -> tensor<1x?xf32>""")
+    made = transload.quantize(module, "int8", samples((4,)))
+    verify(made)
+    assert str(made.outputs["y"]) == "tensor<1x?xf32>"
+
+
+def test_a_product_of_f64_without_a_bias_that_stays_float() -> None:
+    """It got a bias of f32."""
+    t = "tensor<2x3xf64>"
+    module = function(t, t, f"""
+        %w = "top.Weight"() <{{value = dense<0.25> : tensor<3x3xf64>}}> : () -> tensor<3x3xf64>
+        %m = "top.MatMul"(%x, %w) : ({t}, tensor<3x3xf64>) -> {t} loc("kept")
+        %y = "top.Sigmoid"(%m) : ({t}) -> {t} loc("y")""")
+    given = samples((2, 3), np.float64)
+    made = transload.quantize(module, "int8", given, floats=["kept"])
+    verify(made)
+    np.testing.assert_allclose(transload.run(made, given[0])["y"], transload.run(module, given[0])["y"], atol=0.01)
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_transposed_convolution_in_groups(channels: int) -> None:
+    """Its bias has a number for each channel, its weights a scale for each channel of a group."""
+    dice = np.random.default_rng(0)
+    g = Graph((1, 2, 4, 4))
+    weights, bias = g.random(2, channels, 3, 3), g.random(2 * channels)
+    module = g.done(g.Deconv(
+        g.inputs[0], weights, bias, kernel_shape=(3, 3), strides=(1, 1), pads=(0,) * 4, group=2, layout="NCHW"))
+    given = [{"x0": dice.standard_normal((1, 2, 4, 4)).astype(np.float32)} for _ in range(3)]
+    made = transload.quantize(module, "int8", given)
+    wanted = next(iter(transload.run(module, given[0]).values()))
+    for to in ("top", "tosa", "stablehlo"):
+        found = next(iter(transload.run(transload.lower(made, to), given[0]).values()))
+        assert np.abs(wanted - found).max() < 0.03 * np.abs(wanted).max()
+
+
+def test_a_constant_of_no_numbers_has_no_place_among_integers() -> None:
+    module = function("tensor<4xf32>", "tensor<4xf32>", """
+        %n = "top.Weight"() <{value = dense<[1.0, 0x7FC00000, 2.0, 3.0]> : tensor<4xf32>}> : () -> tensor<4xf32>
+        %p = "top.Sigmoid"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+        %m = "top.Min"(%p, %n) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        %y = "top.Clip"(%m) <{min = 0.0 : f64, max = 0.5 : f64}> : (tensor<4xf32>) -> tensor<4xf32>""")
+    with pytest.raises(UsageError, match=r"infinities, or what are no numbers|not finite"):
+        transload.quantize(module, "int8", samples((4,)))
