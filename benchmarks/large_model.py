@@ -1,10 +1,11 @@
-"""Memory and time to convert a model of a gigabyte of weights, from `.tflite` to `.tosa`.
+"""Memory and time to convert models by the size of their weights: what `docs/scale.md` says of it.
 
-    python benchmarks/large_model.py [--megabytes 1000] [--layers 16] [--formats float32 int8]
+    python benchmarks/large_model.py [--megabytes 1 10 100 1000 2000] [--layers 16]
+        [--sources tflite-float32 tflite-int8 onnx-float32] [--targets tosa stablehlo]
 
-A model of fully connected layers is written to a temporary folder, then converted (load, legalize, lower, save) in a
-process of its own. `peak` is the most resident memory that process had above what it had with everything imported,
-mapped pages of the model's file included, in multiples of the file's size.
+A model of fully connected layers is written to a temporary folder (ONNX with its weights in a file beside it), then converted
+(load, legalize, lower, save) in a process of its own. `peak` is the most resident memory that process had above what it had with
+everything imported, mapped pages of the model's file included, in multiples of the file's size.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,43 +25,85 @@ from peer import run_step
 from rich.console import Console
 from rich.table import Table
 
+SOURCES = ("tflite-float32", "tflite-int8", "onnx-float32")
+TARGETS = {"tosa": ".tosa", "stablehlo": ".mlirbc"}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--megabytes", type=int, nargs="+", default=[1000])
     parser.add_argument("--layers", type=int, default=16)
-    parser.add_argument("--formats", nargs="+", default=["float32", "int8"], choices=["float32", "int8"])
+    parser.add_argument("--sources", nargs="+", default=list(SOURCES), choices=SOURCES)
+    parser.add_argument("--targets", nargs="+", default=list(TARGETS), choices=TARGETS)
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--step", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.step:
-        name, *paths = arguments.step
+        name, path, *rest = arguments.step
         if name == "write":  # in a process of its own: the most memory of a process counts that of its parent
-            write_model(Path(paths[0]), arguments.formats[0], arguments.megabytes, arguments.layers)
+            write(Path(path), arguments.sources[0], arguments.megabytes[0], arguments.layers)
             print("{}")
         else:
-            print(json.dumps(convert(*map(Path, paths))))
+            print(json.dumps(convert(Path(path), Path(rest[0]), arguments.sources[0])))
         return
-    rows = []
-    for format_ in arguments.formats:
-        with TemporaryDirectory() as folder:
-            path, out = Path(folder) / "large.tflite", Path(folder) / "large.tosa"
-            sizes = ["--formats", format_, "--megabytes", str(arguments.megabytes), "--layers", str(arguments.layers)]
-            run_step(__file__, "write", path, options=sizes)
-            row = {"format": format_, "bytes": path.stat().st_size, **run_step(__file__, "convert", path, out)}
-        rows.append(row)
-    table = Table("weights", "file MB", "seconds", "peak MB", "peak / file")
+    rows = [row for source in arguments.sources for megabytes in arguments.megabytes
+            for row in measured(source, megabytes, arguments.layers, arguments.targets)]
+    table = Table("from", "to", "weights MB", "seconds", "MB/s", "peak MB", "peak / weights")
     for row in rows:
+        head = (row["source"], row["target"], f"{row['bytes'] / 1e6:,.0f}")
         if "peak" not in row:
-            table.add_row(row["format"], f"{row['bytes'] / 1e6:.0f}", row.get("error", "?"))
+            table.add_row(*head, row.get("error", "?"))
             continue
-        table.add_row(
-            row["format"], f"{row['bytes'] / 1e6:.0f}", f"{row['seconds']:.2f}", f"{row['peak'] / 1e6:.0f}",
-            f"{row['peak'] / row['bytes']:.2f}")
+        table.add_row(*head, f"{row['seconds']:.2f}", f"{row['bytes'] / 1e6 / row['seconds']:,.0f}",
+                      f"{row['peak'] / 1e6:,.0f}", f"{row['peak'] / row['bytes']:.2f}")
     Console(width=100).print(table)
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+def measured(source: str, megabytes: int, layers: int, targets: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """One model for all targets."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"large.{source.partition('-')[0]}"
+        options = ["--sources", source, "--megabytes", str(megabytes), "--layers", str(layers)]
+        run_step(__file__, "write", path, options=options)
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        for target in targets:
+            out = Path(folder) / f"large{TARGETS[target]}"
+            yield {"source": source, "target": target, "bytes": size, **run_step(__file__, "convert", path, out, options=options)}
+            out.unlink(missing_ok=True)
+
+
+def write(path: Path, source: str, megabytes: int, layers: int) -> None:
+    """The model, as the source says."""
+    format_ = source.rpartition("-")[2]
+    if path.suffix == ".onnx":
+        write_onnx(path, megabytes, layers)
+    else:
+        write_model(path, format_, megabytes, layers)
+
+
+def write_onnx(path: Path, megabytes: int, layers: int) -> None:
+    """A chain of matrix products of equal width, its weights in a file beside it, written one after the other."""
+    import onnx
+    from onnx import helper
+
+    width = int((megabytes * 1e6 / layers / 4) ** 0.5) // 8 * 8
+    rng = np.random.default_rng(0)
+    weights, nodes, beside = [], [], path.with_suffix(".data")
+    with beside.open("wb") as file:
+        for layer in range(layers):
+            tensor = onnx.TensorProto(name=f"w{layer}", data_type=onnx.TensorProto.FLOAT, dims=[width, width])
+            tensor.data_location = onnx.TensorProto.EXTERNAL
+            for key, value in (("location", beside.name), ("offset", file.tell()), ("length", width * width * 4)):
+                tensor.external_data.add(key=key, value=str(value))
+            file.write(rng.standard_normal((width, width), np.float32))
+            weights.append(tensor)
+            nodes.append(helper.make_node("MatMul", [f"y{layer - 1}" if layer else "x", f"w{layer}"], [f"y{layer}"]))
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, width]) for name in ("x", f"y{layers - 1}")]
+    graph = helper.make_graph(nodes, "large", ends[:1], ends[1:], weights)
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString())
 
 
 def write_model(path: Path, format_: str, megabytes: int, layers: int) -> None:
@@ -91,16 +135,19 @@ def write_model(path: Path, format_: str, megabytes: int, layers: int) -> None:
     path.write_bytes(model.finish())
 
 
-def convert(path: Path, out: Path) -> dict[str, Any]:
+def convert(path: Path, out: Path, source: str) -> dict[str, Any]:
     """Convert a small model first, so that everything is imported; then this one, watching memory."""
     import transload
 
-    small = path.with_name("small.tflite")
-    write_model(small, "float32", 1, 2)
-    transload.save(transload.lower(transload.load(small), "tosa"), out)
+    target = next(name for name, suffix in TARGETS.items() if suffix == out.suffix)
+    small = path.with_name(f"small{path.suffix}")
+    write(small, source, 1, 2)
+    transload.save(transload.lower(transload.load(small), target), out)
+    for file in path.parent.glob("small.*"):
+        file.unlink()
     before = _peak()
     start = time.perf_counter()
-    transload.save(transload.lower(transload.load(path), "tosa"), out)
+    transload.save(transload.lower(transload.load(path), target), out)
     return {"seconds": time.perf_counter() - start, "peak": _peak() - before}
 
 

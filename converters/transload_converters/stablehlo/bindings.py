@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from transload.errors import ReadError, UsageError
 from transload.ir import Op
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 __all__ = ["available", "portable_artifact", "rewritten", "version"]
 
@@ -184,20 +184,17 @@ def rewritten(data: bytes, name: str) -> bytes:
 
 
 def portable_artifact(
-    text: str | bytes, name: str, target: str | None = None, constants: Mapping[str, np.ndarray] | None = None
+    text: str | bytes, name: str, target: str | None = None,
 ) -> bytes:
     """A program, as text, as a portable artifact of StableHLO version `target` (the newest where None).
 
-    `constants` has the data of `dense_resource<key>` in the text, by key. Raises `UsageError` with the first operation that
+    Raises `UsageError` with the first operation that
     the version has not.
     """
     ir, _, stablehlo, _ = _modules()
     module, context = _parse(text.encode() if isinstance(text, str) else text, name)
     said: list[str] = []
     with context:
-        if constants:
-            _fill(module.operation, constants)
-
         def hear(diagnostic: Any) -> bool:
             said.append(str(diagnostic.message))
             return True
@@ -227,17 +224,3 @@ def _refused(said: list[str]) -> str:
             name = f"{_OWNER.get(match[1], 'stablehlo')}.{match[1]}"
             return f"{name}, or one of its attributes or types, came with a later version"
     return ""
-
-
-def _fill(operation: Any, constants: Mapping[str, np.ndarray]) -> None:
-    """Give constants that stand in the text as resources their data."""
-    ir = _modules()[0]
-    for op in _walk(operation):
-        if op.name == "stablehlo.constant":
-            match = _KEY(str(op.attributes["value"]))
-            if match is not None and match[1] in constants:
-                type_ = ir.ShapedType(op.results[0].type)
-                op.attributes["value"] = ir.DenseElementsAttr.get(constants[match[1]], type=type_)
-
-
-_KEY = re.compile(r'dense_resource<"?([\w.]+)"?>').match

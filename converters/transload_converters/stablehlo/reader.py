@@ -63,7 +63,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if not module.functions:
         raise ReadError(f"{name}: holds no function")
     if inputs:
-        fix_inputs(module, inputs)
+        fix_inputs(module, inputs, source.function or "main")
         refine(module)
     return module
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
 from transload.errors import ReadError, TransloadError, UsageError
 from transload.worker import ChildEnded, Worker
 
 from . import bindings
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["JAXLIB", "bytecode_of", "portable_artifact"]
 
@@ -36,7 +30,7 @@ def bytecode_of(data: bytes | memoryview, name: str) -> bytes:
         raise ReadError(f"{name}: {error.message}", error.findings, error.hint) from None
 
 
-def portable_artifact(text: str, name: str, target: str | None, constants: Mapping[str, np.ndarray]) -> bytes:
+def portable_artifact(text: str, name: str, target: str | None) -> bytes:
     """A program, as text, as a portable artifact of StableHLO version `target`: `bindings.portable_artifact`, there."""
     why = bindings.available()
     if why:
@@ -47,6 +41,6 @@ def portable_artifact(text: str, name: str, target: str | None, constants: Mappi
         broken = text[error.start : error.start + 1]
         raise UsageError(f"{name}: holds text that is not UTF-8 ({broken!r} in a name or attribute)") from None
     try:
-        return bytes(JAXLIB.call(f"{_BINDINGS}:portable_artifact", data, name, target, dict(constants)))
+        return bytes(JAXLIB.call(f"{_BINDINGS}:portable_artifact", data, name, target))
     except ChildEnded as error:
         raise UsageError(f"{name}: cannot be written as a portable artifact: {error.message} while it read the program") from None

@@ -22,7 +22,7 @@ from .cursor import BytecodeError, UnknownConstruct
 from .entries import Decoder, Entries
 from .structure import Structure, Successors
 
-__all__ = ["MAGIC", "BytecodeError", "ResourceData", "UnknownConstruct", "portable_version", "read_bytecode"]
+__all__ = ["MAGIC", "BytecodeError", "ResourceData", "UnknownConstruct", "entries_of", "portable_version", "read_bytecode"]
 
 _DECODERS: dict[str, tuple[Decoder, Decoder]] = {
     "builtin": (builtin.read_attribute, builtin.read_type),
@@ -69,11 +69,16 @@ def read_bytecode(data: memoryview, resources: Mapping[str, ResourceData] | None
             hint=hint) from None
 
 
+def entries_of(container: Container, resources: Mapping[str, ResourceData] | None = None) -> Entries:
+    """The attributes and types of a file, decoded when they are asked for."""
+    return Entries(container, _DECODERS, builtin.read_location, resources or {})
+
+
 def _read(data: memoryview, resources: Mapping[str, ResourceData]) -> tuple[Module, Successors]:
     container = Container(data)
     if any(op.dialect == "chlo" for op in container.ops):
         raise UnknownConstruct("it holds operations of CHLO, whose decompositions are those of the bindings")
-    structure = Structure(container, Entries(container, _DECODERS, builtin.read_location, resources))
+    structure = Structure(container, entries_of(container, resources))
     try:
         return structure.read(), structure.successors
     except RecursionError:

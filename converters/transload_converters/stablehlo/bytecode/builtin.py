@@ -157,7 +157,9 @@ def _dense_array(r: EntryCursor) -> Any:
     type_, size, blob = r.type(), r.varint(), r.blob()
     if not isinstance(type_, (IntegerType, FloatType)):
         r.error(f"an array cannot have elements of type {type_!s:.80}")
-    width = (type_.width + 7) // 8 if isinstance(type_, IntegerType) else _dtype(r, type_).itemsize
+    width = _dtype(r, type_).itemsize
+    if isinstance(type_, IntegerType) and type_.width != 1 and type_.width != 8 * width:
+        r.error(f"an array cannot have elements of type {type_}, which are not whole bytes")
     if size * width != len(blob):
         r.error(f"an array of {size} elements has {len(blob)} bytes")
     r.weight += size >> 3

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .cursor import Cursor, UnknownConstruct
 
-__all__ = ["MAGIC", "Container", "Dialect", "Entry", "OpName", "take_section"]
+__all__ = ["ENTRIES", "MAGIC", "OFFSETS", "Container", "Dialect", "Entry", "OpName", "take_section"]
 
 MAGIC = b"ML\xefR"
 NEWEST = 6
@@ -17,8 +17,8 @@ NEWEST = 6
 # Versions of the format that changed what is written.
 DIALECT_VERSIONS, LAZY_REGIONS, USE_LISTS, ELIDED_LOCATIONS, PROPERTIES, SPARSE_SEGMENTS = 1, 2, 3, 4, 5, 6
 
-_STRING, _DIALECT, _ENTRIES, _OFFSETS, IR, _RESOURCE, _RESOURCE_OFFSETS, _VERSIONS, _PROPERTIES = range(9)
-_NEEDED = {_STRING: "strings", _DIALECT: "dialects", _ENTRIES: "attributes", _OFFSETS: "offsets", IR: "operations"}
+_STRING, _DIALECT, ENTRIES, OFFSETS, IR, _RESOURCE, _RESOURCE_OFFSETS, _VERSIONS, _PROPERTIES = range(9)
+_NEEDED = {_STRING: "strings", _DIALECT: "dialects", ENTRIES: "attributes", OFFSETS: "offsets", IR: "operations"}
 _BLOB = 0
 MAX_NAME = 4096
 
@@ -157,9 +157,9 @@ class Container:
 
     def _read_entries(self) -> None:
         """Attributes and types lie one after the other; a table beside them has their sizes, dialect by dialect."""
-        cursor = self.cursor(_OFFSETS, "section of offsets")
+        cursor = self.cursor(OFFSETS, "section of offsets")
         wanted = (cursor.count("attributes"), cursor.count("types"))
-        start, end = self.sections[_ENTRIES]
+        start, end = self.sections[ENTRIES]
         position = start
         for number, entries in zip(wanted, (self.attributes, self.types), strict=True):
             while len(entries) < number:

@@ -6,9 +6,9 @@ from typing import NoReturn
 
 from transload.errors import ReadError
 
-__all__ = ["BytecodeError", "Cursor", "UnknownConstruct"]
+__all__ = ["PADDING", "BytecodeError", "Cursor", "UnknownConstruct"]
 
-_PADDING = 0xCB
+PADDING = 0xCB
 MAX_ALIGNMENT = 1 << 20
 
 
@@ -102,7 +102,7 @@ class Cursor:
         if alignment < 1 or alignment & (alignment - 1) or alignment > MAX_ALIGNMENT:
             self.error(f"an alignment of {alignment}")
         while (self.pos - origin) % alignment:
-            if self.byte() != _PADDING:
+            if self.byte() != PADDING:
                 self.error("the padding holds something")
 
     def c_string(self) -> bytes:

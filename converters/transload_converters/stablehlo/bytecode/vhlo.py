@@ -79,6 +79,9 @@ def _accuracy(r: EntryCursor) -> Any:
     return stablehlo.accuracy(atol, rtol, ulps, word[0])
 
 
+TENSOR = 15
+"""The code of a constant: its type, and its bytes behind their number."""
+
 _ATTRIBUTES: dict[int, Any] = {
     1: lambda r: r.attributes(),
     2: _boolean,
@@ -94,7 +97,7 @@ _ATTRIBUTES: dict[int, Any] = {
     12: _enum("rng_algorithm", stablehlo.RNG_ALGORITHMS),
     13: _enum("rng_distribution", stablehlo.RNG_DISTRIBUTIONS),
     14: lambda r: r.string(),
-    15: _tensor,
+    TENSOR: _tensor,
     16: _enum("transpose", stablehlo.TRANSPOSES),
     17: lambda r: r.type(),
     18: lambda r: stablehlo.bounds(r.signed_list()),
