@@ -13,6 +13,7 @@ import numpy as np
 from transload.api import load, lower
 from transload.budget import allowance, allowed
 from transload.convert_model import convert
+from transload.inspection import inspect
 from transload.ir import Module, TensorType, input_types
 from transload.verification.inputs import random_inputs
 from transload.verification.verify import elements_of
@@ -21,7 +22,10 @@ __all__ = ["SHARE", "Onward", "onward_of", "written"]
 
 SHARE = 10
 """One case of so many is written as something."""
-_TARGETS = ("tflite", "tflite", "onnx", "onnx", "stablehlo", "tosa")
+_TARGETS = (
+    "tflite", "tflite", "onnx", "onnx", "stablehlo", "tosa", "tp-large", "tp-small", "tp-tiny", "ethos-u85-256", "iree-llvm-cpu")
+_COARSE = ("tp-tiny",)
+"""Targets that compute with coarser numbers than a tolerance allows: with multipliers of 8 bits."""
 _MOST = 1 << 22
 """Elements of the inputs of which samples are made."""
 _READABLE = {".tflite", ".onnx", ".mlir", ".tosa", ".mlirbc"}
@@ -41,7 +45,8 @@ def onward_of(number: int) -> Onward | None:
     dice = random.Random(f"onward {number}")
     if dice.randrange(SHARE):
         return None
-    return Onward(dice.choice(_TARGETS), dice.choice((None, None, "int8")), dice.randrange(4) == 0)
+    target, scheme, check = dice.choice(_TARGETS), dice.choice((None, None, "int8")), dice.randrange(4) == 0
+    return Onward(target, scheme, check and target not in _COARSE)
 
 
 def written(module: Module, onward: Onward, folder: Path) -> tuple[str, list[str]]:
@@ -60,6 +65,7 @@ def written(module: Module, onward: Onward, folder: Path) -> tuple[str, list[str
         for file in sorted((folder / "out").iterdir()):
             if file.suffix in _READABLE:
                 load(file)
+        inspect(folder / "out")
     verdict = artifact.verification
     if verdict is None:
         return "written", []

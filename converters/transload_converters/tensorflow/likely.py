@@ -61,7 +61,7 @@ def _asked(graph: Graph, user: Node, place: int) -> tuple[int, ...] | None:
     is_first = user.attributes["data_format"].s.startswith(b"NC") if "data_format" in user.attributes else False
     if user.op in _CONVOLUTIONS and place == 0:
         filters = _shape(graph, user, 1)
-        if filters is None:
+        if filters is None or len(filters) != (5 if user.op == "Conv3D" else 4):
             return None
         rank, channels = len(filters), filters[2 if user.op != "Conv3D" else 3]
         sizes = tuple(1 if size == 1 and number == 0 else _PIXELS for number, size in enumerate(filters[:rank - 2]))

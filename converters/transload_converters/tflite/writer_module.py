@@ -65,6 +65,9 @@ _DIALECT_ELEMENTS = {"tf_type.string": "string", "tf_type.resource": "resource",
 _WIDTHS = {False: (2, 4, 8, 16, 32, 64), True: (8, 16, 32, 64)}
 """Widths of integers that the schema has, of signed and of unsigned ones."""
 
+_MOST_PLACES = (1 << 31) - 1
+"""What a dimension may have in the schema."""
+
 _OPERATORS = {f"tfl.{name.lower()}": name for name in operators().values()} | {BASIC_LSTM: "LSTM"}
 _CONSTANTS = frozenset(("tfl.pseudo_const", "tfl.pseudo_qconst"))
 
@@ -213,6 +216,8 @@ class _FunctionWriter:
             why = f"is of type {type_}, where TFLite has tensors"
         elif type_.shape is not None and not type_.is_static:
             why, hint = "has sizes that are known only when the model runs", "give the inputs static shapes"
+        elif type_.shape is not None and max(type_.static_shape, default=0) > _MOST_PLACES:
+            why = f"has the shape {list(type_.static_shape)}, and sizes of TFLite have 32 bits"
         elif isinstance(type_.element, QuantType) and type_.element.blocks is not None:
             why, hint = "has a scale for each block", "quantize per tensor or per channel"
         elif (dtype := _dtype(type_.element)) is None:

@@ -52,6 +52,7 @@ REFUSED = {
     'type: "Clip" bottom: "x" top: "y"': "no min or no max",
     'type: "Exp" bottom: "x" top: "y" exp_param { base: -3 }': "must be positive, or -1",
     'type: "Pooling" bottom: "x" top: "y" top: "m" pooling_param { pool: AVE kernel_size: 2 }': "gives a mask",
+    'type: "Pooling" bottom: "x" top: "y" top: "m" pooling_param { pool: STOCHASTIC kernel_size: 2 }': "gives a mask",
     'type: "Crop" bottom: "x" bottom: "x" top: "y" crop_param { offset: 1 }': "takes 6 from 1 on",
     'type: "DetectionOutput" bottom: "x" bottom: "x" bottom: "x" top: "y" '
     "detection_output_param { num_classes: 2 keep_top_k: 3 }": "are not of 2 classes",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+
+import transload
+from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")
 
+from transload_converters.onnx.writer import model_of
+
 from tests.support.onnx_ops.measure import cell_of, node_cases
-from tests.support.onnx_out.roundtrip import outcome
+from tests.support.onnx_out.roundtrip import outcome, run_model
 
 # What opset 21 has no types for, or runtimes no kernels.
 REFUSED = (
@@ -26,3 +32,21 @@ def test_operators_come_back_right(part: int) -> None:
     refused = {name: said for name, (word, said) in ends.items() if word == "refused" and not any(key in name for key in REFUSED)}
     assert not refused
     assert sum(word == "right" for word, _ in ends.values()) > 0.9 * len(ends)
+
+
+@pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64", "ui8", "ui32"])
+def test_the_floor_of_a_quotient_of_the_greatest_numbers(element: str) -> None:
+    """A remainder that is taken from a number of the other sign may be beyond the type."""
+    dtype = np.dtype(element.replace("i", "int"))
+    ends = np.iinfo(dtype)
+    t = f"tensor<5x5x{element}>"
+    module = parse_module(f"""
+        "func.func"() ({{
+        ^bb0(%a: {t} loc("a"), %b: {t} loc("b")):
+          %c = "top.FloorDiv"(%a, %b) : ({t}, {t}) -> {t} loc("c")
+          "func.return"(%c) : ({t}) -> ()
+        }}) {{function_type = ({t}, {t}) -> {t}, sym_name = "main"}} : () -> ()""")
+    some = np.array([ends.min + 1, ends.max, 7, ends.min + 2, ends.max - 5], dtype)
+    a, b = (np.ascontiguousarray(each) for each in np.meshgrid(some, np.where(some == 0, 3, some)))
+    found, = run_model(model_of(transload.lower(module, "onnx")), {"a": a, "b": b})
+    np.testing.assert_array_equal(found, np.floor_divide(a, b))

@@ -78,6 +78,8 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("cat.default", [[]], {}, r"lists of fewer numbers, than it needs: \(\)"),
     ("stack.default", [[]], {}, "lists of fewer numbers"),
     ("scaled_dot_product_attention.default", [t(4), t(4), t(4)], {}, r"fewer dimensions.*tensor<4xf32>, tensor<4xf32>"),
+    ("torchao.choose_qparams_affine.default", [t(4, 4, d="i32"), "SYMMETRIC", [1, 4], "torch.int8"], {}, "which are no floats"),
+    ("torchao.choose_qparams_affine.default", [t(4, 4), "SYMMETRIC", None, "torch.int8"], {}, "lacks its argument block_size"),
     ("eye.m", [], {"n": 1 << 20, "m": 1 << 20}, "too large"),
     ("linspace.default", [], {"start": 0, "end": 1, "steps": 1 << 27}, "takes a table of 134,217,728 numbers"),
     ("take_along_dim.default", [t(2, 3), t(2, d="i64", lo=0, hi=1)], {"dim": 1}, "must have the same length"),

@@ -28,15 +28,13 @@ def pooling(op: Any, rw: Rewriter) -> Value | list[Value]:
     """The greatest or the mean of each window; with a second top, where the greatest were."""
     x = op.operands[0]
     windows = pool_windows(op, shape_of(x))
+    if len(op.results) > 1 and op.pool != "MAX":
+        raise Unsupported("gives a mask, which only the greatest elements have")
     if op.pool == "STOCHASTIC":
         # In the phase TEST Caffe weighs each element of a window by itself.
         return _expected(rw, x, windows)
     made = _pooled(rw, x, windows, op.pool)
-    if len(op.results) == 1:
-        return made
-    if op.pool != "MAX":
-        raise Unsupported("gives a mask, which only the greatest elements have")
-    return [made, _places(rw, x, windows)]
+    return made if len(op.results) == 1 else [made, _places(rw, x, windows)]
 
 
 def _ends(windows: Windows, spatial: tuple[int, ...]) -> tuple[int, ...]:

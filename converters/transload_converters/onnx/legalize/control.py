@@ -252,6 +252,8 @@ def scan(op: Op, rw: Rewriter) -> list[Value]:
     states, inputs = op.operands[:n_states], op.operands[n_states : n_states + n_inputs]
     scanned = op.operands[n_states + n_inputs :]
     given = attr(op, "scan_input_axes") or (0,) * n_inputs
+    if not len(given) == len(inputs) == n_inputs:
+        raise Unsupported(f"goes through {len(inputs)} tensors along {len(given)} dimensions, where {n_inputs} are due")
     axes = [axis_of(axis, len(shape_of(value))) for axis, value in zip(given, inputs, strict=True)]
     rounds = {shape_of(value)[axis] for axis, value in zip(axes, inputs, strict=True)}
     if len(rounds) != 1 or n_outputs < 0:

@@ -118,10 +118,23 @@ def power(op: Pow, rw: Rewriter) -> Value:
 
 @TABLE("top.FloorDiv")
 def floor_div(op: Binary, rw: Rewriter) -> Value:
-    """The floor of the quotient; of integers that of what is left when the remainder, which has b's sign, is taken away."""
-    if isinstance(op.a.element, FloatType):
+    """The floor of the quotient; of integers the quotient that ONNX cuts off, less 1 where its two remainders differ.
+
+    These are one with a's sign and one with b's. What one takes from a first, to divide the rest, may be more than the type
+    holds. Integers of 8 and 16 bits, which runtimes do not compare, are divided as i32.
+    """
+    element = op.a.element
+    if isinstance(element, FloatType):
         return emit(rw, "Floor", broadcast(rw, "Div", op.a, op.b))
-    return broadcast(rw, "Div", broadcast(rw, "Sub", op.a, broadcast(rw, "Mod", op.a, op.b)), op.b)
+    if isinstance(element, IntegerType) and element.unsigned:
+        return broadcast(rw, "Div", op.a, op.b)
+    narrow = isinstance(element, IntegerType) and element.width < 32
+    a, b = (cast(rw, value, I32) if narrow else value for value in op.operands)
+    quotient = broadcast(rw, "Div", a, b)
+    cut, floored = emit(rw, "Mod", a, b, like=quotient, fmod=1), broadcast(rw, "Mod", a, b)
+    whole = emit(rw, "Equal", cut, floored, element=BOOL)
+    floor = emit(rw, "Sub", quotient, cast(rw, emit(rw, "Not", whole), quotient.element))
+    return cast(rw, floor, element)
 
 
 @TABLE("top.FloorMod")

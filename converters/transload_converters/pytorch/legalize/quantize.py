@@ -146,6 +146,8 @@ def choose(call: Call, rw: Rewriter) -> list[Value]:
     """The scale and the zero point of each block, from its least and greatest number."""
     if call.mapping_type not in ("SYMMETRIC", "ASYMMETRIC"):
         raise Unsupported(f"chooses scales by {call.mapping_type}")
+    if not call.input.is_float:
+        raise Unsupported(f"chooses scales of numbers of {call.input.element}, which are no floats")
     low, high = _ends(call, call.target_dtype)
     blocks, _ = _in_blocks(rw, cast(rw, call.input, F32), call.block_size)
     axes, zero = tuple(range(1, blocks.rank, 2)), number_like(rw, 0.0, F32)

@@ -120,6 +120,8 @@ def _bound(op: Op) -> dict[str, Any]:
     for argument in schema.arguments:
         if not argument.is_tensor:
             value = op.attributes.get(argument.name, argument.default)
+            if value is None and argument.required and not argument.optional:
+                raise Unsupported(f"lacks its argument {argument.name}, which PyTorch demands")
             found[argument.name] = _spread(value, argument.size if argument.many else 0)
             _check_length(argument, found[argument.name])
             continue

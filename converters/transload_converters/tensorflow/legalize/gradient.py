@@ -56,6 +56,8 @@ def resize_grad(op: Op, rw: Rewriter) -> Value:
         rw, op.operands[1], "the size of the images", 2, least=1)
     for size, want in zip(sizes, wanted, strict=True):
         need_place(size, want)
+        if not size and want:
+            raise Unsupported(f"gives a gradient of {want} places to images of none")
     rows, columns = ((_linear if is_linear else _nearest)(size, want, coordinates_of(op)).T
                      for size, want in zip(sizes, wanted, strict=True))
     return separable(rw, cast(rw, back, element_of(op)), rows, columns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import product
 
 import numpy as np
 
@@ -272,7 +271,7 @@ def extract_patches(op: Op, rw: Rewriter) -> Value:
     if min(counts) < 1:
         raise Unsupported(f"windows of {list(kernel)} do not fit into {list(sizes)}")
     parts = []
-    for place in product(*map(range, kernel)):
+    for place in tables.ndindex(*kernel):
         begins = [at * rate for at, rate in zip(place, rates, strict=True)]
         ends = [begin + (count - 1) * stride + 1 for begin, count, stride in zip(begins, counts, strides, strict=True)]
         parts.append(rw.emit(

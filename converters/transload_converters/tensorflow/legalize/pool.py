@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
 from transload.errors import Unsupported
@@ -55,7 +53,7 @@ def _window_parts(rw: Rewriter, value: Value, window: Window, fill: float) -> tu
     sizes = shape_of(value)
     counts = [(size - k) // stride + 1 for size, k, stride in zip(sizes[1:-1], window.kernel, window.strides, strict=True)]
     parts = []
-    for place in product(*map(range, window.kernel)):
+    for place in tables.ndindex(*window.kernel):
         ends = [at + (count - 1) * stride + 1 for at, count, stride in zip(place, counts, window.strides, strict=True)]
         parts.append(rw.emit(
             "top.Slice", value, offset=(0, *place, 0), ends=(sizes[0], *ends, sizes[-1]), steps=(1, *window.strides, 1)))
@@ -72,7 +70,7 @@ def max_pool_with_argmax(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     stacked = rw.emit("top.Pack", *parts, axis=0)
     chosen = rw.emit("top.Arg", stacked, axis=0, keepdims=False, mode="ArgMax", element=I64)
     width, channels = sizes[2], sizes[3]
-    inside = np.asarray([(row * width + column) * channels for row, column in product(*map(range, window.kernel))], np.int64)
+    inside = np.asarray([(row * width + column) * channels for row, column in tables.ndindex(*window.kernel)], np.int64)
     need_place(sizes[0], rows, columns, channels)
     row, column = (tables.arange(count) * stride - pad for count, stride, pad in zip(
         (rows, columns), window.strides, window.pads[:2], strict=True))
@@ -134,7 +132,7 @@ def max_pool_grad(op: Op, rw: Rewriter) -> Value:
     chosen = rw.emit("top.Arg", rw.emit("top.Pack", *parts, axis=0), axis=0, keepdims=False, mode="ArgMax", element=I32)
     nothing, channels = scalar_like(rw, back, 0), shape_of(value)[-1]
     sums: list[Value] = []
-    for number, place in enumerate(product(*map(range, window.kernel))):
+    for number, place in enumerate(tables.ndindex(*window.kernel)):
         is_here = rw.emit("top.Compare", chosen, scalar_like(rw, chosen, number), mode="Equal")
         one = tables.zeros((1, *window.kernel, channels), dtype_of(back.element))
         one[(0, *place)] = 1

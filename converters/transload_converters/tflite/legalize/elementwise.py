@@ -51,7 +51,9 @@ def add_n(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(*_BINARY)
 def binary(op: Op, rw: Rewriter) -> Value:
-    """POW, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR."""
+    """POW, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR; the kernel of ATAN2 alone does not broadcast."""
+    if op.name == "tfl.atan2" and op.operands[0].known_shape != op.operands[1].known_shape:
+        raise Unsupported("its operands are of unlike shapes, and LiteRT reads beyond the end of the smaller one")
     return emit_like(rw, op, _BINARY[op.name], *op.operands)
 
 

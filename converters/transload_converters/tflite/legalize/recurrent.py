@@ -86,6 +86,8 @@ def _both(op: Op, rw: Rewriter, forward: Layer, backward: Layer) -> list[Value]:
         outputs = [rw.emit("top.Concat", *outputs, axis=-1)]
         # Files may keep a second result, which nothing computes.
         outputs += [rw.none("top")] * (len(op.results) - n_states(op) - 1)
+    if len(outputs) != len(op.results) - n_states(op):
+        raise Unsupported(f"gives {len(outputs)} sequences, and the file has tensors for {len(op.results) - n_states(op)}")
     return [*outputs, *forward.results(n_states(op))[1:], *backward.results(n_states(op))[1:]]
 
 

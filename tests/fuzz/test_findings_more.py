@@ -1,0 +1,161 @@
+"""What later runs of fuzzing found, by class, in the smallest that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
+
+from onnx import helper
+
+import transload
+from transload.errors import ConversionError, ReadError
+from transload.ir import IntegerType
+from transload.verification.verify import verify_conversion
+from transload_converters.stablehlo.bytecode.builtin import read_attribute
+
+from tests.fuzz import tflite_files
+from tests.support.graphs import Graph
+from tests.support.litert import run_litert
+from tests.support.onnx_models import make_model, node, read_model
+from tests.support.tensorflow_graphs import T, const, graph, placeholder, read_graph
+from tests.support.tensorflow_graphs import node as tf_node
+from tests.support.tflite_models import read_bytes, write_operator
+from tests.support.tflite_ops.build import build
+from tests.support.tflite_ops.measure import all_cases
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU"])
+def test_a_recurrent_layer_of_steps_without_end(layer: str) -> None:
+    """Its steps were made, as values, before anything counted them: 19 GB."""
+    g = Graph((1_000_000_000, 3, 3))
+    gates = {"LSTM": 4, "GRU": 3}[layer]
+    made = g.emit(layer, g.inputs[0], g.random(1, gates * 3, 3), g.random(1, gates * 3, 3), hidden_size=3)
+    with pytest.raises(ConversionError, match="it would take more than"):
+        transload.lower(g.done(made[0]), "tosa")
+
+
+def test_a_tensor_taken_apart_into_too_many() -> None:
+    g = Graph((1 << 40, 2))
+    with pytest.raises(ConversionError, match="1,048,576 at most"):
+        g.Unpack(g.inputs[0], axis=0)
+
+
+def test_the_gradient_of_images_of_no_pixels() -> None:
+    module = read_graph(graph(
+        placeholder("g", (1, 2, 3, 1)), const("i", np.zeros((1, 0, 3, 1), np.float32)),
+        tf_node("y", "ResizeBilinearGrad", "g", "i", T=T("float32"), align_corners=False, half_pixel_centers=True)))
+    with pytest.raises(ConversionError, match="gives a gradient of 2 places to images of none") as caught:
+        transload.lower(module, "tosa")
+    assert caught.value.__cause__ is None
+
+
+def test_angles_of_unlike_shapes_in_a_file_are_refused() -> None:
+    content = write_operator(
+        "ATAN2", [((2, 3), "float32", None, None), ((3,), "float32", None, None)], [((2, 3), "float32", None, None)])
+    with pytest.raises(ConversionError, match="reads beyond the end"):
+        transload.lower(read_bytes(content), "tosa")
+
+
+@pytest.mark.parametrize("stride", [1, -1])
+def test_an_open_begin_of_an_axis_that_goes(stride: int) -> None:
+    """TensorFlow minds the begin, LiteRT its mask."""
+    numbers = [np.array(each, np.int32) for each in ((4, 3), (5, 5), (stride, 1))]
+    content = write_operator(
+        "STRIDED_SLICE", [((6, 7), "float32", None, None), *(((2,), "int32", each, None) for each in numbers)],
+        [((2,), "float32", None, None)], {"begin_mask": 1, "shrink_axis_mask": 1})
+    x = np.arange(42, dtype=np.float32).reshape(6, 7)
+    theirs = run_litert(content, [x])[0]
+    try:
+        module = transload.lower(read_bytes(content), "tosa")
+    except ConversionError:
+        assert stride < 0
+    else:
+        np.testing.assert_array_equal(next(iter(transload.run(module, {"in0": x}).values())), theirs)
+
+
+class _Entry:
+    """What an entry of bytecode gives, as its reader asks for it."""
+
+    weight = 0
+
+    def __init__(self, type_: object, size: int, blob: bytes) -> None:
+        self.type, self.varint, self.blob = (lambda: type_), (lambda: size), (lambda: blob)
+
+    def error(self, why: str) -> None:
+        raise ValueError(why)
+
+
+def test_an_array_of_integers_that_are_not_whole_bytes() -> None:
+    for width in (48, 4):
+        with pytest.raises(ValueError, match="which are not whole bytes"):
+            read_attribute(_Entry(IntegerType(width), 1, bytes(3)), 17)  # type: ignore[arg-type]
+
+
+def test_a_constant_of_no_numbers_that_goes_while_reading(tmp_path: Path) -> None:
+    """Places of a grid are computed while converting: what a runtime makes of NaN among them is its own business."""
+    pytest.importorskip("onnxruntime")
+    grid = np.zeros((1, 2, 2, 2), np.float32)
+    grid[0, 0, 0] = np.nan
+    image = np.ones((1, 1, 3, 3), np.float32)
+    model = make_model([node("GridSample", ["x", "grid"], ["y"], mode="nearest")], {"x": image}, ["y"], {"grid": grid}, opset=20)
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model.SerializeToString())
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    assert not verdict.failed, verdict.broken
+
+
+def test_numbers_that_a_file_has_no_place_for() -> None:
+    from transload.flatbuffer.builder import FlatBuilder, layout
+
+    builder = FlatBuilder()
+    with pytest.raises(ConversionError, match="no place for 1, 4294967296"):
+        builder.vector("i", [1, 1 << 32])
+    with pytest.raises(ConversionError, match="no place for 300"):
+        builder.table(layout((0, "B")), [300])
+
+
+def test_two_directions_for_which_a_file_has_one_tensor() -> None:
+    """Not merged, they are two sequences."""
+    case = next(case for case in all_cases() if case.op == "BIDIRECTIONAL_SEQUENCE_RNN")
+    model: Any = tflite_files.decode(build(case).content)
+    graph = model["subgraphs"][0]
+    del graph["outputs"][1], graph["operators"][0]["outputs"][1]
+    with pytest.raises(ConversionError, match="gives 2 sequences, and the file has tensors for 1") as caught:
+        transload.lower(read_bytes(tflite_files.encode(model)), "tosa")
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(("op", "more"), [
+    ("MaxPoolWithArgmax", {"Targmax": T("int64")}), ("ExtractImagePatches", {"rates": [1, 1, 1, 1]})])
+def test_windows_of_places_without_end(op: str, more: dict[str, Any]) -> None:
+    """All places of a window were put into a list before the first was looked at: 17 GB."""
+    window = "ksizes" if op == "ExtractImagePatches" else "ksize"
+    nodes = graph(placeholder("x", (1, 4, 4, 1)), tf_node(
+        "y", op, "x", T=T("float32"), strides=[1, 1, 1, 1], padding="SAME", **{window: [1, 1 << 31, 1, 1]}, **more))
+    with pytest.raises(ConversionError, match="places, each of which would be an op") as caught:
+        transload.lower(read_graph(nodes), "tosa")
+    assert caught.value.__cause__ is None
+
+
+def test_a_scan_along_more_dimensions_than_it_has_tensors() -> None:
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["s"], ["t"])], "body", [helper.make_tensor_value_info("s", 1, [2])],
+        [helper.make_tensor_value_info("t", 1, [2])])
+    scan = node("Scan", ["x"], ["y"], body=body, num_scan_inputs=1, scan_input_axes=[0, 1])
+    with pytest.raises(ConversionError, match="goes through 1 tensors along 2 dimensions, where 1 are due") as caught:
+        transload.lower(read_model(make_model([scan], {"x": np.zeros((3, 2), np.float32)}, ["y"])), "tosa")
+    assert caught.value.__cause__ is None
+
+
+def test_a_guess_of_a_shape_from_filters_of_no_rank() -> None:
+    """The shape that is printed as an example is that of what takes the input, where that is known."""
+    with pytest.raises(ReadError, match="no static shape"):
+        read_graph(graph(
+            placeholder("x", None), const("f", np.zeros((3,), np.float32)),
+            tf_node("y", "Conv2D", "x", "f", T=T("float32"), strides=[1, 1, 1, 1], padding="SAME")))
