@@ -22,6 +22,7 @@ from .given import open_given, settled, shapes_of
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, input_names
 from .ir.verify import verify
+from .kinds import ITERABLE, TEXT, takes
 from .limits import check_limits
 from .plugin import Reader, Source
 from .plugin_host import host
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from .samples.preprocess import Preprocess
 
 __all__ = [
-    "InputSpec", "at_hub", "calibrate", "legalize", "load", "loaded", "lower", "quantization_report", "quantize", "run",
-    "model_file", "reader_for", "runnable", "save",
+    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file",
+    "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
 ]
 
 InputSpec = TensorType | Sequence[int]
@@ -326,18 +327,12 @@ def run(
     (`transload.engine.choice`). `preprocess` says how images become arrays. `tell(note)` is given what a user should know of the
     numbers: quantized ops whose integers nobody knows, which are computed by dequantizing. Raises `RunError`.
     """
-    from .plugin import resolve
-
     given = open_given(inputs)
     loaded = module if isinstance(module, Module) else load(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess) if function == "main" else given
     if engine == "auto" and watch is not None:
         engine = "reference"
-    chosen = host().get("engines", engine)
-    why = resolve(chosen.available)() if chosen.available is not None else None
-    if why:
-        raise UsageError(f"engine {engine!r} cannot be used: {why}")
-    execute = resolve(chosen.prepare)(runnable(loaded), function)
+    execute = engine_for(engine)(runnable(loaded), function)
     if watch is not None and engine != "reference":
         raise UsageError(f"engine {engine!r} computes all at once; only 'reference' tells of each value as it is computed")
     outputs: dict[str, np.ndarray] = execute(given, keep) if watch is None else execute(given, keep, watch)
@@ -345,6 +340,18 @@ def run(
         for note in getattr(execute, "notes", ()):
             tell(note)
     return outputs
+
+
+def engine_for(name: str) -> Callable[[Module, str], Any]:
+    """What makes a module's function ready to be executed by an engine; `UsageError` for one that cannot be used here."""
+    from .plugin import resolve
+
+    chosen = host().get("engines", name)
+    why = resolve(chosen.available)() if chosen.available is not None else None
+    if why:
+        raise UsageError(f"engine {name!r} cannot be used: {why}")
+    prepare: Callable[[Module, str], Any] = resolve(chosen.prepare)
+    return prepare
 
 
 def quantize(
@@ -379,6 +386,7 @@ def quantization_report(
     return layers_report(at_hub(floats) if said is None else said.source, quantized, samples, count)
 
 
+@takes(samples=ITERABLE, method=TEXT)
 def calibrate(
     module: Module, samples: Iterable[Mapping[str, np.ndarray]], method: str = "mse", **options: Any,
 ) -> Any:
@@ -388,11 +396,13 @@ def calibrate(
     the hub as `quantize` does. The result is what quantizers take as `calibration=`, and has `save(path)`; options are the
     method's own. Raises `UsageError` for a method or option that there is not, and for samples that do not fit.
     """
+    from .options import need_options
     from .plugin import resolve
     from .samples.owned import owned
 
-    calibrator = host().get("calibrators", method)
-    return resolve(calibrator.run)(at_hub(module, quantizing=True), owned(samples), method, **options)
+    run = resolve(host().get("calibrators", method).run)
+    need_options(f"method {method!r}", run, (module, samples, method), options)
+    return run(at_hub(module, quantizing=True), owned(samples), method, **options)
 
 
 def at_hub(module: Module, *, quantizing: bool = False) -> Module:

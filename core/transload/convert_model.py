@@ -6,7 +6,6 @@ in a temporary directory beside it and renamed into place.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,12 +20,14 @@ from .context import pinned
 from .edited import note_of_edits
 from .emission import check_for, emit_for, left_to_host, partition_report
 from .engine.memory import peak_bytes
-from .errors import Finding, ReadError, TransloadError, UsageError, VerificationError
+from .errors import ReadError, TransloadError, UsageError, VerificationError
 from .files import exists, need_directory
 from .garbage import rare_collections
-from .given import ImageFile, open_given, settled, shapes_of
+from .given import has_images, open_given, settled, shapes_of
+from .hosting import HostTarget, hosted_for
 from .ir import Module, State, TensorType, Type
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
+from .kinds import CALLABLE, MAPPING, PATH, TEXT, TEXTS, WHOLE, Kind, takes
 from .options import Owner, own_options, settings_of
 from .partitioning import Partition
 from .plugin import Emitted, Target
@@ -40,6 +41,7 @@ from .report import (
     versions,
     write_refusal,
 )
+from .verification.asked import unverified, verify_mode
 
 if TYPE_CHECKING:
     from .dump import Start
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
-__all__ = ["Artifact", "convert", "plan", "unverified", "usable_target", "verify_mode"]
+__all__ = ["Artifact", "convert", "plan", "usable_target"]
 
 Tell = Callable[[str, float | None], None]
 """Is told of each stage by name, and what share of all stages is done, or None where that is not known yet."""
@@ -67,6 +69,9 @@ class Artifact:
     report: Report
     module: Module
     verification: Verification | None = None
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
 
     @property
     def verified(self) -> bool:
@@ -114,15 +119,20 @@ class _AtHub(Observer):
             self.quantized = module.clone()
 
 
+_LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or hasattr(value, "leaving_out"))
+_PREPROCESS = Kind("a Preprocess", lambda value: hasattr(value, "as_toml"))
+
+
+@takes(
+    out=PATH, options=MAPPING, inputs=MAPPING, tolerance=_LIMITS, excepts=TEXTS, preprocess=_PREPROCESS, add_postprocess=TEXT,
+    quantizer_options=MAPPING, tell=CALLABLE, seed=WHOLE, weights=PATH, outputs=TEXTS, passes=TEXT, dump=PATH)
 @rare_collections()
 @pinned()
 def convert(
     model: str | Path | Module,
     target: str | None = None,
     out: str | Path = "build",
-    *,
-    options: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, InputSpec] | None = None,
+    *, host: str | None = None, options: Mapping[str, Any] | None = None, inputs: Mapping[str, InputSpec] | None = None,
     verify: bool | str = True, tolerance: Tolerance | Sequence[str] | None = None, excepts: Sequence[str] = (),
     input_data: Mapping[str, Any] | None = None, data: Any = None,
     preprocess: Preprocess | None = None, fuse_preprocess: bool = False, add_postprocess: str | None = None,
@@ -134,13 +144,14 @@ def convert(
 ) -> Artifact:
     """Convert `model` for `target`, or for the default one, and write artifacts and `report.json` into the directory `out`.
 
-    `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
-    input name, as tuples of sizes or `TensorType`s; `function`, `weights` and `outputs` are as in `load`; `options` are those of
-    the target and of the conversions on the way, as text or as Python values; `passes` is a pipeline to run in the hub. With
-    `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of them, by input name:
-    `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result that is not near enough
-    is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with `verify="require"` what was not
-    compared, or is not near enough, raises `VerificationError`.
+    `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes
+    by input name, as tuples of sizes or `TensorType`s; `function`, `weights` and `outputs` are as in `load`; `options` are
+    those of the target and of the conversions on the way, as text or as Python values; `passes` is a pipeline to run in the
+    hub. `host` names the target of what a target that takes a model in part leaves (`transload.hosting`); `{"HOST.KEY":
+    value}` are its options. With `verify` the result is compared with the source framework's runtime on `input_data` (arrays,
+    or files of them, by input name: `transload.given`; open sizes are theirs), or on random inputs from the model's own
+    ranges. A result that is not near enough is written, too, and says so in `verification`; `verify="no"` (or False) leaves
+    that out, with `verify="require"` what was not compared, or is not near enough, raises `VerificationError`.
     Outputs that `excepts` names are compared, and not judged.
     `quantize` names a quantizer that makes integers of the model at the hub, on the samples `data`: a `Data`, or what
     `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
@@ -159,7 +170,8 @@ def convert(
     """
     given = open_given(input_data) if input_data is not None else None
     quantization = _quantization(quantize, quantizer_options, _target(target))
-    work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes, quantization)
+    mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None)
+    work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
     limits = _limits(work.target, tolerance)
     with work.refusals(seed, limits):
         work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights, outputs)
@@ -182,15 +194,16 @@ class _Work:
 
     def __init__(
         self, model: str | Path | Module, target: str | None, directory: Path, options: Mapping[str, Any], mode: str,
-        tell: Tell | None = None, passes: str = "", quantization: Quantization | None = None,
+        tell: Tell | None = None, passes: str = "", quantization: Quantization | None = None, host: str | None = None,
     ) -> None:
         if not isinstance(model, str | Path | Module):
             raise UsageError(f"a model is a path or a Module, and this is a {type(model).__name__}")
         need_directory(directory)
-        self.model, self.directory, self.options, self.mode = model, directory, options, mode
+        self.model, self.directory, self.mode = model, directory, mode
         self.path = model.source if isinstance(model, Module) else Path(model)
         self.target = usable_target(target)
-        self.settings = target_options(self.target, options)
+        self.hosted, self.options = hosted_for(self.target, host, options)
+        self.settings = target_options(self.target, self.options)
         self.times, self.at_hub = _Times(tell), _AtHub()
         self.quantization = quantization
         self.passes = passes
@@ -214,14 +227,14 @@ class _Work:
     def _journey(self) -> Journey:
         return _journey(
             self.target, self.settings, self.options, self.mode != "no", self.passes, [self.times, self.at_hub],
-            self.quantization, self.fused, self.post)
+            self.quantization, self.fused, self.post, self.hosted)
 
     @contextmanager
     def refusals(self, seed: int, tolerance: Tolerance) -> Iterator[None]:
         """Open the report; where what is inside raises, complete it as that of a refusal."""
         self.report = Report(
             model=str(self.path) if self.path is not None else None, target=self.target.name, options=self.settings, seed=seed,
-            tolerance=tolerance.limits())
+            tolerance=tolerance.limits(), host=self.hosted.name if self.hosted is not None else None)
         self.digests = Digests(self.path)
         try:
             yield
@@ -276,19 +289,22 @@ class _Work:
 
     def open_data(self, given: Mapping[str, Any] | None, data: Any, preprocess: Preprocess | None) -> None:
         """Have images and samples become what the model takes, or what the program does, where that is fused into it."""
-        from .samples.preprocess import Preprocess
+        from .samples.preprocess import Preprocess, need_images
         from .samples.samples import Data
 
+        asked = preprocess is not None and self.fused is None and (given is not None or data is not None)
         self.preprocess = preprocess = preprocess if self.fused is None else self.fused.preprocess
         if given is not None:
             before = len(self.outside.notes)
             self.given = settled(self.outside, given, preprocess)
             self.module.notes = (*self.module.notes, *self.outside.notes[before:])
-            if preprocess is None and any(isinstance(value, ImageFile) for value in given.values()):
+            if preprocess is None and has_images(given):
                 self.preprocess = Preprocess()
         if data is not None:
             self.samples = (data if isinstance(data, Data) else Data(data)).open(self.outside, preprocess)
             self.preprocess = self.samples.preprocess or preprocess
+        if asked:
+            need_images(has_images(given) or (self.samples is not None and bool(self.samples.images)))
         if self.quantization is not None:
             self.quantization.samples = self.samples
         tell = self.times.tell
@@ -312,25 +328,28 @@ class _Work:
 
     def lower(self) -> None:
         """Make of the model what the target takes. Raises what keeps it from that, with every finding."""
-        self.report.options = {**self.options, **self.settings}
+        self.report.options = {**self.options, **self.settings, **_host_options(self.hosted)}
         self.report.dialect = self.journey.run(self.module)
         if self.quantization is not None:
             self.report.quantization = self.quantization.report()
         _describe(self.module, self.report)
-        self.cut = self.journey.through(CHECK, lambda: check_for(self.target, self.module, self.settings), self.module)
+        self.cut = self.journey.through(
+            CHECK, lambda: check_for(self.target, self.module, self.settings, self.hosted), self.module)
         if self.cut is not None:
-            self.report.notes.append(left_to_host(self.target, self.cut, self.module))
+            self.report.notes.append(left_to_host(self.target, self.cut, self.module, self.hosted))
 
     def emit(self, folder: Path) -> None:
         """Have the target write into a new folder.
 
         What an earlier conversion wrote goes: a directory holds one conversion, whose report lists its files.
         """
+        stem = _stem(self.source)
         self.emitted = self.journey.through(
-            EMIT, lambda: emit_for(self.target, self.module, self.cut, folder, _stem(self.source), self.settings), self.module)
+            EMIT, lambda: emit_for(self.target, self.module, self.cut, folder, stem, self.settings, self.hosted), self.module)
         self.report.target_report = self.emitted.report
         if self.emitted.parts:
-            self.report.partition = partition_report(self.emitted, folder)
+            across = self.cut.bytes if self.cut is not None else None
+            self.report.partition = partition_report(self.emitted, folder, across)
 
     def verify(
         self, tolerance: Tolerance, engine: str, seed: int, given: Tolerance | Sequence[str] | None,
@@ -339,14 +358,15 @@ class _Work:
 
         What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source.
         """
-        from .parts import own_runtime
+        from .parts import own_runtime, read_back
         from .verification.quantized import verify_quantized_conversion
         from .verification.verify import verify_conversion
 
         own = own_runtime(self.target, self.emitted, engine)
         inputs = self.given if self.given is not None else self.samples
+        written, note = read_back(self.emitted, self.module) if own is None else (None, "")
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,
-                               "fused": self.fused, "post": self.post}
+                               "written": written, "fused": self.fused, "post": self.post}
         hub, quantized = self.at_hub, self.at_hub.quantized
         if quantized is not None:
             self.verification = self.journey.through(VERIFY, lambda: verify_quantized_conversion(
@@ -354,6 +374,8 @@ class _Work:
         else:
             self.verification = self.journey.through(VERIFY, lambda: verify_conversion(
                 self.source, self.module, hub=hub.module, **how), self.module)
+        if note and self.verification.passed:
+            self.verification.status, self.verification.why = "inconclusive", note
         self.report.verification = self.verification.report()
 
     def close(self, folder: Path) -> None:
@@ -400,7 +422,7 @@ def plan(
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
     function: str | None = None, dump: str | Path | None = None, start: str | None = None, quantize: str | None = None,
     quantizer_options: Mapping[str, Any] | None = None, preprocess: Preprocess | None = None, fuse_preprocess: bool = False,
-    add_postprocess: str | None = None, weights: str | Path | None = None, outputs: Sequence[str] = (),
+    add_postprocess: str | None = None, weights: str | Path | None = None, outputs: Sequence[str] = (), host: str | None = None,
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -409,11 +431,12 @@ def plan(
     Raises `UsageError`, `ReadError`, or `ConversionError` where there is no way.
     """
     chosen = _target(target)
-    settings = target_options(chosen, options or {})
+    hosted, options = hosted_for(chosen, host, options or {})
+    settings = target_options(chosen, options)
     module = loaded(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
     quantization = _quantization(quantize, quantizer_options, chosen)
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
-    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes, (), quantization, *around)
+    journey = _journey(chosen, settings, options, verify_mode(verify) != "no", passes, (), quantization, *around, hosted)
     if start is not None:
         module = _gone_on_from(journey, module, _folder(dump, start), start).module
     return journey.plan(module)
@@ -455,7 +478,7 @@ def _named(module: Module) -> str:
 def _journey(
     target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, passes: str,
     observers: Sequence[Observer] = (), quantization: Quantization | None = None, fused: Fused | None = None,
-    post: Postprocess | None = None,
+    post: Postprocess | None = None, hosted: HostTarget | None = None,
 ) -> Journey:
     """The journey to a target, with what `convert` does around it.
 
@@ -469,7 +492,8 @@ def _journey(
     added = post.passes if post is not None and quantization is None else ""
     passes = ",".join(filter(None, [fused.passes if fused is not None else "", passes, added]))
     judge = f"by {target.name}'s own runtime" if target.run is not None else ""
-    ends = [Stage(CHECK, about=target.name), Stage(EMIT, about=target.name), *([Stage(VERIFY, about=judge)] if verify else [])]
+    about = target.name + (f", and what it leaves for {hosted.name}" if hosted is not None else "")
+    ends = [Stage(CHECK, about=about), Stage(EMIT, about=about), *([Stage(VERIFY, about=judge)] if verify else [])]
     return Journey(
         target.accepts, options, passes=passes, target=target, settings=settings, quantize=quantizing, by_hub=bool(fused or post),
         observers=observers, begins=[Stage(READ)], ends=ends)
@@ -507,6 +531,13 @@ def _quantization(quantize: str | None, options: Mapping[str, Any] | None, targe
     return Quantization(quantize, {**wishes, **(options or {})})
 
 
+def _host_options(hosted: HostTarget | None) -> dict[str, Any]:
+    """The options of the host's target, as they are given."""
+    if hosted is None:
+        return {}
+    return {f"{hosted.name}.{key}": value for key, value in {**hosted.options, **hosted.settings}.items()}
+
+
 def _target(name: str | None) -> Target:
     chosen: Target = roles.default_target() if name is None else host().get("targets", name)
     return chosen
@@ -532,38 +563,6 @@ def usable_target(name: str | None) -> Target:
     if why:
         raise UsageError(f"target {chosen.name!r} cannot be used: {why}")
     return chosen
-
-
-def verify_mode(verify: bool | str) -> str:
-    """What `verify=` asks for: `yes` (or True), `no` (or False), `require`."""
-    mode = {True: "yes", False: "no"}.get(verify, verify) if isinstance(verify, bool) else verify
-    if mode not in ("yes", "no", "require"):
-        raise UsageError(f"verify must be 'yes', 'no' or 'require', not {verify!r}")
-    return mode
-
-
-def unverified(
-    verification: Verification | None, required: bool = False, model: Path | None = None, files: Sequence[Path] = (),
-) -> VerificationError | None:
-    """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared.
-
-    The hint names the `model` and the first of the `files` that can be compared.
-    """
-    if verification is not None and verification.failed:
-        return VerificationError(
-            f"converted, but the result does not compute what {verification.runtime} computes",
-            [Finding(what, why) for what, _, why in (reason.partition(": ") for reason in verification.broken)],
-            hint=f"`transload compare {_both(model, files)} --per-layer` shows where it starts; --tolerance sets what is enough")
-    if required and (verification is None or not verification.passed):
-        said = verification.why if verification is not None else "not asked for"
-        return VerificationError(f"converted, but not verified: {said}")
-    return None
-
-
-def _both(model: Path | None, files: Sequence[Path]) -> str:
-    readable = tuple(suffix for reader in host().readers.values() for suffix in reader.suffixes)
-    artifact = next((file for file in files if file.name.lower().endswith(readable)), None)
-    return f"{shlex.quote(str(model or 'MODEL'))} {shlex.quote(str(artifact or 'ARTIFACT'))}"
 
 
 def _describe(module: Module, report: Report) -> None:

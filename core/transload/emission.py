@@ -1,55 +1,51 @@
 """A target checks a model and writes it: whole, or, where it takes some ops and not others, in parts, the host's beside its own.
 
-A folder then holds a folder for each part, `1-target/`, `2-host/`, ..., in the order in which they run. What is the host's is a
-file of the dialect that the target takes, which our engines run.
+A folder then holds a folder for each part, `1-target/`, `2-host/`, ..., in the order in which they run. What is the host's is
+written by the host's target, where there is one, else a file of the dialect that the target takes, which our engines run.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .artifact_set import REPORT
-from .contents import dialects_in, main_dialect
-from .errors import Finding, TargetError, merge_findings
+from .contents import dialects_in, main_dialect, op_counts
+from .errors import TargetError, merge_findings
 from .files import is_file
 from .guard import failure
+from .hosting import HostTarget, cut_for, made_for_host
 from .ir import Module
 from .ir.verify import verify
-from .partitioning import HOST, TARGET, Partition, partition, work_of
+from .partitioning import HOST, TARGET, Part, Partition, work_of
 from .plugin import Emitted, EmittedPart, Target, Writer, resolve
 from .plugin_host import host
 from .report import PartitionReport, PartReport
-from .rewrite import names_of
 
-__all__ = ["check_for", "cut_for", "emit_for", "left_to_host", "partition_report", "readable_suffixes"]
+__all__ = ["check_for", "emit_for", "left_to_host", "partition_report", "program_among", "readable_suffixes"]
 
 
-def cut_for(target: Target, module: Module, settings: Mapping[str, Any]) -> Partition | None:
-    """The parts of a module for a target and the host; None where the target is to have all of it.
+def check_for(
+    target: Target, module: Module, settings: Mapping[str, Any], hosted: HostTarget | None = None,
+) -> Partition | None:
+    """Raise `TargetError` with everything in a module that a target cannot take; how it is to be cut, where it is.
 
-    Raises `TargetError` where the target takes no op.
+    What the host's target, where there is one, cannot take of its parts is raised, too, in one error with the rest.
     """
-    takes = getattr(target, "takes", None)
-    if takes is None:
-        return None
-    cut = partition(module, lambda op: takes(op, settings))
-    places = {part.place for part in cut.parts}
-    if places == {HOST}:
-        raise TargetError(
-            f"target {target.name!r} takes no op of this model",
-            merge_findings([Finding(op.name, "the target does not take it", names_of([op])) for op in work_of(module)]))
-    return cut if places == {TARGET, HOST} else None
-
-
-def check_for(target: Target, module: Module, settings: Mapping[str, Any]) -> Partition | None:
-    """Raise `TargetError` with everything in a module that a target cannot take; how it is to be cut, where it is."""
     verify(module)
-    cut = cut_for(target, module, settings)
+    cut = cut_for(target, module, settings, hosted)
     given = [module] if cut is None else [part.module for part in cut.parts if part.place == TARGET]
     findings = merge_findings([finding for each in given for finding in target.check(each, settings)])
+    if cut is not None and hosted is not None:
+        try:
+            cut = made_for_host(cut, hosted)
+        except TargetError as error:
+            if findings:
+                raise TargetError(f"target {target.name!r} and host {hosted.name!r} cannot take this model",
+                                  merge_findings([*findings, *error.findings])) from None
+            raise
     if findings:
         raise TargetError(f"target {target.name!r} cannot take this model", findings)
     return cut
@@ -57,6 +53,7 @@ def check_for(target: Target, module: Module, settings: Mapping[str, Any]) -> Pa
 
 def emit_for(
     target: Target, module: Module, cut: Partition | None, directory: Path, stem: str, settings: Mapping[str, Any],
+    hosted: HostTarget | None = None,
 ) -> Emitted:
     """Have a target write a module into a directory, with the host's parts where it is cut."""
     if cut is None:
@@ -65,15 +62,35 @@ def emit_for(
     for number, part in enumerate(cut.parts, 1):
         folder = directory / f"{number}-{part.place}"
         folder.mkdir()
-        if part.place == TARGET:
-            emitted = _written(target, part.module, folder, stem, settings)
-        else:
-            writer, suffix = _writer_for(part.module)
-            resolve(writer.write)(part.module, folder / f"{stem}{suffix}")
-            emitted = Emitted([folder / f"{stem}{suffix}"])
-        written.append(EmittedPart(
-            part.place, emitted.files, list(part.module.inputs), list(part.module.outputs), emitted.report))
-    return Emitted([file for part in written for file in part.files], {}, written, cut.outputs)
+        written.append(_written_part(part, target, folder, stem, settings, hosted))
+    summary = getattr(target, "summary", None)
+    report = dict(summary(cut, written)) if summary is not None else {}
+    return Emitted([file for part in written for file in part.files], report, written, cut.outputs)
+
+
+def _written_part(
+    part: Part, target: Target, folder: Path, stem: str, settings: Mapping[str, Any], hosted: HostTarget | None,
+) -> EmittedPart:
+    """A part, written by its target, or by the writer of its dialect."""
+    by = target.name
+    if part.place == TARGET:
+        emitted = _written(target, part.module, folder, stem, settings)
+    elif part.made is not None and hosted is not None:
+        by = hosted.name
+        emitted = _written(hosted.target, part.made, folder, stem, hosted.settings)
+        if emitted.parts:
+            raise TargetError(f"{by!r} cannot be a host: it leaves ops to a host itself")
+        if getattr(hosted.target, "run", None) is None and program_among(emitted.files) is None:
+            raise TargetError(f"{by!r} cannot be a host: nothing here runs what it writes")
+    else:
+        by = ""
+        writer, suffix = _writer_for(part.module)
+        resolve(writer.write)(part.module, folder / f"{stem}{suffix}")
+        emitted = Emitted([folder / f"{stem}{suffix}"])
+    types = {name: str(type_) for side in (part.module.inputs, part.module.outputs) for name, type_ in side.items()}
+    return EmittedPart(
+        part.place, emitted.files, list(part.module.inputs), list(part.module.outputs), emitted.report, by, types,
+        op_counts(part.module))
 
 
 def _written(target: Target, module: Module, directory: Path, stem: str, settings: Mapping[str, Any]) -> Emitted:
@@ -117,25 +134,33 @@ def _wrong_with_parts(emitted: Emitted) -> str | None:
     return None
 
 
-def left_to_host(target: Target, cut: Partition, module: Module) -> str:
-    """Which ops stay on the host, for a note."""
+def left_to_host(target: Target, cut: Partition, module: Module, hosted: HostTarget | None = None) -> str:
+    """Which ops stay on the host, for a note, in how many parts, and what crosses."""
     kinds = Counter(op.name for op in cut.on_host)
     named = ", ".join(f"{name} ({count})" for name, count in kinds.most_common(5)) + (", …" if len(kinds) > 5 else "")
-    return f"{target.name} leaves {sum(kinds.values())} of {len(work_of(module))} ops to the host: {named}"
+    taken_by = f", {hosted.name}" if hosted is not None else ""
+    parts = "1 part" if len(cut.parts) == 1 else f"{len(cut.parts)} parts in turn, {cut.bytes:,} bytes across"
+    return f"{target.name} leaves {sum(kinds.values())} of {len(work_of(module))} ops to the host{taken_by}: {named}; {parts}"
 
 
-def partition_report(emitted: Emitted, folder: Path) -> PartitionReport:
+def partition_report(emitted: Emitted, folder: Path, bytes_across: int | None) -> PartitionReport:
     """What a report says of the parts that were written into a folder."""
     parts = [
-        PartReport(part.place, [str(file.relative_to(folder)) for file in part.files],  # type: ignore[arg-type]
-                   part.inputs, part.outputs, part.report)
+        PartReport(part.place, part.target or None, [str(file.relative_to(folder)) for file in part.files],  # type: ignore[arg-type]
+                   part.inputs, part.outputs, part.types, part.ops, part.report)
         for part in emitted.parts]
-    return PartitionReport(parts, dict(emitted.outputs))
+    return PartitionReport(parts, dict(emitted.outputs), bytes_across)
 
 
 def readable_suffixes() -> tuple[str, ...]:
     """Those of files that a reader takes."""
     return tuple(suffix for reader in host().readers.values() for suffix in reader.suffixes)
+
+
+def program_among(files: Sequence[Path]) -> Path | None:
+    """The first of some files that a reader takes; None where none does."""
+    readable = readable_suffixes()
+    return next((file for file in files if file.name.lower().endswith(readable)), None)
 
 
 def _writer_for(module: Module) -> tuple[Writer, str]:

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PlacementError", "PluginError",
-    "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
-    "Unsupported", "UsageError",
-    "VerificationError", "VerifyError", "causes",
+    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PlacementError",
+    "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
+    "Unsupported", "UsageError", "VerificationError", "VerifyError", "causes",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -225,6 +224,14 @@ class RunError(TransloadError):
     """A module could not be executed: no kernel, or inputs that do not fit."""
 
     exit_code = 3
+
+
+class ArtifactError(RunError):
+    """An artifact breaks the rules of what it is for, whatever it is run on: what made it is wrong.
+
+    A target's `run` raises it. A plain `RunError` says that the artifact cannot be run here, and verification then has an engine
+    run the module in its place; with this one it does not, as the artifact is what was to be judged.
+    """
 
 
 class Unsupported(Exception):

@@ -10,7 +10,10 @@ from pathlib import Path
 from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
-__all__ = ["archive_names", "atomic_path", "current_directory", "exists", "is_file", "need_directory", "need_file"]
+__all__ = [
+    "archive_names", "atomic_path", "current_directory", "exists", "is_file", "need_directory", "need_file", "need_place",
+    "text_of",
+]
 
 
 def need_file(path: Path) -> None:
@@ -28,14 +31,31 @@ def need_file(path: Path) -> None:
         raise ReadError(f"{path}: is a {_kind(mode)}, not a file", hint="write what comes out of it to a file, and give that")
 
 
+def text_of(path: str | Path, what: str) -> str:
+    """The text of a file that is to be `what`. Raises `ReadError` where it is no text, or no file (`need_file`)."""
+    file = Path(path)
+    need_file(file)
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ReadError(f"{path}: cannot be read as {what}: it is no text") from None
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read as {what}: {error.strerror or error}") from None
+
+
 def _kind(mode: int) -> str:
     """What there is at a path, where that is no regular file."""
     kinds = {stat.S_ISDIR: "directory", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
     return next((kind for is_one, kind in kinds.items() if is_one(mode)), "device")
 
 
-def _need_place(path: Path) -> None:
-    """Raise `UsageError` where something else than a file is in the place of one: a device would be replaced by a file."""
+def need_place(path: Path) -> None:
+    """Raise `UsageError` where something else than a file is in the place of one: a device would be replaced by a file.
+
+    Who writes what took long to compute asks before it is computed.
+    """
+    if not path.name:  # the root, or the current directory
+        raise UsageError(f"{path} is a directory, where a file is to be written", hint="give a file's name")
     try:
         mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -90,7 +110,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     final = Path(path)
     try:
-        _need_place(final)
+        need_place(final)
         final.parent.mkdir(parents=True, exist_ok=True)
         with ScratchFolder(final.parent) as folder:
             temporary = folder / final.name

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .ir import Module
     from .samples.preprocess import Preprocess
 
-__all__ = ["ONLY", "ImageFile", "open_file", "open_given", "settled", "shapes_of"]
+__all__ = ["ONLY", "ImageFile", "has_images", "open_file", "open_given", "settled", "shapes_of"]
 
 ONLY = ""
 """The name of an array of which nobody said for which input it is: for the only one."""
@@ -46,6 +46,8 @@ def open_file(path: Path, name: str = ONLY) -> Any:
     from .arrays import open_array, read_arrays
 
     need_file(path)
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory, and no array or image", hint="--data gives a folder of samples")
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return open_array(path)
@@ -67,6 +69,11 @@ def shapes_of(given: Mapping[str, Any], fused: bool = False) -> dict[str, tuple[
     return {} if fused else {
         name: tuple(value.shape) for name, value in given.items()
         if name != ONLY and isinstance(getattr(value, "shape", None), tuple)}
+
+
+def has_images(given: Mapping[str, Any] | None) -> bool:
+    """Whether an input is given an image."""
+    return any(isinstance(value, ImageFile) for value in (given or {}).values())
 
 
 def settled(module: Module, given: Mapping[str, Any], preprocess: Preprocess | None = None) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from .contents import constant_bytes, main_dialect, op_counts
 from .convert_model import target_options
 from .emission import check_for
 from .errors import ConversionError, Finding, UsageError
+from .hosting import hosted_for
 from .ir import Module, Type
 from .journey import Journey
-from .plugin_host import host
+from .plugin_host import host as plugins
 from .written import written_at
 
 __all__ = ["Inspection", "inspect"]
@@ -72,33 +73,37 @@ class Inspection:
 def inspect(
     model: str | Path | Module, target: str | None = None, *, inputs: Mapping[str, InputSpec] | None = None,
     options: Mapping[str, Any] | None = None, format: str | None = None, function: str | None = None,
-    weights: str | Path | None = None, outputs: Sequence[str] = (),
+    weights: str | Path | None = None, outputs: Sequence[str] = (), host: str | None = None,
 ) -> Inspection:
     """Look at a model file, a folder that `convert` wrote or a module, and ask `target`, if one is named, what it cannot take.
 
     Nothing is written or changed.
 
-    `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` as in `convert`. What stands in the
-    way is in the result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
+    `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` and `host` as in `convert`. What stands
+    in the way is in the result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
     """
     written = written_at(Path(model)) if not isinstance(model, Module) and Path(model).is_dir() and format is None else None
     module = loaded(model if written is None else written.module, inputs=inputs, format=format, function=function,
                     weights=weights, outputs=outputs)
-    if options and target is None:
-        raise UsageError(f"options ({', '.join(options)}) are a target's or its conversions': say which target")
-    refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {})
+    if (options or host) and target is None:
+        raise UsageError(f"options ({', '.join(options or ())}) are a target's or its conversions': say which target" if options
+                         else f"host {host!r} of which target?")
+    refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {}, host)
     return Inspection(
         module.source_format, main_dialect(module), module.inputs, module.outputs, op_counts(module), constant_bytes(module),
         tuple(module.functions), target, refusal, on_host)
 
 
-def _asked(module: Module, target: str, options: Mapping[str, Any]) -> tuple[ConversionError | None, dict[str, int]]:
+def _asked(
+    module: Module, target: str, options: Mapping[str, Any], named: str | None,
+) -> tuple[ConversionError | None, dict[str, int]]:
     """All that stands between a module and a target, as one error, or None; and what it leaves to the host."""
-    chosen = host().get("targets", target)
+    chosen = plugins().get("targets", target)
+    hosted, options = hosted_for(chosen, named, options)
     copy, settings = module.clone(), target_options(chosen, options)
     try:
         Journey(chosen.accepts, options, target=chosen, settings=settings).run(copy)
-        cut = check_for(chosen, copy, settings)
+        cut = check_for(chosen, copy, settings, hosted)
     except ConversionError as error:
         return error, {}
     return None, dict(Counter(op.name for op in cut.on_host)) if cut is not None else {}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import RunError
+from .errors import ReadError, RunError
 from .ir import IntegerType, Module, TensorType, dtype_of, input_names, output_names
 from .ir.types import Type
 from .text import parse_type
@@ -35,17 +35,29 @@ def described(names: Sequence[str], types: Sequence[Type]) -> list[dict[str, str
 
 def arguments(report: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[np.ndarray]:
     """Arrays by name in the order in which the artifact takes them. `RunError` where one is missing."""
-    missing = [one["name"] for one in report["inputs"] if one["name"] not in inputs]
+    entries = _entries(report, "inputs")
+    missing = [one["name"] for one in entries if one["name"] not in inputs]
     if missing:
         raise RunError(f"inputs are missing: {', '.join(missing)}")
-    return [np.asarray(inputs[one["name"]]) for one in report["inputs"]]
+    return [np.asarray(inputs[one["name"]]) for one in entries]
 
 
 def results(report: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     """What the artifact gave, in order, by name and as numbers of the model's types."""
-    if len(arrays) != len(report["outputs"]):
-        raise RunError(f"the program gave {len(arrays)} results, and the model has {len(report['outputs'])}")
-    return {one["name"]: typed(array, parse_type(one["type"])) for one, array in zip(report["outputs"], arrays, strict=True)}
+    entries = _entries(report, "outputs")
+    if len(arrays) != len(entries):
+        raise RunError(f"the program gave {len(arrays)} results, and the model has {len(entries)}")
+    return {one["name"]: typed(array, parse_type(one["type"])) for one, array in zip(entries, arrays, strict=True)}
+
+
+def _entries(report: Mapping[str, Any], key: str) -> list[dict[str, str]]:
+    """What a report says of an artifact's inputs, or outputs. `ReadError` where it does not, as a file may be edited."""
+    found: Any = report.get(key)
+    is_list = isinstance(found, list) and all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) and isinstance(one.get("type"), str) for one in found)
+    if not is_list:
+        raise ReadError(f"the report beside the artifact does not say its {key}", hint="convert the model again")
+    return list(found)
 
 
 def typed(array: np.ndarray, type_: Type) -> np.ndarray:

@@ -182,14 +182,20 @@ class Journey:
     def share_options(self, module: Module) -> None:
         """Find out whose the options are. `UsageError` for those that nobody on the way of this module has, or two have.
 
-        A module that is there already, or has no ops, may be given options of the conversions that lead there.
+        A module that is there already goes by the hub where its target asks for that, or where options are given that only
+        the conversions on that way have.
         """
+        own = {} if self._target is None else self._target.options()
+        if self._target is not None and self._is_there(module) and self._target.by_hub(module):
+            self._by_hub = True
         if not self.options:
             return
-        conversions = self.conversions(module) or [  # a module that is there already: its options have nothing to do
+        if self._is_there(module) and not own_options(Owner("", own), self.options).keys() >= self.options.keys():
+            self._by_hub = self._by_hub or self._has_round_trip(module)
+        conversions = self.conversions(module) or [  # a module without ops: its options have nothing to do
             conversion for conversion in host().conversions.values()
             if conversion.extends is None and conversion.target in self.accepted]
-        owners = [] if self._target is None else [Owner(self._target.name, self._target.options())]
+        owners = [] if self._target is None else [Owner(self._target.name, own)]
         for conversion in conversions:
             owners += owners_of(conversion)
         if self._target is not None:
@@ -197,6 +203,19 @@ class Journey:
         else:
             way = f"the way to {' or '.join(self.accepted)}, with {len(conversions)} conversion(s),"
         self._shared = shared_out(self.options, owners, way)
+
+    def _is_there(self, module: Module) -> bool:
+        """Whether a module has ops, all in a dialect that is accepted, which is not the hub's."""
+        present = set(dialects_in(module))
+        return bool(present) and present <= set(self.accepted) - {self._center.name}
+
+    def _has_round_trip(self, module: Module) -> bool:
+        """Whether conversions lead from a module to the hub, and from there to where it is."""
+        try:
+            return bool(route_from(dialects_in(module), (self._center.name,), lambda each: True)) and bool(
+                route_from(Counter([self._center.name]), self.accepted, lambda each: True))
+        except ConversionError:
+            return False
 
     def conversions(self, module: Module) -> list[Conversion]:
         """The conversions that may run on this module, also those that come in another's place."""

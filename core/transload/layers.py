@@ -30,7 +30,7 @@ from .report import LayerReport, LayersReport, Nearness, SizeReport
 from .samples.owned import owned
 from .samples.samples import Samples
 
-__all__ = ["layers_report"]
+__all__ = ["layer_values", "layers_report"]
 
 MOST = 8
 """Samples that are measured on, where nobody says how many."""
@@ -54,6 +54,17 @@ def layers_report(
     both = (floats, module)
     sizes = SizeReport([_constant_bytes(each) for each in both], [peak_bytes(each.body_of_main) for each in both])
     return LayersReport(taken, outputs, layers, sizes)
+
+
+def layer_values(
+    floats: Module, module: Module, sample: Mapping[str, Any], most: int,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Numbers of each layer on a sample, for who draws them: the float model's, and those that stand for them.
+
+    The layers are those of `layers_report`, in its order; of more than `most` numbers as many are taken, evenly spread, the same
+    of both. Raises what running the modules raises.
+    """
+    return _Measuring(floats, module).values(sample, most)
 
 
 def _constant_bytes(module: Module) -> int:
@@ -219,6 +230,23 @@ class _Measuring:
         self._floats(given, watch=compare)
         self._forced.add(given, held)
 
+    def values(self, sample: Mapping[str, Any], most: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Some numbers of each layer on a sample, of the float model and of the quantized one."""
+        given = {name: np.asarray(sample[name]) for name in self._inputs}
+        held = self._held(given)
+        places = {id(layer): place for place, layer in enumerate(self.layers)}
+        found = [(np.zeros(0), np.zeros(0))] * len(self.layers)
+
+        def note(value: Value, array: Any) -> None:
+            for other, layer, _ in self._beside.get(value, ()):
+                if layer is not None:
+                    found[places[id(layer)]] = _thinned(np.asarray(array), most), _thinned(held[other], most)
+
+        for name, argument in self._inputs.items():
+            note(argument, given[name])
+        self._floats(given, watch=note)
+        return found
+
     def _held(self, given: Mapping[str, np.ndarray]) -> dict[Value, np.ndarray]:
         """The tensors of the quantized module that are looked at, as the real numbers that they stand for."""
         wanted = {other for beside in self._beside.values() for other, _, _ in beside} | set(self._forced.given)
@@ -285,6 +313,12 @@ class _Forced:
 
         operands = {name: held[value].astype(dtype, copy=False) for value, (name, dtype) in self.given.items()}
         self._execute({**{name: given[name] for name in self._inputs}, **operands}, watch=compare)
+
+
+def _thinned(array: np.ndarray, most: int) -> np.ndarray:
+    """At most so many numbers, evenly spread over a tensor."""
+    flat = array.reshape(-1)
+    return flat if flat.size <= most else flat[np.linspace(0, flat.size - 1, most).astype(np.int64)]
 
 
 def _real(value: Value, array: np.ndarray) -> np.ndarray:

@@ -6,14 +6,15 @@ whoever on the way declares it, and an error where two declare it differently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .errors import UsageError
 from .suggest import nearest
 
-__all__ = ["Options", "Owner", "own_options", "same_option", "settings_of", "shared_out", "typed"]
+__all__ = ["Options", "Owner", "need_options", "own_options", "same_option", "settings_of", "shared_out", "typed"]
 
 Options = Mapping[str, tuple[type | tuple[str, ...], Any, str]]
 """The type is bool, int, float, str, or a tuple of the words that can be chosen from."""
@@ -45,6 +46,26 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
         return wanted(value)
     except ValueError:
         raise UsageError(f"option {name} must be {wanted.__name__}, not {value!r}") from None
+
+
+def need_options(what: str, function: Callable[..., Any], placed: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` where a function, called with what is `placed` before them, has not the `options` that are given it.
+
+    Of a function whose parameters are not known nothing is said.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    parameters = list(signature.parameters.values())
+    taken = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)][:len(placed)]
+    known = [each.name for each in parameters
+             if each not in taken and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    open_ended = any(each.kind == each.VAR_KEYWORD for each in parameters)
+    named = [each.name for each in taken if each.kind == each.POSITIONAL_OR_KEYWORD]
+    unknown = [name for name in options if name in named or (not open_ended and name not in known)]
+    if unknown:
+        raise UsageError(f"{what} has no option {', '.join(unknown)}", hint=_which(unknown[0], known))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """Parts of a module for a chip and for the host beside it.
 
-A target that takes some ops and not others says so by `Target.takes`; the rest stays on the host. The module is cut into parts
-that run one after the other, the target's and the host's in turn and as few as can be: each is a module, whose inputs are what it
-takes from outside of it and whose outputs are what others take from it, by the names of the tensors.
+A target that takes some ops and not others says so by `Target.takes` or `Target.leaves`; the rest stays on the host. The module
+is cut into parts that run one after the other, the target's and the host's in turn: as few as can be, and of as few the ones
+between which the fewest bytes go (`transload.turns`). Each is a module, whose inputs are what it takes from outside of it and
+whose outputs are what others take from it, by the names of the tensors. Constants do not go from part to part: each that is used
+in several is in all of them, and its numbers are shared.
 
     cut = partition(module, lambda op: op.name in SUPPORTED)
     for part in cut.parts:
@@ -14,12 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .ir import Block, Module, Op, Value, note_elements, noted_elements
+from . import kinds
+from .analysis.movement import moved
+from .engine.memory import bytes_of
+from .ir import Block, Module, Op, Value, is_absent, note_elements, noted_elements
 from .ir.build import is_constant
 from .ir.module import input_names, new_module, output_names, set_results
 from .ir.regions import captured_values
+from .turns import CHIP, Task, Turns, Wire, turns
+from .turns import HOST as ON_HOST
 
-__all__ = ["HOST", "TARGET", "Part", "Partition", "WireNames", "partition", "submodule"]
+__all__ = ["HOST", "TARGET", "Part", "Partition", "WireNames", "is_held", "partition", "submodule", "whole_origins", "work_of"]
 
 TARGET, HOST = "target", "host"
 
@@ -31,6 +38,8 @@ class Part:
     place: str
     """`TARGET` or `HOST`."""
     module: Module
+    made: Module | None = None
+    """What it became for the target of the host's parts, where there is one (`transload.hosting`)."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,8 @@ class Partition:
     parts: tuple[Part, ...]
     outputs: dict[str, str]
     """Of each output of the module, by name: the name of the tensor that it is, of a part or of the module's inputs."""
+    bytes: int = 0
+    """What the target's parts take and give in all: see `transload.turns.bytes_across`."""
 
     @property
     def on_host(self) -> list[Op]:
@@ -47,22 +58,73 @@ class Partition:
         return [op for part in self.parts if part.place == HOST for op in work_of(part.module)]
 
 
+@kinds.takes(module=kinds.Kind("a module", lambda value: isinstance(value, Module)), takes=kinds.CALLABLE)
 def partition(module: Module, takes: Callable[[Op], bool]) -> Partition:
     """Cut a module in parts of what the target takes and of what it does not. The argument is unchanged.
 
-    Asked is of every op of the main function, constants left out; one with regions stands for all that is in them.
+    Asked is of every op of the main function, constants left out; one with regions stands for all that is in them. An op that the
+    target takes and that only moves numbers may stay on the host all the same, where that saves a part, or bytes.
     """
     ops = work_of(module)
-    place = {op: TARGET if takes(op) else HOST for op in ops}
-    groups = min((_in_turns(ops, place, first) for first in (TARGET, HOST)), key=len)
+    found = _turns(module, ops, [takes(op) for op in ops])
+    groups: list[list[Op]] = [[] for _ in range(found.count)]
+    for op, turn in zip(ops, found.of, strict=True):
+        groups[turn - 1].append(op)
+    places = [TARGET if found.place(turn) == CHIP else HOST for turn in range(1, found.count + 1)]
     names = WireNames(module)
-    ends = module.body_of_main.terminator.operands
-    constants = [value for value in ends if is_constant(value)]
-    last = max((index for index, group in enumerate(groups) if place[group[0]] == HOST), default=len(groups) - 1)
+    constants = [value for value in module.body_of_main.terminator.operands if is_constant(value)]
+    last = max((index for index, place in enumerate(places) if place == HOST), default=len(groups) - 1)
     parts = [
-        Part(place[group[0]], submodule(module, group, names, outputs=constants if index == last else ()))
-        for index, group in enumerate(groups)]
-    return Partition(tuple(parts), names.of_outputs())
+        Part(place, submodule(module, group, names, outputs=constants if index == last else ()))
+        for index, (place, group) in enumerate(zip(places, groups, strict=True))]
+    return Partition(tuple(parts), names.of_outputs(), found.bytes)
+
+
+def _turns(module: Module, ops: Sequence[Op], taken: Sequence[bool]) -> Turns:
+    """When each op runs."""
+    number = {op: index for index, op in enumerate(ops)}
+    users: dict[Value, list[int]] = {}
+    tasks: list[Task] = []
+    effect: int | None = None
+    for index, op in enumerate(ops):
+        uses = [value for value in uses_of(op) if not is_held(value)]
+        for value in uses:
+            users.setdefault(value, []).append(index)
+        needs = {number[value.op] for value in uses if value.op is not None}
+        if _has_effects(op):  # these stay in their order
+            needs |= {effect} if effect is not None else set()
+            effect = index
+        place = ON_HOST if not taken[index] else None if moved(op, by_value=False) and not op.regions else CHIP
+        tasks.append(Task(place, tuple(sorted(needs))))
+    if all(task.place != CHIP for task in tasks):  # a target that takes no more than what moves numbers gets that
+        tasks = [Task(task.place or CHIP, task.needs) for task in tasks]
+    ends = set(module.body_of_main.terminator.operands)
+    values = dict.fromkeys([*users, *(value for value in ends if value.op in number)])
+    return turns(tasks, [
+        Wire(bytes_of([value.type]), number.get(value.op) if value.op is not None else None, tuple(users.get(value, ())),
+             value in ends)
+        for value in values])
+
+
+def _has_effects(op: Op) -> bool:
+    return any(inner.declaration is not None and "effects" in inner.declaration.traits for inner in op.walk())
+
+
+def whole_origins(ops: Sequence[Op], left: Iterable[Op]) -> set[Op]:
+    """Ops that are left to the host, and with each those that came from the same op of the framework and hang together with it.
+
+    For targets in whose dialect an op of the framework is several: what quantizes a tensor, a softmax.
+    """
+    among, found = set(ops), set(left)
+    pending = list(found)
+    while pending:
+        op = pending.pop()
+        beside = [value.op for value in uses_of(op)] + [user for value in op.results for user in value.uses]
+        for other in beside:
+            if other in among and other not in found and op.origin and other.origin == op.origin:
+                found.add(other)
+                pending.append(other)
+    return found
 
 
 def work_of(module: Module) -> list[Op]:
@@ -73,31 +135,17 @@ def work_of(module: Module) -> list[Op]:
 
 def _is_data(op: Op) -> bool:
     """Whether an op only holds what others use: a constant, which every part has for itself."""
-    return bool(op.results) and all(map(is_constant, op.results))
+    return bool(op.results) and all(map(is_held, op.results))
+
+
+def is_held(value: Value) -> bool:
+    """Whether each part has a value for itself: a constant, or what stands for an operand that is not there."""
+    return is_constant(value) or (value.op is not None and is_absent(value))
 
 
 def uses_of(op: Op) -> list[Value]:
     """What an op takes: its operands, and what the ops in its regions take from outside."""
     return [*op.operands, *captured_values(op)]
-
-
-def _in_turns(ops: Sequence[Op], place: dict[Op, str], first: str) -> list[list[Op]]:
-    """The ops in groups of one place, in turn and from `first` on: in each, all that can run when those before it have run."""
-    waiting, groups, turn = list(ops), [], first
-    done: set[Op] = set()
-    while waiting:
-        group: list[Op] = []
-        rest: list[Op] = []
-        for op in waiting:
-            ready = place[op] == turn and all(
-                value.op is None or value.op in done or _is_data(value.op) for value in uses_of(op))
-            (group if ready else rest).append(op)
-            if ready:
-                done.add(op)
-        if group:
-            groups.append(group)
-        waiting, turn = rest, HOST if turn == TARGET else TARGET
-    return groups
 
 
 class WireNames(dict[Value, str]):
@@ -136,7 +184,7 @@ def submodule(
     ends = block.terminator
     taken = {value: names[value] for value in inputs}
     for op in ops:
-        taken.update({value: names[value] for value in uses_of(op) if value.op not in inside and not is_constant(value)})
+        taken.update({value: names[value] for value in uses_of(op) if value.op not in inside and not is_held(value)})
     extra = set(outputs)
     given = {value: names[value] for value in ends.operands if value.op in inside or value in extra}
     for op in ops:
@@ -172,5 +220,5 @@ def outermost(op: Op, block: Block) -> Op:
 def _copy_constants(values: Iterable[Value], target: Block, mapping: dict[Value, Value]) -> None:
     """Copy the constants among the values that are not copied yet."""
     for value in values:
-        if value not in mapping and value.op is not None and is_constant(value):
+        if value not in mapping and value.op is not None and is_held(value):
             target.append(value.op.clone(mapping))

@@ -3,88 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .api import load, run
-from .emission import readable_suffixes
-from .errors import ReadError, RunError
+from .api import engine_for, load, run, runnable
+from .borders import note_borders
+from .contents import dialects_in
+from .emission import program_among
+from .engine import choice
+from .errors import ReadError, RunError, VerifyError
 from .ir import Module, TensorType, dtype_of
-from .partitioning import TARGET
 from .plugin import Emitted, EmittedPart, Target
+from .plugin_host import host
+from .text import parse_type
 from .verification.running import OwnRuntime
 
 if TYPE_CHECKING:
     from .ir import Value
 
-__all__ = ["Parts", "own_runtime", "program_among"]
+__all__ = ["Parts", "own_runtime", "read_back"]
 
 
-def program_among(files: Sequence[Path]) -> Path | None:
-    """The first of some files that a reader takes; None where none does."""
-    readable = readable_suffixes()
-    return next((file for file in files if file.name.lower().endswith(readable)), None)
-
-
-@dataclass
 class Parts:
     """The parts of an artifact, and which tensor each output of the model is.
 
-    The target's are run by `target.run` where it has one, and else, as the host's, from a file of the part that a reader takes.
-    Raises `ReadError` where a part has none.
+    A part is run by the target that it was written for, where that has a runtime and can be used here, else from a file of the
+    part that a reader takes, by an engine. Raises `ReadError` where neither can be.
     """
 
-    target: Target | None
-    parts: Sequence[EmittedPart]
-    outputs: Mapping[str, str]
-    programs: list[Module | None] = field(init=False)
-
-    def __post_init__(self) -> None:
-        files = [program_among(part.files) for part in self.parts]
-        for part, file in zip(self.parts, files, strict=True):
-            if file is None and not self._is_own(part):
-                raise ReadError(
-                    f"part {', '.join(file.name for file in part.files) or 'without files'} holds nothing that can be run here")
-        self.programs = [load(file) if file is not None else None for file in files]
+    def __init__(self, parts: Sequence[EmittedPart], outputs: Mapping[str, str]) -> None:
+        self.parts, self.outputs = list(parts), dict(outputs)
+        self.targets = [_runner(part.target) for part in self.parts]
+        self._programs: dict[int, Module] = {}
+        self._ready: dict[tuple[int, str, int], Any] = {}
+        for index, (part, target) in enumerate(zip(self.parts, self.targets, strict=True)):
+            if target is None:
+                self._program(index)
+                continue
+            missing = [file.name for file in part.files if not file.is_file()]
+            if missing:
+                raise ReadError(f"{_called(index, part)} has no {missing[0]}", hint="copy the whole folder of the conversion")
 
     @property
-    def is_own(self) -> bool:
-        """Whether the target's own runtime runs its parts."""
-        return any(map(self._is_own, self.parts))
+    def runners(self) -> list[str]:
+        """The targets whose runtimes run parts, each once, in order."""
+        return list(dict.fromkeys(target.name for target in self.targets if target is not None))
 
-    def _is_own(self, part: EmittedPart) -> bool:
-        return part.place == TARGET and self.target is not None and getattr(self.target, "run", None) is not None
+    def _program(self, index: int, needed: bool = True) -> Module | None:
+        """What an engine can run of a part; `ReadError`, or None where that is not `needed`, where there is nothing."""
+        if index not in self._programs:
+            part = self.parts[index]
+            file = program_among(part.files)
+            if file is None and needed:
+                raise ReadError(
+                    f"part {', '.join(file.name for file in part.files) or 'without files'} holds nothing that can be run here")
+            if file is None:
+                return None
+            self._programs[index] = load(file)
+        return self._programs[index]
 
     def run(
         self, inputs: Mapping[str, Any], *, engine: str = "auto", keep: bool = False,
-        watch: Callable[[Value, np.ndarray], None] | None = None, own: bool = True,
+        watch: Callable[[Value, np.ndarray], None] | None = None, own: bool = True, runs: int = 1,
     ) -> dict[str, np.ndarray]:
         """The outputs of the model by name, in order; with `keep`, every named tensor that the parts know, before them.
 
-        The target's own runtime is left aside without `own` where there is a file to run in its place.
+        Engines are made ready once, for about so many `runs`. Without `own`, runtimes of targets are left aside where there
+        is a file to run in their place. What a runtime does not tell with `keep` is computed by an engine, of what the part
+        was given, where there is such a file.
         """
         values: dict[str, np.ndarray] = dict(inputs)
-        for part, program in zip(self.parts, self.programs, strict=True):
-            missing = [name for name in part.inputs if name not in values]
-            if missing:
-                raise RunError(f"a part takes {', '.join(missing)}, which no part before it gives")
-            given = {name: values[name] for name in part.inputs}
-            if program is None or (own and self._is_own(part)):
-                more = {"keep": True} if keep and getattr(self.target, "keeps", False) else {}
-                found = self.target.run(Emitted(part.files, part.report), given, **more)  # type: ignore[union-attr,misc]
+        inside: dict[str, np.ndarray] = {}
+        for index, part in enumerate(self.parts):
+            given = {name: _typed(values, name, index, part) for name in part.inputs}
+            target = self.targets[index]
+            program = self._program(index, needed=False) if target is None or not own else None
+            if program is not None:
+                taken = _as_taken(program, given, index, part)
+                found = (run(program, taken, engine=engine, keep=keep, watch=watch) if watch is not None
+                         else self._execute(index, program, engine, runs)(taken, keep))
             else:
-                found = run(program, _as_taken(program, given), engine=engine, keep=keep, watch=watch)
-            absent = [name for name in part.outputs if name not in found]
-            if absent:
-                raise RunError(f"a part did not give {', '.join(absent)}, but {', '.join(found) or 'nothing'}")
-            values.update(found)
+                found = self._run_by_target(index, given, keep)
+            given_back = _given_back(found, index, part)
+            values.update({name: given_back[name] for name in part.outputs})
+            inside.update(given_back if keep else {})
+        missing = [wire for wire in self.outputs.values() if wire not in values]
+        if missing:
+            raise RunError(f"no part gives {', '.join(missing)}, which the model gives")
         named = {name: values[wire] for name, wire in self.outputs.items()}
-        inside = {name: array for name, array in values.items() if keep and name not in inputs and name not in named}
-        return {**inside, **named}
+        return {**{name: array for name, array in inside.items() if name not in inputs and name not in named}, **named}
+
+    def _execute(self, index: int, program: Module, engine: str, runs: int) -> Any:
+        """What runs a part by an engine: `execute(inputs, keep)`."""
+        key = index, engine, runs
+        if key not in self._ready:
+            ready = runnable(program)
+            self._ready[key] = choice.prepare(ready, runs=runs) if engine == "auto" else engine_for(engine)(ready, "main")
+        return self._ready[key]
+
+    def _run_by_target(self, index: int, given: Mapping[str, Any], keep: bool) -> dict[str, np.ndarray]:
+        part, target = self.parts[index], self.targets[index]
+        emitted = Emitted(part.files, part.report)
+        if keep and getattr(target, "keeps", False):
+            return dict(target.run(emitted, given, keep=True))  # type: ignore[union-attr,misc,call-arg]
+        found = dict(target.run(emitted, given))  # type: ignore[union-attr,misc]
+        if keep and (program := self._program(index, needed=False)) is not None:
+            with suppress(RunError):  # what it cannot tell stays untold
+                return {**run(program, _as_taken(program, given, index, part), engine="reference", keep=True), **found}
+        return found
+
+
+def _runner(name: str) -> Target | None:
+    """A target that runs what was written for it."""
+    target = host().targets.get(name)
+    return target if target is not None and getattr(target, "run", None) is not None and target.available() is None else None
+
+
+def _called(index: int, part: EmittedPart) -> str:
+    return f"part {index + 1} ({part.target or part.place})"
 
 
 def own_runtime(target: Target, emitted: Emitted, engine: str) -> OwnRuntime | None:
@@ -93,26 +132,94 @@ def own_runtime(target: Target, emitted: Emitted, engine: str) -> OwnRuntime | N
     None where it has one part and the target no runtime, or where a part is in no file that can be run here.
     """
     run_it = getattr(target, "run", None)
-    said: dict[str, Any] = {
-        "rounds_alone": getattr(target, "rounds_alone", False), "tolerance": tuple(getattr(target, "tolerance", ()))}
     if not emitted.parts:
-        return OwnRuntime(target.name, partial(run_it, emitted), **said) if run_it is not None else None
+        return OwnRuntime(target.name, partial(run_it, emitted), **_said([target])) if run_it is not None else None
     try:
-        parts = Parts(target, emitted.parts, emitted.outputs)
+        parts = Parts(emitted.parts, emitted.outputs)
     except ReadError:
         return None
-    by = f"{target.name}'s own runtime, and an engine for the host" if parts.is_own else f"engine {engine}"
-    title = f"{len(parts.parts)} parts in turn, by {by}"
-    return OwnRuntime(target.name, partial(parts.run, engine=engine), title, **(said if parts.is_own else {}))
+    by = [f"{name}'s own runtime" for name in parts.runners]
+    if None in parts.targets:
+        by.append(f"engine {engine}")
+    title = f"{len(parts.parts)} parts in turn, by {' and '.join(by)}"
+    runners = [host().targets[name] for name in parts.runners]
+    return OwnRuntime(target.name, partial(parts.run, engine=engine), title, **_said(runners))
 
 
-def _as_taken(program: Module, given: Mapping[str, Any]) -> dict[str, Any]:
+def read_back(emitted: Emitted, module: Module) -> tuple[Module | None, str]:
+    """What was written of a module, as a reader has it, so that the writer is judged with the conversion.
+
+    None where no reader takes it, or what it reads is of another dialect; with a note where our own reader refuses it.
+    """
+    file = program_among(emitted.files)
+    if file is None or emitted.parts:
+        return None, ""
+    try:
+        written = load(file)
+    except (ReadError, VerifyError) as error:
+        return None, f"{file.name} cannot be read back, and the module that it was made of is right: {error.message}"
+    if set(dialects_in(written)) != set(dialects_in(module)) or len(written.inputs) != len(module.inputs):
+        return None, ""
+    note_borders(written, module)
+    return written, ""
+
+
+def _said(targets: Sequence[Target]) -> dict[str, Any]:
+    """What targets say of the numbers that their runtimes give, together."""
+    return {
+        "rounds_alone": any(getattr(each, "rounds_alone", False) for each in targets),
+        "tolerance": tuple(limit for each in targets for limit in getattr(each, "tolerance", ()))}
+
+
+def _typed(values: Mapping[str, Any], name: str, index: int, part: EmittedPart) -> Any:
+    """A tensor that a part takes, as its type says it; `RunError` where nobody gave it, or it is another one."""
+    if name not in values:
+        raise RunError(f"{_called(index, part)} takes {name}, which is no input and no part before it gives")
+    return _as_type(values[name], name, f"{_called(index, part)} takes", part)
+
+
+def _given_back(found: Mapping[str, Any], index: int, part: EmittedPart) -> dict[str, Any]:
+    """What a part gave, by the names that the others know; `RunError` where that is not what it is to give."""
+    made = dict(found)
+    absent = [name for name in part.outputs if name not in made]
+    if absent and len(made) == len(part.outputs):  # a runtime with names of its own gives them in order
+        made, absent = dict(zip(part.outputs, made.values(), strict=True)), []
+    if absent:
+        raise RunError(f"{_called(index, part)} did not give {', '.join(absent)}, but {', '.join(made) or 'nothing'}")
+    said = f"{_called(index, part)} gives"
+    return {**made, **{name: _as_type(made[name], name, said, part) for name in part.outputs}}
+
+
+def _as_type(array: Any, name: str, said: str, part: EmittedPart) -> Any:
+    """An array of the type that a part says of the tensor: the same bits, where signed ones are unsigned there."""
+    text = part.types.get(name)
+    type_ = parse_type(text) if text is not None and isinstance(array, np.ndarray) else None
+    if not isinstance(type_, TensorType):
+        return array
+    wanted = dtype_of(type_.element)
+    array = _same_bits(array, wanted)
+    fits = type_.shape is None or (len(type_.shape) == array.ndim and all(
+        size is None or size == there for size, there in zip(type_.shape, array.shape, strict=True)))
+    if array.dtype != wanted or not fits:
+        raise RunError(f"{said} {name} as {text}, and what is there is {'x'.join(map(str, array.shape)) or 'a scalar'} "
+                       f"of {array.dtype}")
+    return array
+
+
+def _same_bits(array: np.ndarray, wanted: np.dtype | None) -> np.ndarray:
+    """An integer array as one of the other sign, where that is what is wanted."""
+    have = array.dtype
+    if wanted is None or have == wanted or not (have.kind in "iu" and wanted.kind in "iu" and have.itemsize == wanted.itemsize):
+        return array
+    return array.view(wanted)
+
+
+def _as_taken(program: Module, given: Mapping[str, Any], index: int, part: EmittedPart) -> dict[str, Any]:
     """Arrays as a program takes them: bytes that another part gave as signed may be unsigned here, and are the same bytes."""
+    if len(program.inputs) != len(given):
+        raise RunError(f"{_called(index, part)} takes {len(given)} tensors, and its file {len(program.inputs)}")
     taken = {}
     for (name, array), type_ in zip(given.items(), program.inputs.values(), strict=True):
         wanted = dtype_of(type_.element) if isinstance(type_, TensorType) else None
-        have = array.dtype if isinstance(array, np.ndarray) else None
-        is_other_sign = wanted is not None and have is not None and have != wanted and (
-            have.kind in "iu" and wanted.kind in "iu" and have.itemsize == wanted.itemsize)
-        taken[name] = array.view(wanted) if is_other_sign else array
+        taken[name] = _same_bits(array, wanted) if isinstance(array, np.ndarray) else array
     return dict(zip(program.inputs, taken.values(), strict=True))

@@ -8,14 +8,14 @@ these classes. They are cheap to make: where a member is code that needs imports
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import Finding, InternalError, UsageError
+from .errors import Finding, InternalError, ReadError, UsageError
 from .guard import Reference, imported
 from .options import Options
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .ir import Module, Op, TensorType
+    from .partitioning import Partition
 
 __all__ = [
     "Calibrator",
@@ -329,10 +330,20 @@ class Runtime:
     its runtime computes them by what its language leaves undefined; an empty text where neither is so. The verdict is
     "inconclusive" then, with that as the reason. `source` is the model as it was read, `hub` its legalization or None."""
 
-    def opened(self, path: Path | None, beside: tuple[Path, ...] = ()) -> Callable[..., dict[str, np.ndarray]]:
-        """What runs the model of a file; `beside` are the files that were read with it."""
+    of_target: str = ""
+    """The target whose artifacts this runtime runs, where it is not the one that defines the format. It judges models that the
+    format's own runtime does not run; and of that target a result that is what it gives of the source's own file is right."""
+
+    functions: bool = False
+    """Whether it is called with `function=`, the name of the function to run, where a file holds several."""
+
+    def opened(
+        self, path: Path | None, beside: tuple[Path, ...] = (), function: str = "main",
+    ) -> Callable[..., dict[str, np.ndarray]]:
+        """What runs the model of a file, or a function of it; `beside` are the files that were read with it."""
+        how = {"function": function} if self.functions else {}
         run: Callable[..., dict[str, np.ndarray]] = (
-            resolve(self.open)(path, beside) if self.beside else resolve(self.open)(path))
+            resolve(self.open)(path, beside, **how) if self.beside else resolve(self.open)(path, **how))
         return run
 
 
@@ -340,7 +351,8 @@ class Runtime:
 class EmittedPart:
     """A part of a model, and what was written of it: `place` is "target" or "host" (`transload.partitioning`).
 
-    `inputs` and `outputs` are the names of the tensors that it takes and gives, of which each other part knows them.
+    `inputs` and `outputs` are the names of the tensors that it takes and gives, of which each other part knows them, `types` what
+    they are, as MLIR writes it. `target` is the name of the target that it was written for and that runs it; empty: an engine.
     """
 
     place: str
@@ -348,6 +360,10 @@ class EmittedPart:
     inputs: list[str]
     outputs: list[str]
     report: dict[str, Any] = field(default_factory=dict)
+    target: str = ""
+    types: dict[str, str] = field(default_factory=dict)
+    ops: dict[str, int] = field(default_factory=dict)
+    """How many there are of each op that it computes."""
 
 
 @dataclass
@@ -362,6 +378,14 @@ class Emitted:
     report: dict[str, Any] = field(default_factory=dict)
     parts: list[EmittedPart] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
+
+    def file(self, suffix: str) -> Path:
+        """The first file of that suffix. Raises `ReadError` where none is: a report may be edited, or another target's."""
+        found = next((file for file in self.files if file.suffix == suffix), None)
+        if found is None:
+            names = ", ".join(each.name for each in self.files)
+            raise ReadError(f"the artifact has no {suffix} file", hint=f"its report names {names or 'none'}")
+        return found
 
 
 class Target:
@@ -384,6 +408,10 @@ class Target:
     def options(self) -> Options:
         """Options that `--option key=value` can set: name -> (type, default, what it does)."""
         return {}
+
+    def by_hub(self, module: Module) -> bool:
+        """Whether a module that is read in an accepted dialect goes by the hub all the same, as it cannot be taken as it is."""
+        return False
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         """Everything in the module (in an accepted dialect, after the pipeline) that the target cannot take."""
@@ -416,7 +444,20 @@ class Target:
 
     takes: Callable[[Op, Mapping[str, Any]], bool] | None = None
     """`takes(op, options)`: whether the target computes an op; what it does not stays on the host. `check` and `emit` are then
-    given a part at a time. Without it the target is given the whole model. An op with regions stands for all in them."""
+    given a part at a time. Without it the target is given the whole model. An op with regions is taken where all in them are."""
+
+    leaves: Callable[[Module, Mapping[str, Any]], Iterable[Op]] | None = None
+    """`leaves(module, options)`: the ops of the main function that stay on the host, in place of `takes`, where an op alone does
+    not tell (`transload.partitioning.whole_origins`)."""
+
+    host: str = ""
+    """The target that the host's parts are for where the user names none and it can be used; empty: engines run them."""
+
+    hosting: Mapping[str, Any] = MappingProxyType({})
+    """What options of its own are where the user names a host, and says nothing of them."""
+
+    summary: Callable[[Partition, Sequence[EmittedPart]], Mapping[str, Any]] | None = None
+    """`summary(cut, parts)`: what the report says of an artifact in parts as a whole; `parts` are those written, in order."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .analysis.movement import is_cast, moves_of
-from .ir import FloatType, Module, Op
+from .ir import FloatType, Module, Op, QuantType
 from .ir.build import constant_of
 from .ir.verify import verify
+from .meanings import quantized_tensors
+from .options import need_options
 from .plugin import Quantized, resolve
 from .plugin_host import host
 from .report import LayersReport, QuantizationReport
@@ -29,6 +31,8 @@ class Quantization:
     made: Quantized | None = None
     measured: LayersReport | None = None
     """What it cost, layer by layer, where there are samples."""
+    types: dict[str, QuantType] = field(default_factory=dict)
+    """What the integers of tensors stand for, by name."""
 
     def __post_init__(self) -> None:
         host().get("quantizers", self.scheme)
@@ -37,6 +41,7 @@ class Quantization:
         """A new module of the hub that computes with integers."""
         self.made = quantize_at_hub(module, self.scheme, self.samples, self.options)
         made: Module = self.made.module
+        self.types = quantized_tensors(made)
         if self.samples is not None:
             from .layers import layers_report
 
@@ -57,7 +62,8 @@ class Quantization:
             samples.known_length if samples is not None else 0,
             dict(samples.skipped) if samples is not None else {},
             {name: str(image) for name, image in samples.images.items()} if samples is not None else {},
-            dict(made.floats or {}), dict(made.report), self.measured)
+            dict(made.floats or {}), dict(made.report), self.measured,
+            {name: str(element) for name, element in self.types.items()})
 
 
 def quantize_at_hub(
@@ -69,7 +75,9 @@ def quantize_at_hub(
     found, without a reason. Raises `UsageError` for a scheme that there is not, and what the quantizer raises.
     """
     quantizer = host().get("quantizers", scheme)
-    made = resolve(quantizer.run)(module, owned(samples), **options)
+    run = resolve(quantizer.run)
+    need_options(f"quantizer {scheme!r}", run, (module, samples), options)
+    made = run(module, owned(samples), **options)
     if isinstance(made, Module):
         made = Quantized(made)
     verify(made.module)

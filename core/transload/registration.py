@@ -250,6 +250,8 @@ def _runtime(problems: _Problems, item: Runtime) -> None:
     problems.name(item.format, "format")
     problems.code("open", "available")
     problems.code("alternatives", "warm", "undefined", optional=True)
+    if item.of_target:
+        problems.name(item.of_target, "of_target")
     problems.text("doc")
 
 
@@ -337,6 +339,14 @@ def _no_answer(outcome: Any) -> str | None:
     return None if isinstance(outcome, bool) else f"gives {_a(outcome)}, where True or False is wanted"
 
 
+def _no_ops(outcome: Any) -> str | None:
+    return None if hasattr(outcome, "__iter__") else f"gives {_a(outcome)}, where ops are wanted"
+
+
+def _no_summary(outcome: Any) -> str | None:
+    return None if isinstance(outcome, Mapping) else f"gives {_a(outcome)}, where a dictionary is wanted"
+
+
 def _nothing_emitted(outcome: Any) -> str | None:
     return None if isinstance(outcome, Emitted) else f"gives {_a(outcome)}, where an Emitted is wanted"
 
@@ -382,6 +392,7 @@ def _functions(outcome: Any) -> list[Any]:
     from .ir import Op
 
     found = []
+
     for each in outcome:  # which may go on for ever
         if not isinstance(each, Op):
             raise TypeError(f"gives {_a(each)} among the functions of the module")
@@ -420,7 +431,7 @@ def _outputs_of(module: Module, function: str = "main") -> Callable[[Any], str |
     return wrong
 
 
-def _any_outputs(*arguments: Any) -> Callable[[Any], str | None]:
+def _any_outputs(*arguments: Any, **options: Any) -> Callable[[Any], str | None]:
     return _no_outputs
 
 
@@ -442,7 +453,8 @@ _READS: dict[tuple[str, str], Callable[[Any], Any]] = {
 """Members whose outcome is looked into where its plugin is known."""
 _TARGET_TAKES = {
     "options": wrong_options, "available": _no_reason,
-    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer}
+    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer,
+    "leaves": _no_ops, "summary": _no_summary, "by_hub": _no_answer}
 
 
 def _takes(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:
@@ -451,10 +463,21 @@ def _takes(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | N
 
 
 def _findings(outcome: Any) -> tuple[Finding, ...]:
+    return _all_of(outcome, Finding, "among its findings, where a Finding")
+
+
+def _ops(outcome: Any) -> tuple[Any, ...]:
+    from .ir import Op
+
+    return _all_of(outcome, Op, "among the ops, where an Op")
+
+
+def _all_of(outcome: Any, kind: type, where: str) -> tuple[Any, ...]:
+    """What a plugin's function gives, one after the other, each of a kind."""
     found = []
     for each in outcome:  # which may go on for ever
-        if not isinstance(each, Finding):
-            raise TypeError(f"gives {_a(each)} among its findings, where a Finding is wanted")
+        if not isinstance(each, kind):
+            raise TypeError(f"gives {_a(each)} {where} is wanted")
         found.append(each)
     return tuple(found)
 
@@ -472,17 +495,20 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     problems.texts("accepts", least=1)
     if hasattr(item, "tolerance"):
         problems.texts("tolerance")
+    if hasattr(item, "host"):
+        problems.text("host")
     for member in ("options", "check", "emit", "available"):
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {_a(getattr(item, member))}")
-    for member in ("run", "takes"):
+    for member in ("run", "takes", "leaves", "summary"):
         value = getattr(item, member, None)
         if value is not None and not callable(value):
             problems.add(f"{member} must be a method, or None, and is {_a(value)}")
     if problems.found:
         return str(item.name), item, problems.found
     guarded = GuardedObject(
-        item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES, {"check": _findings}, {"run": copied})
+        item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES, {"check": _findings, "leaves": _ops},
+        {"run": copied})
     return item.name, guarded, []
 
 

@@ -35,6 +35,8 @@ __all__ = [
 SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
 _DEVELOPMENT = {"test", "bench", "docs"}
 """Extras of distributions whose packages have no part in a conversion."""
+MOST_READ = 16 << 30
+"""Bytes of a file that are gone through for a digest: ten seconds or twenty."""
 _CHUNK = 1 << 20
 
 
@@ -138,6 +140,11 @@ class LayersReport:
         """The quantized layers, those first whose op loses most by itself."""
         return sorted((each for each in self.layers if each.own is not None), key=_lost)
 
+    def _repr_html_(self) -> str:
+        from .notebook import layers_html
+
+        return layers_html(self)
+
 
 def _lost(layer: LayerReport) -> float:
     return layer.own.sqnr if layer.own is not None else math.inf
@@ -155,6 +162,13 @@ class QuantizationReport:
     floats: Annotated[dict[str, str], "tensors whose ops stay float, and why"]
     details: Annotated[dict[str, Any], "what else the quantizer says"]
     measured: Annotated[LayersReport | None, "what it cost, layer by layer; null without samples"] = None
+    types: Annotated[dict[str, str], "what the integers of a tensor stand for, by its name: of those with one scale"] = field(
+        default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        from .notebook import quantization_html
+
+        return quantization_html(self)
 
 
 @dataclass
@@ -180,9 +194,12 @@ class PartReport:
     """A part of the model, which runs by itself."""
 
     place: Literal["target", "host"]
+    target: Annotated[str | None, "the target that it is written for, and that runs it; null: an engine does"]
     files: list[str]
     inputs: Annotated[list[str], "the tensors that it takes: inputs of the model, or what parts before it give"]
     outputs: Annotated[list[str], "the tensors that it gives"]
+    types: Annotated[dict[str, str], "of these tensors, by name"]
+    ops: Annotated[dict[str, int], "how many there are of each op, in the dialect that the target was given the model in"]
     target_report: Annotated[dict[str, Any], "what the target says of this part"] = field(default_factory=dict)
 
 
@@ -192,6 +209,7 @@ class PartitionReport:
 
     parts: Annotated[list[PartReport], "in the order in which they run"]
     outputs: Annotated[dict[str, str], "which tensor each output of the model is"]
+    bytes_across: Annotated[int | None, "what the target's parts take and give in all; null where it cuts models itself"] = None
 
 
 @dataclass
@@ -224,11 +242,13 @@ class Report:
     exit_code: Annotated[int, "what the command line ends with"] = 0
     error: Annotated[ErrorReport | None, "why the model was refused"] = None
     model: Annotated[str | None, "path of the model; null for one that was made in memory"]
-    digest: Annotated[str | None, "sha256:... of the model's file"] = None
-    beside: Annotated[dict[str, str], "sha256:... of files that were read with it (weights), by path from its folder"] = field(
+    digest: Annotated[
+        str | None, "sha256:... of the model's file; beyond 16 GiB stat:SIZE-TIME, when it was changed"] = None
+    beside: Annotated[dict[str, str], "the same of files that were read with it (weights), by path from its folder"] = field(
         default_factory=dict)
     format: Annotated[str | None, "name of the reader"] = None
     target: str
+    host: Annotated[str | None, "the target of what the target leaves to the host; null: engines run it"] = None
     dialect: Annotated[str | None, "in which the target was given the model"] = None
     options: dict[str, Any] = field(default_factory=dict)
     versions: Annotated[dict[str, str], "of Transload, Python, plugins and packages, by name"] = field(default_factory=dict)
@@ -249,6 +269,11 @@ class Report:
     files: Annotated[dict[str, int], "the artifacts beside the report, and their sizes in bytes"] = field(default_factory=dict)
     target_report: Annotated[dict[str, Any], "what the target says of its artifact"] = field(default_factory=dict)
     partition: Annotated[PartitionReport | None, "what runs where; null where the target has all"] = None
+
+    def _repr_html_(self) -> str:
+        from .notebook import report_html
+
+        return report_html(self)
 
     def as_json(self) -> str:
         """The text of `report.json`."""
@@ -297,7 +322,10 @@ def files_of_report(directory: Path) -> list[str]:
 
 
 class Digest:
-    """The SHA-256 of a file, computed while other things are done."""
+    """What tells a file's content from others: its SHA-256, computed while other things are done.
+
+    Of a file of more than `MOST_READ` bytes it is its size and when it was changed: it may be sparse, and say a terabyte.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._text: str | None = None
@@ -309,6 +337,10 @@ class Digest:
     def _compute(self, path: Path) -> None:
         digest = sha256()
         try:
+            known = path.stat()
+            if known.st_size > MOST_READ:
+                self._text = f"stat:{known.st_size}-{known.st_mtime_ns}"
+                return
             with path.open("rb") as file:
                 while chunk := file.read(_CHUNK):
                     digest.update(chunk)
@@ -317,7 +349,7 @@ class Digest:
         self._text = f"sha256:{digest.hexdigest()}"
 
     def text(self) -> str | None:
-        """`sha256:` and the digest in hexadecimal; None for what is no regular file. Waits until it is computed."""
+        """`sha256:` and the digest in hexadecimal, or `stat:`; None for what is no regular file. Waits until it is computed."""
         if self._thread is not None:
             self._thread.join()
         return self._text

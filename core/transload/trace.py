@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .ir.core import Op
     from .rewrite import RewriteTable
 
-__all__ = ["Rewrite", "Trace", "trace_rewrites", "traced", "tracing"]
+__all__ = ["Link", "Rewrite", "Trace", "trace_links", "trace_rewrites", "traced", "tracing"]
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,25 @@ class Rewrite:
         return f"{self.step}  {self.name}: {self.op} → {', '.join(shown) or 'nothing'}  by {by}"
 
 
+@dataclass(frozen=True)
+class Link:
+    """A rewrite with the ops themselves, for who follows one from stage to stage."""
+
+    rewrite: Rewrite
+    op: Op
+    """What the rule was given; it may be erased by now."""
+    made: tuple[Op, ...]
+    """The ops that were made, and those there before that compute its results now."""
+
+
 @dataclass
 class Trace:
     """What fired so far, and the step that runs."""
 
     rewrites: list[Rewrite] = field(default_factory=list)
     step: str = ""
+    links: list[Link] | None = None
+    """The same with the ops, where somebody asks for them: they live as long as this list."""
     rules: dict[Callable[..., Any], tuple[str, str, str]] = field(default_factory=dict)
     """Of each rule its name, whose it is, and where it stands."""
 
@@ -78,10 +91,23 @@ tracing = _bound.get
 @contextmanager
 def trace_rewrites() -> Iterator[list[Rewrite]]:
     """Inside, every rewrite of this thread or task is noted, in order, in the list that this gives."""
-    trace = Trace()
+    with _bound_to(Trace()) as trace:
+        yield trace.rewrites
+
+
+@contextmanager
+def trace_links() -> Iterator[list[Link]]:
+    """The same with the ops that were rewritten and made, each as the object that it is."""
+    links: list[Link] = []
+    with _bound_to(Trace(links=links)):
+        yield links
+
+
+@contextmanager
+def _bound_to(trace: Trace) -> Iterator[Trace]:
     token = _bound.set(trace)
     try:
-        yield trace.rewrites
+        yield trace
     finally:
         _bound.reset(token)
 
@@ -106,30 +132,35 @@ def _noting(function: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
         name, before = op.name, op.prev
         outcome = function(op, rewriter)
         if outcome is not None:
-            trace.rewrites.append(_rewrite(function, trace, name, op, before, outcome))
+            _note(function, trace, name, op, before, outcome)
         return outcome
 
     call.__wrapped_by_trace__ = trace  # type: ignore[attr-defined]
     return call
 
 
-def _rewrite(function: Callable[..., Any], trace: Trace, name: str, op: Op, before: Op | None, outcome: Any) -> Rewrite:
-    made: list[str] = []
+def _note(function: Callable[..., Any], trace: Trace, name: str, op: Op, before: Op | None, outcome: Any) -> None:
+    """Enter into a trace what a rule made of an op that was called `name`, with `before` in front of it."""
+    made: list[Op] = []
     other = op.prev
     while other is not before and other is not None:
-        made.append(other.name)
+        made.append(other)
         other = other.prev
     made.reverse()
     if hasattr(outcome, "type"):
         outcome = (outcome,)
     if isinstance(outcome, list | tuple):
-        results = tuple(value.op.name if value.op is not None else "argument" for value in outcome)
+        ends = [value.op for value in outcome]
     else:  # changed in place
-        made.append(op.name)
-        results = (op.name,) * len(op.results)
-    known = trace.rules.get(function) or trace.rules.setdefault(function, _rule(function))
-    rule, plugin, source = known
-    return Rewrite(trace.step, rule, plugin, source, name, op.origin or "", tuple(made), results)
+        made.append(op)
+        ends = [op] * len(op.results)
+    rule, plugin, source = trace.rules.get(function) or trace.rules.setdefault(function, _rule(function))
+    rewrite = Rewrite(
+        trace.step, rule, plugin, source, name, op.origin or "", tuple(each.name for each in made),
+        tuple(end.name if end is not None else "argument" for end in ends))
+    trace.rewrites.append(rewrite)
+    if trace.links is not None:
+        trace.links.append(Link(rewrite, op, tuple(dict.fromkeys((*made, *(end for end in ends if end is not None))))))
 
 
 def _rule(function: Callable[..., Any]) -> tuple[str, str, str]:

@@ -8,36 +8,41 @@ for target and host, runs as a whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from .api import load
 from .artifact_set import REPORT
-from .emission import readable_suffixes
+from .emission import program_among, readable_suffixes
+from .engine.memory import machine_bytes
 from .errors import ReadError
 from .files import is_file
-from .ir import Module, new_module, set_results
-from .parts import Parts, program_among
-from .plugin import Emitted, EmittedPart, Target
+from .ir import Dense, Module, Op, State, TensorType, Type, dtype_of, new_module, set_results
+from .partitioning import TARGET
+from .parts import Parts
+from .plugin import Emitted, EmittedPart
 from .plugin_host import host
 from .text import parse_type
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["Written", "written_at"]
 
 _REPORT_BYTES = 1 << 24
+_TOLD = (
+    ("inputs", "name"), ("inputs", "type"), ("outputs", "name"), ("outputs", "type"), ("states", "input"), ("states", "output"))
+"""What a report says of a model's borders in words."""
 
 
 @dataclass(frozen=True)
 class Written:
     """An artifact: `module` is what our engines can run of it, `run` the target's own runtime or None, `note` what to know.
 
-    Of one in several parts, `module` has its inputs alone, and `run(inputs, engine=, keep=, watch=, own=)` runs all parts.
+    Of one in several parts, and of one that only its target's runtime runs, `module` has the inputs and outputs alone; of one in
+    parts, `run(inputs, engine=, keep=, watch=, own=)` runs all of them.
     """
 
     module: Module
@@ -68,34 +73,59 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     if target is not None and target.available() is not None:
         target = None
     if report["partition"] is not None:
-        return _in_parts(folder, target, report)
+        return _in_parts(folder, report)
     program = program_among(files)
-    if program is None:
-        raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here")
     if target is not None and target.run is not None:
         ready = partial(target.run, Emitted(files, report["target_report"]))
-        return Written(load(program), ready, f"run by {name}", keeps=getattr(target, "keeps", False))
+        module = load(program) if program is not None else _borders_of(report)
+        return Written(module, ready, f"run by {name}", keeps=getattr(target, "keeps", False))
+    if program is None:
+        raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here")
     if path.name == REPORT or path.is_dir():
         return Written(load(program), None, f"{program} is run")
     return Written(load(program), None, f"{path} is for {name}, which nothing here runs; {program} beside it is run")
 
 
-def _in_parts(folder: Path, target: Target | None, report: dict[str, Any]) -> Written:
+def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
     """An artifact of several parts: all of them are run, whichever file was named."""
     cut = report["partition"]
     parts = [EmittedPart(each["place"], [folder / name for name in each["files"]], each["inputs"], each["outputs"],
-                         each["target_report"]) for each in cut["parts"]]
-    ready = Parts(target, parts, cut["outputs"])
-    by = f"{report['target']}'s by its own runtime" if ready.is_own else "all by an engine"
-    return Written(_inputs_of(report), ready.run, f"{len(parts)} parts are run, {by}", in_parts=True)
+                         each["target_report"], _written_for(each, report), each.get("types", {})) for each in cut["parts"]]
+    ready = Parts(parts, cut["outputs"])
+    by = [f"{name}'s by its own runtime" for name in ready.runners]
+    if None in ready.targets:
+        by.append(f"{'the others' if by else 'all'} by an engine")
+    return Written(_borders_of(report), ready.run, f"{len(parts)} parts are run, {', '.join(by)}", in_parts=True)
 
 
-def _inputs_of(report: dict[str, Any]) -> Module:
-    """A module that takes what the model takes, and computes nothing."""
-    module, entries = new_module(), report["inputs"]
-    function = module.add_function("main", [parse_type(each["type"]) for each in entries], [each["name"] for each in entries])
-    set_results(function, [])
+def _written_for(part: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """The target that a part was written for; empty where that is none. Older reports do not say it of each part."""
+    said = part["target"] if "target" in part else report["target"] if part["place"] == TARGET else None
+    return said or ""
+
+
+def _borders_of(report: Mapping[str, Any]) -> Module:
+    """A module that takes and gives what the model does, with its states, and says nothing of how."""
+    inputs, outputs = ([(each["name"], parse_type(each["type"])) for each in report[side]] for side in ("inputs", "outputs"))
+    module = new_module()
+    function = module.add_function("main", [type_ for _, type_ in inputs], [name for name, _ in inputs])
+    block = function.regions[0].block
+    artifact = block.append(Op("transload.artifact", block.arguments, [type_ for _, type_ in outputs]))
+    set_results(function, artifact.results, [name for name, _ in outputs])
+    types = dict(inputs)
+    module.states = tuple(
+        State(each["input"], each["output"], _initial(each["initial"], types.get(each["input"]))) for each in report["states"])
     return module
+
+
+def _initial(numbers: Any, type_: Type | None) -> Dense:
+    """What a state is at first, of a report: one number for all elements, or all of them."""
+    try:
+        if not isinstance(type_, TensorType) or type_.num_elements * 16 > machine_bytes():
+            raise ValueError(f"a state of type {type_}")
+        return Dense(np.broadcast_to(np.asarray(numbers, dtype_of(type_.element)), type_.static_shape).copy())
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        raise ReadError(f"{REPORT} does not say what a state is at first: {error}") from None
 
 
 def _report(folder: Path) -> dict[str, Any] | None:
@@ -108,11 +138,25 @@ def _report(folder: Path) -> dict[str, Any] | None:
         files, name, more, cut = found["files"], found["target"], found["target_report"], found.get("partition")
         plain = isinstance(files, dict) and isinstance(name, str) and isinstance(more, dict)
         inside = plain and all((folder / each).resolve().is_relative_to(folder.resolve()) for each in files)
-        whole = cut is None or all(
-            isinstance(each["place"], str) and isinstance(each["target_report"], dict) and set(each["files"]) <= set(files)
-            and all(isinstance(name, str) for name in (*each["inputs"], *each["outputs"])) for each in cut["parts"])
-        if not (inside and whole and (cut is None or isinstance(cut["outputs"], dict))):
+        borders = {side: found.get(side, []) for side in ("inputs", "outputs", "states")}
+        told = all(isinstance(each[key], str) for side, key in _TOLD for each in borders[side])
+        if not (inside and told and (cut is None or _is_partition(cut, files, borders["inputs"]))):
             return None
-        return {"files": list(files), "target": name, "target_report": more, "partition": cut, "inputs": found.get("inputs", [])}
+        return {"files": list(files), "target": name, "target_report": more, "partition": cut, **borders}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _is_partition(cut: Any, files: Mapping[str, Any], inputs: Sequence[Any]) -> bool:
+    """Whether something is what a report says of parts, of files of the artifact alone; nothing is given twice."""
+    def are_names(given: Any) -> bool:
+        return isinstance(given, list) and all(isinstance(name, str) for name in given)
+
+    def are_texts(given: Any) -> bool:
+        return isinstance(given, dict) and all(isinstance(text, str) for text in given.values())
+
+    given = [each["name"] for each in inputs] + [name for each in cut["parts"] for name in each["outputs"]]
+    return are_texts(cut["outputs"]) and isinstance(cut["parts"], list) and len(set(given)) == len(given) and all(
+        isinstance(each["place"], str) and isinstance(each.get("target"), str | None) and isinstance(each["target_report"], dict)
+        and are_names(each["files"]) and set(each["files"]) <= set(files) and are_names(each["inputs"])
+        and are_names(each["outputs"]) and are_texts(each.get("types", {})) for each in cut["parts"])

@@ -15,6 +15,7 @@ from transload.api import at_hub
 from transload.engine.quantized import dequantize
 from transload.ir import Dense, Module
 from transload.ir.build import constant_of
+from transload.layers import layer_values
 from transload.report import LayerReport, LayersReport
 
 from tests.support.graphs import Graph
@@ -157,3 +158,15 @@ def test_quantized_inputs_and_outputs(model: Module, samples: Samples) -> None:
     quantized = transload.quantize(model, "int8", samples, quant_input="all", quant_output="all")
     report = transload.quantization_report(model, quantized, samples)
     assert report.layers[0].name == "image" and report.outputs["probabilities"].sqnr > 20.0
+
+
+def test_values_are_those_of_both_models(model: Module, quantized: Module, samples: Samples, report: LayersReport) -> None:
+    """Of each layer in the order of the report, the same places of both tensors; of many numbers as many as are asked for."""
+    whole, some = (layer_values(model, quantized, samples[0], most) for most in (1 << 20, 10))
+    assert len(whole) == len(some) == len(report.layers)
+    wanted, found = real(model, samples[0]), real(quantized, samples[0])
+    for each, (ours, theirs), (few, fewer) in zip(report.layers, whole, some, strict=True):
+        if each.name in wanted:
+            assert np.array_equal(ours, wanted[each.name].ravel())
+            assert np.array_equal(theirs, found[each.name].ravel())
+        assert few.size == fewer.size == min(ours.size, 10)

@@ -226,7 +226,8 @@ def test_parts_that_cannot_be_run_here(float_model: Path, tmp_path: Path, capsys
     transload.convert(float_model, "simulated", tmp_path / "out", verify=False)
     report = tmp_path / "out" / "report.json"
     found = json.loads(report.read_text())
-    report.write_text(json.dumps({**found, "target": "gone"}))
+    parts = [{**part, "target": part["target"] and "gone"} for part in found["partition"]["parts"]]
+    report.write_text(json.dumps({**found, "target": "gone", "partition": {**found["partition"], "parts": parts}}))
     assert run(["run", str(tmp_path / "out")]) == 3
     assert "part digits_float.chip, digits_float.program holds nothing that can be run here" in capsys.readouterr().err
 

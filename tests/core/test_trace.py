@@ -15,7 +15,7 @@ from transload.errors import ConversionError
 from transload.ir import Module
 from transload.rewrite import apply_greedily, convert_ops
 from transload.text import parse_module
-from transload.trace import traced
+from transload.trace import trace_links, traced
 
 
 def module_of(*ops: str) -> Module:
@@ -115,3 +115,17 @@ def test_the_command_writes_them_as_text_or_json_also_where_it_fails(examples: P
     with pytest.raises(ConversionError), trace_rewrites() as rewrites:
         convert_ops(module_of("old.none", "old.unknown"), table(), "old")
     assert len(rewrites) == 1
+
+
+def test_links_have_the_ops_themselves() -> None:
+    module = module_of("old.split", "old.mark", "old.none")
+    split, mark, none = (op for op in module.ops() if op.dialect == "old")
+    with trace_links() as links:
+        apply_greedily(module, table())
+    by_op = {link.op: link for link in links}
+    left = [op for op in module.ops() if op.dialect == "new"]
+    assert set(left) <= {*by_op[split].made, mark}
+    assert [op.name for op in by_op[split].made] == ["new.first", "new.first", "new.second"]
+    assert by_op[mark].made == (mark,)
+    assert by_op[none].made == ()
+    assert by_op[split].rewrite.op == "old.split"

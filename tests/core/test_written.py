@@ -55,3 +55,22 @@ def test_a_folder_whose_files_nothing_reads(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "report.json").write_text(json.dumps(report))
     assert run(["run", str(tmp_path)]) == 3
     assert "was written for 'nobodys', and holds nothing that can be run here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["tp-small", "xla-cpu", "stablehlo", "tflite", "onnx", "tflm", "openvino", "iree-llvm-cpu"])
+@pytest.mark.parametrize("files", ["its own", "those of that target"])
+def test_a_report_that_says_another_target(
+    target: str, files: str, examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What the target misses is said of the artifact; it ended as a failure of the plugin (`not enough values to unpack`)."""
+    transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", tmp_path, verify=False)
+    file = tmp_path / "report.json"
+    report = {**json.loads(file.read_text()), "target": target}
+    if files != "its own":
+        for suffix in (".tpu", ".xla", ".npz", ".mlirbc", ".tflite", ".onnx", ".xml", ".bin", ".vmfb"):
+            (tmp_path / f"digits_int8{suffix}").write_bytes(b"")
+            report["files"][f"digits_int8{suffix}"] = 0
+    file.write_text(json.dumps(report))
+    code = run(["run", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert code in (0, 3) and "failed in" not in said and "defect" not in said, said

@@ -95,6 +95,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option(
     "--target", "-t", shell_complete=names_of("targets"),
     help="What to convert for; `transload targets` lists them, and marks the one for which no name is needed.")
+@options.host()
 @click.option("--out", "-o", type=PATH, default=Path("build"), help="Directory to write to.")
 @click.option(
     "--option", metavar="KEY=VALUE", multiple=True,
@@ -147,6 +148,7 @@ def convert(**given: Any) -> int:
     help="With commas between: top1, top5, agreement, sqnr, cos, euclid, psnr, pixels, miou, map, python:MODULE:FUNCTION.")
 @click.option("--output", metavar="NAME", help="The output that counts; for top1 and the like the first without it.")
 @click.option("--resume", metavar="FILE", type=PATH, help="Save what is measured here as it goes, and go on from it.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the models: tcp://host:8786.")
 @options.shapes()
 @options.engine("What runs models that have no runtime of their own.")
 @options.format()
@@ -202,6 +204,7 @@ def compare(**given: Any) -> int:
 @app.command()
 @options.model()
 @click.option("--target", "-t", shell_complete=names_of("targets"), help="Say what this target can and cannot take.")
+@options.host()
 @options.shapes()
 @click.option("--input", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have.")
 @options.format()

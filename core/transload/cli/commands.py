@@ -10,15 +10,16 @@ from typing import Any
 
 from ..api import load, run, runnable
 from ..arrays import write_arrays
-from ..convert_model import Artifact, convert, plan, unverified
+from ..convert_model import Artifact, convert, plan
 from ..errors import TargetError, VerificationError
-from ..files import need_file
-from ..given import settled, shapes_of
+from ..files import need_file, need_place
+from ..given import has_images, settled, shapes_of
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..report import PartReport, QuantizedOutput, TensorReport, error_report
+from ..verification.asked import unverified
 from .answer import print_json
 from .arguments import parse_given, parse_options
-from .options import take_data, take_preprocess, take_quantizer
+from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
 from .quantized import all_rows, need_page, save_page, show_layers
 from .session import session
 from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, sized, table
@@ -26,6 +27,9 @@ from .waiting import progress
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
+
+PARTS, FILES = 8, 16
+"""How many parts and files of an artifact are shown."""
 
 
 def convert_command(
@@ -61,7 +65,7 @@ def convert_command(
         "options": parse_options(option), "inputs": {**shapes_of(data or {}, fuse), **shapes}, "verify": verify,
         "format": format, "passes": passes, "function": function, "quantize": quantize,
         "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse,
-        **{name: more.pop(name) for name in ("add_postprocess", "weights", "outputs")}}
+        **{name: more.pop(name) for name in ("add_postprocess", "weights", "outputs", "host")}}
     if show_pipeline:
         print(plan(model, target, dump=dump, start=start, **asked))
         return 0
@@ -113,8 +117,8 @@ def _show_artifact(artifact: Artifact) -> None:
             for key, value in report.target_report.items()
             if not hasattr(report, key) and _is_summary(value)
         ),
-        *(("part", _part_text(part)) for part in (report.partition.parts if report.partition is not None else ())),
-        ("files", ", ".join(f"{file} ({bytes_text(file.stat().st_size)})" for file in artifact.files)),
+        *_part_rows(report.partition.parts if report.partition is not None else ()),
+        ("files", _files_text(artifact.files)),
     ]
     out.print(table(("", ""), rows))
     checked = artifact.verification
@@ -154,8 +158,20 @@ def _interface_text(entries: Sequence[TensorReport]) -> str:
     return shown + (f"; and {len(entries) - 6} more" if len(entries) > 6 else "")
 
 
+def _part_rows(parts: Sequence[PartReport]) -> list[tuple[str, str]]:
+    more = [("", f"and {len(parts) - PARTS} more, in report.json")] if len(parts) > PARTS else []
+    return [*(("part", _part_text(part)) for part in parts[:PARTS]), *more]
+
+
+def _files_text(files: Sequence[Path]) -> str:
+    shown = files if len(files) <= FILES else [*files[: FILES - 1], files[-1]]  # the last is the report
+    said = [f"{file} ({bytes_text(file.stat().st_size)})" for file in shown]
+    return ", ".join(said if len(files) <= FILES else [*said[:-1], f"and {len(files) - FILES} more", said[-1]])
+
+
 def _part_text(part: PartReport) -> str:
-    return f"{part.place}: {', '.join(part.inputs)} → {', '.join(part.outputs)} ({', '.join(part.files)})"
+    where = part.place if part.target is None or part.place == "target" else f"{part.place} ({part.target})"
+    return f"{where}: {', '.join(part.inputs)} → {', '.join(part.outputs)} ({', '.join(part.files)})"
 
 
 def _most_frequent(counts: dict[str, int]) -> str:
@@ -216,6 +232,7 @@ def run_command(
     from .trace import Tracer
 
     shapes, data = parse_given(shape, input)
+    _need_asked(said_of_images(images), data, out)
     written = written_at(artifact) if format is None else None
     if written is not None:
         error_console().print(f"note: {written.note}", markup=False)
@@ -257,6 +274,13 @@ def run_command(
     return 0
 
 
+def _need_asked(of_images: bool, data: Mapping[str, Any] | None, out: Path | None) -> None:
+    """Raise `UsageError`, before anything runs, for options that could have no effect, and a place that is none."""
+    need_images(of_images, has_images(data))
+    if out is not None:
+        need_place(out)
+
+
 def compare_command(
     model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
     weights: Path | None, outputs: Sequence[str], excepts: Sequence[str], **images: Any,
@@ -264,6 +288,7 @@ def compare_command(
     from ..verification.compare import compare
 
     shapes, data = parse_given(shape, input)
+    need_images(said_of_images(images), has_images(data))
     preprocess = take_preprocess(images, artifact)
     comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
                          weights=weights, outputs=outputs, excepts=excepts)
@@ -283,7 +308,7 @@ def compare_command(
 
 def inspect_command(
     model: Path, target: str | None, shape: Sequence[str], input: Sequence[str], format: str | None, function: str | None,
-    weights: Path | None, outputs: Sequence[str], json: bool,
+    weights: Path | None, outputs: Sequence[str], host: str | None, json: bool,
 ) -> int:
     from rich.text import Text
 
@@ -291,7 +316,7 @@ def inspect_command(
 
     shapes, data = parse_given(shape, input)
     found = inspect(model, target, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function,
-                    weights=weights, outputs=outputs)
+                    weights=weights, outputs=outputs, host=host)
     description: dict[str, Any] = {
         "model": str(model),
         "format": found.format,

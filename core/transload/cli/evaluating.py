@@ -8,7 +8,7 @@ from typing import Any
 
 from .answer import print_json
 from .arguments import parse_given
-from .options import take_data, take_preprocess
+from .options import need_images, said_of_images, take_data, take_preprocess
 from .show import console, error_console, seconds_text, sized, table
 from .waiting import Clock, going_through
 
@@ -17,24 +17,27 @@ __all__ = ["eval_command"]
 
 def eval_command(
     models: Sequence[Path], labels: str | None, classes: Path | None, label_offset: int, metric: str, output: str | None,
-    resume: Path | None, shape: Sequence[str], engine: str, format: str | None, weights: Path | None, json: bool, **given: Any,
+    resume: Path | None, shape: Sequence[str], engine: str, format: str | None, weights: Path | None, json: bool,
+    scheduler: str | None, **given: Any,
 ) -> int:
     from contextlib import ExitStack
 
     from ..evaluation.evaluate import evaluate
 
+    said = said_of_images(given)
     preprocess, data = take_preprocess(given, models[0]), take_data(given)
     shapes, _ = parse_given(shape, ())
     clock = Clock()
     with ExitStack() as shown_while:
         def watch(samples: Any) -> None:
             nonlocal clock
+            need_images(said, bool(samples.images))
             clock = shown_while.enter_context(going_through(samples))
 
         found = evaluate(
             list(models), data, metrics=[name for name in metric.split(",") if name], labels=labels, classes=classes,
             label_offset=label_offset, output=output, preprocess=preprocess, shapes=shapes, format=format, engine=engine,
-            resume=resume, watch=watch, weights=weights)
+            resume=resume, watch=watch, weights=weights, scheduler=scheduler)
     if json:
         print_json(found.as_dict())
         return 0

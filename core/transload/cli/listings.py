@@ -246,12 +246,23 @@ def coverage_command(source: str | None, target: str | None, json: bool) -> int:
                 raise
             # What declares the ops of one dialect is not installed: the others are told.
             error_console().print(f"note: {each} is left out: {error.message}; {error.hint}", markup=False)
+    if not every:
+        raise UsageError(f"no conversions lead from what readers give to {target!r}", hint=_reached(target))
     if json:
         print_json([row for rows in every.values() for row in rows])
         return 0
     for each, rows in every.items():
         _show_coverage(each, target, rows)
     return 0
+
+
+def _reached(target: str) -> str:
+    """What conversions do lead to, the nearest name first."""
+    from ..suggest import nearest
+
+    there = list(dict.fromkeys([*host().targets, *(each.target for each in host().conversions.values())]))
+    guess = nearest(target, there)
+    return (f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(there)}"
 
 
 def _show_coverage(source: str, target: str, rows: Sequence[dict[str, Any]]) -> None:

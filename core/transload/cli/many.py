@@ -54,11 +54,13 @@ def _convert_all(
 
     said = next((flag for name, flag in _OF_ONE.items() if given.get(name)), None)
     if said is not None:
-        raise UsageError(f"{said} is for one model, and here are many", hint="--dim and --batch give sizes to all of them")
+        why = "here are many" if len(models) > 1 or _is_zoo(models[0]) else "--cache, --scheduler and --anew convert many"
+        raise UsageError(f"{said} is for one model, and {why}", hint="--dim and --batch give sizes to all of them")
     workers = given["workers"]
-    preprocess, samples = take_preprocess(given), take_data(given)
+    preprocess, samples = take_preprocess(given), take_data(given, many=True)
     asked = {name: given[name] for name in (
-        "verify", "fuse_preprocess", "add_postprocess", "quantize", "engine", "seed", "format", "passes")}
+        "verify", "fuse_preprocess", "add_postprocess", "quantize", "engine", "seed", "format", "passes",
+        "host")}
     with _telling(json) as tell:
         made = convert_all(
             models, target, out, workers=workers, scheduler=scheduler, cache=cache, anew=anew, tell=tell,

@@ -59,11 +59,12 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
     """Show how near the arrays of the same names in two files are; 1 where one is not near enough, or misses."""
     from ..plugin import resolve
     from ..plugin_host import host
+    from ..verification.tolerance import names_among
 
     wanted = _limits(tolerance)
     metrics = {name: resolve(host().metrics[name].measure) for name in ("cos", "euclid", "max_abs")}
     a, b = _arrays(first), _arrays(second)
-    left_out = {name for text in excepts for name in text.split(",")}
+    left_out = names_among(excepts, {**a, **b})
     rows: list[tuple[str, ...]] = []
     broken = 0
     for name, array in a.items():
@@ -78,6 +79,7 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
         bad = [key for key, least in wanted.items() if not found[key] >= least]
         broken += bool(bad)
         rows.append((name, *(f"{found[key]:.6g}" for key in metrics), f"{' and '.join(bad)} too low" if bad else ""))
+    rows += [(name, "", "", "", f"is in {second} alone") for name in b if name not in a and name not in left_out]
     console().print(table(("array", *metrics, ""), rows, right=tuple(metrics)))
     return 1 if broken else 0
 
@@ -87,6 +89,8 @@ def _limits(texts: Sequence[str]) -> dict[str, float]:
     limits: dict[str, float] = {}
     for text in texts:
         parts = text.split(",") if "=" not in text else [text]
+        if len(parts) > 2:
+            raise UsageError(f"--tolerance {text!r} has {len(parts)} numbers", hint="cos=0.99, or 0.99,0.9 for cos and euclid")
         for name, part in zip(("cos", "euclid"), parts, strict=False):
             key, _, number = part.rpartition("=")
             try:
@@ -117,18 +121,20 @@ def gen_input_command(
     function: str | None,
 ) -> int:
     """Write an array for each input of a model: given ones and images as the inputs want them, random ones for the others."""
+    import math
+
     import numpy as np
 
     from ..api import legalize, load
     from ..arrays import write_arrays
     from ..errors import ConversionError
-    from ..given import settled
+    from ..given import open_given, settled, shapes_of
     from ..ir import Module
-    from ..verification.inputs import random_inputs
+    from ..verification.inputs import checked_inputs, random_inputs
     from .arguments import parse_given
 
     shapes, given = parse_given(shape, input)
-    module = load(model, format=format, inputs=shapes, function=function)
+    module = load(model, format=format, inputs={**shapes_of(given or {}), **shapes}, function=function)
     hub: Module | None = None
     try:
         hub = legalize(module)
@@ -136,12 +142,18 @@ def gen_input_command(
         hub = None
     arrays = random_inputs(module, hub, seed)
     random = np.random.default_rng(seed)
-    for name, (low, high) in _ranges(range, arrays).items():
-        dtype = arrays[name].dtype
-        numbers = random.uniform(low, high, arrays[name].shape) if dtype.kind in "fV" else random.integers(
-            int(low), int(high) + 1, arrays[name].shape)
-        arrays[name] = numbers.astype(dtype)
-    arrays.update(settled(module, given) if given else {})
+    ranges = _ranges(range, arrays)
+    for name, (low, high) in ranges.items():
+        array = arrays[name]
+        numbers = random.uniform(low, high, array.shape) if _is_float(array.dtype) else random.integers(
+            math.ceil(low), math.floor(high), array.shape, endpoint=True)
+        arrays[name] = numbers.astype(array.dtype)
+    if given:
+        taken = settled(module, open_given(given))
+        both = next((name for name in taken if name in ranges), None)
+        if both is not None:
+            raise UsageError(f"input {both!r} is given a file and a --range", hint="leave out one of them")
+        arrays = checked_inputs(module, {**arrays, **taken})
     write_arrays(out, {name: np.asarray(array) for name, array in arrays.items()})
     border = "; ".join(f"{name} {'x'.join(map(str, array.shape)) or 'scalar'} {array.dtype}" for name, array in arrays.items())
     console().print(f"written to {out}: {border}", markup=False)
@@ -161,6 +173,35 @@ def _ranges(texts: Sequence[str], arrays: Mapping[str, Any]) -> dict[str, tuple[
             ranges[name] = (float(low), float(high))
         except ValueError:
             raise UsageError(f"--range {text!r} is no range", hint="as NAME=0:255") from None
-        if ranges[name][0] > ranges[name][1]:
-            raise UsageError(f"--range {text!r} ends before it begins")
+        _check_range(text, *ranges[name], arrays[name].dtype)
     return ranges
+
+
+def _check_range(text: str, low: float, high: float, dtype: np.dtype) -> None:
+    """Raise `UsageError` where a range ends before it begins, or numbers in it are none of an input's."""
+    import math
+
+    import ml_dtypes
+
+    if low > high:
+        raise UsageError(f"--range {text!r} ends before it begins")
+    if dtype.kind == "b":
+        least, most = 0.0, 1.0
+    else:
+        limits = ml_dtypes.finfo(dtype) if _is_float(dtype) else ml_dtypes.iinfo(dtype)
+        least, most = float(limits.min), float(limits.max)
+    if not (least <= low and high <= most and math.isfinite(high - low)):
+        raise UsageError(f"--range {text!r} leaves the numbers of {dtype}", hint=f"these are {least:g} to {most:g}")
+    if not _is_float(dtype) and math.ceil(low) > math.floor(high):
+        raise UsageError(f"--range {text!r} has no whole number in it, as {dtype} takes")
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    """Whether numbers of a type are floats, those that numpy does not know included."""
+    import ml_dtypes
+
+    try:
+        ml_dtypes.finfo(dtype)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,22 @@ from ..files import exists
 from .session import Session
 
 __all__ = [
-    "PATH", "Decorator", "OwnCommand", "engine", "excepts", "format", "function", "fusing", "grouped", "images", "inputs",
-    "json", "model", "models", "names_of", "of_all_commands", "outputs", "quantizing", "samples", "scaling", "seed", "shapes",
-    "take_data", "take_preprocess", "take_quantizer", "trace", "weights",
+    "PATH", "Decorator", "OwnCommand", "engine", "excepts", "format", "function", "fusing", "grouped", "host", "images",
+    "inputs", "json", "model", "models", "names_of", "need_images", "of_all_commands", "outputs", "quantizing", "said_of_images",
+    "samples", "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace", "weights",
 ]
 
-PATH = click.Path(path_type=Path)
+
+class _SomePath(click.Path):
+    """A path that is not empty: `-o "$OUT"` of a variable that is not set would be the current directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _SomePath(path_type=Path)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -180,6 +190,12 @@ def function() -> Decorator:
         help="Which function or signature is the model, where that is not the main one.")
 
 
+def host() -> Decorator:
+    return click.option(
+        "--host", metavar="TARGET", shell_complete=names_of("targets"),
+        help="The target of what a target that takes a model in part leaves; without it, engines run that.")
+
+
 def weights() -> Decorator:
     return click.option(
         "--weights", metavar="FILE", type=PATH,
@@ -229,21 +245,29 @@ def samples(needed: bool = False) -> Decorator:
                help="Processes that decode images, or that convert many models; one a core without it."))
 
 
-def take_data(given: dict[str, Any]) -> Any:
-    """Take the options of `samples` out of a command's, as `Data`; None where no samples are given."""
+def take_data(given: dict[str, Any], many: bool = False) -> Any:
+    """Take the options of `samples` out of a command's, as `Data`; None where no samples are given.
+
+    Raises `UsageError` for options of samples without samples; with `many` models `--workers` is not one of them.
+    """
     from ..errors import UsageError
     from ..samples.samples import Data
 
-    texts, more = given.pop("data"), [given.pop(name) for name in ("count", "skip_damaged", "workers")]
+    texts, more = given.pop("data"), {name: given.pop(name) for name in ("count", "skip_damaged", "workers")}
     if not texts:
+        said = next((name for name, value in more.items() if value and not (many and name == "workers")), None)
+        if said is not None:
+            raise UsageError(f"--{said.replace('_', '-')} is for samples, and none are given", hint="--data PATH gives them")
         return None
+    if "" in texts:
+        raise UsageError("--data '' names no samples", hint="--data PATH")
     named = [_named(text) for text in texts]
     if len(named) == 1 and not named[0][0]:
-        return Data(named[0][1], *more)
+        return Data(named[0][1], **more)
     unnamed = [path for name, path in named if not name]
     if unnamed:
         raise UsageError(f"--data {unnamed[0]}: for which input?", hint="--data NAME=PATH for each of them")
-    return Data(dict(named), *more)
+    return Data(dict(named), **more)
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -307,10 +331,24 @@ def _numbers(context: click.Context, parameter: click.Parameter, text: str | Non
         raise click.BadParameter(f"{text!r} is not a number, or one for each channel with commas between") from None
 
 
+def said_of_images(given: Mapping[str, Any]) -> bool:
+    """Whether a command is told what becomes of images."""
+    return any(given[name] is not None for name in (*_FIELDS, "preprocess"))
+
+
+def need_images(said: bool, images: bool) -> None:
+    """Raise `UsageError` where something is `said` of images, and nothing that is given is one."""
+    if said:
+        from ..samples.preprocess import need_images
+
+        need_images(images)
+
+
 def take_preprocess(given: dict[str, Any], beside: Path | None = None) -> Any:
     """Take the options of `images` out of a command's, as a `Preprocess`; None where nothing is said.
 
     What is said over what the file of `--preprocess` says, or else the one `beside` an artifact, where there is one.
+    Raises `UsageError` for what is said of images that keep their shape, where they do not.
     """
     from dataclasses import replace
 
@@ -321,10 +359,16 @@ def take_preprocess(given: dict[str, Any], beside: Path | None = None) -> Any:
         return None
     from ..samples.preprocess import Preprocess, beside_of
 
-    if file is not None:
-        return replace(Preprocess.read(file), **said)
-    found = beside_of(beside) if beside is not None else None
-    return found if not said else replace(found or Preprocess(), **said)
+    found = Preprocess.read(file) if file is not None else beside_of(beside) if beside is not None else None
+    if not said:
+        return found
+    made = replace(found or Preprocess(), **said)
+    lost = next((name for name in ("keep_ratio_mode", "pad_value", "pad_type") if name in said), None)
+    if lost is not None and not made.keep_aspect_ratio:
+        from ..errors import UsageError
+
+        raise UsageError(f"--{lost.replace('_', '-')} is for images that keep their shape", hint="--keep-aspect-ratio")
+    return made
 
 
 # --- quantizing

@@ -12,40 +12,32 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..api import load, runnable
-from ..cores import cores
-from ..engine import choice
 from ..engine.quantized import dequantize
 from ..errors import ReadError, UsageError
 from ..files import need_file
-from ..ir import Module, QuantType, TensorType, dtype_of
-from ..ir.borders import input_limits
+from ..ir import Module, QuantType, dtype_of
+from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, WHOLE, Kind, takes
 from ..plugin import Score, resolve
 from ..plugin_host import host
-from ..samples.preprocess import Preprocess, beside_of
+from ..report import Digest
+from ..samples.preprocess import Preprocess
 from ..samples.samples import Data, Samples
-from ..written import written_at
 from .labels import Labels, labels_of
+from .running import Ready, models_ready, run_ahead, run_by
 from .scores import Estimate, estimate, find_scores
 
 __all__ = ["Evaluation", "evaluate"]
 
 T = TypeVar("T")
-Run = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 NOT_NUMBERS = "NaN"
 """Where a row of measures says that an output was NaN; the name of no score."""
-RUNS = 256
-"""How many samples there are, about: what decides whether compiling a model pays."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +83,16 @@ def shown(name: str, found: Estimate) -> str:
     return f"{text} {unit}".strip()
 
 
+_MODELS = Kind("models", lambda value: isinstance(value, Module) or PATH.fits(value) or ITERABLE.fits(value))
+
+
+@takes(models=_MODELS, metrics=ITERABLE, shapes=MAPPING, resume=PATH, watch=CALLABLE, weights=PATH, label_offset=WHOLE)
 def evaluate(
     models: Sequence[Module | str | Path] | Module | str | Path, data: Any, *, metrics: Sequence[str] = ("top1",),
     labels: Any = None, classes: Any = None, label_offset: int = 0, output: str | None = None,
     preprocess: Preprocess | None = None, shapes: Mapping[str, Any] | None = None, format: str | None = None,
     engine: str = "auto", resume: str | Path | None = None, watch: Callable[[Samples], Any] | None = None,
-    weights: str | Path | None = None,
+    weights: str | Path | None = None, scheduler: Any = None,
 ) -> Evaluation:
     """Score models on samples.
 
@@ -107,22 +103,26 @@ def evaluate(
     (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`, `python:module:function`). `output`
     names the output that counts, for scores of one output the first without it. Outputs that are quantized are compared as the
     real numbers that they stand for. `resume` is a file to which measures are saved, and from which an evaluation that was
-    ended goes on. `watch` is given the samples before they are gone through.
+    ended goes on. `watch` is given the samples before they are gone through. With a `scheduler` (`transload.scale.Crew`) the
+    workers of a Dask cluster run the models, which they find by the same paths; scores are the same.
 
     Raises `UsageError` where a score lacks what it needs or samples do not fit, `ReadError` for files that cannot be read.
     """
     chosen = find_scores([metrics] if isinstance(metrics, str) else metrics)
     if not chosen:
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
-    ready = _models(models, {"inputs": shapes or {}, "format": format, "weights": weights}, engine)
+    how = {"inputs": shapes or {}, "format": format, "weights": weights}
+    ready = models_ready(models, how, engine)
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
     opened = [wanted.open(model.inputs, model.preprocess or preprocess, span) for model, span in zip(ready, spans, strict=True)]
     first = opened[0]
-    label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else lambda name: None
+    label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else _unlabelled(
+        classes, label_offset)
     if watch is not None:
         watch(first)
-    asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), _told(labels), _told(classes)]
+    asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), *map(_told, (labels, classes, weights)),
+             str(shapes), format]
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
     stored = _by_place(ready, [model.quants for model in ready])
 
@@ -132,7 +132,8 @@ def evaluate(
                 integers = _by_place(ready, [each.integers for each in opened])
                 yield name, [_meant(*each) for each in zip(arrays, integers, stored, strict=True)]
 
-    for name, outputs in _run_ahead(ready, given()):
+    outcomes = run_ahead(ready, given()) if scheduler is None else run_by(scheduler, models, how, engine, given())
+    for name, outputs in outcomes:
         try:
             state.add(name, _measured(ready, [each() for each in outputs], chosen, _label(label, name, chosen), output))
         except UsageError as error:
@@ -151,11 +152,11 @@ def evaluate(
 def _told(source: Any) -> str:
     """What is known of samples, as text: that of a file, as it is at this time."""
     path = Path(source) if isinstance(source, str | Path) else None
-    return f"{source} {hashlib.sha256(path.read_bytes()).hexdigest()}" if path is not None and path.is_file() else str(source)
+    return f"{source} {Digest(path).text()}" if path is not None and path.is_file() else str(source)
 
 
 def _notes(
-    models: Sequence[_Ready], opened: Sequence[Samples], stored: Sequence[Mapping[str, QuantType]],
+    models: Sequence[Ready], opened: Sequence[Samples], stored: Sequence[Mapping[str, QuantType]],
 ) -> list[str]:
     """What to know of the models, and of what they were given."""
     notes = [note for model in models for note in model.notes]
@@ -167,7 +168,7 @@ def _notes(
     return notes
 
 
-def _strange(models: Sequence[_Ready], rows: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+def _strange(models: Sequence[Ready], rows: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
     """Notes of the models whose outputs were no numbers on some samples."""
     counts = [sum(bool(row[place].get(NOT_NUMBERS)) for row in rows) for place in range(len(models))]
     return [
@@ -177,6 +178,15 @@ def _strange(models: Sequence[_Ready], rows: Sequence[Sequence[Mapping[str, Any]
 
 def _needs_labels(chosen: Mapping[str, Score], labels: Any) -> bool:
     return labels is not None or any("label" in score.needs or not score.needs for score in chosen.values())
+
+
+def _unlabelled(classes: Any, label_offset: int) -> Labels:
+    """Labels of samples that no score asks for. `UsageError` where something is said of them."""
+    if classes is not None or label_offset:
+        what = "classes" if classes is not None else "label_offset"
+        raise UsageError(f"{what} is said of labels, and no metric that is asked for needs any",
+                         hint=f"{_without_labels()} need none; top1 does")
+    return lambda name: None
 
 
 def _label(find: Labels, name: str, chosen: Mapping[str, Score]) -> Any:
@@ -195,81 +205,10 @@ def _without_labels() -> str:
     return ", ".join(name for name, score in host().scores.items() if score.needs == ("reference",))
 
 
-# --- the models
+# --- samples
 
 
-@dataclass(frozen=True)
-class _Ready:
-    """A model that can be run: its name, what it takes as real numbers, and how its outputs become such."""
-
-    name: str
-    inputs: Module | Mapping[str, TensorType]
-    run: Run
-    limits: Mapping[str, tuple[float, float]]
-    """The least and the greatest number of an input, where they are known."""
-    quants: Mapping[str, QuantType]
-    """The types of the inputs that are quantized."""
-    notes: tuple[str, ...] = ()
-    preprocess: Preprocess | None = None
-    """What becomes of images before it, where that is not what users say: of a program that takes pixels."""
-
-
-def _models(models: Any, how: Mapping[str, Any], engine: str) -> list[_Ready]:
-    given = [models] if isinstance(models, Module | str | Path) else list(models)
-    if not given:
-        raise UsageError("there is no model to evaluate")
-    ready: list[_Ready] = []
-    for place, model in enumerate(given):
-        stem = str(model) if not isinstance(model, Module) else f"module {place + 1}"
-        taken = {each.name for each in ready}
-        name = stem if stem not in taken else f"{stem} ({place + 1})"
-        ready.append(_ready(name, model, how if not place else {}, engine))
-    return ready
-
-
-def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str) -> _Ready:
-    notes: tuple[str, ...] = ()
-    own: Run | None = None
-    if isinstance(model, Module):
-        module = model
-    else:
-        written = written_at(Path(model)) if how.get("format") is None else None
-        module = written.module if written is not None else load(model, **how)
-        if written is not None:
-            own, notes = written.run, (f"{name}: {written.note}",)
-    run = own if own is not None else _by_engine(module, engine)
-    outputs = module.outputs
-    beside = beside_of(Path(model)) if not isinstance(model, Module) else None
-    pixels = beside if beside is not None and beside.is_fused else None
-    real = {key: _real(type_) if pixels is None else _held(type_) for key, type_ in module.inputs.items()}
-    takes = module if real == module.inputs else real
-    limits, quants = (_limits(module), _quants(module)) if pixels is None else ({}, {})
-    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), limits, quants, notes, pixels)
-
-
-def _by_engine(module: Module, engine: str) -> Run:
-    ready = runnable(module)
-    if engine == "auto":
-        compiled = choice.prepare(ready, runs=RUNS)
-        return lambda sample: compiled(sample, False)
-    execute = resolve(host().get("engines", engine).prepare)(ready, "main")
-    return lambda sample: execute(sample, False)
-
-
-def _quants(module: Module) -> dict[str, QuantType]:
-    """The types of the inputs that are quantized."""
-    elements = {name: type_.element for name, type_ in module.inputs.items() if isinstance(type_, TensorType)}
-    return {name: element for name, element in elements.items() if isinstance(element, QuantType)}
-
-
-def _limits(module: Module) -> dict[str, tuple[float, float]]:
-    """The least and the greatest number of each input, where its type or its file says them."""
-    return {**input_limits(module.main), **{
-        name: ((quant.storage_min - quant.zero_point) * quant.scale, (quant.storage_max - quant.zero_point) * quant.scale)
-        for name, quant in _quants(module).items()}}
-
-
-def _by_place(models: Sequence[_Ready], facts: Sequence[Mapping[str, T]]) -> list[dict[str, T]]:
+def _by_place(models: Sequence[Ready], facts: Sequence[Mapping[str, T]]) -> list[dict[str, T]]:
     """What is known of inputs, for each model by input: what the first model that knows says, so that all are given the same."""
     names = [list(model.inputs.inputs if isinstance(model.inputs, Module) else model.inputs) for model in models]
     known: dict[int, T] = {}
@@ -286,40 +225,6 @@ def _meant(
     return {
         name: dequantize(array.astype(np.int64), quants[name]) if name in stored and array.dtype.kind == "f" else array
         for name, array in sample.items()}
-
-
-def _real(type_: Any) -> Any:
-    """The type of what an input takes as real numbers: a quantized one those that its integers stand for."""
-    quant = type_.element if isinstance(type_, TensorType) else None
-    return type_.with_element(quant.expressed) if isinstance(quant, QuantType) else type_
-
-
-def _held(type_: Any) -> Any:
-    """The type of what an input takes as it is stored."""
-    quant = type_.element if isinstance(type_, TensorType) else None
-    return type_.with_element(quant.storage) if isinstance(quant, QuantType) else type_
-
-
-def _as_stored(sample: Mapping[str, np.ndarray], module: Module) -> dict[str, np.ndarray]:
-    """A sample of real numbers, quantized where the inputs are."""
-    given = dict(sample)
-    for name, type_ in module.inputs.items():
-        quant = type_.element if isinstance(type_, TensorType) else None
-        if isinstance(quant, QuantType) and name in given and np.asarray(given[name]).dtype.kind == "f":
-            stored = np.round(np.asarray(given[name], np.float64) / quant.scale) + quant.zero_point
-            given[name] = stored.clip(quant.storage_min, quant.storage_max).astype(dtype_of(quant.storage))
-    return given
-
-
-def _as_real(outputs: Mapping[str, np.ndarray], types: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Outputs as real numbers, where it is known what their integers stand for."""
-    return {
-        name: dequantize(array, types[name].element) if name in types and _is_quantized(types[name], array) else np.asarray(array)
-        for name, array in outputs.items()}
-
-
-def _is_quantized(type_: Any, array: np.ndarray) -> bool:
-    return isinstance(type_, TensorType) and isinstance(type_.element, QuantType) and np.asarray(array).dtype.kind in "iu"
 
 
 # --- measuring
@@ -340,28 +245,8 @@ def _signature(samples: Samples) -> str:
     return str([{name: str(type_) for name, type_ in samples.types.items()}, samples.limits])
 
 
-def _run_ahead(
-    models: Sequence[_Ready], samples: Iterable[tuple[str, Sequence[Mapping[str, np.ndarray]]]],
-) -> Iterator[tuple[str, list[Callable[[], Mapping[str, np.ndarray]]]]]:
-    """Each sample's name, and what each model gives for it: a thread a core runs those that come next meanwhile."""
-    waiting: deque[tuple[str, list[Future[Mapping[str, np.ndarray]]]]] = deque()
-    with ThreadPoolExecutor(cores()) as pool:
-        try:
-            for name, given in samples:
-                waiting.append((name, [
-                    pool.submit(copy_context().run, model.run, sample) for model, sample in zip(models, given, strict=True)]))
-                if len(waiting) > 2 * cores():
-                    name, futures = waiting.popleft()
-                    yield name, [future.result for future in futures]
-            while waiting:
-                name, futures = waiting.popleft()
-                yield name, [future.result for future in futures]
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
 def _measured(
-    models: Sequence[_Ready], given: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
+    models: Sequence[Ready], given: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
     output: str | None,
 ) -> list[dict[str, Any]]:
     """What each score measures of what each model gave for one sample."""
@@ -392,10 +277,13 @@ _ANOTHER = "name a file that is not there yet"
 
 
 class _State:
-    """What was measured, by sample; with a file, saved line by line, and read again."""
+    """What was measured, by sample; with a file, saved line by line, and read again.
+
+    Each line has a checksum of its own: what was changed or damaged since would be scored as if it had been measured.
+    """
 
     def __init__(self, file: Path | None, digest: str) -> None:
-        self.file = file
+        self.file, self.digest = file, digest
         self.rows: dict[str, list[dict[str, Any]]] = {}
         if file is not None and file.exists():
             self._read(file, digest)
@@ -409,18 +297,26 @@ class _State:
             head = json.loads(lines[0])["evaluation"] if lines else digest
             entries = [json.loads(line) for line in lines[1:] if line.endswith("\n")]  # a kill may have cut the last one
             self.rows = {entry["sample"]: entry["rows"] for entry in entries}
+            changed = [entry["sample"] for entry in entries if entry["sum"] != self._sum(entry)] if head == digest else []
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ReadError(f"{file}: is not what an evaluation saved: {error}", hint=_ANOTHER) from None
         if head != digest:
             raise UsageError(f"{file} was saved by an evaluation of other models, samples or metrics",
                              hint=_ANOTHER)
+        if changed:
+            raise ReadError(f"{file}: what it holds of {changed[0]!r} is damaged, or was changed", hint=_ANOTHER)
         whole = "".join(line for line in lines if line.endswith("\n"))
         os.truncate(file, len(whole.encode()))
 
     def add(self, name: str, rows: list[dict[str, Any]]) -> None:
         self.rows[name] = rows
         if self.file is not None:
-            self._write({"sample": name, "rows": rows})
+            entry = {"sample": name, "rows": rows}
+            self._write({**entry, "sum": self._sum(entry)})
+
+    def _sum(self, entry: Mapping[str, Any]) -> str:
+        """The checksum of a line: of what is told of a sample, and whose evaluation it is."""
+        return hashlib.sha256(json.dumps([self.digest, entry["sample"], entry["rows"]]).encode()).hexdigest()[:16]
 
     def _write(self, entry: dict[str, Any]) -> None:
         assert self.file is not None
@@ -437,6 +333,6 @@ def _digest(parts: Any) -> str:
     known = []
     for model in models:
         path = Path(model) if isinstance(model, str | Path) else None
-        files = [] if path is None else sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
-        known.append([str(path), *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file())])
+        files = [] if path is None else sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
+        known.append([str(path), *(Digest(file).text() for file in files if file.is_file())])
     return hashlib.sha256(json.dumps([known, *parts[1:]], default=str).encode()).hexdigest()

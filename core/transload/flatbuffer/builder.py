@@ -13,6 +13,10 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
+from ..errors import ConversionError
+
 __all__ = ["FlatBuilder", "Layout", "layout"]
 
 _LENGTH = struct.Struct("<I").pack
@@ -69,8 +73,19 @@ def _words(count: int) -> Callable[..., bytes]:
     return struct.Struct(f"<{count}I").pack
 
 
+def _no_place(values: Sequence[Any], error: struct.error) -> ConversionError:
+    """What is raised where the fields of a file are narrower than what they are to hold."""
+    shown = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
+    return ConversionError(
+        f"a file of this kind has no place for {shown}: a number is too large for its field ({error})",
+        hint="write another kind of file, as .mlir")
+
+
 class FlatBuilder:
-    """A buffer in the making; every method that adds something returns its place."""
+    """A buffer in the making; every method that adds something returns its place.
+
+    Raises `ConversionError` where a number is beyond the type of the field that is to hold it.
+    """
 
     def __init__(self) -> None:
         self.pieces: list[Any] = []
@@ -106,7 +121,10 @@ class FlatBuilder:
     def vector(self, code: str, values: Sequence[Any]) -> int:
         """A vector of numbers of `struct` format `code`; equal ones are stored once."""
         count, size = len(values), _SIZES[code]
-        data = struct.pack(f"<I{count}{code}", count, *values)
+        try:
+            data = struct.pack(f"<I{count}{code}", count, *values)
+        except struct.error as error:
+            raise _no_place(values, error) from None
         place = self._vectors.get((size, data))
         if place is None:
             self._align(max(4, size), count * size)
@@ -114,7 +132,12 @@ class FlatBuilder:
         return place
 
     def byte_vector(self, data: Any, align: int = 8) -> int:
-        """A vector of bytes, the first of which is aligned."""
+        """A vector of bytes, the first of which is aligned. An array that does not lie in one piece stays an array (`pieces`)."""
+        if isinstance(data, np.ndarray) and not data.flags.c_contiguous and data.nbytes > _SMALL:
+            self._align(align, data.nbytes)
+            self._large.append(len(self.pieces))
+            self._put(data, data.nbytes)
+            return self._put(_LENGTH(data.nbytes), 4)
         view = memoryview(data).cast("B") if not isinstance(data, bytes) else data
         length = len(view)
         if length <= _SMALL:
@@ -161,7 +184,10 @@ class FlatBuilder:
                 values[index] = place - position - values[index]
         if shape.arrange is not None:
             values = shape.arrange(values)
-        self.pieces.append(shape.pack(vtable - place, *values))
+        try:
+            self.pieces.append(shape.pack(vtable - place, *values))
+        except struct.error as error:
+            raise _no_place(values, error) from None
         return place
 
     def finish(self, root: int, identifier: bytes, align: int = 8) -> list[Any]:

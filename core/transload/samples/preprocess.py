@@ -276,6 +276,14 @@ class Settled:
         return f"(x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
 
 
+def need_images(images: bool) -> None:
+    """Raise `UsageError` where preprocessing is asked for, and nothing that is given is an image."""
+    if not images:
+        raise UsageError(
+            "preprocessing says what becomes of images, and nothing that is given is one",
+            hint="arrays are given as they are: put mean, scale and layout into them, or leave them out here")
+
+
 def beside_of(artifact: Path) -> Preprocess | None:
     """What the file beside an artifact, or in its folder, says; None where there is none. Raises `ReadError`."""
     place = (artifact if artifact.is_dir() else artifact.parent) / FILE

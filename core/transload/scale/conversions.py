@@ -17,17 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from ..api import model_file, reader_for
-from ..convert_model import convert, target_options, usable_target, verify_mode
+from ..convert_model import convert, target_options, usable_target
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
 from ..files import atomic_path, current_directory, exists, need_directory, need_file
+from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..json_text import json_text, plain
+from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, takes
 from ..plugin import Source
 from ..plugin_host import host
 from ..report import ErrorReport, error_report
 from ..samples.preprocess import Preprocess
 from ..samples.samples import Data
 from ..suggest import nearest
+from ..verification.asked import verify_mode
 from ..verification.tolerance import Tolerance
 from .cache import Cache, report_in
 from .crew import Crew
@@ -39,7 +42,7 @@ MANIFEST = "conversions.json"
 """The file, beside the folders of all models, that says what became of each."""
 _ASKED = (
     "options", "verify", "tolerance", "data", "preprocess", "fuse_preprocess", "add_postprocess", "quantize",
-    "quantizer_options", "engine", "seed", "format", "passes")
+    "quantizer_options", "engine", "seed", "format", "passes", "host")
 """What can be asked for of many models: arguments of `convert`."""
 _DEFAULTS = {"options": {}, "fuse_preprocess": False, "quantizer_options": {}, "engine": "auto", "seed": 0, "passes": ""}
 """What is the same as not to be asked for."""
@@ -62,6 +65,10 @@ class Converted:
     error: ErrorReport | None = None
 
 
+_MODELS = Kind("paths of models", lambda value: PATH.fits(value) or ITERABLE.fits(value))
+
+
+@takes(models=_MODELS, out=PATH, workers=WHOLE, cache=PATH, tell=CALLABLE)
 def convert_all(
     models: Iterable[str | Path] | str | Path, target: str | None = None, out: str | Path = "build", *,
     workers: int | None = None, scheduler: Any = None, cache: str | Path | None = None, anew: bool = False,
@@ -72,7 +79,7 @@ def convert_all(
     `workers` processes do it, or the workers of a Dask cluster (`Crew`). What `out` holds of the same request is kept, unless
     `anew`; `cache` is a folder of conversions by content, which others may use at the same time. `asked` are the arguments
     `options`, `verify`, `tolerance`, `data`, `preprocess`, `fuse_preprocess`, `add_postprocess`, `quantize`,
-    `quantizer_options`, `engine`, `seed`, `format` and `passes` of `convert`, for all of them; samples are files, or
+    `quantizer_options`, `engine`, `seed`, `format`, `passes` and `host` of `convert`, for all of them; samples are files, or
     functions by name. `tell` is called with each model as it is done.
 
     A model that is refused, or whose process ends, does not stop the others. Raises `UsageError` for arguments that are none,
@@ -126,13 +133,16 @@ def holds_models(folder: Path) -> bool:
 
 
 def _within(folder: Path, root: Path) -> Iterator[tuple[str, Path]]:
+    """The models in a folder and its folders; a link to a folder is followed where that is a model, and is else no way: it may
+    lead back.
+    """
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
         if path.is_dir():
             if _is_model(path):
                 yield str(path.relative_to(root)), path
-            elif not exists(path / "report.json"):  # what a conversion wrote is no zoo
+            elif not path.is_symlink() and not exists(path / "report.json"):  # what a conversion wrote is no zoo
                 yield from _within(path, root)
         elif _is_model(path):
             yield str(path.relative_to(root)), path
@@ -159,7 +169,7 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     here = current_directory() or Path()
     made = {name: value for name, value in asked.items() if value is not None and value != _DEFAULTS.get(name)}
     made["verify"] = verify_mode(asked.get("verify", True))
-    made["target"] = _checked_target(target, asked.get("options") or {})
+    made["target"] = _checked_target(target, asked.get("options") or {}, asked.get("host"))
     made["sizes"], made["batch"] = sizes_said()
     if data is not None:
         whole = data if isinstance(data, Data) else Data(data)
@@ -173,9 +183,10 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     return request
 
 
-def _checked_target(name: str | None, options: Mapping[str, Any]) -> str:
-    """The target's name, which can be used here; `UsageError` for options that neither it nor any conversion has."""
+def _checked_target(name: str | None, options: Mapping[str, Any], host_name: str | None) -> str:
+    """The target's name, which can be used here, and so can the host's; `UsageError` for options that nobody has."""
     chosen = usable_target(name)
+    _, options = hosted_for(chosen, host_name, options)
     target_options(chosen, options)
     known = {*chosen.options(), *(key for each in host().conversions.values() for key in each.options)}
     wrong = next((key for key in options if key.rpartition(".")[2] not in known), None)

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from contextlib import ExitStack
 from functools import partial
 from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
@@ -28,6 +29,8 @@ TRIES = 3
 """How often a task is begun whose process ends."""
 AHEAD = 3
 """Tasks that are under way or wait, for each worker."""
+ANSWER = 60.0
+"""Seconds that a scheduler has to answer in."""
 _LIMITS = Limits(seconds=7 * 24 * 3600.0, memory=0.9, file=0)
 NEEDS: tuple[str, ...] = ()
 """Packages besides Transload's that tasks are in."""
@@ -145,6 +148,25 @@ class _Processes:
             worker.stop()
 
 
+def _connected(connect: Callable[[], Any]) -> Any:
+    """What `connect` makes, in a thread: a client waits for ever where something else than a scheduler takes its connection.
+
+    Raises what it raises, and `OSError` where it says nothing for long.
+    """
+    made: Future[Any] = Future()
+
+    def attempt() -> None:
+        try:
+            made.set_result(connect())
+        except BaseException as error:  # of the other thread, where it is raised
+            made.set_exception(error)
+
+    Thread(target=attempt, daemon=True).start()
+    if not wait([made], ANSWER).done:
+        raise OSError(f"something is there, and has said nothing for {ANSWER:g} seconds")
+    return made.result()
+
+
 class _Cluster:
     """The workers of a Dask cluster."""
 
@@ -156,7 +178,7 @@ class _Cluster:
                              hint="pip install 'transload[dask]'") from None
         self._own = not isinstance(scheduler, Client)
         try:
-            self._client = Client(str(scheduler), timeout=10) if self._own else scheduler
+            self._client = _connected(lambda: Client(str(scheduler), timeout=10)) if self._own else scheduler
         except (OSError, ValueError, TypeError) as error:
             raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from None
         self._pool: Executor = self._client.get_executor(retries=TRIES - 1, pure=False)

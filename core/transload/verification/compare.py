@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
@@ -15,17 +15,19 @@ import numpy as np
 from ..borders import note_borders
 from ..errors import RunError, UsageError
 from ..given import open_given, shapes_of
-from ..ir import Cut, Module, TensorType, initial_states, input_names
+from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
 from ..ir.constants import dtype_of
+from ..kinds import MAPPING, PATH, TEXTS, WHOLE, takes
+from ..meanings import as_stored, note_ranges, reported_types, with_meanings
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of
-from .differences import TensorDifference, compare_outputs
-from .layers import layer_differences, quantized_elements
+from .differences import TensorDifference, check_number
+from .layers import layer_differences, meant_difference, quantized_elements
 from .tolerance import names_among
 
-__all__ = ["Comparison", "compare", "run_of", "runtime_for", "warm_runtime"]
+__all__ = ["Comparison", "compare", "other_runtimes", "run_of", "runtime_for", "warm_runtime"]
 
 
 @dataclass
@@ -42,6 +44,20 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def _repr_html_(self) -> str:
+        from ..notebook import comparison_html
+
+        return comparison_html(self)
+
+    def add_layers(
+        self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], ends: Collection[str],
+        elements: Mapping[str, QuantType], meanings: Mapping[str, QuantType],
+    ) -> None:
+        """Compare every tensor that both sides know but the `ends`, before those that are compared (`layer_differences`)."""
+        between = {name: array for name, array in reference.items() if name not in ends}
+        self.only_in_reference = [name for name in reference if name not in actual]
+        self.tensors = layer_differences(between, actual, elements, {**elements, **meanings}) + self.tensors
+
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
         better = host().metrics[metric].better
@@ -53,7 +69,7 @@ class Comparison:
 
 def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
     """The runtime that judges models of a format, or None and the reason why there is none."""
-    candidates = [runtime for runtime in host().runtimes.values() if runtime.format == format]
+    candidates = [runtime for runtime in host().runtimes.values() if runtime.format == format and not runtime.of_target]
     if not candidates:
         return None, f"no runtime is registered for the format {format!r}"
     reasons: list[str] = []
@@ -65,12 +81,20 @@ def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
     return None, "; ".join(reasons)
 
 
+def other_runtimes(format: str | None, target: str = "") -> list[Runtime]:
+    """Those that are here and run files of a format without defining what these mean (`Runtime.of_target`); or a target's."""
+    return [
+        runtime for runtime in host().runtimes.values()
+        if runtime.format == format and runtime.of_target and target in ("", runtime.of_target)
+        and resolve(runtime.available)() is None]
+
+
 def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarray]]:
     """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
 
     Raises `RunError` as it runs where the runtime does not give these.
     """
-    run = runtime.opened(source.source, source.beside)
+    run = runtime.opened(source.source, source.beside, source.entry)
     return run if source.cut is None else partial(_run_cut, run, source.cut, runtime.fetches)
 
 
@@ -96,6 +120,7 @@ def warm_runtime(format: str | None) -> None:
         resolve(runtime.warm)()
 
 
+@takes(shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS)
 def compare(
     model: str | Path,
     artifact: str | Path | Module,
@@ -113,8 +138,9 @@ def compare(
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
     those of `shapes`; images become arrays as `preprocess` says, or else the file beside the artifact: where that has the program
     take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides know by the same name is
-    compared too, whatever it is stored as (`layers`). `weights` and `outputs` are as in `load`; `excepts` names tensors that do
-    not count. Raises `UsageError` where the model's runtime is not installed.
+    compared too, whatever it is stored as (`layers`). Where the artifact was quantized on its way, its report says what its
+    integers stand for, and random inputs are of the range that it takes. `weights` and `outputs` are as in `load`; `excepts`
+    names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
     from ..written import written_at
@@ -126,6 +152,8 @@ def compare(
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
     source = load(model, inputs=types, weights=weights, outputs=outputs)
+    meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
+    note_ranges(source, meanings)
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     taken = source if fused is None else fused.outside
     runtime, why = runtime_for(source.source_format)
@@ -139,23 +167,31 @@ def compare(
     inside = given if fused is None else fused.inside(given)
     execute = run_of(runtime, source)
     reference = execute(inside)
-    by_order = _fed(result, given)
+    by_order = as_stored(_fed(result, given), with_meanings(result.inputs, meanings))
     compute: Callable[..., dict[str, np.ndarray]] = partial(run, result)
     if written is not None and written.run is not None and (written.in_parts or written.keeps or not per_layer):
         compute = written.run
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
+    elements = quantized_elements(source, hub)
     comparison = Comparison(
-        runtime.name, written.note if written is not None else "reference", compare_outputs(reference, actual))
+        runtime.name, written.note if written is not None else "reference", _outputs(reference, actual, source, meanings))
     if per_layer:
-        all_reference = execute(inside, keep=True)
-        all_actual = compute(by_order, keep=True)
-        between = {name: array for name, array in all_reference.items() if name not in reference and name not in given}
-        layers = layer_differences(between, all_actual, quantized_elements(source, hub))
-        comparison.only_in_reference = [name for name in all_reference if name not in all_actual]
-        comparison.tensors = layers + comparison.tensors
+        comparison.add_layers(execute(inside, keep=True), compute(by_order, keep=True), {*reference, *given}, elements, meanings)
     comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
+
+
+def _outputs(
+    reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], source: Module, meanings: Mapping[str, QuantType],
+) -> list[TensorDifference]:
+    """The outputs compared in order; `meanings` are what the artifact's integers stand for, by the names that it has for them."""
+    check_number(reference, actual)
+    own = {name: type_.element for name, type_ in source.outputs.items()
+           if isinstance(type_, TensorType) and isinstance(type_.element, QuantType)}
+    return [
+        meant_difference(name, wanted, got, own.get(name), meanings.get(stored, own.get(name)))
+        for (name, wanted), (stored, got) in zip(reference.items(), actual.items(), strict=True)]
 
 
 def _fed(result: Module, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..plugin import resolve
 from ..plugin_host import host
 
-__all__ = ["TensorDifference", "compare_outputs", "difference"]
+__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "incomparable"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,14 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
     """All registered metrics of two tensors; a note, and NaN, where their shapes do not fit."""
     reference, actual = np.asarray(reference), _like(np.asarray(actual), np.asarray(reference))
     if reference.shape != actual.shape:
-        nothing = dict.fromkeys(host().metrics, math.nan)
-        return TensorDifference(name, reference.shape, str(reference.dtype), nothing, f"shape {actual.shape}")
+        return incomparable(name, reference, f"shape {actual.shape}")
     measured = {key: float(resolve(metric.measure)(reference, actual)) for key, metric in host().metrics.items()}
     return TensorDifference(name, reference.shape, str(reference.dtype), measured)
+
+
+def incomparable(name: str, reference: np.ndarray, why: str) -> TensorDifference:
+    """A tensor that cannot be compared: NaN by every metric, and the reason."""
+    return TensorDifference(name, reference.shape, str(reference.dtype), dict.fromkeys(host().metrics, math.nan), why)
 
 
 def _like(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -52,8 +56,13 @@ def _like(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
 def compare_outputs(reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> list[TensorDifference]:
     """Outputs compared in order: their names are the model's in both. `UsageError` where one has more of them."""
+    check_number(reference, actual)
+    return [difference(name, a, b) for (name, a), b in zip(reference.items(), actual.values(), strict=True)]
+
+
+def check_number(reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> None:
+    """Raise `UsageError` where one has more outputs than the other."""
     if len(reference) != len(actual):
         raise UsageError(
             f"the model has {len(reference)} outputs, and what it is compared with {len(actual)}",
             hint="both have to be one model, cut at the same tensors")
-    return [difference(name, a, b) for (name, a), b in zip(reference.items(), actual.values(), strict=True)]

@@ -1,7 +1,8 @@
 """Intermediate tensors of two runs side by side: numbers that mean the same, whatever they are stored as.
 
 An artifact may hold a tensor in another order of dimensions than the model (channels last), and one of unsigned quantized
-numbers as signed ones, all less by half their range. What a number means is said by the quantized types of the model's hub form.
+numbers as signed ones, all less by half their range. What a number means is said by the quantized types of the model's hub form,
+and where a quantizer of ours made it, by those of the artifact's report.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from itertools import islice, permutations
 
 import numpy as np
 
-from ..engine.quantized import dequantize
 from ..ir import Module, QuantType, TensorType
-from .differences import TensorDifference, difference
+from ..meanings import real_numbers
+from .differences import TensorDifference, difference, incomparable
 
-__all__ = ["layer_differences", "quantized_elements"]
+__all__ = ["layer_differences", "meant_difference", "quantized_elements"]
 
 _ORDERS = 24
 """How many orders of dimensions are tried at most."""
@@ -23,11 +24,31 @@ _ORDERS = 24
 
 def layer_differences(
     reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], elements: Mapping[str, QuantType],
+    stored: Mapping[str, QuantType] | None = None,
 ) -> list[TensorDifference]:
-    """The differences of the tensors that are in both, by name; `elements` are the types of the model's quantized tensors."""
+    """The differences of the tensors that are in both, by name.
+
+    `elements` are the types of the model's quantized tensors, `stored` those of the artifact's, where they are others.
+    """
     return [
-        difference(name, array, _in_its_order(_as_stored(actual[name], array, elements.get(name)), array))
-        for name, array in ((name, np.asarray(array)) for name, array in reference.items()) if name in actual]
+        meant_difference(name, array, actual[name], elements.get(name), (stored or {}).get(name, elements.get(name)))
+        for name, array in reference.items() if name in actual]
+
+
+def meant_difference(
+    name: str, reference: np.ndarray, actual: np.ndarray, element: QuantType | None, stored: QuantType | None,
+) -> TensorDifference:
+    """How two tensors differ in what they mean; `element` and `stored` are the types of the model's and of the artifact's.
+
+    Integers beside floats are compared as the real numbers that they stand for, and not at all where nothing says of what scale.
+    """
+    reference, actual = np.asarray(reference), _as_stored(np.asarray(actual), np.asarray(reference), stored)
+    if reference.dtype.kind == "f" and actual.dtype.kind in "iu":
+        return incomparable(name, reference, f"integers ({actual.dtype}) without a scale")
+    if reference.dtype.kind in "iu" and actual.dtype.kind == "f" and element is not None:
+        real = real_numbers(reference, element)
+        reference = real if real is not None else reference
+    return difference(name, reference, _in_its_order(actual, reference))
 
 
 def quantized_elements(*modules: Module) -> dict[str, QuantType]:
@@ -44,9 +65,8 @@ def _as_stored(actual: np.ndarray, reference: np.ndarray, element: QuantType | N
         return actual
     if element.storage.unsigned and actual.dtype.kind == "i" and element.storage.width in (8, 16):
         actual = (actual.astype(np.int32) + (1 << (element.storage.width - 1))).astype(f"u{actual.dtype.itemsize}")
-    if reference.dtype.kind == "f" and element.per_tensor:
-        return dequantize(actual, element)
-    return actual
+    real = real_numbers(actual, element) if reference.dtype.kind == "f" else None
+    return real if real is not None else actual
 
 
 def _in_its_order(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:

@@ -120,7 +120,7 @@ class _FloatModel:
         self.who = f"engine {engine}"
         source = model.source
         runtime, _ = runtime_for(source.source_format)
-        if runtime is None or source.source is None or source.entry != "main":
+        if runtime is None or source.source is None or not (runtime.functions or source.entry == "main"):
             return
         with suppress(*_REFUSED):
             self._own, self.who = run_of(runtime, source), runtime.name
@@ -220,8 +220,8 @@ def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float
 
 def verify_quantized_conversion(
     source: Module, result: Module, *, floats: Module | None, quantized: Module, inputs: Any, engine: str, seed: int,
-    tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None, fused: Fused | None = None,
-    post: Postprocess | None = None,
+    tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None, written: Module | None = None,
+    fused: Fused | None = None, post: Postprocess | None = None,
 ) -> Verification:
     """What `verify_quantized` says of a conversion; skipped, with the reason, where it would take more than is allowed."""
     from ..quantization import floats_in
@@ -235,7 +235,7 @@ def verify_quantized_conversion(
     samples = [inputs] if isinstance(inputs, Mapping) else inputs
     beside = limits if isinstance(limits, Tolerance) else _limits_only(limits or ())
     beside = replace(beside, excepts=tolerance.excepts) if beside is not None else None
-    running = Running(result, engine, own)
+    running = Running(result, engine, own, written)
     try:
         return verify_quantized(model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside)
     except MemoryError as error:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RunError
-from ..ir import Module, initial_states, input_names
+from ..errors import ArtifactError, RunError
+from ..ir import Module, initial_states, input_names, output_names
 from ..plugin import resolve
 from ..plugin_host import host
 
@@ -34,17 +34,21 @@ class OwnRuntime:
 class Running:
     """Runs a result on the model's inputs, given in the model's order: `own` where there is one, else the engine.
 
-    `used` says what ran it, `notes` why it was not the target's own runtime, where that refused.
+    The engine runs what was `written`, read back, where that can be had: so a writer is judged, too. `used` says what ran it,
+    `notes` why it was not the target's own runtime, where that refused.
     """
 
-    def __init__(self, result: Module, engine: str, own: OwnRuntime | None = None) -> None:
+    def __init__(self, result: Module, engine: str, own: OwnRuntime | None = None, written: Module | None = None) -> None:
         self.result, self.engine, self.own = result, engine, own
+        self.ran = written if written is not None else result
+        """The module that an engine runs."""
         self.used = ""
         self.notes: list[str] = []
         self._execute: Any = None
+        self._refused: RunError | None = None
 
     def __call__(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The result's outputs, without its states."""
+        """The result's outputs, without its states. `ArtifactError` where the target's own runtime finds the artifact wrong."""
         # The source keeps its state itself, and starts from the same: what becomes of it is behind the outputs.
         fed = dict(zip(
             input_names(self.result.main), (*given.values(), *initial_states(self.result).values()), strict=True))
@@ -52,16 +56,27 @@ class Running:
             self.used = self.own.title or f"{self.own.target}'s own runtime"
             try:
                 return self._outputs(dict(self.own.run(fed)))
+            except ArtifactError:
+                raise
             except RunError as error:
                 self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {error.message}")
-                self.own = None
+                self.own, self._refused = None, error
         if self._execute is None:
-            self._execute = resolve(host().get("engines", self.engine).prepare)(self.result, "main")
+            self._execute = self._prepared()
         self.used = self.engine
-        actual = self._execute(fed, False)
+        actual = self._outputs(self._execute(dict(zip(input_names(self.ran.main), fed.values(), strict=True)), False))
         choice = getattr(self._execute, "choice", None)
         self.used = f"{choice.engine} ({choice.why})" if choice is not None else self.engine
-        return self._outputs(actual)
+        return actual if self.ran is self.result else dict(zip(output_names(self.result.main), actual.values(), strict=False))
+
+    def _prepared(self) -> Any:
+        """The module in the engine. Where only the target's runtime runs its dialect, what that refused is the reason."""
+        try:
+            return resolve(host().get("engines", self.engine).prepare)(self.ran, "main")
+        except RunError:
+            if self._refused is None:
+                raise
+            raise RunError(f"{self.used} cannot run the artifact: {self._refused.message}") from None
 
     def _outputs(self, actual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return dict(islice(actual.items(), len(actual) - len(self.result.states)))

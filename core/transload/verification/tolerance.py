@@ -19,7 +19,7 @@ def names_among(texts: Iterable[str], known: Iterable[str]) -> frozenset[str]:
     if isinstance(texts, str):
         raise UsageError(f"give names of tensors as a list, [{texts!r}]")
     there = dict.fromkeys(known)
-    names = frozenset(name for text in texts for name in ([text] if text in there else filter(None, text.split(","))))
+    names = frozenset(name for text in texts for name in ([text] if text in there else text.split(",")))
     unknown = next((name for name in sorted(names) if name not in there), None)
     if unknown is not None:
         guess = nearest(unknown, there)

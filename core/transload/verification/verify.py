@@ -17,7 +17,7 @@ from ..analysis.movement import is_cast, origins
 from ..budget import VARIABLE, TimeOver, allowance, timed
 from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
-from ..errors import PluginFailure, RunError
+from ..errors import PluginFailure, ReadError, RunError
 from ..guard import failure
 from ..ir import FloatType, Module, QuantType, TensorType, Value, output_names
 from ..ir.build import constant_of
@@ -25,10 +25,11 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
-from .compare import run_of, runtime_for
+from .compare import other_runtimes, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import checked_inputs, random_inputs
+from .last_bits import excused_by_last_bits
 from .running import OwnRuntime, Running
 from .steps import check_steps, is_quantized
 from .tolerance import Tolerance
@@ -89,9 +90,11 @@ class Verification:
 def verify_conversion(
     source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
     inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, engine: str = "auto", seed: int = 0,
-    own: OwnRuntime | None = None, fused: Fused | None = None, post: Postprocess | None = None,
+    own: OwnRuntime | None = None, written: Module | None = None, fused: Fused | None = None, post: Postprocess | None = None,
 ) -> Verification:
     """Compare `result` with the file `source` was read from: what the target's `own` runtime gives, or else the engine.
+
+    The engine runs what was `written` of the result, read back, where that is given.
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
@@ -103,33 +106,29 @@ def verify_conversion(
     checked = _checked(taken, inputs) if inputs is not None else None
     if source.source is None:
         return Verification("skipped", "the model was not read from a file")
-    if source.entry != "main":
-        return Verification("skipped", f"runtimes run the function main, and {source.entry!r} was converted")
     runtime, why = runtime_for(source.source_format)
+    if source.entry != "main" and (runtime is None or not runtime.functions):
+        who = runtime.name if runtime is not None else "a runtime"
+        return Verification("skipped", f"{who} runs the function main, and {source.entry!r} was converted")
     if runtime is None:
         return Verification("skipped", why)
     if why := _too_much(result):
         return Verification("skipped", why, runtime.name, engine)
-    given = checked if checked is not None else attempts(taken, hub, seed)
-    further = () if checked is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
-    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own, fused, post)
-    try:
-        with timed("rounds" if has_loops(hub if hub is not None else result) else "seconds"):
-            return judge.of_several(given)
-    except TimeOver as error:
-        return Verification("skipped", f"{error.message}; {error.hint}", runtime.name, judge.running.used)
-    except MemoryError as error:
-        return Verification("skipped", f"comparing takes more memory than there is: {error}", runtime.name, engine)
-    except ChildEnded as error:
-        return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
-    except RunError as error:
-        if judge.running.used:  # it is our engine that cannot
-            raise
-        return Verification("skipped", f"{runtime.name} cannot run the model: {error}", runtime.name, engine)
-    except PluginFailure as error:
-        if not error.place.startswith(f"runtime {runtime.name!r}"):
-            raise
-        return Verification("skipped", f"{runtime.name} could not judge: {error.message}", runtime.name, engine)
+
+    def judge_by(runtime: Runtime) -> _Judge:
+        further = () if inputs is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
+        running = Running(result, engine, own, written)
+        return _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, running, fused, post)
+
+    judge = judge_by(runtime)
+    verdict = judge.verdict(checked if checked is not None else attempts(taken, hub, seed))
+    for other in other_runtimes(source.source_format) if judge.refused else ():
+        given = _checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed)
+        again = judge_by(other).verdict(given)
+        if again.status != "skipped":
+            again.notes.append(f"judged by {other.name}, as {' '.join(verdict.why.split())[:200]}")
+            return again
+    return verdict
 
 
 def _checked(
@@ -165,7 +164,7 @@ class _Judge:
 
     def __init__(
         self, source: Module, result: Module, hub: Module | None, runtime: Runtime, tolerance: Tolerance, engine: str,
-        further: Iterable[Mapping[str, np.ndarray]], own: OwnRuntime | None = None, fused: Fused | None = None,
+        further: Iterable[Mapping[str, np.ndarray]], running: Running, fused: Fused | None = None,
         post: Postprocess | None = None,
     ) -> None:
         self.fused, self.post = fused, post
@@ -173,9 +172,34 @@ class _Judge:
         self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
         self.hub = hub if post is None else None  # whose outputs are others
-        self.running = Running(result, engine, own)
+        self.running = running
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._last: Mapping[str, np.ndarray] | None = None
+        self.refused = False
+        """Whether the runtime does not run the model."""
+
+    def verdict(self, given: Iterable[Mapping[str, np.ndarray]]) -> Verification:
+        """The verdict on some inputs; "skipped", with the reason, where there is nothing to judge by."""
+        runtime, engine = self.runtime, self.engine
+        try:
+            with timed("rounds" if has_loops(self.hub if self.hub is not None else self.result) else "seconds"):
+                return self.of_several(given)
+        except TimeOver as error:
+            return Verification("skipped", f"{error.message}; {error.hint}", runtime.name, self.running.used)
+        except MemoryError as error:
+            return Verification("skipped", f"comparing takes more memory than there is: {error}", runtime.name, engine)
+        except ChildEnded as error:
+            return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
+        except RunError as error:
+            if self.running.used:  # it is our engine that cannot
+                raise
+            self.refused = True
+            return Verification("skipped", f"{runtime.name} cannot run the model: {error}", runtime.name, engine)
+        except PluginFailure as error:
+            if not error.place.startswith(f"runtime {runtime.name!r}"):
+                raise
+            self.refused = True
+            return Verification("skipped", f"{runtime.name} could not judge: {error.message}", runtime.name, engine)
 
     def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
@@ -192,7 +216,7 @@ class _Judge:
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             told |= informative
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told]
-        if verdict.broken and (names := _weights_of_no_numbers(self.hub)):
+        if verdict.broken and (names := _weights_of_no_numbers(self.hub) or _weights_of_no_numbers(self.source)):
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
                            "them: 0 times them, in padding, is NaN where it is computed")
@@ -234,7 +258,7 @@ class _Judge:
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""
-        result, hub = self.result, self.hub
+        hub = self.hub
         self._last = given
         if self._reference is None:
             self._reference = self._of_model(run_of(self.runtime, self.source))
@@ -246,20 +270,43 @@ class _Judge:
         judged, bounds = tensors, list[Bounded]()
         notes = list[str](self.running.engine_notes)
         if hub is not None and has_bounds(hub):
-            outputs, bounds = check_bounds(result, hub, self._inside(given), self._reference(given, keep=True), self.engine)
+            outputs, bounds = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
+        if hub is not None and bounds and self.running.own is not None:  # they are the module's: the artifact is to give the same
+            of_hub = dict(zip(reference, Running(hub, self.engine)(dict(self._inside(given))).values(), strict=True))
+            for index, reasons in self._limits_broken(compare_outputs(of_hub, actual)).items():
+                limits.setdefault(index, []).extend(f"beside the module that it was made of, {reason}" for reason in reasons)
         if limits and not bounds:
             tensors, limits, ways = self._by_nearest(given, actual, tensors, limits)
             notes += ways
         if limits and not bounds:
             limits, steps = self._by_steps(given, actual, limits)
             notes += steps
+        if limits and not bounds:
+            limits, others = self._by_its_own(given, actual, limits)
+            notes += others
+        if limits and not bounds:
+            limits, others = self._by_last_bits(given, tensors, limits)
+            notes += others
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         status = "failed" if broken else "passed"
         return Verification(status, "", self.runtime.name, self.running.used, tensors, broken, bounds, notes), informative
+
+    def _by_bounds(
+        self, hub: Module, given: Mapping[str, np.ndarray],
+    ) -> tuple[dict[str, np.ndarray], list[Bounded]]:
+        """`check_bounds` of the result, or, where only the target runs its dialect, of the hub's form of it."""
+        assert self._reference is not None
+        kept, inside = self._reference(given, keep=True), self._inside(given)
+        try:
+            return check_bounds(self.running.ran, hub, inside, kept, self.engine)
+        except RunError:
+            if self.running.own is None:
+                raise
+            return check_bounds(hub, hub, inside, kept, self.engine)
 
     def _need_all(self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> None:
         """`PluginFailure` where the runtime, or the target's own, does not give each output of the model once."""
@@ -335,6 +382,40 @@ class _Judge:
             f"tensors is what it computes, but for {steps.apart:,} of {steps.elements:,} numbers, which are a step away; in the "
             "outputs that adds up to what the table shows")
         return {index: reasons for index, reasons in wrong.items() if index in broken}, [note] if steps.tensors else []
+
+
+    def _by_its_own(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: dict[int, list[str]],
+    ) -> tuple[dict[int, list[str]], list[str]]:
+        """The limits that are broken all the same beside what the target's runtime gives of the source's own file."""
+        own = self.running.own
+        for runtime in other_runtimes(self.source.source_format, own.target) if own is not None else ():
+            try:
+                reference = self._of_model(run_of(runtime, self.source))(given)
+            except (RunError, ReadError):
+                continue
+            if len(reference) != len(actual):
+                continue
+            tensors = compare_outputs(reference, actual)
+            wrong = self._limits_broken(tensors)
+            notes = [
+                f"{tensors[index].name}: of the source's own file {runtime.name} gives otherwise than {self.runtime.name}, too: "
+                f"this is a cosine of {tensors[index].metrics['cos']:.6f} from it" for index in broken if index not in wrong]
+            return {index: reasons for index, reasons in broken.items() if index in wrong}, notes
+        return broken, []
+
+    def _by_last_bits(
+        self, given: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference], broken: dict[int, list[str]],
+    ) -> tuple[dict[int, list[str]], list[str]]:
+        """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
+        if self._reference is None:
+            return broken, []
+        excused = excused_by_last_bits(
+            self._reference, given, tensors, list(broken), lambda apart: bool(broken_limits(apart, Tolerance())))
+        notes = [
+            f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
+            f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
+        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
 
 
 def _weights_of_no_numbers(hub: Module | None) -> list[str]:

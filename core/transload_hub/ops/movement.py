@@ -44,6 +44,9 @@ from .infer import (
 
 __all__ = ["slice_range"]
 
+_MOST_RESULTS = 1 << 20
+"""Tensors that one is taken apart into."""
+
 
 # --- shape
 
@@ -284,6 +287,8 @@ class Unpack(DeclaredOp):
         size = shape[axis]
         if size is None:
             fail(op, f"the number of results depends on dimension {axis}, whose size is not known")
+        if size > _MOST_RESULTS:
+            fail(op, f"it would have {size:,} results, of which there are {_MOST_RESULTS:,} at most")
         return [TensorType(shape[:axis] + shape[axis + 1 :], op.input.element)] * size
 
 

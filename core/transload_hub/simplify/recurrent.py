@@ -84,6 +84,8 @@ class _Layer:
         self.directions = 2 if op.direction == "bidirectional" else 1
         if self.time == 0:
             raise Unsupported("the sequence has no steps")
+        if rw.budget is not None and self.time > rw.budget.ops:  # before anything of that size is made
+            rw.budget.over()
 
     def emit(self, name: str, *operands: Value | None, **attributes: Any) -> Any:
         return self.rw.emit(f"top.{name}", *operands, **attributes)

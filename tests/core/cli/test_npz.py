@@ -94,3 +94,47 @@ def test_arrays_are_shown_compared_and_unpacked(cli: Cli, tmp_path: Path) -> Non
             (("compare", a, b, "--tolerance", "x"), "is no number"), (("dump", tmp_path / "no.npz"), "no")):
         code, _, error = cli("npz", *wrong)
         assert code != 0 and said in error
+
+
+def test_arrays_that_are_given_are_those_of_the_model(cli: Cli, examples: Path, tmp_path: Path) -> None:
+    """They are read, checked and written; a name that there is not, and a range beside a file, are refused."""
+    model, out = examples / "digits" / "digits_float.onnx", tmp_path / "in.npz"
+    image = np.random.default_rng(0).random((3, 1, 8, 8), np.float32)
+    np.savez(tmp_path / "given.npz", image=image)
+    for text in (f"{tmp_path / 'given.npz'}", f"image={tmp_path / 'given.npz'}"):
+        assert cli("gen-input", model, "-o", out, "--input", text)[0] == 0
+        assert (np.load(out)["image"] == image).all()
+    np.savez(tmp_path / "other.npz", imgae=image)
+    np.savez(tmp_path / "wrong.npz", image=image[:, :, :4])
+    for asked, said in (
+        (["--input", tmp_path / "other.npz"], "has no input 'imgae'"), (["--input", tmp_path / "wrong.npz"], "8"),
+        (["--input", tmp_path / "given.npz", "--range", "0:1"], "is given a file and a --range"),
+    ):
+        code, _, error = cli("gen-input", model, "-o", out, *asked)
+        assert code == 2 and said in error
+
+
+@pytest.mark.parametrize(("name", "range", "said"), [
+    ("digits_float.onnx", "nan:1", "leaves the numbers of float32"),
+    ("digits_float.onnx", "0:inf", "leaves the numbers of float32"),
+    ("digits_float.onnx", "-3e38:3e38", None), ("digits_int8.tflite", "0:300", "leaves the numbers of int8"),
+    ("digits_int8.tflite", "0.2:0.8", "no whole number in it"), ("digits_int8.tflite", "-128:127", None)])
+def test_a_range_that_an_input_does_not_have(
+    cli: Cli, examples: Path, tmp_path: Path, name: str, range: str, said: str | None,
+) -> None:
+    """Numbers out of it would wrap, and of infinite ones numpy draws none."""
+    code, _, error = cli("gen-input", examples / "digits" / name, "-o", tmp_path / "x.npz", "--range", range)
+    assert (code, said in error) == (2, True) if said is not None else code == 0
+
+
+def test_what_comparing_would_leave_out_in_silence(cli: Cli, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.ones(3), y=np.ones(3))
+    np.savez(tmp_path / "b.npz", x=np.ones(3), y=np.ones(3), z=np.ones(3))
+    a, b = tmp_path / "a.npz", tmp_path / "b.npz"
+    code, out, _ = cli("npz", "compare", a, b)
+    assert code == 0 and "alone" in out
+    code, _, error = cli("npz", "compare", a, b, "--excepts", "q")
+    assert code == 2 and "is called 'q'" in error
+    code, _, error = cli("npz", "compare", a, b, "--tolerance", "1,1,1")
+    assert code == 2 and "has 3 numbers" in error
+    assert cli("npz", "compare", a, b, "--excepts", "z,y")[0] == 0

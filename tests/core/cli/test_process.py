@@ -75,6 +75,12 @@ def test_killed_at_any_moment(name: str) -> None:
     assert not outcome.wrong, outcome.wrong
 
 
+def test_killed_while_it_converts_many_with_a_cache() -> None:
+    """Each model's folder is old or new, and what the cache holds is whole."""
+    outcome = kill(signal.SIGKILL, 2, what="many")
+    assert not outcome.wrong, outcome.wrong
+
+
 def test_killed_while_it_calibrates() -> None:
     """The table, its histograms and their picture are of one calibration."""
     outcome = kill(signal.SIGKILL, 2, what="calibrate")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -188,3 +190,33 @@ def test_integers_of_a_quantized_inputs_type_are_what_it_stores(quantized: trans
     found = transload.evaluate([model, taking], tmp_path / "stored.npz", labels=[0] * 40, metrics=("sqnr",))
     assert found["module 2"]["sqnr"].value == pytest.approx(kept["module 2"]["sqnr"].value, abs=6) and found.notes
     assert "int8 arrays for input 'image' are taken as stored numbers" in found.notes[0]
+
+
+@pytest.mark.parametrize("change", [
+    lambda entry: {**entry, "rows": 5}, lambda entry: {**entry, "rows": []}, lambda entry: {**entry, "rows": [{}]},
+    lambda entry: {**entry, "rows": [{"top1": "1"}]}, lambda entry: {**entry, "rows": [{"top1": 1.0 - entry["rows"][0]["top1"]}]},
+    lambda entry: {**entry, "sample": "another"}, lambda entry: {key: entry[key] for key in ("sample", "rows")}])
+def test_what_was_saved_and_is_changed_is_refused(
+    quantized: transload.Module, data: Path, labels: list[int], tmp_path: Path, change: Callable[[dict[str, Any]], Any],
+) -> None:
+    """It ended in TypeError, IndexError and KeyError, or was scored as if it had been measured."""
+    file = tmp_path / "state.jsonl"
+    transload.evaluate([quantized], data, labels=labels, resume=file)
+    lines = file.read_text().splitlines(keepends=True)
+    lines[4] = json.dumps(change(json.loads(lines[4]))) + "\n"
+    file.write_text("".join(lines))
+    with pytest.raises(ReadError, match=r"is damaged, or was changed|is not what an evaluation saved"):
+        transload.evaluate([quantized], data, labels=labels, resume=file)
+
+
+def test_an_evaluation_of_the_same_folder_with_other_files(data: Path, labels: list[int], tmp_path: Path) -> None:
+    """Files in its folders count, too: those of a SavedModel's variables do."""
+    made = transload.convert(DIGITS / "digits_float.onnx", "tosa", tmp_path / "model", verify=False)
+    inner = tmp_path / "model" / "variables"
+    inner.mkdir()
+    (inner / "data").write_bytes(b"1")
+    where, file = made.files[0].parent, tmp_path / "state.jsonl"
+    transload.evaluate([where], data, labels=labels, resume=file)
+    (inner / "data").write_bytes(b"2")
+    with pytest.raises(UsageError, match="other models, samples or metrics"):
+        transload.evaluate([where], data, labels=labels, resume=file)

@@ -50,8 +50,10 @@ def test_the_integers_are_judged_and_the_cost_of_quantizing_is_told(convert: Con
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["quantization"] == {
         "scheme": "int8-asym", "options": {}, "samples": 16, "skipped": {}, "preprocess": {}, "floats": {},
-        "details": report["quantization"]["details"], "measured": report["quantization"]["measured"]}
+        "details": report["quantization"]["details"], "measured": report["quantization"]["measured"],
+        "types": report["quantization"]["types"]}
     assert {layer["name"] for layer in report["quantization"]["measured"]["layers"]} >= {"probabilities"}
+    assert report["quantization"]["types"]["conv1"].startswith("!quant.uniform<i8:f32, ")
     assert report["verification"]["quantized"][0]["agreement"] == beside.agreement
     assert list(report["seconds"]) == [
         "read", "onnx-to-top", "hub", "quantize", "top-to-tosa", "pipeline", "check", "emit", "verify"]

@@ -197,3 +197,10 @@ class TestCommand:
     def test_a_folder_without_models_is_no_model(self, tmp_path, capsys):
         code = run(["convert", str(tmp_path), "-o", str(tmp_path / "out")])
         assert code == 3 and "is a directory, not a model file" in capsys.readouterr().err
+
+
+def test_a_folder_that_leads_back_to_itself(examples: Path, tmp_path: Path) -> None:
+    """Each model was found 41 times, as often as the system follows links."""
+    shutil.copy(examples / "digits" / "digits_int8.tflite", tmp_path / "m.tflite")
+    (tmp_path / "self").symlink_to(".")
+    assert list(models_in([tmp_path])) == [("m.tflite", tmp_path / "m.tflite")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -200,3 +201,12 @@ class TestCluster:
     def test_workers_are_not_counted(self, cluster):
         with pytest.raises(UsageError, match="those that it has"):
             Crew(2, scheduler=cluster.scheduler_address)
+
+
+def test_something_else_than_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes a connection and says nothing kept the client waiting for ever."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("transload.scale.crew.ANSWER", 0.5)
+    silent = socket.create_server(("127.0.0.1", 0))
+    with silent, pytest.raises(UsageError, match="something is there, and has said nothing"):
+        Crew(scheduler=f"tcp://127.0.0.1:{silent.getsockname()[1]}").__enter__()

@@ -12,7 +12,7 @@ import pytest
 
 import transload
 from transload.context import Context
-from transload.errors import RunError, UsageError
+from transload.errors import ArtifactError, RunError, UsageError
 from transload.ir import Module
 from transload.plugin import Emitted, Target
 from transload.plugin_host import Host
@@ -24,8 +24,8 @@ class Chip(Target):
 
     name, doc, accepts = "chip", "A toy.", ("tosa",)
 
-    def __init__(self, wrong: int = 0, breaks: bool = False) -> None:
-        self.wrong, self.breaks = wrong, breaks
+    def __init__(self, wrong: int = 0, breaks: bool = False, error: type[RunError] = RunError) -> None:
+        self.wrong, self.breaks, self.error = wrong, breaks, error
         self.ran: list[list[str]] = []
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
@@ -36,7 +36,7 @@ class Chip(Target):
         assert emitted.report == {"cycles": 7} and emitted.files[0].is_file()
         self.ran.append(list(inputs))
         if self.breaks:
-            raise RunError("the simulator is not licensed")
+            raise self.error("the simulator is not licensed")
         return {name: array + array.dtype.type(self.wrong) for name, array in transload.run(emitted.files[0], inputs).items()}
 
 
@@ -83,6 +83,12 @@ def test_where_the_runtime_cannot_run_it_an_engine_does_and_that_is_noted(conver
     verified = convert(Chip(breaks=True))
     assert verified.passed and verified.engine.startswith(("auto", "reference", "xla"))
     assert "an engine ran the module instead: the simulator is not licensed" in verified.notes[0]
+
+
+def test_an_artifact_that_is_wrong_is_an_error_and_no_engine_takes_its_place(convert: Any, tmp_path: Path):
+    with pytest.raises(ArtifactError):
+        convert(Chip(breaks=True, error=ArtifactError))
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
 
 
 def test_what_is_near_enough_is_the_targets_to_say_and_the_users_to_say_otherwise(convert: Any, tmp_path: Path):

@@ -1,0 +1,114 @@
+"""What stored integers stand for, where their own types do not say it.
+
+A dialect of plain integers (TOSA, StableHLO) keeps of a quantized tensor what is stored. Where a quantizer of ours made it, its
+scale is in the report that lies beside the artifact (`quantization.types`), by the tensor's name; so the artifact can be fed with
+real numbers, and its tensors be compared with those of the float model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .artifact_set import REPORT
+from .engine.quantized import dequantize, quantize
+from .errors import TransloadError
+from .files import is_file
+from .ir import FloatType, IntegerType, Module, QuantType, TensorType, Value, dtype_of
+from .ir.borders import RANGE
+from .ir.types import Type
+from .text import parse_type
+
+__all__ = ["as_stored", "note_ranges", "quantized_tensors", "real_numbers", "reported_types", "with_meanings"]
+
+_REPORT_BYTES = 1 << 24
+
+
+def quantized_tensors(module: Module) -> dict[str, QuantType]:
+    """The element types of the quantized tensors that a module computes or is given, by their names: those with one scale."""
+    found: dict[str, QuantType] = {}
+    for op in module.walk():
+        for result in op.results if op.operands else ():  # a constant may have thousands of scales
+            element = _element(result)
+            if result.name and element is not None and element.per_tensor:
+                found[result.name] = element
+    main = module.body_of_main
+    for name, value in (*zip(module.inputs, main.arguments, strict=True),
+                        *zip(module.outputs, main.terminator.operands, strict=False)):
+        element = _element(value)
+        if element is not None and element.per_tensor:
+            found[name] = element
+    return found
+
+
+def _element(value: Value) -> QuantType | None:
+    element = value.type.element if isinstance(value.type, TensorType) else None
+    return element if isinstance(element, QuantType) else None
+
+
+def reported_types(artifact: Path) -> dict[str, QuantType]:
+    """The types of the tensors that were quantized on the way to an artifact (a folder, a file in it, its report), by name.
+
+    Empty where no report of ours is beside it, or where it says nothing of the kind.
+    """
+    folder = artifact if artifact.is_dir() else artifact.parent
+    report = folder / REPORT
+    try:
+        if not is_file(report) or report.stat().st_size > _REPORT_BYTES:
+            return {}
+        found: Any = json.loads(report.read_text(encoding="utf-8"))
+        if not artifact.is_dir() and artifact.name != REPORT and artifact.name not in found["files"]:
+            return {}
+        types = {name: parse_type(text) for name, text in ((found["quantization"] or {}).get("types") or {}).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, TransloadError):  # none, or damaged
+        return {}
+    return {name: type_ for name, type_ in types.items() if isinstance(type_, QuantType) and type_.per_tensor}
+
+
+def with_meanings(types: Mapping[str, Type], meanings: Mapping[str, QuantType]) -> dict[str, Type]:
+    """The types of tensors of integers as those of what they stand for; others, and integers that are not stored so, as is."""
+    return {name: _with_meaning(type_, meanings.get(name)) for name, type_ in types.items()}
+
+
+def _with_meaning(type_: Type, meaning: QuantType | None) -> Type:
+    if meaning is None or not isinstance(type_, TensorType) or not isinstance(type_.element, IntegerType):
+        return type_
+    return type_.with_element(meaning) if dtype_of(type_.element) == dtype_of(meaning.storage) else type_
+
+
+def note_ranges(model: Module, meanings: Mapping[str, QuantType]) -> None:
+    """Note of a float model's inputs the range that their quantized forms have, where its file says none: for random inputs."""
+    function = model.main
+    attributes = [dict(each) for each in function.attributes.get("arg_attrs") or [{} for _ in model.inputs]]
+    for attribute, (name, type_) in zip(attributes, model.inputs.items(), strict=True):
+        meaning = meanings.get(name)
+        is_float = isinstance(type_, TensorType) and isinstance(type_.element, FloatType)
+        if meaning is not None and is_float and RANGE not in attribute:
+            least, most = dequantize(np.array([meaning.storage_min, meaning.storage_max]), meaning).tolist()
+            attribute[RANGE] = [least, most]
+    if any(attributes):
+        function.attributes["arg_attrs"] = attributes
+
+
+def as_stored(arrays: Mapping[str, np.ndarray], types: Mapping[str, Type]) -> dict[str, np.ndarray]:
+    """Arrays by name, those of floats quantized where their type is."""
+    given = {name: np.asarray(array) for name, array in arrays.items()}
+    for name, type_ in types.items():
+        element = type_.element if isinstance(type_, TensorType) else None
+        if isinstance(element, QuantType) and name in given and given[name].dtype.kind == "f":
+            given[name] = quantize(given[name], element)
+    return given
+
+
+def real_numbers(array: np.ndarray, element: QuantType | None) -> np.ndarray | None:
+    """What an array stands for in real numbers: of floats itself, of integers by the type that stores such; else None."""
+    array = np.asarray(array)
+    if array.dtype.kind not in "iu":
+        return array
+    if element is None or not element.per_tensor or dtype_of(element.storage).itemsize != array.dtype.itemsize:
+        return None
+    return dequantize(array, element)

@@ -1,0 +1,58 @@
+"""What is asked of a verification, and what is said of a result by it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Finding, UsageError, VerificationError
+from ..plugin_host import host
+
+if TYPE_CHECKING:
+    from .verify import Verification
+
+__all__ = ["unverified", "verify_mode"]
+
+
+def verify_mode(
+    verify: bool | str, *, tolerance: Any = None, excepts: Sequence[str] = (), engine: str = "auto", data: Any = None,
+) -> str:
+    """What `verify=` asks for: `yes` (or True), `no` (or False), `require`.
+
+    Raises `UsageError` for other words, and where one of the others says something of a verification that is not to be.
+    """
+    mode = {True: "yes", False: "no"}.get(verify, verify) if isinstance(verify, bool) else verify
+    if mode not in ("yes", "no", "require"):
+        raise UsageError(f"verify must be 'yes', 'no' or 'require', not {verify!r}")
+    said = {"tolerance": tolerance, "excepts": excepts, "engine": engine != "auto", "data": data is not None}
+    name = next((name for name, value in said.items() if value), None)
+    if mode == "no" and name is not None:
+        raise UsageError(
+            f"{name} is for verification, and that is left out", hint=f"leave out {name}, or verify (--verify=yes)")
+    return mode
+
+
+def unverified(
+    verification: Verification | None, required: bool = False, model: Path | None = None, files: Sequence[Path] = (),
+) -> VerificationError | None:
+    """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared.
+
+    The hint names the `model` and the first of the `files` that can be compared.
+    """
+    if verification is not None and verification.failed:
+        return VerificationError(
+            f"converted, but the result does not compute what {verification.runtime} computes",
+            [Finding(what, why) for what, _, why in (reason.partition(": ") for reason in verification.broken)],
+            hint=f"`transload compare {_both(model, files)} --per-layer` shows where it starts; --tolerance sets what is enough")
+    if required and (verification is None or not verification.passed):
+        said = verification.why if verification is not None else "not asked for"
+        return VerificationError(f"converted, but not verified: {said}")
+    return None
+
+
+def _both(model: Path | None, files: Sequence[Path]) -> str:
+    readable = tuple(suffix for reader in host().readers.values() for suffix in reader.suffixes)
+    artifact = next((file for file in files if file.name.lower().endswith(readable)), None)
+    return f"{shlex.quote(str(model or 'MODEL'))} {shlex.quote(str(artifact or 'ARTIFACT'))}"

@@ -1,0 +1,173 @@
+"""Options that could have no effect where they are given are refused, and say what they would need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload import Calibrator, Quantizer, hookimpl
+from transload.errors import UsageError
+from transload.options import need_options
+from transload.quantization import quantize_at_hub
+
+pytest.importorskip("onnx")
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def model(examples: Path) -> Path:
+    return examples / "digits" / "digits_float.onnx"
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Path:
+    file = tmp_path / "arrays.npz"
+    np.savez(file, image=np.random.default_rng(0).random((4, 1, 8, 8), np.float32))
+    return file
+
+
+@pytest.fixture
+def table(tmp_path: Path, model: Path, arrays: Path) -> Path:
+    file = tmp_path / "model.table"
+    module = transload.load(model)
+    transload.calibrate(module, transload.open_samples(str(arrays), module)).save(file)
+    return file
+
+
+@pytest.mark.parametrize("asked", [["--mean", "2"], ["--resize", "0x0"], ["--scale", "1"], ["--preprocess", "{toml}"],
+                                   ["--pixel-format", "bgr"], ["--crop", "4x4"], ["--keep-aspect-ratio"]])
+@pytest.mark.parametrize("command", ["convert", "run", "compare", "eval", "calibrate", "quantize"])
+def test_what_is_said_of_images_where_there_are_none(
+    cli: Cli, model: Path, arrays: Path, tmp_path: Path, asked: list[str], command: str,
+) -> None:
+    """Arrays are given as they are: who says `--mean` beside them would get numbers that nobody took a mean of."""
+    toml = transload.Preprocess(mean=(1.0,)).write(tmp_path / "preprocess.toml")
+    given = {
+        "convert": [model, "-o", tmp_path / "out", "--data", arrays], "run": [model, "-i", f"image={arrays}"],
+        "compare": [model, tmp_path / "nothing"], "eval": [model, "--data", arrays, "--metric", "cos"],
+        "calibrate": [model, "--data", arrays, "-o", tmp_path / "t"],
+        "quantize": [model, "--data", arrays, "-o", tmp_path / "q.mlir"]}[command]
+    code, _, error = cli(command, *given, *(text.format(toml=toml) for text in asked))
+    assert code == 2 and ("nothing that is given is one" in error or "numbers of 1 to" in error)
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    (["-n", "3"], "--count is for samples"), (["--skip-damaged"], "--skip-damaged is for samples"),
+    (["--workers", "2"], "--workers is for samples"), (["--data", ""], "--data '' names no samples"),
+    (["--keep-ratio-mode", "letterbox"], "keep their shape"), (["--pad-value", "3"], "keep their shape"),
+    (["--pad-type", "center"], "keep their shape"),
+    (["--no-verify", "--tolerance", "cos=0.9"], "tolerance is for verification"),
+    (["--no-verify", "--engine", "nosuch"], "engine is for verification"),
+    (["--no-verify", "--excepts", "probabilities"], "excepts is for verification"),
+    (["--no-verify", "--data", "{arrays}"], "data is for verification"),
+    (["--excepts", ""], "no tensor that is compared is called ''"),
+    (["--excepts", ","], "no tensor that is compared is called ''"),
+    (["-o", ""], "the path is empty"), (["--cache", ""], "the path is empty"),
+    (["--quantize", "int8", "--table", "{table}", "--method", "kl"], "and not chosen by 'kl'"),
+    (["--quantize", "int8", "--table", "{table}", "--floats", ""], "no float tensor ''"),
+    (["--quantize", "int8", "--table", "{table}", "--quantizer-option", "samples=x"], "no option samples"),
+    (["--quantize", "int8", "--table", "{table}", "--quantizer-option", "module=x"], "no option module")])
+def test_options_of_what_is_not_there(
+    cli: Cli, model: Path, arrays: Path, table: Path, tmp_path: Path, asked: list[str], said: str,
+) -> None:
+    out = [] if asked[0] == "-o" else ["-o", tmp_path / "out"]
+    code, _, error = cli("convert", model, *out, *(text.format(arrays=arrays, table=table) for text in asked))
+    assert code == 2 and said in " ".join(error.split())
+
+
+def test_workers_of_many_models(cli: Cli, model: Path, tmp_path: Path) -> None:
+    assert cli("convert", model, model.with_name("digits_int8.tflite"), "-o", tmp_path, "--workers", 1, "--no-verify")[0] == 0
+
+
+@pytest.mark.parametrize("asked", [["--classes", "nosuch"], ["--label-offset", "1"]])
+def test_labels_that_no_metric_asks_for(cli: Cli, model: Path, arrays: Path, asked: list[str]) -> None:
+    code, _, error = cli("eval", model, model, "--data", arrays, "--metric", "cos", *asked)
+    assert code == 2 and "no metric that is asked for needs any" in error
+
+
+def test_options_of_foreign_functions(model: Path, arrays: Path) -> None:
+    """What is no option of a plugin's quantizer, or stands for what it is given anyway, is its user's mistake."""
+    def rough(module, samples, step: float = 0.5):
+        return module
+
+    class Mine:
+        @hookimpl
+        def register_quantizers(self, register):
+            register(Quantizer("rough", rough, "no integers"))
+
+        @hookimpl
+        def register_calibrators(self, register):
+            register(Calibrator("rough", lambda module, samples, name, ends=1: {}, "no ranges"))
+
+    transload.host().register(Mine(), "mine-of-options")
+    module = transload.load(model)
+    for wrong in ("stp", "samples", "module"):
+        with pytest.raises(UsageError, match=f"quantizer 'rough' has no option {wrong}"):
+            quantize_at_hub(module, "rough", None, {wrong: 1})
+    with pytest.raises(UsageError, match="method 'rough' has no option begins"):
+        transload.calibrate(module, transload.open_samples(str(arrays), module), "rough", begins=2)
+    assert transload.quantize(module, "rough", step=0.25) is not None
+
+
+def test_options_are_compared_with_a_signature() -> None:
+    need_options("it", lambda module, samples, **more: None, (1, 2), {"anything": 1})
+    need_options("it", lambda a, /, b=1: None, (1,), {"b": 1})
+    need_options("it", print, (1, 2), {"sep": ""})
+    with pytest.raises(UsageError, match="it has no option a"):
+        need_options("it", lambda a, **more: None, (1,), {"a": 1})
+
+
+@pytest.mark.parametrize("line", ["image 1e39 0 1\n", "image 1 -1e300 1\n", "image 1 0 1e39\n"])
+def test_a_table_of_numbers_beyond_floats(cli: Cli, model: Path, tmp_path: Path, line: str) -> None:
+    """Their scales would be infinite, and the module that is written none that can be read."""
+    (tmp_path / "t").write_text(line)
+    code, _, error = cli("quantize", model, "--table", tmp_path / "t", "-o", tmp_path / "q.mlir")
+    assert code == 3 and "is not finite, as a float of 32 bits" in error and not (tmp_path / "q.mlir").exists()
+
+
+@pytest.mark.parametrize("option", ["--table", "--layers"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "bytes"])
+def test_a_table_that_is_no_file(cli: Cli, model: Path, table: Path, tmp_path: Path, option: str, kind: str) -> None:
+    """Reading a pipe would wait for ever, and a device never ends."""
+    import os
+
+    file = Path("/dev/zero") if kind == "device" else tmp_path / "odd"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "bytes":
+        file.write_bytes(b"\xff\xfe")
+    given = [option, file] if option == "--table" else ["--table", table, "--layers", file]
+    code, _, error = cli("quantize", model, *given, "-o", tmp_path / "q.mlir")
+    assert code == 3 and error.startswith(f"error: {file}: ")
+
+
+@pytest.mark.parametrize("place", [".", "/", ".."])
+def test_a_place_that_is_none_is_told_before_the_work(
+    cli: Cli, model: Path, arrays: Path, monkeypatch: pytest.MonkeyPatch, place: str,
+) -> None:
+    """It was told after calibrating, where that had no name as a failure of the plugin."""
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("it began")
+
+    monkeypatch.setattr("transload.api.calibrate", never)
+    code, _, error = cli("calibrate", model, "--data", arrays, "-o", place)
+    assert code == 2 and "is a directory, where a file is to be written" in error
+    code, _, error = cli("run", model, "-o", place)
+    assert code == 2 and "is a directory, where a file is to be written" in error
+
+
+def test_coverage_of_what_there_is_not(cli: Cli) -> None:
+    code, out, error = cli("coverage", "--to", "tsoa")
+    assert (code, out) == (2, "") and "did you mean 'tosa'?" in error
+
+
+def test_a_folder_for_an_input(cli: Cli, model: Path, tmp_path: Path) -> None:
+    for command in (["run", model], ["inspect", model], ["gen-input", model, "-o", tmp_path / "x.npz"]):
+        code, _, error = cli(*command, "--input", f"image={tmp_path}")
+        assert code == 2 and "is a directory, and no array or image" in error
