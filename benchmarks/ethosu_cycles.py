@@ -123,12 +123,18 @@ def step_ours(path: Path, work: Path, target: str) -> dict[str, Any]:
 
 def compiled_cycles(module: Callable[[], Any], work: Path, target: str) -> dict[str, Any]:
     """What Vela's report says of a module, cut at its float edges."""
+    from transload.convert_model import target_options
+    from transload.emission import emit_for
     from transload.errors import TransloadError
+    from transload.hosting import cut_for
     from transload.plugin_host import host
     from transload_targets.ethosu.host_parts import CONVERSIONS
 
+    chip = host().get("targets", target)
+    settings = target_options(chip, {"float_ops": "host"})
     try:
-        report = host().get("targets", target).emit(module(), work, "model", {"float_ops": "host"}).report
+        given = module()
+        report = emit_for(chip, given, cut_for(chip, given, settings), work, "model", settings).report
     except TransloadError as error:
         return {"error": " ".join(str(error).split())[:300]}
     left = {op["op"] for op in report["ops"] if op["on"] == "host"} - CONVERSIONS

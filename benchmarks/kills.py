@@ -1,12 +1,13 @@
 """Kills conversions at random moments, and looks at what they leave: old artifacts or new ones, whole, and nothing else.
 
-    python benchmarks/kills.py [--kills 200] [--signals KILL TERM INT] [--what convert quantizing calibrate quantize]
+    python benchmarks/kills.py [--kills 200] [--signals KILL TERM INT] [--what convert many quantizing calibrate quantize]
 
 Two models (or one by two schemes, or methods) are converted into one folder in turn; each process is sent a signal at a moment
 between its start and the time that it takes. After each kill the folder must hold all files of one of both, the same as without
 the other, and no others; a process that was asked to end (TERM, INT) must say one line and end with 128 + the signal's number, or
 have been done, or not yet have come to our first line. After the last one, one that nobody disturbs must leave nothing but its
-own folder, there and where the system has temporary files.
+own folder, there and where the system has temporary files. Of many models, converted at once with a cache, which is emptied now
+and then, each has a folder of its own that is old or new, and what the cache holds must be whole.
 """
 
 from __future__ import annotations
@@ -16,21 +17,27 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from transload.scale.cache import report_in
+
 DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits"
 MODELS = (DIGITS / "digits_int8.tflite", DIGITS / "digits_float.onnx")
 SES = ".ses"
 """A file of onnxruntime's own."""
+CACHE, SUMMARY, EMPTIED = "cache", "conversions.json", 4
+"""The folder of a cache, the table of many conversions, and after how many kills the cache is emptied."""
 LINES = {signal.SIGTERM: "terminated\n", signal.SIGINT: "interrupted\n"}
 
 
@@ -54,6 +61,8 @@ def _commands(data: Path) -> dict[str, tuple[list[str], list[str]]]:
 
     return {
         "convert": (["convert", str(MODELS[0]), "-o", "{out}"], ["convert", network, "-o", "{out}"]),
+        "many": pair(["convert", *map(str, MODELS), "-o", "{out}", "--workers", "2", "--cache", str(data.parent / CACHE)],
+                     "--target", "tosa", "stablehlo"),
         "quantizing": pair(["convert", network, "-o", "{out}", *samples], "--quantize", "int8", "int8-sym"),
         "calibrate": pair(["calibrate", network, "-o", table, "--plot", str(Path("{out}", "model.svg")), *samples], "--method",
                           "minmax", "mse"),
@@ -75,9 +84,32 @@ def contents(out: Path) -> dict[str, str]:
     return found
 
 
-def mixture(out: Path, whole: list[dict[str, str]]) -> str | None:
-    """What is wrong with a folder of artifacts; None where it is whole."""
-    there = contents(out)
+def parts(out: Path) -> dict[str, dict[str, str]]:
+    """The contents of the folder of each of many models, by name; of the folder itself, where there are none in it."""
+    folders = [folder for folder in sorted(out.iterdir()) if folder.is_dir() and folder.name[0] != "."] if out.exists() else []
+    return {folder.name: contents(folder) for folder in folders} or {".": contents(out)}
+
+
+def mixtures(out: Path, whole: list[dict[str, dict[str, str]]]) -> str | None:
+    """What is wrong with the folder of a model or of many; None where each is whole."""
+    there = parts(out)
+    found = [f"{name}: {why}" for name in sorted({*there, *whole[0]})
+             if (why := mixture(there.get(name, {}), [each[name] for each in whole])) is not None]
+    with suppress(FileNotFoundError):
+        json.loads((out / SUMMARY).read_text(encoding="utf-8"))  # raises where it is none
+    return "; ".join(found) or None
+
+
+def broken_entries(cache: Path) -> list[str]:
+    """What in a cache is no whole conversion."""
+    entries = [entry for entry in cache.glob("*/*/*") if entry.is_dir()]
+    strange = [folder for folder in (*cache.glob(".*"), *cache.glob("*/.*"), *cache.glob("*/*/.*")) if folder.is_dir()]
+    return [f"{entry} of the cache is no whole conversion" for entry in entries if report_in(entry) is None] + [
+        f"{folder} is left in the cache" for folder in strange]
+
+
+def mixture(there: dict[str, str], whole: list[dict[str, str]]) -> str | None:
+    """What is wrong with the contents of a folder of artifacts; None where it is whole."""
     if there in whole:
         return None
     return "; ".join(
@@ -107,8 +139,10 @@ def kill(number: signal.Signals, kills: int, seed: int = 0, what: str = "convert
             start = time.perf_counter()
             subprocess.run(command(words, out), env=environment, check=True, stdout=subprocess.DEVNULL)
             seconds = time.perf_counter() - start
-            whole.append(contents(out))
+            whole.append(parts(out))
         for turn in range(kills):
+            if turn % EMPTIED == 0:
+                shutil.rmtree(Path(folder) / CACHE, ignore_errors=True)
             process = subprocess.Popen(
                 command(commands[1 - turn % 2], out), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(chance.uniform(0.2, 1.1) * seconds)
@@ -119,13 +153,14 @@ def kill(number: signal.Signals, kills: int, seed: int = 0, what: str = "convert
             allowed = [(0, ""), (-number, ""), (128 + number, LINES.get(number))]
             if number != signal.SIGKILL and (code, said) not in allowed and not is_of_python_alone(said):
                 outcome.wrong.append(f"{number.name} {turn}: exit code {code}, said {said[-600:]!r}")
-            if why := mixture(out, whole):
+            if why := mixtures(out, whole):
                 outcome.wrong.append(f"{number.name} {turn}: {why}")
         subprocess.run(command(commands[0], out), env=environment, check=True, stdout=subprocess.DEVNULL)
-        there = {*place.iterdir(), *scratch.iterdir()} - {out, scratch / SES}
+        there = {*place.iterdir(), *scratch.iterdir(), *out.glob(".*")} - {out, scratch / SES}
         left = [str(file.relative_to(folder)) for file in there]
         outcome.wrong += [f"{name} is left" for name in left]
-        outcome.wrong += [f"after the last one {why}" for why in [mixture(out, whole)] if why]
+        outcome.wrong += [f"after the last one {why}" for why in [mixtures(out, whole)] if why]
+        outcome.wrong += broken_entries(Path(folder) / CACHE)
     return outcome
 
 

@@ -12,6 +12,8 @@ __all__ = ["write_page"]
 BEGIN, END = "<!-- measured: python benchmarks/targets.py --page docs/targets.md -->", "<!-- /measured -->"
 SHOWN = {"passed": "right", "failed": "**fails**", "refused": "–", "ended": "**ended**", "inconclusive": "?",
          "skipped": "not judged"}
+MARKS = {"of the source's own file": "¹", "last bits moved": "²", "judged by": "³"}
+"""What notes say of how a cell was judged, and how that is marked."""
 Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
@@ -47,6 +49,8 @@ def cell_text(cell: Mapping[str, Any] | None) -> str:
         parts[0] += f" (cos {cell['cos']:.5f})"
     if cell["verdict"] == "passed" and cell.get("integers") and cell.get("max_abs") == 0:
         parts[0] = "same bits"
+    if cell["verdict"] == "passed":
+        parts[0] += next((mark for said, mark in MARKS.items() if any(said in note for note in cell.get("notes", ()))), "")
     if "ms" in cell:
         parts.append(f"{number(cell['ms'])} ms")
     if cell.get("bytes") and cell["verdict"] not in ("refused", "ended"):
@@ -66,7 +70,10 @@ def totals(rows: Rows, targets: Sequence[str]) -> list[str]:
         whole = [cell for cell in cells if cell["verdict"] == "passed" and cell.get("integers")]
         exact = sum(cell.get("max_abs") == 0 for cell in whole)
         open_ = counts["inconclusive"] + counts["skipped"]
-        shown = [f"`{name}`", f"{counts['passed']} of {len(cells)}", f"{exact} of {len(whole)}", counts["failed"], open_,
+        marked = sum(any(said in note for said in MARKS for note in cell.get("notes", ())) for cell in cells
+                     if cell["verdict"] == "passed")
+        beside = f", {marked} by ¹ ² ³" if marked else ""
+        shown = [f"`{name}`", f"{counts['passed']} of {len(cells)}{beside}", f"{exact} of {len(whole)}", counts["failed"], open_,
                  counts["refused"] + counts["ended"]]
         lines.append(f"| {' | '.join(map(str, shown))} |")
     return lines

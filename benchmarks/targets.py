@@ -192,7 +192,7 @@ def timed(artifact: Any, source: Any, sample: dict[str, np.ndarray]) -> Cell:
     return cell
 
 
-def least(run: Any, most: float = 2.0) -> float:
+def least(run: Any, most: float = 0.7) -> float:
     """The least of some runs in milliseconds, after one that is not counted."""
     run()
     taken, begun = [], time.perf_counter()

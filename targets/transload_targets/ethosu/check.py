@@ -11,14 +11,14 @@ from transload.suggest import quantizing
 
 from .accelerators import FAMILIES, Accelerator
 from .constraints import constraints_of
-from .facts import ANY_TYPES, accepted, is_known, signature, signatures_of
-from .host_parts import has_floats
+from .facts import ANY_TYPES, accepted, has_floats, is_known, signature, signatures_of
 
 __all__ = ["check_module", "refusals"]
 
 STRUCTURE = frozenset({"tosa.const", "tosa.const_shape", "tosa.yield", "func.return"})
 """Ops that run nowhere."""
 QUANTIZE = "quantize the model first (int8, or int16 activations)"
+HOST = "leave it to the host with --option float_ops=host, or --host TARGET"
 QUANTIZERS = ("int8-asym", "int8")
 """Those whose numbers the chip's kernels for softmax and its like compute with, the best first."""
 HINTS = {
@@ -31,16 +31,17 @@ HINTS = {
 def check_module(module: Module, accelerator: Accelerator, separable: bool = False) -> Sequence[Finding]:
     """Every reason why Vela would refuse the module for this accelerator; findings that differ only in names are joined.
 
-    `separable` says that the host could do what works on floats, which then is part of the advice.
+    `separable` says that the host could do what the NPU does not take, which then is part of the advice.
     """
     family = accelerator.family
     found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
     advice = QUANTIZE + quantizing(module, accelerator.name, QUANTIZERS)
+    hints = [advice if finding.hint == QUANTIZE else finding.hint for finding in found]
     if separable:
-        advice += "; or leave floats to the host with --option float_ops=host"
+        hints = ["; or ".join(filter(None, (hint, HOST))) for hint in hints]
     return [
-        replace(finding, names=tuple(dict.fromkeys(finding.names)), hint=advice if finding.hint == QUANTIZE else finding.hint)
-        for finding in found]
+        replace(finding, names=tuple(dict.fromkeys(finding.names)), hint=hint)
+        for finding, hint in zip(found, hints, strict=True)]
 
 
 def refusals(op: Op, family: str) -> list[Finding]:

@@ -1,77 +1,42 @@
-"""Leaving what works on floats to the processor beside the NPU.
+"""What is left to the processor beside the NPU.
 
-Models with integer arithmetic often take and give floats: they quantize their inputs and dequantize their
-outputs. Those ops are cut off here, before and after what goes to the NPU, and become modules of their own.
+Models with integer arithmetic often take and give floats: they quantize their inputs and dequantize their outputs. Those ops stay
+on the host, and on request all that the NPU does not take; the ops that came from one op of the framework stay together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from transload.ir import FloatType, Module, Op, Value, input_names, output_names
+from transload.ir import Module, Op, Value, input_names, output_names
 from transload.ir.build import constant_of
-from transload.partitioning import WireNames, submodule
+from transload.partitioning import whole_origins, work_of
 
-__all__ = ["Parts", "affine", "cut", "has_floats"]
+from .check import STRUCTURE, refusals
+from .facts import has_floats
 
-CONSTANTS = frozenset({"tosa.const", "tosa.const_shape"})
+__all__ = ["CONVERSIONS", "affine", "left_to_host"]
+
 CONVERSIONS = frozenset(f"tosa.{name}" for name in (
     "abs", "add", "arithmetic_right_shift", "cast", "ceil", "clamp", "floor", "greater_equal", "identity", "maximum", "minimum",
     "mul", "negate", "reciprocal", "rescale", "reshape", "select", "sub", "transpose"))
 """Ops that quantizing and dequantizing are made of."""
 
 
-@dataclass(frozen=True)
-class Parts:
-    """A module in up to three: `before` gives the inputs of `core`, `after` takes its outputs, by the tensors' names."""
-
-    core: Module
-    before: Module | None = None
-    after: Module | None = None
-    outputs: dict[str, str] = field(default_factory=dict)
-    """Which tensor each output of the module is."""
-
-    @property
-    def host_ops(self) -> list[Op]:
-        """The ops that are left to the host."""
-        return [op for part in (self.before, self.after) if part is not None for op in part.body_of_main
-                if op.name not in CONSTANTS and op.name != "func.return"]
-
-    @property
-    def only_conversions(self) -> bool:
-        """Whether no more than quantizing and dequantizing is left to the host."""
-        return all(op.name in CONVERSIONS for op in self.host_ops)
-
-
-def has_floats(op: Op) -> bool:
-    """Whether data of the op are floats (a quantized tensor is stored as integers)."""
-    return any(_is_float(value) for value in (*op.operands, *op.results))
-
-
-def _is_float(value: Value) -> bool:
-    return isinstance(value.stored_element, FloatType)
-
-
-def cut(module: Module) -> Parts:
-    """Cut off the float ops at the front, and the first float op after them with all that follows from it.
-
-    Ops that came from the same op of the framework stay together. The module is not changed; where there is
-    nothing to cut off, or nothing would be left, it is the core as it is.
-    """
-    ops = [op for op in module.body_of_main if op.name not in CONSTANTS and op.name != "func.return"]
-    before = _front(ops)
-    after = _back(ops, before)
-    core = [op for op in ops if op not in before and op not in after]
-    if not core or not (before or after):
-        return Parts(module)
-    names = WireNames(module)
-    return Parts(
-        _part(module, core, names, is_core=True),
-        _part(module, [op for op in ops if op in before], names) if before else None,
-        _part(module, [op for op in ops if op in after], names) if after else None,
-        names.of_outputs())
+def left_to_host(module: Module, family: str, float_ops: str) -> set[Op]:
+    """The ops of a module that stay on the host, by the option of that name; none where nothing would be left for the NPU."""
+    ops = work_of(module)
+    if float_ops == "refuse":
+        return set()
+    if float_ops == "host":
+        left = whole_origins(ops, [
+            op for op in ops if any(refusals(each, family) for each in op.walk() if each.name not in STRUCTURE)])
+    else:
+        front = _front(ops)
+        left = front | _back(ops, front)
+        left = left if all(op.name in CONVERSIONS for op in left) else set()
+    return left if len(left) < len(ops) else set()
 
 
 def _front(ops: Sequence[Op]) -> set[Op]:
@@ -109,23 +74,12 @@ def _back(ops: Sequence[Op], front: set[Op]) -> set[Op]:
     return back
 
 
-def _part(module: Module, ops: Sequence[Op], names: WireNames, is_core: bool = False) -> Module:
-    """Some ops as a module. The core keeps the module's own inputs, and outputs that no op makes, unless they are floats."""
-    if not is_core:
-        return submodule(module, ops, names)
-    block = module.body_of_main
-    kept = [value for value in block.terminator.operands if value.op is None or _is_constant(value)]
-    return submodule(
-        module, ops, names, inputs=[value for value in block.arguments if not _is_float(value)],
-        outputs=[value for value in kept if not _is_float(value)])
-
-
 def _is_constant(value: Value) -> bool:
-    return value.op is not None and value.op.name in CONSTANTS
+    return constant_of(value) is not None
 
 
 def affine(part: Module | None, name: str) -> dict[str, Any] | None:
-    """Scale and zero point by which a host part makes (`before`) or reads (`after`) the tensor of that name.
+    """Scale and zero point by which a host part makes or reads the tensor of that name, which goes to or comes from the NPU.
 
     Read from the ops that quantizing and dequantizing are lowered to; None where the part is anything else.
     """
@@ -141,17 +95,19 @@ def affine(part: Module | None, name: str) -> dict[str, Any] | None:
 
 def _sources(value: Value) -> list[Op]:
     """The ops that a value goes through from the part's input, the last one first; what is selected by sign, if positive."""
-    chain = []
+    chain: list[Op] = []
     while value.op is not None:
         chain.append(value.op)
+        if not value.op.operands:
+            break
         value = value.op.operands[value.op.name == "tosa.select"]
     return chain
 
 
 def _users(value: Value) -> list[Op]:
     """The ops that a value goes through up to the part's output, while each has one user."""
-    chain = []
-    while len(value.uses) == 1 and (op := next(iter(value.uses))).name != "func.return":
+    chain: list[Op] = []
+    while len(value.uses) == 1 and len((op := next(iter(value.uses))).results) == 1:
         chain.append(op)
         value = op.results[0]
     return chain

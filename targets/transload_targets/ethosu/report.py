@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transload.ir import Module, Type
+from transload.ir import Module
+from transload.partitioning import HOST, TARGET, Partition, work_of
+from transload.plugin import EmittedPart
 
 from .accelerators import Accelerator
 from .compiler import Compiled, Settings, vela_version
-from .host_parts import Parts, affine
+from .host_parts import affine
 
-__all__ = ["make_report"]
+__all__ = ["make_report", "report_of_parts"]
 
 CYCLES = ("npu", "sram_access", "dram_access", "on_chip_flash_access", "off_chip_flash_access", "total")
 MEMORIES = ("sram", "dram", "on_chip_flash", "off_chip_flash")
@@ -20,15 +23,13 @@ UNLIMITED_KIB = 1 << 22  # 4 GiB, all that an Ethos-U55 addresses
 CYCLES_ARE = "Vela's estimates; measure on a model of the chip or on the chip itself"
 
 
-def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings, parts: Parts) -> dict[str, Any]:
-    """What Vela says about the compiled model, and what is left to the host.
+def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings, module: Module) -> dict[str, Any]:
+    """What Vela says about the compiled model, or the part of one that the NPU has.
 
     Times are of one inference on the NPU, at the clock of the system configuration.
     """
     summary = _rows(compiled.summary)[0]
     ops = [_op(row) for row in _rows(compiled.layers)] if compiled.layers is not None else []
-    placed = sum(op["on"] == "NPU" for op in ops)
-    left = [{"tensor": op.origin, "op": op.name, "on": "host"} for op in parts.host_ops]
     arena = _number(summary["arena_cache_size"])
     memory = {name: _number(summary[f"{name}_memory_used"]) for name in MEMORIES}
     return {
@@ -55,18 +56,47 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "feature_maps_in": summary["feature_map_storage_area"],
         "weight_bytes": {
             "original": _whole(summary["total_original_weights"]), "encoded": _whole(summary["total_npu_encoded_weights"])},
-        "npu_ops": placed,
-        "cpu_ops": len(ops) - placed + len(left),
-        "npu_percent": 100.0 * placed / (len(ops) + len(left)) if ops else 0.0,
-        "inputs": [_tensor(name, type_, parts.before) for name, type_ in parts.core.inputs.items()],
-        "outputs": [_tensor(name, type_, parts.after) for name, type_ in parts.core.outputs.items()],
-        "ops": [*ops, *left],
+        **_placed(ops),
+        "inputs": [{"name": name, "type": str(type_)} for name, type_ in module.inputs.items()],
+        "outputs": [{"name": name, "type": str(type_)} for name, type_ in module.outputs.items()],
+        "ops": ops,
     }
 
 
-def _tensor(name: str, type_: Type, host: Module | None) -> dict[str, Any]:
-    """An input or output of the compiled model, with the quantization that the host does or undoes."""
-    return {"name": name, "type": str(type_), **(affine(host, name) or {})}
+def report_of_parts(cut: Partition, parts: Sequence[EmittedPart]) -> dict[str, Any]:
+    """What a report says of a model in parts: cycles and times are the NPU's, of all its parts together.
+
+    Memory is that of the part which needs the most; the borders are those of all parts on the NPU, with the quantization that
+    the host does or undoes there.
+    """
+    reports = [part.report for part in parts if part.place == TARGET]
+    host_modules = [part.module for part in cut.parts if part.place == HOST]
+    ops = [op for part, written in zip(cut.parts, parts, strict=True) for op in (
+        written.report["ops"] if part.place == TARGET else
+        [{"tensor": op.origin, "op": op.name, "on": "host"} for op in work_of(part.module)])]
+    made = dict(reports[0])
+    for key in ("total_cycles", "inference_ms", "macs"):
+        made[key] = sum(report[key] for report in reports)
+    for key in ("sram_kib", "flash_kib", "dram_kib", "arena_cache_kib"):
+        made[key] = max((report[key] for report in reports if report[key] is not None), default=None)
+    for key, joined in (("cycles", sum), ("weight_bytes", sum), ("memory_kib", max)):
+        made[key] = {name: joined([report[key][name] for report in reports]) for name in made[key]}
+    made["inferences_per_second"] = 1e3 / made["inference_ms"] if made["inference_ms"] else 0.0
+    borders = {
+        side: [{**tensor, **_quantization_of(tensor["name"], host_modules)} for report in reports for tensor in report[side]]
+        for side in ("inputs", "outputs")}
+    return {**made, **_placed(ops), **borders, "ops": ops}
+
+
+def _placed(ops: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How many ops run where."""
+    on_npu = sum(op["on"] == "NPU" for op in ops)
+    return {"npu_ops": on_npu, "cpu_ops": len(ops) - on_npu, "npu_percent": 100.0 * on_npu / len(ops) if ops else 0.0}
+
+
+def _quantization_of(name: str, host_modules: Sequence[Module]) -> dict[str, Any]:
+    """Scale and zero point of a tensor between NPU and host, where the host's ops tell them."""
+    return next((found for module in host_modules if (found := affine(module, name)) is not None), {})
 
 
 def _op(row: dict[str, str]) -> dict[str, Any]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from transload.partitioning import HOST, TARGET
-from transload.plugin import Emitted, EmittedPart, Target
+from transload.plugin import Emitted, Target
 
 from .accelerators import MEMORY_MODES, SYSTEM_CONFIGS, Accelerator
 
 if TYPE_CHECKING:
     from transload.errors import Finding
-    from transload.ir import Module
+    from transload.ir import Module, Op
+    from transload.partitioning import Partition
+    from transload.plugin import EmittedPart
 
-    from .compiler import Settings, VelaRefusal
-    from .host_parts import Parts
+    from .compiler import VelaRefusal
 
 __all__ = ["EthosU"]
 
@@ -26,8 +26,8 @@ __all__ = ["EthosU"]
 class EthosU(Target):
     """One Ethos-U configuration.
 
-    Artifacts: the model compiled by Vela, the `.tosa` file it was compiled from, and `.tosa` files of what is
-    left to the host, where anything is.
+    Artifacts: the model compiled by Vela, and the `.tosa` file it was compiled from; where something is left to the host, of each
+    of its parts.
     """
 
     accepts = ("tosa",)
@@ -36,6 +36,8 @@ class EthosU(Target):
     """Of what 8 bits cannot hold: the chip computes with integers alone."""
     converting = MappingProxyType({"top-to-tosa.bias": "plain"})
     """Its convolutions add the bias themselves, of 32 bits, in steps of the products."""
+    hosting = MappingProxyType({"float_ops": "host"})
+    """Where a host is named, it has all that the NPU does not take."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
@@ -54,7 +56,7 @@ class EthosU(Target):
             "output_format": (str, "raw", "raw: .npz of command stream, weights and addresses; tflite: a .tflite for TFLM"),
             "config": (str, "", "a Vela configuration file of your own, with the sections that the options above name"),
             "float_ops": (str, "edges", "edges: quantizing inputs and dequantizing outputs is left to the host; "
-                                        "host: so is the first float op inside with all that follows; refuse: neither"),
+                                        "host: so is all that the NPU does not take (the default with --host); refuse: neither"),
             "timeout": (int, 600, "seconds that Vela may take"),
         }
 
@@ -68,12 +70,21 @@ class EthosU(Target):
             return f"Vela {found} is installed, which does not read TOSA 1.0: pip install --upgrade 'transload[ethosu]'"
         return None
 
+    def leaves(self, module: Module, options: Mapping[str, Any]) -> Collection[Op]:
+        from .compiler import Settings
+        from .host_parts import left_to_host
+
+        settings = Settings.of(options, self.accelerator)  # a wrong option is said before anything runs
+        return left_to_host(module, self.accelerator.family, settings.float_ops)
+
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         from .check import check_module
         from .compiler import Settings
+        from .host_parts import left_to_host
 
-        settings = Settings.of(options, self.accelerator)  # a wrong option is said before anything runs
-        return check_module(_parts(module, settings).core, self.accelerator, _may_be_cut(module, settings))
+        settings = Settings.of(options, self.accelerator)
+        may_be_cut = settings.float_ops != "host" and bool(left_to_host(module, self.accelerator.family, "host"))
+        return check_module(module, self.accelerator, may_be_cut)
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         from transload.plugin import resolve
@@ -83,48 +94,22 @@ class EthosU(Target):
         from .report import make_report
 
         settings = Settings.of(options, self.accelerator)
-        parts = _parts(module, settings)
-        write = resolve(host().get("writers", "tosa").write)
         tosa = directory / f"{stem}.tosa"
-        write(parts.core, tosa)
+        resolve(host().get("writers", "tosa").write)(module, tosa)
         with tempfile.TemporaryDirectory(prefix=".vela-", dir=directory) as workplace:
             try:
                 compiled = compile_file(tosa, self.accelerator, settings, Path(workplace))
             except VelaRefusal as refusal:
-                raise _named(refusal, parts.core, self.name) from None
+                raise _named(refusal, module, self.name) from None
             artifact = directory / f"{stem}_{self.name}{compiled.model.suffix}"
             compiled.model.replace(artifact)
-            report = make_report(compiled, self.accelerator, settings, parts)
-        files = {"core": [artifact, tosa]}
-        for name, part in (("before", parts.before), ("after", parts.after)):
-            if part is not None:
-                files[name] = [directory / f"{stem}_host_{name}.tosa"]
-                write(part, files[name][0])
-        emitted = Emitted([file for each in files.values() for file in each], report)
-        if len(files) > 1:
-            places = (("before", HOST, parts.before), ("core", TARGET, parts.core), ("after", HOST, parts.after))
-            emitted.outputs = parts.outputs
-            emitted.parts = [
-                EmittedPart(place, files[name], list(part.inputs), list(part.outputs))
-                for name, place, part in places if part is not None]
-        return emitted
+            report = make_report(compiled, self.accelerator, settings, module)
+        return Emitted([artifact, tosa], report)
 
+    def summary(self, cut: Partition, parts: Sequence[EmittedPart]) -> dict[str, Any]:
+        from .report import report_of_parts
 
-def _parts(module: Module, settings: Settings) -> Parts:
-    """What goes to the NPU, and what the options leave to the host."""
-    from .host_parts import Parts, cut
-
-    if settings.float_ops == "refuse":
-        return Parts(module)
-    parts = cut(module)
-    return parts if settings.float_ops == "host" or parts.only_conversions else Parts(module)
-
-
-def _may_be_cut(module: Module, settings: Settings) -> bool:
-    """Whether leaving more to the host would help."""
-    from .host_parts import cut
-
-    return settings.float_ops != "host" and bool(cut(module).host_ops)
+        return report_of_parts(cut, parts)
 
 
 def _named(refusal: VelaRefusal, module: Module, target: str) -> Exception:

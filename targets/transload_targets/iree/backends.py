@@ -35,7 +35,7 @@ BACKENDS = (
         "host", "a CPU as LLVM names it: host (this one), generic, x86-64-v3, cortex-a76, ...", "local-task"),
     Backend(
         "cuda", "an NVIDIA GPU, through CUDA", ("--iree-hal-target-device=cuda",), "--iree-cuda-target",
-        "sm_80", "an architecture of NVIDIA's GPUs: sm_80, sm_90, ...", "cuda"),
+        "sm_80", "an architecture of NVIDIA's GPUs: sm_75, sm_86, sm_89, ...", "cuda"),
     Backend(
         "rocm", "an AMD GPU, through ROCm", ("--iree-hal-target-device=hip",), "--iree-rocm-target",
         "gfx942", "an architecture of AMD's GPUs: gfx942, gfx1100, ...", "hip"),

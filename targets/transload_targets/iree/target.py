@@ -81,10 +81,10 @@ class IreeTarget(Target):
 
         if _find("iree.runtime") is None:
             raise RunError("IREE's runtime is not installed: pip install 'transload[iree]'")
-        if emitted.report["triple"]:
+        if emitted.report.get("triple"):
             raise RunError(f"the program is for {emitted.report['triple']}, not for this machine")
         given = arguments(emitted.report, inputs)
-        program = next(file for file in emitted.files if file.suffix == ".vmfb")
+        program = emitted.file(".vmfb")
         return results(emitted.report, open_program(program, self.backend.driver)(given))
 
     def _flags(self, options: Mapping[str, Any]) -> list[str]:

@@ -34,6 +34,10 @@ class OnnxTarget(Target):
             return None
         return "onnx, which writes the files, is not installed: pip install 'transload[onnx]'"
 
+    def by_hub(self, module: Module) -> bool:
+        """Operators of other domains, whose results' types no shape inference of ONNX's knows, are known to the hub."""
+        return any(str(value.type) == "!onnx.unknown" for op in module.walk() for value in op.results)
+
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         resolve(host().get("writers", "onnx").write)(module, directory / f"{stem}.onnx")
         files = sorted(directory.iterdir())
@@ -50,4 +54,4 @@ class OnnxTarget(Target):
         runtime = host().runtimes.get("onnxruntime")
         if runtime is None or resolve(runtime.available)() is not None:
             return None
-        return lambda emitted, inputs: resolve(runtime.open)(emitted.files[0])(dict(inputs))
+        return lambda emitted, inputs: resolve(runtime.open)(emitted.file(".onnx"))(dict(inputs))

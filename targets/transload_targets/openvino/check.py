@@ -13,12 +13,12 @@ from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.scratch import ScratchFolder
 from transload.trials import refused_ops
-from transload.worker import ChildEnded, Worker
+from transload.worker import ChildEnded
 
-__all__ = ["OPENVINO", "converted", "findings_of"]
+from .session import HERE, OPENVINO
 
-OPENVINO = Worker("OpenVINO", needs=("transload_targets", "numpy", "openvino"))
-_HERE = "transload_targets.openvino.runtime"
+__all__ = ["converted", "findings_of"]
+
 
 
 def findings_of(module: Module) -> list[Finding]:
@@ -46,7 +46,7 @@ def converted(module: Module) -> dict[str, bytes]:
         path = folder / "model.onnx"
         resolve(host().get("writers", "onnx").write)(module, path)
         try:
-            made: dict[str, bytes] = OPENVINO.call(f"{_HERE}:convert", str(path))
+            made: dict[str, bytes] = OPENVINO.call(f"{HERE}:convert", str(path))
         except ChildEnded as error:
             raise RunError(error.message) from None
     return made
@@ -57,7 +57,7 @@ def _refusal(module: Module) -> str | None:
         path = folder / "model.onnx"
         try:
             resolve(host().get("writers", "onnx").write)(module, path)
-            why: str | None = OPENVINO.call(f"{_HERE}:refusal_of", str(path))
+            why: str | None = OPENVINO.call(f"{HERE}:refusal_of", str(path))
         except TransloadError as error:  # it cannot be written alone, or OpenVINO ended
             return error.message
     return why

@@ -13,9 +13,9 @@ from transload.errors import Finding, RunError, TargetError
 from transload.interface import arguments, interface, results
 from transload.ir import Module
 from transload.plugin import Emitted, Target
-from transload.worker import ChildEnded
 
-from .check import OPENVINO, converted, findings_of
+from .check import converted, findings_of
+from .session import open_model, unavailable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,14 +31,19 @@ class OpenvinoTarget(Target):
     accepts = ("onnx",)
     pipeline = "inline"
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})
+    converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # it has no kernels that quantize while they run
     rounds_alone = True  # it computes QDQ models with kernels of its own
 
     def available(self) -> str | None:
-        if importlib.util.find_spec("openvino") is None:
-            return "OpenVINO is not installed: pip install 'transload[openvino]'"
+        if (why := unavailable()) is not None:
+            return why
         if importlib.util.find_spec("onnx") is None:
             return "onnx, which writes what OpenVINO converts, is not installed: pip install 'transload[openvino]'"
         return None
+
+    def by_hub(self, module: Module) -> bool:
+        """What its converter does not take of a file is written by other operators."""
+        return bool(findings_of(module))
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         return findings_of(module)
@@ -61,9 +66,4 @@ class OpenvinoTarget(Target):
     def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run the files on the CPU, by OpenVINO's runtime."""
         given = arguments(emitted.report, inputs)
-        model = next(file for file in emitted.files if file.suffix == ".xml")
-        try:
-            session = OPENVINO.open("transload_targets.openvino.runtime:Session", str(model.resolve()))
-        except ChildEnded as error:
-            raise RunError(error.message) from None
-        return results(emitted.report, session(given))
+        return results(emitted.report, open_model(emitted.file(".xml"))(given))

@@ -71,4 +71,4 @@ class StablehloTarget(Target):
         """The artifact, read back, by the engine that suits it: XLA, or the reference engine."""
         import transload
 
-        return transload.run(next(file for file in emitted.files if file.suffix == ".mlirbc"), inputs)
+        return transload.run(emitted.file(".mlirbc"), inputs)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import STRUCTURE, constant_bytes, op_counts
-from transload.errors import Finding
+from transload.errors import Finding, RunError
 from transload.ir import Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
@@ -41,12 +41,18 @@ class TfliteTarget(Target):
         })
 
     def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The file, read back: by its format's own runtime (LiteRT) where that is installed, else by the reference engine."""
+        """The file, run by its format's own runtime (LiteRT), or else by another that takes it; without one, by our engine."""
         import transload
+        from transload.verification.compare import other_runtimes, runtime_for
 
-        path = emitted.files[0]
-        for runtime in host().runtimes.values():
-            if runtime.format == self.name and resolve(runtime.available)() is None:
+        path, refused = emitted.file(".tflite"), None
+        own, _ = runtime_for(self.name)
+        for runtime in (*((own,) if own is not None else ()), *other_runtimes(self.name, "tflm")):
+            try:
                 outputs: dict[str, np.ndarray] = resolve(runtime.open)(path)(inputs)
                 return outputs
+            except RunError as error:
+                refused = refused or error
+        if refused is not None:
+            raise refused
         return transload.run(path, inputs)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.plugin import Runtime
+
+_HERE = "transload_targets.tflm"
 
 
 @hookimpl
@@ -12,3 +15,10 @@ def register_targets(register: Any) -> None:
     from .target import TflmTarget
 
     register(TflmTarget())
+
+
+@hookimpl
+def register_runtimes(register: Any) -> None:
+    register(Runtime(
+        "tflite-micro", "tflite", f"{_HERE}.interpreter:open_source", f"{_HERE}.target:unavailable",
+        "The interpreter of microcontrollers, for models that LiteRT does not run.", of_target="tflm"))

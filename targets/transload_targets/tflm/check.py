@@ -14,7 +14,7 @@ from transload.plugin_host import host
 from transload.scratch import ScratchFolder
 from transload.trials import refused_ops
 
-from .interpreter import refusal_of
+from .interpreter import Given
 
 __all__ = ["findings_of", "written"]
 
@@ -37,7 +37,7 @@ def findings_of(module: Module) -> list[Finding]:
 
 def _refusal(module: Module) -> str | None:
     try:
-        return refusal_of(written(module))
+        return Given.of(written(module), module).refusal()
     except TransloadError as error:  # what cannot be written as a model of its own
         return error.message
 

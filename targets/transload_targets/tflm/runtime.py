@@ -18,23 +18,21 @@ import numpy as np
 
 from transload.errors import RunError
 
-__all__ = ["Session", "arena_of", "operators_of", "refusal_of"]
+__all__ = ["Session", "operators_of", "refusal_of"]
 
-STEP = 16
-"""Bytes to a multiple of which an arena is aligned."""
-ROOMY = 1 << 20
-"""Bytes beyond ten times the model in which the first try is made, and twice as many in the next."""
+ROOMY = 64 << 20
+"""Bytes beyond ten times the model of an arena with room to spare."""
 
 
 class Session:
-    """A model in an arena of some bytes: called with arrays in order, it gives arrays."""
+    """A model in an arena of some bytes, 0 where it may be as large as it likes: called with arrays in order, it gives arrays."""
 
     def __init__(self, data: bytes, arena: int, outputs: int) -> None:
         from tflite_micro.python.tflite_micro import runtime
 
         with _said() as said:
             try:
-                self._interpreter = runtime.Interpreter.from_bytes(data, arena_size=arena)
+                self._interpreter = runtime.Interpreter.from_bytes(data, arena_size=arena or 10 * len(data) + ROOMY)
             except Exception as error:  # RuntimeError: an operator without a kernel, an arena that is too small
                 raise RunError(f"tflite-micro does not take the model: {said() or error}") from None
         self._outputs = outputs
@@ -52,36 +50,15 @@ class Session:
                 raise RunError(f"tflite-micro stopped: {said() or error}") from None
 
 
-def refusal_of(data: bytes) -> str | None:
-    """Why the interpreter does not take a model; None where it does."""
+def refusal_of(data: bytes, arena: int, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], run: bool = True) -> str | None:
+    """Why the interpreter does not load a model in an arena of so many bytes, or run it once on zeros; None where it does."""
     try:
-        Session(data, 10 * len(data) + 64 * ROOMY, 0)
+        session = Session(data, arena, 0)
+        if run:
+            session([np.zeros(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
     except RunError as error:
         return error.message.partition(": ")[2]
     return None
-
-
-def arena_of(data: bytes, shapes: Sequence[Sequence[int]], dtypes: Sequence[str]) -> int:
-    """The least arena, in bytes, in which a model is loaded and runs once: found by trying. `RunError` where it runs in none."""
-    zeros = [np.zeros(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
-
-    def runs(arena: int) -> bool:
-        try:
-            Session(data, arena, 0)(zeros)
-        except RunError:
-            return False
-        return True
-
-    high = 10 * len(data) + ROOMY
-    while not runs(high):
-        if high > 1 << 31:
-            Session(data, high, 0)(zeros)  # says why
-        high *= 2
-    low = 0  # too small
-    while high - low > STEP:
-        middle = (low + high) // (2 * STEP) * STEP
-        low, high = (low, middle) if runs(middle) else (middle, high)
-    return -(-high // STEP) * STEP
 
 
 def operators_of(data: bytes) -> list[str]:

@@ -5,22 +5,30 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
-from transload.errors import Finding, RunError, TargetError
+from transload.errors import Finding, ReadError, RunError, TargetError
 from transload.interface import arguments, interface, results
-from transload.ir import Module, TensorType, dtype_of
+from transload.ir import Module
 from transload.plugin import Emitted, Target
 
 from .check import findings_of, written
-from .interpreter import arena_of, open_model, operators_of
+from .interpreter import Given, arena_of, open_model, operators_of
 from .project import Project, identifier
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["TflmTarget"]
+__all__ = ["TflmTarget", "unavailable"]
+
+
+def unavailable() -> str | None:
+    """None where tflite-micro is installed, or what to install."""
+    if importlib.util.find_spec("tflite_micro") is not None:
+        return None
+    return "tflite-micro, which says what fits and how much memory it takes, is not installed: pip install 'transload[tflm]'"
 
 
 class TflmTarget(Target):
@@ -29,21 +37,23 @@ class TflmTarget(Target):
     name = "tflm"
     doc = "TensorFlow Lite for Microcontrollers: the model as an array of C, its operators, its arena, a project."
     accepts = ("tfl",)
+    converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # no kernel there quantizes while it runs
     rounds_alone = True  # its kernels are not LiteRT's: FULLY_CONNECTED of 8 bits rounds twice there, and once here
 
     def available(self) -> str | None:
-        if importlib.util.find_spec("tflite_micro") is not None:
-            return None
-        return "tflite-micro, which says what fits and how much memory it takes, is not installed: pip install 'transload[tflm]'"
+        return unavailable()
+
+    def by_hub(self, module: Module) -> bool:
+        """What the interpreter does not take of a file is written by other operators, or in other types."""
+        return bool(findings_of(module))
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         return findings_of(module)
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         data = written(module)
-        taken = [type_ for type_ in module.inputs.values() if isinstance(type_, TensorType)]
         try:
-            arena = arena_of(data, [type_.static_shape for type_ in taken], [dtype_of(type_.element).name for type_ in taken])
+            arena = arena_of(Given.of(data, module))
         except RunError as error:
             raise TargetError(f"target 'tflm' cannot take this model: {error.message}") from None
         project = Project(identifier(stem), data, arena, operators_of(data), **interface(module))
@@ -66,6 +76,9 @@ class TflmTarget(Target):
         """Run the model in tflite-micro's interpreter, in an arena as large as the report says."""
         report = emitted.report
         given = arguments(report, inputs)
-        model = next(file for file in emitted.files if file.suffix == ".tflite")
-        session = open_model(model.read_bytes(), report["arena_bytes"], len(report["outputs"]))
+        model = emitted.file(".tflite")
+        arena = report.get("arena_bytes")
+        if not isinstance(arena, int) or not 0 < arena < 1 << 32:
+            raise ReadError("the report beside the artifact does not say how large its arena is", hint="convert the model again")
+        session = open_model(model.read_bytes(), arena, len(report["outputs"]))
         return results(report, session(given))

@@ -40,4 +40,4 @@ def register_targets(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "xla", "stablehlo", f"{_HERE}.runtime:open_model", f"{_HERE}.platforms:available_cpu",
-        "XLA on the CPU, the program unchanged: the judge of StableHLO models.", warm=f"{_HERE}.client:warm"))
+        "XLA on the CPU, the program unchanged: the judge of StableHLO models.", warm=f"{_HERE}.client:warm", functions=True))

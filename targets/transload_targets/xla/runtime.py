@@ -11,8 +11,8 @@ import numpy as np
 __all__ = ["open_model"]
 
 
-def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
-    """`run(inputs, keep=False)` for a model: outputs by name, in order; with `keep`, every named intermediate before them.
+def open_model(path: str | Path, function: str = "main") -> Callable[..., dict[str, np.ndarray]]:
+    """`run(inputs, keep=False)` for a function of a file: outputs by name, in order; with `keep`, named tensors before them.
 
     Raises `ReadError` where the file cannot be read, `RunError` where XLA refuses the program or the inputs.
     """
@@ -26,7 +26,8 @@ def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
         shapes = {name: tuple(np.shape(array)) for name, array in inputs.items()}
         key = tuple(shapes.items())
         if key not in made:
-            made[key] = prepare_plain(load(path, format="stablehlo", inputs=shapes))
+            named = None if function == "main" else function
+            made[key] = prepare_plain(load(path, format="stablehlo", inputs=shapes, function=named))
         return made[key](inputs, keep)
 
     return run

@@ -92,15 +92,17 @@ class XlaTarget(Target):
         by_suffix = {file.suffix: file for file in emitted.files}
         if ".xla" not in by_suffix:
             raise RunError(f"target {self.name!r} wrote no compiled program: this device does not serialize them")
+        if ".npz" not in by_suffix:
+            raise ReadError(f"{by_suffix['.xla']}: has no .npz with its constants beside it")
         given = arguments(report, inputs)
         program = Program.load(by_suffix[".xla"].read_bytes(), str(by_suffix[".xla"]), self.platform)
         try:
-            with np.load(by_suffix[".npz"], allow_pickle=False) as stored:
+            with np.load(emitted.file(".npz"), allow_pickle=False) as stored:
                 constants = [
                     stored[f"arr_{index}"].view(np.dtype(one["dtype"])).reshape(one["shape"])
                     for index, one in enumerate(report["constants"])]
-        except (OSError, ValueError, KeyError) as error:
-            raise ReadError(f"{by_suffix['.npz']}: does not hold the constants of the program: {error}") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ReadError(f"{emitted.file('.npz')}: does not hold the constants of the program: {error}") from None
         return results(report, program([*given, *constants]))
 
 

@@ -213,7 +213,9 @@ def test_the_manuals_custom_operator(tmp_path: Path) -> None:
 
 # --- every target
 
-TARGETS = ("tosa", "stablehlo", "tflite", "onnx", "xla-cpu", "iree-llvm-cpu", "tflm", "openvino", "tp-large", "tp-small")
+TARGETS = (
+    "tosa", "stablehlo", "tflite", "onnx", "xla-cpu", "iree-llvm-cpu", "tflm", "openvino", "coreml", "sophgo", "tp-large",
+    "tp-small")
 APART = ("ethos", "xla-gpu", "xla-tpu", "iree-cuda", "iree-rocm", "iree-vulkan", "tp-tiny")
 
 

@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 import transload
+from transload.convert_model import target_options
+from transload.emission import check_for, emit_for
 from transload.errors import TargetError, TransloadError, UsageError
+from transload.hosting import cut_for
 from transload.ir import F32, I8, I16, I32, Module, TensorType
 from transload.plugin import Source
 from transload.plugin_host import host
 from transload_targets.ethosu import compiler
 from transload_targets.ethosu.accelerators import ACCELERATORS
-from transload_targets.ethosu.host_parts import cut
 
 RESCALE: dict[str, Any] = {
     "scale32": True, "rounding_mode": "SINGLE_ROUND", "per_channel": False, "input_unsigned": False, "output_unsigned": False}
@@ -172,10 +174,9 @@ def test_velas_messages_are_taken_apart(said: str, complaints: list[tuple[str, s
 
 def test_quantizing_at_the_edges_is_left_to_the_host(vela: None, make: Callable[..., Module], tmp_path: Path) -> None:
     module = make([TensorType((1, 6, 5, 3), F32)], quantized_edges)
-    assert not target().check(module, {})
-    emitted = target().emit(module, tmp_path, "net", {})
-    assert [file.name for file in emitted.files] == [
-        "net_ethos-u85-256.npz", "net.tosa", "net_host_before.tosa", "net_host_after.tosa"]
+    emitted = emitted_of(module, tmp_path)
+    assert [str(file.relative_to(tmp_path)) for file in emitted.files] == [
+        "1-host/net.tosa", "2-target/net_ethos-u85-256.npz", "2-target/net.tosa", "3-host/net.tosa"]
     assert emitted.report["inputs"] == [{"name": "quantized", "type": "tensor<1x6x5x3xi8>", "scale": 0.5, "zero_point": 7}]
     assert emitted.report["outputs"] == [{"name": "layer", "type": "tensor<1x6x5x4xi8>", "scale": 0.25, "zero_point": 3}]
     assert [op["op"] for op in emitted.report["ops"] if op["on"] == "host"] == [
@@ -185,6 +186,12 @@ def test_quantizing_at_the_edges_is_left_to_the_host(vela: None, make: Callable[
     found = target().check(module, {"float_ops": "refuse"})
     assert {name for finding in found for name in finding.names} == {"quantized", "dequantized"}
     assert all("float_ops=host" in finding.hint for finding in found)
+
+
+def emitted_of(module: Module, folder: Path, **options: Any) -> Any:
+    """What is written of a module, with the host's parts."""
+    settings = target_options(target(), options)
+    return emit_for(target(), module, check_for(target(), module, settings), folder, "net", settings)
 
 
 def rounded_away_from_zero(m: Any, x: Any) -> Any:
@@ -205,7 +212,7 @@ def rounded_away_from_zero(m: Any, x: Any) -> Any:
 def test_quantizing_with_halves_away_from_zero_is_left_to_the_host(
     vela: None, make: Callable[..., Module], tmp_path: Path,
 ) -> None:
-    emitted = target().emit(make([TensorType((1, 6, 5, 3), F32)], rounded_away_from_zero), tmp_path, "net", {})
+    emitted = emitted_of(make([TensorType((1, 6, 5, 3), F32)], rounded_away_from_zero), tmp_path)
     assert emitted.report["inputs"] == [{"name": "quantized", "type": "tensor<1x6x5x3xi8>", "scale": 0.5, "zero_point": 7}]
     assert sum(op["on"] == "host" for op in emitted.report["ops"]) == 9
 
@@ -214,10 +221,11 @@ def test_the_parts_compute_what_the_whole_does(make: Callable[..., Module], tmp_
     module = make([TensorType((1, 6, 5, 3), F32)], quantized_edges)
     data = np.random.default_rng(0).normal(0, 20, (1, 6, 5, 3)).astype(np.float32)
     whole = transload.run(module, {"in0": data})
-    parts = cut(module)
+    cut = cut_for(target(), module, target_options(target(), {}))
+    assert cut is not None and [part.place for part in cut.parts] == ["host", "target", "host"]
     values: dict[str, Any] = {"in0": data}
-    for part in (parts.before, parts.core, parts.after):
-        values = transload.run(part, values)
+    for part in cut.parts:
+        values = transload.run(part.module, values)
     np.testing.assert_array_equal(values["dequantized"], whole["dequantized"])
 
 
@@ -227,11 +235,36 @@ def test_floats_inside_are_refused_or_left_to_the_host_on_request(make: Callable
         return m.emit("tosa.cast", floats, element=I8, location="back")
 
     module = make([TensorType((1, 6, 5, 3), I8)], body)
-    assert {finding.what for finding in target().check(module, {})} == {"tosa.cast", "tosa.exp"}
-    assert not target().check(module, {"float_ops": "host"})
-    parts = cut(module)
-    assert [op.origin for op in parts.host_ops] == ["wide", "power", "back"]
-    assert parts.before is None
+    with pytest.raises(TargetError) as raised:
+        check_for(target(), module, target_options(target(), {}))
+    assert {finding.what for finding in raised.value.findings} == {"tosa.cast", "tosa.exp"}
+    cut = check_for(target(), module, target_options(target(), {"float_ops": "host"}))
+    assert cut is not None and [part.place for part in cut.parts] == ["target", "host"]
+    assert [op.origin for op in cut.on_host] == ["wide", "power", "back"]
+
+
+def test_all_that_the_npu_does_not_take_is_left_on_request_and_it_goes_on_behind(
+    vela: None, make: Callable[..., Module], tmp_path: Path,
+) -> None:
+    """Integers that it has no operation for, between two layers; cycles and ops of both of its parts are told as one."""
+    def body(m: Any, x: Any) -> Any:
+        wide = m.emit("tosa.cast", layer(m, x, "one"), element=I32, location="wide")
+        counted = m.emit("tosa.cast", m.emit("tosa.clz", wide, location="zeros"), element=I8, location="narrow")
+        return layer(m, m.emit("tosa.cast", m.emit("tosa.exp", m.emit(
+            "tosa.cast", counted, element=F32, location="f"), location="e"), element=I8, location="g"), "two")
+
+    module = make([TensorType((1, 6, 5, 3), I8)], body)
+    with pytest.raises(TargetError) as raised:
+        check_for(target(), module, target_options(target(), {}))
+    assert all("--host TARGET" in finding.hint for finding in raised.value.findings)
+    emitted = emitted_of(module, tmp_path, float_ops="host")
+    assert [part.place for part in emitted.parts] == ["target", "host", "target"]
+    first, _, last = (part.report for part in emitted.parts)
+    report = emitted.report
+    assert report["total_cycles"] == first["total_cycles"] + last["total_cycles"]
+    assert report["npu_ops"] == first["npu_ops"] + last["npu_ops"] and 0 < report["npu_percent"] < 100
+    assert report["sram_kib"] == max(first["sram_kib"], last["sram_kib"])
+    assert {"tosa.exp"} <= {op["op"] for op in report["ops"] if op["on"] == "host"}
 
 
 def test_a_float_model_is_told_to_be_quantized(make: Callable[..., Module]) -> None:

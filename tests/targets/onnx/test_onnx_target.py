@@ -26,6 +26,32 @@ def samples(name: str) -> list[dict[str, np.ndarray]]:
     return [{"image": image.reshape(SHAPES[name])} for image in images]
 
 
+def test_options_of_the_way_from_the_hub_are_for_onnx_files_too(tmp_path: Path) -> None:
+    """Without any, the operators stay those that are there."""
+    for asked, opset in ((None, None), ({"opset": 15}, 15)):
+        folder = tmp_path / str(opset)
+        artifact = transload.convert(DIGITS / "digits_float.onnx", "onnx", folder, options=asked)
+        assert artifact.verification is not None and artifact.verification.passed
+        written = {each.domain: each.version for each in onnx.load(folder / "digits_float.onnx").opset_import}[""]
+        before = {each.domain: each.version for each in onnx.load(DIGITS / "digits_float.onnx").opset_import}[""]
+        assert written == (opset or before)
+
+
+def test_operators_of_other_domains_go_by_the_hub(tmp_path: Path) -> None:
+    """Nobody but the hub knows the types of what they give."""
+    helper = onnx.helper
+    graph = helper.make_graph(
+        [helper.make_node("Gelu", ["x"], ["a"], domain="com.microsoft"), helper.make_node("Add", ["a", "x"], ["y"])], "g",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2, 3])])
+    path = tmp_path / "gelu.onnx"
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8), path)
+    artifact = transload.convert(path, "onnx", tmp_path / "out")
+    assert artifact.verification is not None and artifact.verification.passed
+    assert not any("microsoft" in op.name for op in artifact.module.ops())
+
+
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
 def test_a_quantized_module_runs_in_onnxruntime(scheme: str, name: str) -> None:

@@ -14,6 +14,7 @@ from transload.errors import RunError, TargetError
 from transload.plugin import Emitted
 from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
+from transload.written import written_at
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("openvino") is None, reason="install transload[openvino] to run its models")
@@ -57,3 +58,19 @@ def test_damaged_files_are_an_error_in_words(examples: Path, tmp_path: Path) -> 
     with pytest.raises(RunError, match="inputs are missing: image"):
         ran(artifact, {})
     assert ran(artifact, inputs)["probabilities"].shape == (1, 10)
+
+
+def test_a_folder_of_files_that_no_reader_takes_is_run(examples: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(examples / "digits" / "digits_float.onnx", "openvino", tmp_path / "out")
+    inputs = random_inputs(artifact.module)
+    np.testing.assert_array_equal(
+        written_at(tmp_path / "out").run(inputs)["probabilities"], ran(artifact, inputs)["probabilities"])  # type: ignore[union-attr,misc]
+    comparison = transload.compare(examples / "digits" / "digits_float.onnx", tmp_path / "out")
+    assert comparison.actual == "run by openvino" and comparison.worst("cos") > 0.9999
+
+
+def test_models_of_dynamic_range_are_computed_in_floats(models: Path, tmp_path: Path) -> None:
+    (path,) = (models / "tflite" / "mlperf_ad_dynamic_range").glob("*.tflite")
+    artifact = transload.convert(path, "openvino", tmp_path)
+    assert artifact.verification is not None and artifact.verification.passed and artifact.verification.bounds
+    assert not any("QuantizeLinear" in op.name for op in artifact.module.ops())

@@ -195,3 +195,46 @@ def test_a_result_that_files_have_no_word_for_is_refused(tmp_path: Path, body: s
     module = transload.load(text=text, format="mlir")
     with pytest.raises(ConversionError, match=why):
         transload.save(module, tmp_path / "one.tflite")
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 4), ()])
+def test_angles_of_operands_of_unlike_shapes(shape: tuple[int, ...]) -> None:
+    """LiteRT's kernel of ATAN2 goes through both without a look at their sizes: it read beyond the end."""
+    dice = np.random.default_rng(0)
+    a, b = dice.standard_normal((2, 3, 4)).astype(np.float32), dice.standard_normal(shape).astype(np.float32)
+    for y, x in ((a, b), (b, a)):
+        made = network(lambda build, *both: build.emit("top.Atan2", *both), TensorType(y.shape, F32), TensorType(x.shape, F32))
+        np.testing.assert_allclose(run_litert(written(made), [y, x])[0], np.arctan2(y, x), rtol=1e-6)
+    made = network(lambda build, value: build.emit("top.Atan", value), TensorType(a.shape, F32))
+    np.testing.assert_allclose(run_litert(written(made), [a])[0], np.arctan(a), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("mode", "number"), [
+    (mode, number) for mode in ("Equal", "NotEqual", "Less", "LessOrEqual", "Greater", "GreaterOrEqual")
+    for number in (-np.inf, np.inf)])
+def test_infinities_that_were_added(mode: str, number: float) -> None:
+    """LiteRT's arithmetic saturates at the last finite number, and its extremes begin there: rows all masked were not found."""
+    def build(builder: Builder, value: Value) -> Value:
+        limit = builder.constant(np.float32(number))
+        total = builder.emit("top.Add", value, value)
+        most = builder.emit("top.Reduce", total, axes=(1,), keepdims=True, mode="ReduceMax" if number < 0 else "ReduceMin")
+        pairs = [pair for each in (total, most) for pair in ((each, limit), (limit, each))]
+        both = [builder.emit("top.Compare", *pair, mode=mode) for pair in pairs]
+        return builder.emit("top.Concat", *both, builder.emit("top.IsInf", total), axis=1)
+
+    rows = np.array([[number, number, number], [1, number, -1], [0, 2, -3]], np.float32)
+    made = network(build, TensorType((3, 3), F32))
+    np.testing.assert_array_equal(run_litert(written(made), [rows])[0], transload.run(made, {"x0": rows})["y"])
+
+
+def written(module: Module) -> bytes:
+    from transload_converters.tflite.writer_module import serialize
+
+    return serialize(transload.lower(module, "tfl"))
+
+
+def test_a_size_of_more_than_32_bits_is_refused(tmp_path: Path) -> None:
+    made = network(lambda build, value: build.emit("top.Exp", value), TensorType((1 << 33,), F32))
+    with pytest.raises(ConversionError, match=r"shape \[8589934592\], and sizes of TFLite have 32 bits"):
+        transload.save(transload.lower(made, "tfl"), tmp_path / "one.tflite")
+    assert not list(tmp_path.iterdir())

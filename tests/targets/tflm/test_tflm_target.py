@@ -17,7 +17,8 @@ from transload.errors import RunError, TargetError
 from transload.plugin import Emitted
 from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
-from transload_targets.tflm.interpreter import open_model
+from transload_targets.tflm.check import findings_of
+from transload_targets.tflm.interpreter import Given, open_model
 from transload_targets.tflm.project import Project, identifier, method_of
 
 pytestmark = pytest.mark.skipif(
@@ -148,3 +149,60 @@ def test_names_of_files_and_tensors_are_no_code() -> None:
     header = project.files()["net_model.h"]
     assert "//   0: a__#error */ tensor<f32>\n" in header
     assert "0x00, 0xff," in project.files()["net_model.c"]
+
+
+@pytest.mark.parametrize("name", [
+    "tflm_keyword_scrambled_svdf_int8", "arm_kws_dnn_s_int8", "mlperf_ad_dynamic_range"])
+def test_networks_whose_kernels_end_the_process_or_round_alone_or_quantize_while_they_run(
+    name: str, models: Path, tmp_path: Path,
+) -> None:
+    """An arena too small ends it in SVDF; FULLY_CONNECTED rounds twice; dynamic range has no kernels there."""
+    (path,) = (models / "tflite" / name).glob("*.tflite")
+    found = transload.convert(path, "tflm", tmp_path).verification
+    assert found is not None
+    assert (found.status, found.engine) == ("passed", "tflm's own runtime")
+
+
+def test_what_runs_on_zeros_is_taken_and_what_stops_there_is_refused(tmp_path: Path) -> None:
+    """FLOOR_DIV of int32 is loaded by the interpreter, and refused when it runs."""
+    model = tmp_path / "model.mlir"
+    model.write_text("""
+      module {
+        func.func @main(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {
+          %0 = "tfl.floor_div"(%a, %b) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32> loc("quotient")
+          "func.return"(%0) : (tensor<4xi32>) -> ()
+        }
+      }""")
+    with pytest.raises(TargetError) as caught:
+        transload.convert(model, "tflm", tmp_path / "out", verify=False)
+    assert [(finding.what, finding.names) for finding in caught.value.findings] == [("tfl.floor_div", ("quotient",))]
+
+
+def test_constant_positions_are_of_32_bits(tmp_path: Path) -> None:
+    """tflite-micro's GATHER knows no others."""
+    model = tmp_path / "model.mlir"
+    model.write_text("""
+      module {
+        func.func @main(%a: tensor<2x5xf32>) -> tensor<2x3xf32> {
+          %0 = "top.Weight"() {value = dense<[3, -1, 0]> : tensor<3xi64>} : () -> tensor<3xi64>
+          %1 = "top.Gather"(%a, %0) {axis = 1 : i64} : (tensor<2x5xf32>, tensor<3xi64>) -> tensor<2x3xf32>
+          "func.return"(%1) : (tensor<2x3xf32>) -> ()
+        }
+      }""")
+    artifact = transload.convert(model, "tflm", tmp_path / "out", verify=False)
+    given = {"a": np.arange(10, dtype=np.float32).reshape(2, 5)}
+    (found,) = ran(artifact, dict(zip(artifact.module.inputs, given.values(), strict=True))).values()
+    np.testing.assert_array_equal(found, given["a"][:, [3, 4, 0]])
+
+
+def test_a_model_of_unknown_sizes_is_loaded_and_not_run(tmp_path: Path) -> None:
+    """Within a file there may be such tensors, whose operators are tried one by one."""
+    module = transload.load(format="mlir", text="""
+      module {
+        func.func @main(%a: tensor<?x4xf32>) -> tensor<?x4xf32> {
+          %0 = "tfl.tanh"(%a) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+          "func.return"(%0) : (tensor<?x4xf32>) -> ()
+        }
+      }""")
+    assert not Given.of(b"", module).whole
+    assert not any("Unfit" in finding.why for finding in findings_of(module))

@@ -36,7 +36,7 @@ def _padded(data: Any) -> Any:
 
 
 def encode(dense: Dense) -> Any:
-    """The bytes of a constant; a view of the array where it can be."""
+    """The bytes of a constant; a view of the array where it can be, and the array itself where it lies in another order."""
     element = dense.type.element
     if isinstance(element, IntegerType) and element.width == 4:
         if isinstance(dense.data, Packed4Data):
@@ -50,7 +50,7 @@ def encode(dense: Dense) -> Any:
         return _padded(array.reshape(-1).astype("<i8").view(np.uint8).reshape(-1, 8)[:, :6].tobytes())
     if array.nbytes % 8 or array.nbytes <= _SMALL:
         return _padded(array.tobytes())
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    return array.reshape(-1).view(np.uint8).data if array.flags.c_contiguous else array
 
 
 def encode_shape(dense: Dense) -> bytes:

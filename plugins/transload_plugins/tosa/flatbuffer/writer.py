@@ -13,6 +13,7 @@ from transload.ir import Dense, Module, Op, TensorType, Type, Value, input_names
 from transload.ir.build import constant_of
 from transload.ir.regions import captured_values
 from transload.ir.types import DialectType
+from transload.pieces import spelled_out
 
 from ..dialect import TOSA
 from ..dialect.base import bound_type, shape_rank, storage, storage_of
@@ -72,16 +73,16 @@ def write(module: Module, path: str | Path, tosa_version: str = "1.0") -> None:
     """Write `module` to `path`: all of it, or nothing where it cannot be written."""
     pieces = serialize_pieces(module, tosa_version)
     with atomic_path(path) as temporary, temporary.open("wb", buffering=_TOGETHER) as file:
-        file.writelines(pieces)
+        file.writelines(spelled_out(pieces))
 
 
 def serialize(module: Module, tosa_version: str = "1.0") -> bytes:
     """The bytes of the `.tosa` file."""
-    return b"".join(serialize_pieces(module, tosa_version))
+    return b"".join(spelled_out(serialize_pieces(module, tosa_version)))
 
 
 def serialize_pieces(module: Module, tosa_version: str = "1.0") -> list[Any]:
-    """The file in pieces, constants as views of their arrays.
+    """The file in pieces (`transload.pieces`), constants as views of their arrays.
 
     `tosa_version` is "1.0" or "1.1" (marked as a draft, as which 1.1 stands). Raises `ConversionError` with
     everything that a `.tosa` file cannot hold: ops of other dialects, dynamic shapes, element types.

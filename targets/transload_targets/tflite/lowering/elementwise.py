@@ -6,16 +6,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, I16, I32, UI8, IntegerType, Op, Value
+from transload.ir import BOOL, I8, I16, I32, UI8, IntegerType, Op, Value, dtype_of
+from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import (
     activated,
     emit,
     fused,
+    ints,
     need_quantized_alike,
     need_rounding,
     quant,
@@ -162,7 +165,15 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         need_rounding(op, rw, "double", operator=_QUANTIZED_BINARY[op.name])
     if op.name == "top.Pow" and a.element != b.element:
         b = emit(rw, "cast", b, like=b, element=a.element)
+    if op.name == "top.Atan2":
+        a, b = (_spread(rw, value, op.result) for value in (a, b))
     return emit(rw, _BINARY[op.name], a, b, like=op.result)
+
+
+def _spread(rw: Rewriter, value: Value, like: Value) -> Value:
+    """A value of the shape of another, for an operator whose kernel goes through both without a look at their sizes."""
+    shape = static_shape(like)
+    return value if value.shape == shape else emit(rw, "broadcast_to", value, ints(rw, *shape), like=value, shape=shape)
 
 
 @TABLE("top.TruncMod")
@@ -188,6 +199,10 @@ _COMPARISONS = {
     "Equal": "equal", "NotEqual": "not_equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
     "LessOrEqual": "less_equal",
 }
+_MIRRORED = {
+    "Equal": "Equal", "NotEqual": "NotEqual", "Greater": "Less", "GreaterOrEqual": "LessOrEqual", "Less": "Greater",
+    "LessOrEqual": "GreaterOrEqual",
+}
 
 
 @TABLE("top.Compare")
@@ -197,7 +212,31 @@ def compare(op: Compare, rw: Rewriter) -> Value | None:
     if any(type_ is not None for type_ in types) and any(
             type_ is None or not type_.per_tensor or type_.storage not in (I8, UI8) or type_.scale >= 1.0 for type_ in types):
         return None
-    return emit(rw, _COMPARISONS[op.mode], op.lhs, op.rhs, like=op.output)
+    return _with_infinity(op, rw) or emit(rw, _COMPARISONS[op.mode], op.lhs, op.rhs, like=op.output)
+
+
+def _with_infinity(op: Compare, rw: Rewriter) -> Value | None:
+    """A comparison with a constant infinity; None for others.
+
+    LiteRT's arithmetic saturates: a sum that is infinite comes out as the last finite number, and so do extremes of infinities.
+    What is at or beyond that number is taken for infinite, therefore.
+    """
+    for value, other, mode in ((op.lhs, op.rhs, op.mode), (op.rhs, op.lhs, _MIRRORED[op.mode])):
+        dense = constant_of(other) if other.is_float else None
+        numbers = dense.numpy().astype(np.float64) if dense is not None else np.zeros(0)
+        if numbers.size != 1 or not np.isinf(numbers).all():
+            continue
+        number = float(numbers.reshape(()))
+        if mode in (("Greater", "LessOrEqual") if number < 0 else ("Less", "GreaterOrEqual")):
+            reached = _COMPARISONS[mode]
+        elif mode in ("Equal", "NotEqual"):
+            reached = "less_equal" if number < 0 else "greater_equal"
+        else:
+            return None  # all numbers are, or none
+        last = real(rw, math.copysign(float(ml_dtypes.finfo(dtype_of(value.element)).max), number), value)
+        made = emit(rw, reached, value, last, like=op.output)
+        return emit(rw, "logical_not", made, like=op.output) if mode == "NotEqual" else made
+    return None
 
 
 @TABLE("top.Where")
@@ -254,8 +293,9 @@ def is_nan(op: Elementwise, rw: Rewriter) -> Value:
 
 @TABLE("top.IsInf")
 def is_inf(op: Elementwise, rw: Rewriter) -> Value:
-    """Whether the magnitude is infinite."""
-    return emit(rw, "equal", emit(rw, "abs", op.input, like=op.input), real(rw, math.inf, op.input), like=op.output)
+    """Whether the magnitude is infinite, or the last finite number: see `_with_infinity`."""
+    last = real(rw, float(ml_dtypes.finfo(dtype_of(op.input.element)).max), op.input)
+    return emit(rw, "greater_equal", emit(rw, "abs", op.input, like=op.input), last, like=op.output)
 
 
 @TABLE("top.Log1p")
@@ -279,7 +319,7 @@ def atan(op: Unary, rw: Rewriter) -> Value | None:
     """ATAN2 over 1."""
     if quantized_result(op) is not None:
         return None
-    return emit(rw, "atan2", op.input, real(rw, 1.0, op.input), like=op.output)
+    return emit(rw, "atan2", op.input, _spread(rw, real(rw, 1.0, op.input), op.input), like=op.output)
 
 
 @TABLE("top.Sinh", "top.Cosh")

@@ -24,11 +24,11 @@ TABLE = RewriteTable()
 
 
 def _indices(rw: Rewriter, value: Value, size: int) -> Value:
-    """Indices as int32 or int64, none of them negative: those count from the end."""
+    """Indices as int32, or int64 where they are computed, none of them negative: those count from the end."""
     array = rw.constant_of(value)
     if array is not None:
         counted = np.where(array < 0, array + size, array)
-        return value if value.element in (I32, I64) and (counted == array).all() else constant(rw, counted.astype(np.int32))
+        return value if value.element == I32 and (counted == array).all() else constant(rw, counted.astype(np.int32))
     if value.element not in (I32, I64):
         value = int32(rw, value)
     if isinstance(value.element, IntegerType) and value.element.unsigned:

@@ -92,6 +92,8 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     if held is not None and not (same_scale and not any(held.zero_points)):
         array = (array.astype(np.float64) - np.asarray(held.zero_points)) * held.scale_array
     if array.dtype.kind != "i":
+        if scales.size > 1 and array.size % scales.size == 0:  # of weights whose groups have the same scales
+            scales = tables.tile(scales, (array.size // scales.size,))
         array = np.rint(array.astype(np.float64) / scales)
     if element == I48 or array.dtype != dtype_of(element):
         low, high = element.range  # type: ignore[attr-defined]
