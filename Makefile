@@ -15,7 +15,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: test-keras test-torch torch-schemas test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
+.PHONY: wheels test-keras test-torch torch-schemas test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -61,6 +61,7 @@ test-torch: $(STAMP) build/torch/.installed
 	PYTHONPATH=build/torch $(BIN)/python -m tests.converters.pytorch.make_kept
 	PYTHONPATH=build/torch $(BIN)/python -m tests.converters.pytorch.cases.record
 	PYTHONPATH=build/torch $(BIN)/python -m pytest tests/converters/pytorch
+	PYTHONPATH=build/torch $(BIN)/python -m pytest tests/docs/test_pages.py -k tutorial-pytorch
 
 # A build without GPUs, beside the environment: everything else does without it.
 build/torch/.installed:
@@ -81,7 +82,20 @@ types: $(STAMP)
 ## make docs       the documentation site, in build/site
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
+	$(BIN)/python -m zensical build --strict
+
+## make wheels     the wheel, installed for each Python of PYTHONS that is here, passes the tests that need no real models
+PYTHONS ?= 3.10 3.11 3.12 3.13
+wheels: $(STAMP)
+	rm -rf build/wheels && mkdir -p build/wheels
+	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir build/wheels .
+	set -e; for version in $(PYTHONS); do \
+	    command -v python$$version > /dev/null || { echo "no python$$version here: passed over"; continue; }; \
+	    python$$version -m venv build/wheels/$$version; \
+	    build/wheels/$$version/bin/python -m pip install -q "$$(ls build/wheels/*.whl)[test]" $(JUDGES_NEED); \
+	    build/wheels/$$version/bin/python -m pip install -q --no-deps $(JUDGES); \
+	    build/wheels/$$version/bin/python -m pytest -q -n 2 --dist loadfile -m 'not slow and not models' $(TESTS); \
+	done
 
 ## make bench      what DESIGN promises of speed and memory, measured
 bench: $(BENCH)

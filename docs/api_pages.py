@@ -33,7 +33,13 @@ class Page:
 PAGES = (
     Page("steps", "Convert, run, compare", "What most users need. All of it can be had from `transload` itself.", (
         "transload.api", "transload.convert_model", "transload.verification.compare", "transload.verification.tolerance",
-        "transload.inspection", "transload.coverage_report", "transload.samples.samples", "transload.samples.preprocess")),
+        "transload.inspection", "transload.coverage_report", "transload.samples.samples", "transload.samples.preprocess",
+        "transload.extraction")),
+    Page("quantizing", "Quantize and evaluate", "See [Quantize](../../quantize.md), [Evaluate](../../evaluate.md).", (
+        "transload_plugins.quantize.calibration", "transload_plugins.quantize.scheme", "transload.layers_page",
+        "transload.evaluation.evaluate", "transload.evaluation.scores")),
+    Page("partitioning", "Parts of a graph", "What a target takes of a module, and what it does not.", (
+        "transload.partitioning",)),
     Page("ir", "Modules, ops, values, types", "The IR: MLIR's ideas as Python classes. See [Use the IR](../../use-the-ir.md).", (
         "transload.ir.module", "transload.ir.core", "transload.ir.locations", "transload.ir.types", "transload.ir.constants",
         "transload.ir.attributes",

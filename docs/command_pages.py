@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from man_page import commands
 from tables import table
 
 from transload.cli.app import app
@@ -20,10 +21,8 @@ def write_commands(folder: Path) -> None:
         "command ends with.\n",
         "## Options of all commands\n", options_of(app)]
     with click.Context(app) as context:
-        for name in app.list_commands(context):
-            command = app.get_command(context, name)
-            if command is not None:
-                parts += section(name, command)
+        for name, command, _ in commands(app, context):
+            parts += section(name, command)
     (folder / "command-line.md").write_text("\n".join(parts), encoding="utf-8")
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import quantizer
+import quantizer_files
 import quantizer_models
 from quantizer import compare, scores, show, speed
 from quantizer_cases import CASES, Case
-from quantizer_tools import Samples, as_integers, as_reals
+from quantizer_tools import Samples, as_integers, as_reals, float_model
 
 CASE = Case({}, {}, {})
 
@@ -77,6 +78,28 @@ def test_the_default_scheme_is_measured_in_a_process_of_its_own(capsys: pytest.C
     show([row, {"case": "digits", "tool": "peer", "setting": "bad", "file": ".onnx", "error": "it fell over"}])
     printed = capsys.readouterr().out
     assert "transload" in printed and "peer bad: it fell over" in printed
+
+
+@pytest.mark.parametrize("ending", [".onnx", ".tflite"])
+def test_any_file_is_a_case_for_all_tools(ending: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    for module in (quantizer_files, quantizer_models):
+        monkeypatch.setattr(module, "BUILT", tmp_path)
+    case = quantizer_files.file_case(CASES["digits"]().files[ending], 4, 6)
+    assert case.classes and set(case.files) == {".onnx", ".tflite"}
+    given = []
+    for kind, path in case.files.items():
+        assert (len(case.calibration[kind]), len(case.evaluation[kind])) == (4, 6)
+        (scores,) = float_model(path, None, "")(case.evaluation[kind][0]).values()
+        assert not np.isclose(scores.sum(), 1.0), "judged before its softmax"
+        given.append(scores)
+    np.testing.assert_allclose(*given, atol=1e-5)
+    parts = ({next(iter(sample.values())).tobytes() for sample in part[".onnx"]} for part in (case.calibration, case.evaluation))
+    assert not set.intersection(*parts)
+
+
+def test_of_a_peer_that_is_named_the_settings_that_are_named():
+    found = quantizer.settings_of(["nncf=mixed/accurate", "nncf=mixed/fast"])
+    assert found["nncf"] == ["mixed/accurate", "mixed/fast"] and len(found["onnxruntime"]) == 6
 
 
 def test_speed_takes_the_samples_again_and_again(monkeypatch: pytest.MonkeyPatch):

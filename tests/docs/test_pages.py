@@ -1,7 +1,8 @@
 """What the pages of the documentation show is what happens: their Python sessions and their commands are run.
 
 A page's ```pycon blocks are one session, as `doctest` reads it; in ```console blocks, the lines after `$ command` are what it
-prints, and `...` stands for anything. Both run in an empty folder with the example's models in it.
+prints, and `...` stands for anything. Both run in an empty folder with the example's models in it; the commands of a page that
+installs a package of its own, in a virtual environment that has what ours has.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pathlib import Path
 import pytest
 
 from transload.context import Context
+
+from tests.support.installed import install, site_packages
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = DOCS.parent / "examples" / "digits"
@@ -36,8 +39,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def programs(page: str, folder: Path) -> Path:
+    """Where the commands of a page are."""
+    if "\n$ pip install " not in (DOCS / page).read_text(encoding="utf-8"):
+        return Path(sys.executable).parent
+    python = install(folder / ".environment")
+    (Path(site_packages(python)) / "ours.pth").write_text("\n".join(each for each in sys.path if Path(each).is_dir()))
+    ours = f"{sys.executable} -m pip --python {python}"
+    for name, command in {
+            "pip": f'{ours} "$1" --no-deps --no-build-isolation --force-reinstall "${{@:2}}"',
+            "transload": f'{python} -m transload "$@"'}.items():
+        (python.parent / name).write_text(f"#!/bin/bash\n{command}\n", encoding="utf-8")
+        (python.parent / name).chmod(0o755)
+    return python.parent
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_shows_is_what_happens(page: str, folder: Path) -> None:
+def test_what_a_page_shows_is_what_happens(page: str, folder: Path, programs: Path) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    if ">>> import torch" in text:
+        pytest.importorskip("torch")
     failures: list[str] = []
     names: dict[str, object] = {"__name__": "__main__"}
     with Context().bind():
@@ -45,7 +67,8 @@ def test_what_a_page_shows_is_what_happens(page: str, folder: Path) -> None:
             if kind == "pycon":
                 failures += session(text, names, f"{page}:{line}")
             else:
-                failures += [problem for command, shown in commands(text) if (problem := said(command, shown, f"{page}:{line}"))]
+                found = (said(command, shown, f"{page}:{line}", programs) for command, shown in commands(text))
+                failures += [problem for problem in found if problem]
     assert not failures, "\n".join(failures)
 
 
@@ -76,9 +99,9 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         yield command, "\n".join(lines)
 
 
-def said(command: str, shown: str, place: str) -> str | None:
+def said(command: str, shown: str, place: str, programs: Path) -> str | None:
     """Run a command as a shell does; what is wrong with what it prints, if anything."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
     run = subprocess.run(
         command, shell=True, capture_output=True, text=True, check=False,
         env={**os.environ, "PATH": path, "NO_COLOR": "1", "PYTHONWARNINGS": "ignore"})

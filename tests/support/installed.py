@@ -8,7 +8,7 @@ import sys
 import venv
 from pathlib import Path
 
-__all__ = ["install", "run_tests"]
+__all__ = ["install", "run_tests", "site_packages"]
 
 
 def site_packages(python: Path) -> str:
