@@ -38,6 +38,8 @@ SES = ".ses"
 """A file of onnxruntime's own."""
 CACHE, SUMMARY, EMPTIED = "cache", "conversions.json", 4
 """The folder of a cache, the table of many conversions, and after how many kills the cache is emptied."""
+PATIENCE = 30.0
+"""Seconds that the children of a process that was killed have to end."""
 LINES = {signal.SIGTERM: "terminated\n", signal.SIGINT: "interrupted\n"}
 
 
@@ -123,6 +125,23 @@ def is_of_python_alone(said: str) -> bool:
     return "KeyboardInterrupt" in said and f"{os.sep}transload{os.sep}" not in said
 
 
+def ended(mark: str) -> bool:
+    """Wait until no process is left that has `mark` in its environment: children go with who started them, a moment later."""
+    until = time.monotonic() + PATIENCE
+    while any(mark.encode() in _environment(process) for process in Path("/proc").glob("[0-9]*")):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _environment(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:  # it is somebody else's, or has ended
+        return b""
+
+
 def kill(number: signal.Signals, kills: int, seed: int = 0, what: str = "convert") -> Outcome:
     """Send `kills` processes that do `what` a signal."""
     if signal.getsignal(number) is signal.SIG_IGN:  # as a shell has it for what runs behind it; the conversions would inherit it
@@ -155,6 +174,8 @@ def kill(number: signal.Signals, kills: int, seed: int = 0, what: str = "convert
                 outcome.wrong.append(f"{number.name} {turn}: exit code {code}, said {said[-600:]!r}")
             if why := mixtures(out, whole):
                 outcome.wrong.append(f"{number.name} {turn}: {why}")
+        if not ended(str(scratch)):
+            outcome.wrong.append(f"children live on, {PATIENCE:g} seconds after the last one was killed")
         subprocess.run(command(commands[0], out), env=environment, check=True, stdout=subprocess.DEVNULL)
         there = {*place.iterdir(), *scratch.iterdir(), *out.glob(".*")} - {out, scratch / SES}
         left = [str(file.relative_to(folder)) for file in there]

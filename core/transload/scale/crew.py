@@ -181,7 +181,7 @@ class _Cluster:
             self._client = _connected(lambda: Client(str(scheduler), timeout=10)) if self._own else scheduler
         except (OSError, ValueError, TypeError) as error:
             raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from None
-        self._pool: Executor = self._client.get_executor(retries=TRIES - 1, pure=False)
+        self._under_way: set[Any] = set()
 
     @property
     def count(self) -> int:
@@ -198,11 +198,23 @@ class _Cluster:
     def _handed(self, *task: Any) -> Future[Any]:
         outcome: Future[Any] = Future()
         outcome.set_running_or_notify_cancel()
-        self._pool.submit(*task).add_done_callback(lambda made: _hand_on(made, outcome))
+        made = self._client.submit(*task, pure=False, retries=TRIES - 1)
+        self._under_way.add(made)  # Dask forgets a task that nobody holds
+        made.add_done_callback(partial(self._hand_on, outcome))
         return outcome
 
+    def _hand_on(self, outcome: Future[Any], made: Any) -> None:
+        try:
+            # Asked for anew, and not what the callback came with: an answer may be lost with its worker, and is computed again.
+            outcome.set_result(taken(made.result()))
+        except TransloadError as error:
+            outcome.set_exception(error)
+        except BaseException as error:  # what Dask says of a worker that ended, or of a task that was taken back
+            outcome.set_exception(RunError(f"a worker of the cluster ended: {type(error).__name__}: {str(error)[:300]}"))
+        self._under_way.discard(made)
+
     def close(self) -> None:
-        self._pool.shutdown(wait=False)
+        self._client.cancel(list(self._under_way), force=False)
         if self._own:
             self._client.close()
 
@@ -224,12 +236,3 @@ def _called(token: str, maker: str, given: list[Any], arguments: list[Any]) -> l
             return made
         worker.transload_made = kept = (token, made[1])
     return answered(kept[1], arguments)
-
-
-def _hand_on(made: Future[Any], outcome: Future[Any]) -> None:
-    try:
-        outcome.set_result(taken(made.result()))
-    except TransloadError as error:
-        outcome.set_exception(error)
-    except BaseException as error:  # what Dask says of a worker that ended, or of a task that was taken back
-        outcome.set_exception(RunError(f"a worker of the cluster ended: {type(error).__name__}: {str(error)[:300]}"))

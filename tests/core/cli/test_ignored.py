@@ -10,8 +10,10 @@ import pytest
 
 import transload
 from transload import Calibrator, Quantizer, hookimpl
+from transload.context import Context
 from transload.errors import UsageError
 from transload.options import need_options
+from transload.plugin_host import Host
 from transload.quantization import quantize_at_hub
 
 pytest.importorskip("onnx")
@@ -103,14 +105,16 @@ def test_options_of_foreign_functions(model: Path, arrays: Path) -> None:
         def register_calibrators(self, register):
             register(Calibrator("rough", lambda module, samples, name, ends=1: {}, "no ranges"))
 
-    transload.host().register(Mine(), "mine-of-options")
-    module = transload.load(model)
-    for wrong in ("stp", "samples", "module"):
-        with pytest.raises(UsageError, match=f"quantizer 'rough' has no option {wrong}"):
-            quantize_at_hub(module, "rough", None, {wrong: 1})
-    with pytest.raises(UsageError, match="method 'rough' has no option begins"):
-        transload.calibrate(module, transload.open_samples(str(arrays), module), "rough", begins=2)
-    assert transload.quantize(module, "rough", step=0.25) is not None
+    own = Host()
+    own.register(Mine(), "mine-of-options")
+    with Context(own).bind():
+        module = transload.load(model)
+        for wrong in ("stp", "samples", "module"):
+            with pytest.raises(UsageError, match=f"quantizer 'rough' has no option {wrong}"):
+                quantize_at_hub(module, "rough", None, {wrong: 1})
+        with pytest.raises(UsageError, match="method 'rough' has no option begins"):
+            transload.calibrate(module, transload.open_samples(str(arrays), module), "rough", begins=2)
+        assert transload.quantize(module, "rough", step=0.25) is not None
 
 
 def test_options_are_compared_with_a_signature() -> None:
