@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from transload.contents import constant_bytes, op_counts
 from transload.engine.quantized import dequantize, quantize
 from transload.errors import Finding, RunError
+from transload.files import text_of
 from transload.interface import arguments, interface
 from transload.ir import Module, QuantType, TensorType, Type, dtype_of
 from transload.plugin import Emitted, Options, Target
@@ -23,6 +25,8 @@ from .text import calibration_text, findings_of, written
 __all__ = ["SophgoTarget"]
 
 QUANTIZED = "INT8"
+VARIABLE = "TRANSLOAD_TPU_MLIR"
+"""Names the environment that runs artifacts of another process."""
 
 
 class SophgoTarget(Target):
@@ -38,6 +42,23 @@ class SophgoTarget(Target):
     tolerance = ("integer=4",)
     """Floats that are rounded to the steps of integers fall otherwise at halves, and layers behind pass that on: of a quantized
     MobileNet, 2 steps at the output."""
+
+    def __init__(self) -> None:
+        self._named: set[str] = set()
+
+    def _environment(self, report: Mapping[str, Any]) -> str:
+        """The environment whose simulator runs an artifact: one that the user named.
+
+        The artifact's report names one, too, and may come from anybody: it says nothing of whose programs are to be run.
+        """
+        said = report.get("environment")
+        if said in self._named:
+            return str(said)
+        named = os.environ.get(VARIABLE, "")
+        if not named:
+            raise RunError(f"no environment with TPU-MLIR is named: {VARIABLE}=PATH says whose simulator runs it (what the "
+                           f"artifact's report names, {said!r}, is not run for that)")
+        return named
 
     def options(self) -> Options:
         return {
@@ -60,7 +81,7 @@ class SophgoTarget(Target):
         tables: list[str] = []
         for option, flag, own in (("table", "--calibration_table", calibration_text(made) if made.ranges else ""),
                                   ("qtable", "--quantize_table", "")):
-            given = Path(options[option]).read_bytes() if options[option] else own.encode()
+            given = (text_of(options[option], f"the {option} of TPU-MLIR") if options[option] else own).encode()
             if given:
                 content[f"{name}.{option}"] = given
                 tables += [flag, f"{name}.{option}"] if options["precision"] == QUANTIZED or option == "qtable" else []
@@ -68,6 +89,7 @@ class SophgoTarget(Target):
             **interface(module), "operators": op_counts(module), "constant_bytes": constant_bytes(module),
             "environment": options["environment"], "chip": options["chip"]}
         if options["environment"]:
+            self._named.add(options["environment"])
             content[f"{name}.bmodel"] = deployed(
                 options["environment"], content, name, options["chip"], options["precision"], tables)
         files = [directory / file for file in (f"{stem}.mlir", *content)]
@@ -86,7 +108,7 @@ class SophgoTarget(Target):
         reals = {
             one["name"]: _real(array, parse_type(one["type"]))
             for one, array in zip(report["inputs"], arguments(report, inputs), strict=True)}
-        given = simulated(report["environment"], binary, reals)
+        given = simulated(self._environment(report), binary, reals)
         if len(given) != len(report["outputs"]):
             raise RunError(f"the bmodel gives {len(given)} outputs, and the model has {len(report['outputs'])}")
         return {one["name"]: _stored(array, parse_type(one["type"]))

@@ -162,7 +162,9 @@ def quant_range(value: Value) -> tuple[float, float]:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A text as MLIR writes it: its UTF-8, with backslashes, quotes and what does not print by their hexadecimal digits."""
+    plain = set(range(0x20, 0x7F)) - set(b'"\\')
+    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:02X}" for byte in text.encode(errors="replace")) + '"'
 
 
 def _float(number: float) -> str:

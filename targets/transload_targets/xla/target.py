@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.arrays import read_arrays
 from transload.contents import constant_bytes, op_counts
 from transload.errors import Finding, ReadError, RunError, TargetError
 from transload.interface import arguments, described, results
@@ -97,11 +98,11 @@ class XlaTarget(Target):
         given = arguments(report, inputs)
         program = Program.load(by_suffix[".xla"].read_bytes(), str(by_suffix[".xla"]), self.platform)
         try:
-            with np.load(emitted.file(".npz"), allow_pickle=False) as stored:
-                constants = [
-                    stored[f"arr_{index}"].view(np.dtype(one["dtype"])).reshape(one["shape"])
-                    for index, one in enumerate(report["constants"])]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            stored = read_arrays(emitted.file(".npz"))
+            constants = [
+                stored[f"arr_{index}"].numpy().view(np.dtype(one["dtype"])).reshape(one["shape"])
+                for index, one in enumerate(report["constants"])]
+        except (ReadError, ValueError, KeyError, TypeError) as error:
             raise ReadError(f"{emitted.file('.npz')}: does not hold the constants of the program: {error}") from None
         return results(report, program([*given, *constants]))
 

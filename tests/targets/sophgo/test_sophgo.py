@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import ConversionError, RunError, TargetError, TransloadError
+from transload.errors import ConversionError, ReadError, RunError, TargetError, TransloadError
 from transload.ir import F32, I8, Module, QuantType, TensorType, Value, new_module, set_results
 from transload.ir.build import Builder
 from transload_targets.sophgo.environment import absent
@@ -145,6 +145,42 @@ def test_programs_of_the_environment_make_and_run_the_bmodel(tmp_path: Path) -> 
     found = written_at(tmp_path / "out")
     assert found is not None and found.run is not None and artifact.files
     np.testing.assert_array_equal(found.run({"x": x})["y"], x)
+
+
+def test_an_environment_that_only_a_report_names_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Artifacts come from anybody; whose programs are run, the user says."""
+    from transload.written import written_at
+
+    monkeypatch.delenv("TRANSLOAD_TPU_MLIR", raising=False)
+    module = made((1, 4), lambda build, x: build.emit("top.Relu", x))
+    planted, mark = tmp_path / "planted", tmp_path / "mark"
+    planted.mkdir()
+    folder = programs(planted, "echo > model_top.bmodel", f"touch {mark}; exit 1")
+    transload.convert(module, "sophgo", tmp_path / "out", options={"environment": folder}, verify=False)
+    report = tmp_path / "out" / "report.json"
+    report.write_text(report.read_text().replace(folder, f"{folder}/../planted"))
+    x = {"x": np.zeros((1, 4), np.float32)}
+    for named, why in (("", "no environment with TPU-MLIR is named"), (str(tmp_path / "nowhere"), "has no model_deploy")):
+        monkeypatch.setenv("TRANSLOAD_TPU_MLIR", named)
+        found = written_at(tmp_path / "out")
+        assert found is not None and found.run is not None
+        with pytest.raises(RunError, match=why):
+            found.run(x)
+        assert not mark.exists()
+
+
+@pytest.mark.parametrize("option", ["table", "qtable"])
+def test_tables_that_are_not_there_are_said(option: str, tmp_path: Path) -> None:
+    module = made((1, 4), lambda build, x: build.emit("top.Relu", x))
+    with pytest.raises(ReadError, match="there is no such file"):
+        transload.convert(module, "sophgo", tmp_path / "out", options={option: str(tmp_path / "none.table")})
+
+
+def test_names_are_escaped_as_mlir_reads_them() -> None:
+    module = made((1, 4), lambda build, x: build.emit("top.Relu", x, location='a"b\\c\nd\u00fc'))
+    lines = written(module, "model", "weights.npz").text.splitlines()
+    assert sum("top.Relu" in line for line in lines) == 1
+    assert any(r'loc("a\22b\5Cc\0Ad\C3\BC")' in line for line in lines)
 
 
 def test_words_of_a_refusal_are_passed_on(tmp_path: Path) -> None:
