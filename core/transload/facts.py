@@ -21,9 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import wraps
+from inspect import isroutine
 from typing import Any
 
 from .errors import PluginError, PluginFailure, UsageError
+from .guard import FOREIGN, OURS, PluginInfo, failure
 from .plugin import resolve
 from .suggest import nearest
 
@@ -95,6 +98,25 @@ class Given:
 
     facts: Facts
     plugin: str
+    info: PluginInfo | None = None
+    """The plugin itself, where it is one of others'."""
+
+    def guarded(self, name: str, fact: Any) -> Any:
+        """A fact about the op `name`; of a function of others', one that says whose it is where it fails."""
+        owner = self.info
+        if owner is None or owner.is_ours or not isroutine(fact):
+            return fact
+
+        @wraps(fact)
+        def called(*arguments: Any, **named: Any) -> Any:
+            try:
+                return fact(*arguments, **named)
+            except OURS:
+                raise
+            except FOREIGN as error:
+                raise failure(owner, f"the fact {self.facts.kind!r} of {name}", error) from error
+
+        return called
 
     def entries(self) -> Mapping[str, Any]:
         """The facts by op name; `PluginError` where the table cannot be had or is none."""
@@ -188,7 +210,7 @@ def _one_each(kind: FactKind, tables: _Tables) -> dict[str, Any]:
                          f"TRANSLOAD_PLUGINS=-{given.plugin.partition(' ')[0]}")
             if held is None or given.facts.overrides:
                 found[name] = given, fact
-    return {name: fact for name, (_, fact) in found.items()}
+    return {name: given.guarded(name, fact) for name, (given, fact) in found.items()}
 
 
 def need_kind(name: str, kinds: Mapping[str, FactKind]) -> FactKind:

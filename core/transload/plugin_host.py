@@ -258,7 +258,7 @@ class Host:
             except UsageError as error:
                 info.blame(f"register_facts: {error.message} ({error.hint})")
                 continue
-            tables.append(Given(item, info.label))
+            tables.append(Given(item, info.label, info))
             info.registered.setdefault("facts", []).append(f"{item.kind} of {item.dialect}")
         return tables
 

@@ -12,6 +12,7 @@ import transload
 from transload import hookimpl
 from transload.context import Context
 from transload.engine.reference import prepare
+from transload.errors import PluginFailure
 from transload.facts import Facts
 from transload.ir import BOOL, F32, I8, Block, Module, Op, QuantType, Region, TensorType
 from transload.ir.build import Builder
@@ -93,3 +94,25 @@ def test_constants_fold_to_the_same_integers() -> None:
     computed = transload.run(build_module([type_], build, ["x"]), {"x": x}, engine="reference")["y"]
     constant = transload.run(build_module([type_], folded, ["x"]), {"x": x}, engine="reference")["y"]
     np.testing.assert_array_equal(computed, constant)
+
+
+class Broken:
+    """A plugin whose facts fail."""
+
+    @hookimpl
+    def register_facts(self, register: Callable[[Any], None]) -> None:
+        def fails(op: Any) -> None:
+            raise ZeroDivisionError("of theirs")
+
+        for kind in ("integers", "moves"):
+            register(Facts(kind, "top", {"top.Relu": fails}, overrides=True))
+
+
+@pytest.mark.parametrize("kind", ["integers", "moves"])
+def test_a_fact_that_fails_is_its_plugins(kind: str) -> None:
+    host = Host(only="-tosa")
+    host.register(Broken(), "broken")
+    said = f"plugin 'broken'.* failed in the fact '{kind}' of top.Relu: ZeroDivisionError: of theirs"
+    with Context(host).bind(), pytest.raises(PluginFailure, match=said) as caught:
+        host.facts(kind)["top.Relu"](next(iter(chain().body_of_main)))
+    assert caught.value.plugin is not None and "TRANSLOAD_PLUGINS=-broken" in caught.value.hint
