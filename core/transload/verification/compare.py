@@ -144,7 +144,8 @@ def compare(
     """
     from ..api import load, run, runnable
     from ..written import written_at
-    from .inputs import checked_inputs, random_inputs
+    from .information import attempts
+    from .inputs import checked_inputs
 
     given_arrays = open_given(inputs) if inputs is not None else None
     if preprocess is None and not isinstance(artifact, Module):
@@ -163,7 +164,7 @@ def compare(
     result = artifact.clone() if isinstance(artifact, Module) else written.module if written is not None else load(artifact)
     note_borders(result, source)
     hub = runnable(source)
-    given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else random_inputs(taken, hub, seed)
+    given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else next(attempts(taken, hub, seed))
     inside = given if fused is None else fused.inside(given)
     execute = run_of(runtime, source)
     reference = execute(inside)

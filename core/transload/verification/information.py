@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..ir import Module
-from .inputs import random_inputs
+from .inputs import plain_integers, random_inputs
 
 __all__ = ["attempts", "is_informative"]
 
@@ -44,7 +44,12 @@ def is_informative(output: np.ndarray) -> bool:
     return not ((numbers == ends.min) | (numbers == ends.max)).all()
 
 
-def attempts(source: Module, hub: Module | None, seed: int) -> Iterator[dict[str, np.ndarray]]:
-    """Random inputs, one set after the other, for as long as the outputs of those before said nothing."""
+def attempts(source: Module, hub: Module | None, seed: int, signed: bool = True) -> Iterator[dict[str, np.ndarray]]:
+    """Random inputs, one set after the other, for as long as the outputs of those before said nothing.
+
+    With `signed`, the first have integers of either sign where nothing but integers is computed of them (`plain_integers`).
+    """
+    if signed and hub is not None and (plain := plain_integers(hub)):
+        yield random_inputs(source, hub, seed, signed=plain)
     for number, spread in enumerate(_SPREADS):
         yield random_inputs(source, hub, seed + number, spread=spread)

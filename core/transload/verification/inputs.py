@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from ..ir import (
 from ..ir.borders import RANGE
 from ..samples.preprocess import Preprocess
 
-__all__ = ["RANGE", "checked_inputs", "random_inputs"]
+__all__ = ["RANGE", "checked_inputs", "plain_integers", "random_inputs"]
 
 _MOST = 1 << 28
 """Elements of an input that is made up: 2 GB while they are drawn."""
@@ -43,17 +43,22 @@ def checked_inputs(source: Module, given: Mapping[str, Any], preprocess: Preproc
 
 
 _DEFAULT_INDEX_BOUND = 2
+_NARROW = 16
+"""The most bits of integers that are drawn from all that their type holds."""
+_SMALL = 9
 
 
 def random_inputs(
     source: Module, hub: Module | None = None, seed: int = 0, function: str = "main", spread: float = 1.0,
+    signed: Container[int] = (),
 ) -> dict[str, np.ndarray]:
     """One array per input of the source module, reproducible from `seed`.
 
     Quantized inputs take their whole stored range; floats the range the file gives, or a normal
     distribution around zero with `spread` as its standard deviation; booleans both values;
-    integers that index a tensor (found in the hub
-    form of the model, where it is given) only what that tensor has. `UsageError` where the seed is negative.
+    integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
+    integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign, and no zeros.
+    `UsageError` where the seed is negative.
     """
     if seed < 0:
         raise UsageError(f"the seed of random inputs is {seed}; it must be 0 or greater")
@@ -72,6 +77,8 @@ def random_inputs(
             raise RunError(f"no inputs can be made up: {name!r} holds {type_.element}, of which there are no random ones",
                            hint="give data: --input-data; or move what takes text in front of the model")
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
+        if index in signed and RANGE not in attributes[index]:
+            inputs[name] = _small_integers(generator, inputs[name])
     return inputs
 
 
@@ -91,12 +98,46 @@ def _random(
             low, high = max(low, int(limits[0])), min(high, int(limits[1]))
         elif index_bound is not None:
             low, high = 0, index_bound - 1
-        elif element.width > 16:
+        elif element.width > _NARROW:
             low, high = 0, _DEFAULT_INDEX_BOUND - 1
         return generator.integers(low, high, shape, dtype=np.int64, endpoint=True).astype(dtype)
     if limits is not None:
         return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
     return (spread * generator.standard_normal(shape)).astype(dtype)
+
+
+def _small_integers(generator: np.random.Generator, like: np.ndarray) -> np.ndarray:
+    """Integers up to `_SMALL` from zero, which is none of them: it may be divided by them."""
+    drawn = generator.integers(1, _SMALL, like.shape, endpoint=True)
+    signs = generator.choice((-1, 1), like.shape) if like.dtype.kind == "i" else 1
+    return np.asarray(drawn * signs).astype(like.dtype)
+
+
+def plain_integers(hub: Module, function: str = "main") -> frozenset[int]:
+    """The arguments, by number, of wide integers of which nothing but other integers is computed.
+
+    Zeros and ones are all that is safe for what may be a place, a size, a count, or a mask. These are none of that, and
+    what is wrong with signs and remainders does not show in zeros and ones.
+    """
+    if function not in hub.functions:
+        return frozenset()
+    arguments = hub.function(function).regions[0].block.arguments
+    return frozenset(index for index, argument in enumerate(arguments) if _is_plain(argument))
+
+
+def _is_plain(argument: Value) -> bool:
+    element = argument.type.element if isinstance(argument.type, TensorType) else None
+    if not isinstance(element, IntegerType) or element.width <= _NARROW:
+        return False
+    pending, seen = [argument], {argument}
+    while pending:
+        for user in pending.pop().uses:
+            is_index = any(place < len(user.operands) and user.operands[place] in seen for place in index_operands(user))
+            if is_index or user.regions or not all(map(_holds_integers, user.results)):
+                return False
+            pending += [result for result in user.results if result not in seen]
+            seen.update(user.results)
+    return True
 
 
 def _index_bounds(hub: Module, function: str) -> dict[int, int]:

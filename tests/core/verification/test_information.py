@@ -12,6 +12,7 @@ import transload
 from transload.budget import TimeOver, allowed, timed
 from transload.ir import Dense
 from transload.verification.information import is_informative
+from transload.verification.inputs import plain_integers
 from transload.verification.verify import Verification, verify_conversion
 from transload.verification.ways import Ways
 
@@ -55,6 +56,47 @@ def test_zeros_are_not_conclusive(tmp_path: Path) -> None:
     assert verdict.status == "inconclusive" and not verdict.passed and not verdict.failed
     assert "y: constant" in verdict.why and "--input NAME=FILE" in verdict.why
     assert verdict.report().status == "inconclusive"
+
+
+def integer_model(path: Path, operator: str, **attributes: Any) -> Path:
+    """`z` of two inputs of integers."""
+    from onnx import TensorProto, helper
+
+    def tensor(name: str) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.INT32, [64])
+
+    graph = helper.make_graph([helper.make_node(operator, ["x", "y"], ["z"], **attributes)], "g", [tensor("x"), tensor("y")],
+                              [tensor("z")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("operator", ["Div", "Mod", "Mul"])
+def test_integers_of_both_signs_and_no_division_by_zero(operator: str, tmp_path: Path) -> None:
+    path = integer_model(tmp_path / "m.onnx", operator)
+    assert verified(path, hub=transload.legalize(transload.load(path))).passed
+
+
+def test_remainders_of_another_sign_are_found(tmp_path: Path) -> None:
+    """Zeros and ones do not tell a remainder that has the divisor's sign from one that has the dividend's."""
+    floor, truncated = (integer_model(tmp_path / f"{fmod}.onnx", "Mod", fmod=fmod) for fmod in (0, 1))
+    other = transload.lower(transload.load(truncated), "tosa")
+    source = transload.load(floor)
+    assert verify_conversion(source, other, hub=transload.legalize(transload.load(floor))).failed
+
+
+def test_places_sizes_and_masks_stay_zeros_and_ones(tmp_path: Path) -> None:
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node("Add", ["i", "i"], ["twice"]), helper.make_node("Gather", ["table", "twice"], ["g"]),
+             helper.make_node("Cast", ["mask"], ["m"], to=TensorProto.FLOAT), helper.make_node("Add", ["g", "m"], ["z"])]
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, [4]) for name in ("i", "mask")]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("z", TensorProto.FLOAT, [4])],
+                              [helper.make_tensor("table", TensorProto.FLOAT, [3], [1.0, 2.0, 4.0])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    hub = transload.legalize(transload.load(tmp_path / "m.onnx"))
+    assert plain_integers(hub) == frozenset()
+    assert verified(tmp_path / "m.onnx", hub=hub).passed
 
 
 def test_other_inputs_are_tried(tmp_path: Path) -> None:
