@@ -218,6 +218,8 @@ def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
     ("HASHTABLE_LOOKUP", [((2,), "int32", None, None), ((3,), "int32", np.array([1, 1, 4], np.int32), None), ((3,), *FLOAT)],
      [((2,), *FLOAT), ((2,), "uint8", None, None)], None, "occur twice"),
     ("SOFTMAX", [((4,), "uint8", None, SMALL)], [((4,), "uint8", None, SMALL)], {"beta": 1.0}, "in steps of 1/256"),
+    ("FULLY_CONNECTED", [((1, 2), "int8", None, SMALL), ((2, 2), "int8", np.ones((2, 2), np.int8), ([0.1, 0.2], [0, -1], 0)),
+                         None], [((1, 2), "int8", None, SMALL)], None, "zero point other than 0 for a channel"),
     ("LOGISTIC", [((4,), "int16", None, ([0.0], [0], 0))], [((4,), "int16", None, ([2.0**-15], [0], 0))], None,
      "takes its logarithm"),
 ])

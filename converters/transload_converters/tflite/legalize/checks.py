@@ -36,6 +36,9 @@ _LIKE_FIRST = _named("""
     bidirectional_sequence_lstm bidirectional_sequence_rnn""")
 """Operators whose results are stored as their first operand is."""
 
+_WEIGHTED = _named("conv_2d conv_3d depthwise_conv_2d fully_connected transpose_conv")
+"""Operators whose second operand is weights."""
+
 _POOLS = _named("average_pool_2d max_pool_2d")
 _GIVEN = {"tfl.dequantize": (F32, F16), "tfl.where": (I64,)}
 """The element types that kernels give whatever they take."""
@@ -56,7 +59,7 @@ def _returned(function: Op) -> list[Type | None]:
 
 
 def _findings(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[Finding]:
-    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op)):
+    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op), *_weights(op)):
         hint = "the file is damaged, or made by a program with a defect"
         yield Finding(op.name, why, (op.origin,) if op.origin else (), hint)
 
@@ -140,3 +143,13 @@ def _scales(op: Op) -> Iterator[str]:
 
 def _stored(value: Value) -> Type | None:
     return stored_type(value.type.element) if isinstance(value.type, TensorType) else None
+
+
+def _weights(op: Op) -> Iterator[str]:
+    """What is wrong with zero points of weights: those of channels are 0 by TFLite's specification of 8-bit quantization.
+
+    https://ai.google.dev/edge/litert/conversion/tensorflow/quantization/quantization_spec
+    """
+    quant = op.operands[1].quant if op.name in _WEIGHTED and len(op.operands) > 1 else None
+    if quant is not None and not quant.per_tensor and any(quant.zero_points) and op.operands[0].is_quantized:
+        yield "its weights have a zero point other than 0 for a channel, which LiteRT's kernels do not look at"
