@@ -94,7 +94,7 @@ wheels: $(STAMP)
 	    python$$version -m venv build/wheels/$$version; \
 	    build/wheels/$$version/bin/python -m pip install -q "$$(ls build/wheels/*.whl)[test]" $(JUDGES_NEED); \
 	    build/wheels/$$version/bin/python -m pip install -q --no-deps $(JUDGES); \
-	    build/wheels/$$version/bin/python -m pytest -q -n 2 --dist loadfile -m 'not slow and not models' $(TESTS); \
+	    build/wheels/$$version/bin/python -m pytest -n 2 --dist loadfile -m 'not slow and not models' $(TESTS); \
 	done
 
 ## make bench      what DESIGN promises of speed and memory, measured

@@ -38,7 +38,7 @@ def _is_zoo(path: Path) -> bool:
     """Whether a path is a folder with models in it, and is none itself."""
     if not path.is_dir():
         return False
-    from ..scale.conversions import holds_models
+    from ..scale.zoo import holds_models
 
     return holds_models(path)
 
@@ -107,6 +107,8 @@ def _show(made: Sequence[Any]) -> None:
 
 
 def _outcome(made: Any) -> str:
+    if made.way == "skipped":
+        return "skipped"
     if made.report is None:
         return "failed"
     if made.report["status"] == "refused":

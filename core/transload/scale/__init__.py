@@ -4,7 +4,8 @@ What comes out does not depend on how many there are.
 """
 
 from .cache import Cache
-from .conversions import Converted, convert_all, models_in
+from .conversions import Converted, convert_all
 from .crew import Crew
+from .zoo import models_in
 
 __all__ = ["Cache", "Converted", "Crew", "convert_all", "models_in"]

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..api import model_file, reader_for
+from ..api import model_file
 from ..convert_model import convert, target_options, usable_target
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
-from ..files import atomic_path, current_directory, exists, need_directory, need_file
+from ..files import atomic_path, current_directory, need_directory
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..json_text import json_text, plain
 from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, takes
-from ..plugin import Source
 from ..plugin_host import host
 from ..report import ErrorReport, error_report
 from ..samples.preprocess import Preprocess
@@ -35,8 +34,9 @@ from ..verification.tolerance import Tolerance
 from .cache import Cache, report_in
 from .crew import Crew
 from .requests import beside_is_same, digest_of_request
+from .zoo import Found, found_in
 
-__all__ = ["MANIFEST", "Converted", "convert_all", "models_in"]
+__all__ = ["MANIFEST", "Converted", "convert_all"]
 
 MANIFEST = "conversions.json"
 """The file, beside the folders of all models, that says what became of each."""
@@ -57,7 +57,8 @@ class Converted:
     model: Path
     directory: Path
     way: str
-    """`converted`, `refused` or `failed` now; `kept` from before, or taken from the `cache`."""
+    """`converted`, `refused` or `failed` now; `kept` from before, or taken from the cache (`cached`); `skipped`, where a file in
+    a folder has a model's name and cannot be read at all."""
     exit_code: int
     seconds: float
     report: dict[str, Any] | None
@@ -82,82 +83,39 @@ def convert_all(
     `quantizer_options`, `engine`, `seed`, `format`, `passes` and `host` of `convert`, for all of them; samples are files, or
     functions by name. `tell` is called with each model as it is done.
 
-    A model that is refused, or whose process ends, does not stop the others. Raises `UsageError` for arguments that are none,
+    A model that is refused, or whose process ends, does not stop the others. The largest are begun first, so that no long one is
+    left to the end. Raises `UsageError` for arguments that are none,
     where there are no models, and for two of one name, and `TransloadError` where `out` cannot be written.
     """
-    listed = list(models_in([models] if isinstance(models, str | Path) else models, asked.get("format")))
+    found = found_in([models] if isinstance(models, str | Path) else models, asked.get("format"))
     directory = Path(out)
     need_directory(directory)
     request = _request(target, asked)
     before = {} if anew else _read(directory / MANIFEST)
-    known = {name: request_before for name, _ in listed if (request_before := before.get(name, {}).get("request")) is not None}
     store = str(Cache(cache).folder.absolute()) if cache is not None else None
-    tasks = [(str(path.absolute()), str((directory / name).absolute()), request, known.get(name), store) for name, path in listed]
-    made: dict[int, Converted] = {}
-    lines = {name: line for name, line in before.items() if name not in dict(listed)}
+    order = sorted((each for each in found if each.why_not is None), key=_size, reverse=True)
+    tasks = [(str(each.path.absolute()), str((directory / each.name).absolute()), request,
+              before.get(each.name, {}).get("request"), store) for each in order]
+    made = {each.name: _skipped(each, directory / each.name) for each in found if each.why_not is not None}
+    lines = {name: line for name, line in before.items() if name not in {each.name for each in found}}
+    lines |= {name: _line(each, None) for name, each in made.items()}
     with Crew(workers, scheduler) as crew:
         for number, answer in crew.done("transload.scale.conversions:convert_one", tasks):
-            name, path = listed[number]
-            made[number] = _converted(name, path, directory / name, answer)
-            lines[name] = _line(made[number], answer)
+            name, path = order[number].name, order[number].path
+            made[name] = _converted(name, path, directory / name, answer)
+            lines[name] = _line(made[name], answer)
             _write(directory / MANIFEST, lines)
             if tell is not None:
-                tell(made[number])
-    return [made[number] for number in sorted(made)]
+                tell(made[name])
+    return [made[each.name] for each in found]
 
 
-def models_in(places: Iterable[str | Path], format: str | None = None) -> Iterator[tuple[str, Path]]:
-    """The models among files and folders, by name: the path of each from the folder that was given.
-
-    A folder that is a model itself is one; of any other, all files are that a reader takes, those of its folders, too. Raises
-    `UsageError` where one is not there, holds none, or has the name of another.
-    """
-    found: dict[str, Path] = {}
-    for place in map(Path, places):
-        need_file(place)
-        inside = [(place.name, place)] if not place.is_dir() or _is_model(place) else list(_within(place, place))
-        if not inside:
-            raise UsageError(f"{place}: holds no file that a reader takes", hint=f"readers: {', '.join(host().readers)}")
-        for name, path in inside:
-            if found.setdefault(name, path).absolute() != path.absolute():
-                raise UsageError(
-                    f"{found[name]} and {path} would both be written to {name!r}", hint="convert them into two folders")
-    if not found:
-        raise UsageError("there are no models to convert")
-    yield from found.items()
-
-
-def holds_models(folder: Path) -> bool:
-    """Whether a folder is no model, and has models in it."""
-    return not _is_model(folder) and next(_within(folder, folder), None) is not None
-
-
-def _within(folder: Path, root: Path) -> Iterator[tuple[str, Path]]:
-    """The models in a folder and its folders; a link to a folder is followed where that is a model, and is else no way: it may
-    lead back.
-    """
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if path.is_dir():
-            if _is_model(path):
-                yield str(path.relative_to(root)), path
-            elif not path.is_symlink() and not exists(path / "report.json"):  # what a conversion wrote is no zoo
-                yield from _within(path, root)
-        elif _is_model(path):
-            yield str(path.relative_to(root)), path
-
-
-def _is_model(path: Path) -> bool:
-    """Whether a reader takes a folder, or a file by its suffix: the first bytes alone say too little of what lies in a folder."""
-    try:
-        if path.is_dir():
-            model_file(path)
-            return True
-        named = any(path.name.lower().endswith(reader.suffixes) for reader in host().readers.values())
-        return named and path.is_file() and path.stat().st_size > 0 and reader_for(Source(path, name=str(path))) is not None
-    except (TransloadError, OSError):
-        return False
+def _size(model: Found) -> int:
+    """Bytes of a model's file, or of all in its folder: about how long it takes, as far as one knows before."""
+    files = model.path.rglob("*") if model.path.is_dir() else [model.path.resolve()]
+    with suppress(OSError):  # it goes away in this moment: said by who converts it
+        return sum(file.lstat().st_size for file in files)
+    return 0
 
 
 def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,13 +237,18 @@ def _converted(name: str, model: Path, directory: Path, answer: Any) -> Converte
     return Converted(name, model, directory, answer["way"], code, answer["seconds"], report, _error(why))
 
 
+def _skipped(found: Found, directory: Path) -> Converted:
+    assert found.why_not is not None
+    return Converted(found.name, found.path, directory, "skipped", 0, 0.0, None, error_report(found.why_not))
+
+
 def _error(said: Mapping[str, Any] | None) -> ErrorReport | None:
     return None if said is None else ErrorReport(**said)
 
 
 def _line(made: Converted, answer: Any) -> dict[str, Any]:
-    request = None if isinstance(answer, TransloadError) else answer["request"]
-    status = "failed" if made.report is None else made.report["status"]
+    request = answer["request"] if isinstance(answer, Mapping) else None
+    status = made.report["status"] if made.report is not None else "skipped" if made.way == "skipped" else "failed"
     return {"model": str(made.model), "status": status, "exit_code": made.exit_code, "seconds": round(made.seconds, 3),
             "request": request, "error": plain(made.error)}
 

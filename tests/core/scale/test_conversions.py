@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import transload
 from transload.cli import run
 from transload.errors import UsageError
 from transload.input_shapes import sizes_given
-from transload.scale import convert_all, models_in
+from transload.scale import Crew, conversions, convert_all, models_in
 from transload.scale.conversions import MANIFEST
 
 
@@ -204,3 +205,56 @@ def test_a_folder_that_leads_back_to_itself(examples: Path, tmp_path: Path) -> N
     shutil.copy(examples / "digits" / "digits_int8.tflite", tmp_path / "m.tflite")
     (tmp_path / "self").symlink_to(".")
     assert list(models_in([tmp_path])) == [("m.tflite", tmp_path / "m.tflite")]
+
+
+class TestSkipped:
+    """What has a model's name in a folder, and cannot be read at all, is said."""
+
+    @pytest.fixture
+    def odd(self, zoo: Path) -> Path:
+        (zoo / "empty.onnx").touch()
+        (zoo / "float" / "gone.tflite").symlink_to("nowhere.tflite")
+        os.mkfifo(zoo / "pipe.tflite")
+        return zoo
+
+    def test_each_with_its_reason(self, odd: Path, tmp_path: Path) -> None:
+        made = {each.name: each for each in convert_all(odd, "tosa", tmp_path / "out", workers=2)}
+        skipped = {name: each.error.message.partition(": ")[2] for name, each in made.items() if each.way == "skipped"}
+        assert skipped == {"empty.onnx": "is empty", "float/gone.tflite": "is a link that leads nowhere",
+                           "pipe.tflite": "is a pipe, not a file"}
+        assert all(made[name].exit_code == 0 and made[name].report is None for name in skipped)
+        assert made["digits_int8.tflite"].way == "converted"
+        lines = json.loads((tmp_path / "out" / MANIFEST).read_text())["models"]
+        assert {name for name, line in lines.items() if line["status"] == "skipped"} == set(skipped)
+
+    def test_the_table_says_it(self, odd: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (odd / "cut.tflite").unlink()
+        code = run(["convert", str(odd), "-t", "tosa", "-o", str(tmp_path / "out"), "--workers", "2"])
+        said = capsys.readouterr().out
+        assert code == 0 and "3 skipped" in said and "2 converted" in said and "is empty" in said
+
+    def test_a_folder_with_nothing_else(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "zoo").mkdir()
+        (tmp_path / "zoo" / "m.onnx").touch()
+        code = run(["convert", str(tmp_path / "zoo"), "-o", str(tmp_path / "out")])
+        said = " ".join(capsys.readouterr().err.split())
+        assert code == 2 and "holds no file that a reader takes" in said and "m.onnx: is empty" in said
+
+    def test_what_is_named_is_no_part_of_a_folder(self, odd: Path, tmp_path: Path) -> None:
+        """A file that a user names is refused, as alone."""
+        (made,) = convert_all([odd / "empty.onnx"], "tosa", tmp_path / "out", workers=1)
+        assert made.way == "refused" and made.exit_code == 3
+
+
+def test_the_largest_are_begun_first(zoo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    class Watched(Crew):
+        def done(self, function, tasks):
+            begun.extend(Path(task[0]).name for task in tasks)
+            return super().done(function, tasks)
+
+    monkeypatch.setattr(conversions, "Crew", Watched)
+    made = convert_all(zoo, "tosa", tmp_path / "out", workers=1)
+    assert begun == sorted(begun, key=lambda name: -next(zoo.rglob(name)).stat().st_size)
+    assert [each.name for each in made] == ["cut.tflite", "digits_int8.tflite", "float/digits_float.onnx"]
