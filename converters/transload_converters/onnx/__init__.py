@@ -49,14 +49,14 @@ def register_conversions(register: Any) -> None:
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
         "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE",
-        before="plain-biases,onnx-state-integers{form=$form},layout{to=NCHW},spell-out-quantized,dce",
+        before="plain-biases,onnx-state-integers{form=$form,bits=$bits},layout{to=NCHW},spell-out-quantized,dce",
         after="dce,cse,dce,onnx-storage-types,onnx-qoperator{form=$form},dce,onnx-set-opset{opset=$opset},dce,cse",
         doc="The hub to operators of ONNX, opset 13 to 21; quantized models in integers, in QDQ or QOperator form.",
         options=WRITTEN))
     register(Conversion(
         "tosa-to-onnx", "tosa", "onnx", f"{_HERE}.from_tosa:TABLE", before="tosa-strip-quantized",
         after="dce,onnx-restore-borders,dce,cse,dce,onnx-set-opset{opset=$opset},dce,cse",
-        doc="TOSA to operators of ONNX: integers to the same bits.", options={"opset": WRITTEN["opset"]}))
+        doc="TOSA to operators of ONNX: integers to the same bits.", options={name: WRITTEN[name] for name in ("opset", "bits")}))
 
 
 @hookimpl

@@ -27,6 +27,9 @@ WRITTEN: Options = {
         "quantized operators: on floats between DequantizeLinear and QuantizeLinear (qdq), on integers where there are such "
         "(qoperator), or written out in the integers that they stand for, to the last bit (integers); auto: integers where "
         "operators round otherwise than qdq does, as TFLite's"),
+    "bits": (
+        ("64", "32"), "64",
+        "the widest numbers in which integers are written out: 32 for runtimes that compute those of 64 bits in 32 (OpenVINO)"),
 }
 """Those of the conversion `top-to-onnx`."""
 

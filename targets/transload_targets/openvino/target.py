@@ -31,7 +31,9 @@ class OpenvinoTarget(Target):
     accepts = ("onnx",)
     pipeline = "inline"
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})
-    converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # it has no kernels that quantize while they run
+    converting = MappingProxyType({
+        "tfl-to-top.hybrid": "float",  # it has no kernels that quantize while they run
+        "top-to-onnx.bits": "32", "tosa-to-onnx.bits": "32"})  # it computes numbers of 64 bits in 32
     rounds_alone = True  # it computes QDQ models with kernels of its own
 
     def available(self) -> str | None:

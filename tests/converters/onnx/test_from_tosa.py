@@ -12,7 +12,8 @@ import onnx
 import pytest
 
 import transload
-from transload.ir import I8, I16, I32, TensorType, dtype_of, new_module, set_results
+from transload.errors import ConversionError
+from transload.ir import F64, I8, I16, I32, TensorType, dtype_of, new_module, set_results
 from transload.ir.attributes import IntAttr
 from transload.ir.build import Builder
 from transload.ir.registry import dialect
@@ -38,9 +39,11 @@ WITH_NAN = {"tosa.reduce_max", "tosa.reduce_min", "tosa.argmax"}
 OPERATORS = sorted({case.op for case in catalogue.all_cases()} - REFUSED)
 
 
-def in_onnxruntime(module: Any, inputs: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
+def in_onnxruntime(module: Any, inputs: dict[str, np.ndarray], bits: str = "64") -> list[list[np.ndarray]]:
     """What onnxruntime gives of a module, without and with its optimizations; the file is one that ONNX's checker takes."""
-    lowered = transload.lower(module, "onnx")
+    lowered = transload.lower(module, "onnx", bits=bits)
+    if bits == "32":
+        assert not any(value.element_or_none == F64 for op in lowered.ops() for value in op.results)
     model = model_of(lowered)
     onnx.checker.check_model(model, full_check=True)
     given = dict(zip(lowered.inputs, inputs.values(), strict=True))
@@ -94,12 +97,60 @@ def test_models_of_one_quantized_operator(operator: str) -> None:
     assert set(outcomes) <= {"same", None}, outcomes
 
 
+@pytest.mark.parametrize("operator", [
+    "ADD", "AVERAGE_POOL_2D", "CONV_2D", "FULLY_CONNECTED", "LOGISTIC", "MEAN", "MUL", "RESIZE_BILINEAR", "SOFTMAX",
+    "TRANSPOSE_CONV"])
+def test_models_of_one_quantized_operator_in_32_bits(operator: str) -> None:
+    """The same integers without numbers of 64 bits, or a refusal: of sums of 16-bit numbers that need more."""
+    outcomes = Counter(outcome_of(case, bits="32") for case in [case for case in all_cases() if case.op == operator][::7])
+    assert set(outcomes) <= {"same", "refused", None} and outcomes["same"], outcomes
+
+
+BITS = ["tosa.mul", "tosa.arithmetic_right_shift", "tosa.logical_left_shift", "tosa.clz", "tosa.greater", "tosa.greater_equal",
+        "tosa.equal", "tosa.reduce_sum", "tosa.clamp", "tosa.abs", "tosa.negate", "tosa.rescale", "tosa.conv2d", "tosa.matmul"]
+
+
+@pytest.mark.parametrize("operator", BITS)
+def test_operator_in_32_bits(operator: str) -> None:
+    """Each case by itself: what needs more than 32 bits is refused, and all else is the same."""
+    judged = 0
+    for case in catalogue.all_cases():
+        if case.op != operator or np.asarray(case.operands[0]).dtype.kind not in "iub":
+            continue
+        module, inputs = catalogue.graph_of([case])
+        wanted = transload.run(module, inputs)
+        try:
+            lowered = transload.lower(module, "onnx", bits="32")
+        except ConversionError as error:
+            assert all("more than" in finding.why for finding in error.findings), error
+            continue
+        given = run_model(model_of(lowered), dict(zip(lowered.inputs, inputs.values(), strict=True)))
+        for ours, theirs in zip(wanted.values(), given, strict=True):
+            np.testing.assert_array_equal(theirs, ours, err_msg=str(case)[:200])
+        judged += 1
+    assert judged
+
+
+@pytest.mark.parametrize(("a", "b"), [*itertools.product((-(1 << 31), -5, -1, 0, 1, 77, (1 << 31) - 1), repeat=2)])
+def test_wide_numbers_in_32_bits(a: int, b: int) -> None:
+    """Rounded products of 64 bits, and order: of the ends of i32, and of what lies beside each other."""
+    pair = [np.array([a, a, a - (a > 0), 12345678], np.int32), np.array([b, a, a, b], np.int32)]
+    relations = [catalogue.Case(name, pair) for name in ("tosa.greater", "tosa.greater_equal", "tosa.equal")]
+    cases = [catalogue.Case("tosa.mul", [*pair, catalogue.Const(np.array([33], np.int8))]), *relations]
+    module, inputs = catalogue.graph_of(cases)
+    wanted = transload.run(module, inputs)
+    for given in in_onnxruntime(module, inputs, "32"):
+        for ours, theirs in zip(wanted.values(), given, strict=True):
+            np.testing.assert_array_equal(theirs, ours)
+
+
 FORMS = list(itertools.product((I8, I16, I32), (I8, I16, I32), (False, True)))
 
 
+@pytest.mark.parametrize("bits", ["64", "32"])
 @pytest.mark.parametrize(("source", "target", "twice"), FORMS, ids=str)
-def test_rescale_at_the_ends_of_its_numbers(source: Any, target: Any, twice: bool) -> None:
-    """In f64 or i64, as it is decided: small and large shifts, multipliers of one bit and of all, ties, zero points."""
+def test_rescale_at_the_ends_of_its_numbers(source: Any, target: Any, twice: bool, bits: str) -> None:
+    """In f64 or i64, or in digits: small and large shifts, multipliers of one bit and of all, ties, zero points."""
     rng = np.random.default_rng(5)
     low, high = source.range
     module = new_module()
@@ -107,7 +158,10 @@ def test_rescale_at_the_ends_of_its_numbers(source: Any, target: Any, twice: boo
     block = function.regions[0].block
     builder = Builder(block)
     results, inputs = [], {}
-    for index, shift in enumerate((2, 9, 14, 30, 31, 32, 33, 38, 44, 46, 53, 62)):
+    shifts = (2, 9, 14, 30, 31, 32, 33, 38, 44, 46, 53, 62)
+    if bits == "32" and target == I32:
+        shifts = shifts[4:]  # what may be beyond i32 is refused
+    for index, shift in enumerate(shifts):
         multiplier = [1 << 30, (1 << 31) - 1, 1, int(rng.integers(1 << 29, 1 << 31))][index % 4]
         middle = [(m << shift) // max(multiplier, 1) // 2 for m in (-255, -3, -1, 1, 3, 255)]  # beside ties
         near = [value + step for value in middle for step in (-1, 0, 1)]
@@ -122,7 +176,7 @@ def test_rescale_at_the_ends_of_its_numbers(source: Any, target: Any, twice: boo
     set_results(function, results, [f"y{index}" for index in range(len(results))])
     function.attributes["arg_attrs"] = [{"ml_program.identifier": name} for name in inputs]
     wanted = transload.run(module, inputs)
-    for given in in_onnxruntime(module, inputs):
+    for given in in_onnxruntime(module, inputs, bits):
         for ours, theirs in zip(wanted.values(), given, strict=True):
             np.testing.assert_array_equal(theirs, ours)
 

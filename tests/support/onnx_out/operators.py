@@ -1,10 +1,11 @@
 """Models of one quantized operator of TFLite, written in integers and run by onnxruntime, beside our TOSA of them.
 
-    python -m tests.support.onnx_out.operators      # counts them all
+    python -m tests.support.onnx_out.operators [64|32]      # counts them all, written with numbers of so many bits
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import Any
 
@@ -22,7 +23,7 @@ from tests.support.tflite_ops.measure import all_cases
 __all__ = ["outcome_of"]
 
 
-def outcome_of(case: Any) -> str | None:
+def outcome_of(case: Any, bits: str = "64") -> str | None:
     """Whether onnxruntime gives the integers of our TOSA; None where there is none, or nothing is quantized."""
     try:
         built = build(case)
@@ -33,7 +34,7 @@ def outcome_of(case: Any) -> str | None:
     if not any(result.is_quantized for op in hub.walk() for result in op.results):
         return None
     try:
-        lowered = transload.lower(hub, "onnx", form="integers")
+        lowered = transload.lower(hub, "onnx", form="integers", bits=bits)
         given = run_model(model_of(lowered), dict(zip(lowered.inputs, built.feeds.values(), strict=True)))
     except TransloadError:
         return "refused"
@@ -48,4 +49,5 @@ def _is_same(ours: np.ndarray, theirs: np.ndarray) -> bool:
 
 
 if __name__ == "__main__":
-    print(Counter(filter(None, map(outcome_of, all_cases()))))
+    bits = sys.argv[1] if len(sys.argv) > 1 else "64"
+    print(Counter(filter(None, (outcome_of(case, bits) for case in all_cases()))))

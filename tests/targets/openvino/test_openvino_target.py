@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import RunError, TargetError
+from transload.errors import RunError, TargetError, TransloadError
 from transload.plugin import Emitted
 from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
 from transload.written import written_at
+from transload_targets.openvino.session import open_onnx
+
+from tests.support.onnx_models import make_model, node
+from tests.support.tflite_ops import harness
+from tests.support.tflite_ops.build import build
+from tests.support.tflite_ops.measure import all_cases
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("openvino") is None, reason="install transload[openvino] to run its models")
@@ -33,16 +39,47 @@ def test_a_model_is_written_and_openvino_is_what_verification_runs(name: str, ex
     assert (artifact.verification.status, artifact.verification.engine) == ("passed", "openvino's own runtime")
 
 
-def test_quantized_models_go_in_qdq_form_and_in_no_other(examples: Path, tmp_path: Path) -> None:
-    """In their own integers they are scaled in f64, which OpenVINO computes in f32: other bits, without a word."""
+def test_quantized_models_keep_their_integers_and_round_otherwise_where_that_is_asked(examples: Path, tmp_path: Path) -> None:
+    """In digits that f32 holds, for OpenVINO computes f64 in f32; `form=qdq` leaves the rounding to OpenVINO."""
     model = examples / "digits" / "digits_int8.tflite"
-    with pytest.raises(TargetError) as caught:
-        transload.convert(model, "openvino", tmp_path / "integers")
-    assert all("f64" in finding.why and "form=qdq" in finding.hint for finding in caught.value.findings)
-    assert not list((tmp_path / "integers").glob("*.xml"))
+    artifact = transload.convert(model, "openvino", tmp_path / "integers")
+    assert artifact.verification is not None and artifact.verification.passed
+    assert artifact.verification.engine == "openvino's own runtime" and artifact.verification.tensors[0].metrics["max_abs"] == 0
     artifact = transload.convert(model, "openvino", tmp_path / "qdq", options={"form": "qdq"})
     outputs = ran(artifact, random_inputs(artifact.module))
     assert [array.dtype for array in outputs.values()] == [np.int8]
+    assert any(op.name == "onnx.QuantizeLinear" for op in artifact.module.ops())
+
+
+@pytest.mark.parametrize("operator", ["ADD", "CONV_2D", "FULLY_CONNECTED", "LOGISTIC", "MEAN", "RESIZE_BILINEAR", "SOFTMAX"])
+def test_openvino_gives_the_integers_of_models_of_one_operator(operator: str, tmp_path: Path) -> None:
+    judged = 0
+    for case in [case for case in all_cases() if case.op == operator][::11]:
+        built = build(case)
+        hub = transload.legalize(harness.loaded(built))
+        if not any(value.is_quantized for op in hub.walk() for value in op.results):
+            continue
+        file = tmp_path / f"{judged}.onnx"
+        try:
+            lowered = transload.lower(hub, "onnx", form="integers", bits="32")
+        except TransloadError:
+            continue
+        transload.save(lowered, file)
+        found = open_onnx(file)(dict(zip(lowered.inputs, built.feeds.values(), strict=True)))
+        for wanted, given in zip(transload.run(harness.convert(built), built.feeds).values(), found.values(), strict=True):
+            if wanted.dtype.kind in "iu":
+                np.testing.assert_array_equal(given, wanted, err_msg=str(case)[:200])
+        judged += 1
+    assert judged
+
+
+def test_what_is_computed_in_f64_is_refused(tmp_path: Path) -> None:
+    model = make_model([node("Cast", ["x"], ["w"], to=11), node("Exp", ["w"], ["y"])], {"x": np.ones(4, np.float32)}, ["y"])
+    (tmp_path / "wide.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(TargetError) as caught:
+        transload.convert(tmp_path / "wide.onnx", "openvino", tmp_path / "out")
+    assert any("f64" in finding.why for finding in caught.value.findings)
+    assert not list((tmp_path / "out").glob("*.xml"))
 
 
 def test_damaged_files_are_an_error_in_words(examples: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def _converted(rw: Builder, x: Value, wanted: TensorType) -> Value:
     return cast(rw, x, wanted.element)
 
 
-def state_integers(module: Module, form: str = "auto") -> bool:
+def state_integers(module: Module, form: str = "auto", bits: str = "64") -> bool:
     """Write quantized ops in the integers that they stand for, by way of TOSA.
 
     Where `form` is "integers", and with "auto" in a module whose ops round otherwise than QDQ does, which rounds once.
@@ -43,7 +43,7 @@ def state_integers(module: Module, form: str = "auto") -> bool:
             "form=integers states quantized operators by their lowering to TOSA, and the plugin `tosa` is not there",
             hint="leave it in TRANSLOAD_PLUGINS, or choose form=qdq")
     apply_conversion(conversions[INTEGERS], module)
-    apply_conversion(conversions[DIRECT], module)
+    apply_conversion(conversions[DIRECT], module, bits=bits)
     if form == "auto":
         module.notes = (*module.notes, (
             "quantized operators are written in integers, to the last bit, for QDQ rounds otherwise than they do; "

@@ -13,6 +13,7 @@ from transload_hub import tables
 from ..lowering.common import cast, constant, emit, ints, static_shape
 from ..lowering.movement import PAST_THE_FRONT
 from .common import broadcast, held, reshaped, sizes, turned, wide
+from .narrow import is_narrow, reduced_sum
 
 if TYPE_CHECKING:
     from transload.ir import Op
@@ -143,6 +144,8 @@ def reduce(op: Op, rw: Rewriter) -> Value:
         passed = constant(rw, -np.inf if op.name == "tosa.reduce_max" else np.inf, x.element)
         x = emit(rw, "Where", emit(rw, "IsNaN", x, element=BOOL), passed, x, like=x)
     x = cast(rw, x, I32) if x.element == BOOL else x if x.element == I8 else wide(rw, x)
+    if op.name == "tosa.reduce_sum" and is_narrow(rw) and x.element == I32:
+        return reduced_sum(rw, x, op.attributes["axis"], static_shape(op.results[0]))
     made = emit(rw, REDUCED[op.name], x, ints(rw, (op.attributes["axis"],)), shape=static_shape(op.results[0]), keepdims=1)
     return cast(rw, made, op.results[0].element)
 

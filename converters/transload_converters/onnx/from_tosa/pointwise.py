@@ -11,6 +11,7 @@ from transload.ir import BOOL, F32, F64, I8, I32, I64, UI32, UI64, FloatType, In
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ..lowering.common import cast, clipped, constant, emit, ints, static_shape
+from . import narrow
 from .common import broadcast, elementwise, held, number, power_of_two, reshaped, scalar_like, shift_right, wide
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def binary(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(*COMPARISONS)
 def compared(op: Op, rw: Rewriter) -> Value:
-    return _each(op, rw, lambda a, b: broadcast(rw, COMPARISONS[op.name], a, b, element=BOOL))
+    name = COMPARISONS[op.name]
+    if narrow.is_narrow(rw) and op.operands[0].element == I32:
+        return _each(op, rw, lambda a, b: narrow.compared(rw, name, a, b))
+    return _each(op, rw, lambda a, b: broadcast(rw, name, a, b, element=BOOL))
 
 
 @TABLE("tosa.maximum", "tosa.minimum")
@@ -94,6 +98,8 @@ def multiply(op: Op, rw: Rewriter) -> Value:
     def compute(a: Value, b: Value) -> Value:
         if not places:
             return broadcast(rw, "Mul", wide(rw, a), wide(rw, b))
+        if narrow.is_narrow(rw):
+            return narrow.product_shifted(rw, a, b, places)
         product = broadcast(rw, "Mul", cast(rw, a, I64), cast(rw, b, I64))
         product = emit(rw, "Add", product, scalar_like(rw, 1 << (places - 1), product))
         return shift_right(rw, product, constant(rw, np.uint64(places), UI64))
@@ -111,6 +117,8 @@ def clamp(op: Op, rw: Rewriter) -> Value:
             x = broadcast(rw, "Where", emit(rw, "IsNaN", x, element=BOOL), least, x, element=x.element)
         x = x if x.element == I8 else wide(rw, x)
         kind = float if isinstance(x.element, FloatType) else int
+        if narrow.is_narrow(rw) and x.element == I32:
+            return narrow.saturated(rw, x, int(low), int(high))
         return clipped(rw, x, kind(low), kind(high))
 
     return _each(op, rw, compute)
@@ -123,6 +131,9 @@ def absolute(op: Op, rw: Rewriter) -> Value:
     def compute(x: Value) -> Value:
         if isinstance(x.element, IntegerType):
             low, high = x.element.range
+            if narrow.is_narrow(rw):
+                x = wide(rw, x)
+                return emit(rw, "Abs", narrow.saturated(rw, x, low + 1, high))
             return emit(rw, "Abs", clipped(rw, x, low + 1, high))
         return emit(rw, "Abs", x)
 
@@ -138,6 +149,9 @@ def negate(op: Op, rw: Rewriter) -> Value:
     total = sum(number(value, "a zero point") for value in zeros)
 
     def compute(x: Value) -> Value:
+        if narrow.is_narrow(rw):
+            y = narrow.saturated(rw, wide(rw, x), I32.range[0] + 1 + max(total, 0), I32.range[1] + min(total, 0))
+            return narrow.saturated(rw, emit(rw, "Sub", scalar_like(rw, total, y), y, like=y), *op.results[0].element.range)  # type: ignore[attr-defined]
         y = cast(rw, x, I64)
         return clipped(rw, emit(rw, "Sub", scalar_like(rw, total, y), y, like=y), *op.results[0].element.range)  # type: ignore[attr-defined]
 
@@ -152,11 +166,13 @@ def converted(op: Op, rw: Rewriter) -> Value:
     def compute(x: Value) -> Value:
         if not isinstance(x.element, FloatType) or not isinstance(element, IntegerType) or element == BOOL:
             return cast(rw, x, element)
-        x = cast(rw, x, F64 if element.width > 16 else F32)
+        x = cast(rw, x, F64 if element.width > 16 and not narrow.is_narrow(rw) else F32)
         x = broadcast(rw, "Where", emit(rw, "IsNaN", x, element=BOOL), scalar_like(rw, 0, x), x, element=x.element)
         low, high = element.range
         if element.width > 53:
             high -= (1 << 10) - 1  # the greatest f64 below 2^63
+        if x.element == F32 and element.width > 24:
+            high = int(np.nextafter(np.float32(high), np.float32(0)))  # the greatest f32 that is not beyond the end
         return cast(rw, clipped(rw, emit(rw, "Round", x), low, high), element)
 
     return _each(op, rw, compute)
@@ -170,6 +186,8 @@ def arithmetic_right_shift(op: Op, rw: Rewriter) -> Value:
     """Of i64, where half of what is shifted out is added first if it rounds."""
 
     def compute(x: Value, places: Value) -> Value:
+        if narrow.is_narrow(rw):
+            return narrow.shifted_right(rw, x, places, bool(op.attributes.get("round")))
         x, places = cast(rw, x, I64), cast(rw, cast(rw, places, I64), UI64)
         if op.attributes.get("round"):
             one = constant(rw, np.uint64(1), UI64)
@@ -187,6 +205,8 @@ def logical_shift(op: Op, rw: Rewriter) -> Value:
     width = op.results[0].element.width  # type: ignore[attr-defined]
 
     def compute(x: Value, places: Value) -> Value:
+        if narrow.is_narrow(rw) and left:
+            return narrow.shifted_left(rw, x, places)
         bits = cast(rw, cast(rw, x, IntegerType(width, "u")), UI32)
         places = cast(rw, places, UI32)
         shape = np.broadcast_shapes(static_shape(bits), static_shape(places))
@@ -200,6 +220,8 @@ def logical_shift(op: Op, rw: Rewriter) -> Value:
 def leading_zeros(op: Op, rw: Rewriter) -> Value:
     """How many of the powers of two from 2^0 to 2^31 a number is below."""
     x = op.operands[0]
+    if narrow.is_narrow(rw):
+        return narrow.leading_zeros(rw, x)
     shape = static_shape(x)
     bits = cast(rw, cast(rw, x, UI32), I64)
     bits = reshaped(rw, bits, (*shape, 1))

@@ -13,6 +13,7 @@ from transload_hub import tables
 
 from ..lowering.common import cast, constant, emit, ints, static_shape
 from .common import CHANNELS_LAST, CHANNELS_SECOND, as_float, held, number, scalar_like, sizes, turned
+from .narrow import digits, is_narrow, summed
 from .products import window_sums
 from .rescale import Scale, scaled
 
@@ -94,11 +95,28 @@ def resize(op: Op, rw: Rewriter) -> Value:
         return emit(rw, "Gather", lines, ints(rw, picked[1].tolist()), shape=(batch, rows, columns, channels), axis=2)
     integers = isinstance(x.element, IntegerType)
     x = turned(rw, x, CHANNELS_SECOND)
+    size, stretched = (batch, channels, rows, columns), (batch, channels, rows, width)
+    vertical, horizontal = _weights(down, height, y_n, integers), _weights(across, width, x_n, integers).T
+    if integers and is_narrow(rw):
+        return turned(rw, cast(rw, _weighed(rw, x, vertical, horizontal, (y_n, x_n)), held(op.results[0].element)), CHANNELS_LAST)
     x = as_float(rw, x, F64) if integers else cast(rw, x, F32)
-    vertical, horizontal = _weights(down, height, y_n, integers), _weights(across, width, x_n, integers)
-    y = emit(rw, "MatMul", constant(rw, vertical, x.element), x, like=x, shape=(batch, channels, rows, width))
-    y = emit(rw, "MatMul", y, constant(rw, horizontal.T, x.element), shape=(batch, channels, rows, columns))
+    y = emit(rw, "MatMul", constant(rw, vertical, x.element), x, like=x, shape=stretched)
+    y = emit(rw, "MatMul", y, constant(rw, horizontal, x.element), shape=size)
     return turned(rw, cast(rw, y, held(op.results[0].element)), CHANNELS_LAST)
+
+
+def _weighed(rw: Rewriter, x: Value, vertical: np.ndarray, horizontal: np.ndarray, units: tuple[int, int]) -> Value:
+    """`vertical @ x @ horizontal` of integers, in i32: the second product is of digits. Weights of a place sum to `units`."""
+    assert isinstance(x.element, IntegerType)
+    magnitude = units[0] << (x.element.width - 1)
+    if magnitude >= 1 << 24 or units[1] >= 1 << 12 or magnitude * units[1] >= 1 << 31:
+        raise Unsupported("what it gives may need more than 32 bits, or products of it more than the 24 of an f32")
+    batch, channels, _, width = static_shape(x)
+    y = emit(rw, "MatMul", constant(rw, vertical, F32), as_float(rw, x, F32), element=F32,
+             shape=(batch, channels, len(vertical), width))
+    return summed(rw, [
+        emit(rw, "MatMul", digit, constant(rw, horizontal, F32), shape=(batch, channels, len(vertical), horizontal.shape[1]))
+        for digit in digits(rw, y, magnitude)])
 
 
 def _places(size: int, places: int, n: int, d: int, offset: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

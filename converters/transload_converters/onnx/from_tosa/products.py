@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import F32, F64, I8, I16, I32, IntegerType, Value
+from transload.ir import F32, F64, I8, I16, I32, IntegerType, Type, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub import tables
@@ -21,6 +21,7 @@ from transload_hub import tables
 from ..lowering.common import cast, constant, emit, ints, static_shape, transposed
 from ..types import element_code
 from .common import CHANNELS_LAST, CHANNELS_SECOND, along, as_float, broadcast, held, number, scalar_like, turned
+from .narrow import is_narrow
 from .rescale import Magnitudes
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ TABLE = RewriteTable()
 
 EXACT = 1 << 24
 """Up to which all integers are numbers of f32."""
+_OTHERWISE = "--option form=qdq writes QDQ, which rounds otherwise"
 
 
 @TABLE("tosa.conv2d", "tosa.conv3d")
@@ -119,8 +121,8 @@ def _integers(
             operands.append(constant(rw, np.broadcast_to(bias, (channels,)), F32))
         y = cast(rw, emit(rw, name, *operands, shape=shape, **settings), element)
     else:
-        y = _in_parts(rw, x, zero, kernel, name, shape, settings)
-        y = cast(rw, broadcast(rw, "Add", y, along(rw, bias, F64, len(shape), 1)) if bias.any() else y, element)
+        y = _in_parts(rw, x, zero, kernel, name, shape, settings, magnitude)
+        y = cast(rw, broadcast(rw, "Add", y, along(rw, bias, y.element, len(shape), 1)) if bias.any() else y, element)
     rw.scratch(Magnitudes).known[y] = magnitude
     return y
 
@@ -140,8 +142,10 @@ def _real(rw: Rewriter, x: Value, zero: int) -> Value:
 
 def _in_parts(
     rw: Rewriter, x: Value, zero: int, kernel: np.ndarray, name: str, shape: Sequence[int], settings: dict[str, Any],
+    magnitude: int,
 ) -> Value:
-    """The sums as f64, of sums in f32: over bytes of `x`, and over some of the channels each."""
+    """The sums, of at most this magnitude, as f64 or i32, of sums in f32: over bytes of `x`, over some of the channels each."""
+    sums = _element_of_sums(rw, magnitude)
     assert isinstance(x.element, IntegerType)
     parts: list[tuple[Value, int, int]] = []  # what is convolved, its greatest magnitude, and times what it counts
     if x.element.width <= 8:
@@ -155,11 +159,20 @@ def _in_parts(
     for value, greatest, weight in parts:
         for begin, end in _slices(kernel, greatest, name):
             piece, inner = _part(rw, value, kernel, begin, end, name)
-            made = cast(rw, emit(rw, name, piece, _weights(rw, inner), shape=shape, **settings), F64)
+            made = cast(rw, emit(rw, name, piece, _weights(rw, inner), shape=shape, **settings), sums)
             made = emit(rw, "Mul", made, scalar_like(rw, weight, made)) if weight != 1 else made
             y = made if y is None else emit(rw, "Add", y, made)
     assert y is not None
     return y
+
+
+def _element_of_sums(rw: Rewriter, magnitude: int) -> Type:
+    """In what sums beyond 2^24 are added."""
+    if not is_narrow(rw):
+        return F64
+    if magnitude > 1 << 31:
+        raise Unsupported("sums of its products may need more than 32 bits", _OTHERWISE)
+    return I32
 
 
 def _slices(kernel: np.ndarray, greatest: int, name: str) -> Iterator[tuple[int, int]]:
@@ -204,9 +217,10 @@ def transpose_conv(op: Op, rw: Rewriter) -> Value:
         kernel = _kernel(op, weight, (3, 0, 1, 2))
         magnitude = int(np.abs(kernel).sum(axis=(0, 2, 3)).max(initial=0)) * ((1 << (x.element.width - 1)) + abs(zero))
         if magnitude < EXACT:
-            y = cast(rw, emit(rw, "ConvTranspose", _real(rw, x, zero), _weights(rw, kernel), shape=shape, **settings), F64)
+            y = cast(rw, emit(rw, "ConvTranspose", _real(rw, x, zero), _weights(rw, kernel), shape=shape, **settings),
+                     _element_of_sums(rw, magnitude))
         else:
-            y = _in_parts(rw, x, zero, kernel, "ConvTranspose", shape, settings)
+            y = _in_parts(rw, x, zero, kernel, "ConvTranspose", shape, settings, magnitude)
     if any((top, bottom, left, right)):
         y = emit(rw, "Pad", y, ints(rw, (0, 0, top, left, 0, 0, bottom, right)), scalar_like(rw, 0, y),
                  shape=(batch, channels, height, width))
@@ -229,6 +243,9 @@ def matmul(op: Op, rw: Rewriter) -> Value:
     magnitude = static_shape(a)[2] * greatest
     if magnitude >= 1 << 53:
         raise Unsupported("sums of its products may need more than the 53 bits of an f64")
+    if is_narrow(rw) and magnitude >= EXACT:
+        raise Unsupported("sums of its products may need more than the 24 bits of an f32",
+                          _OTHERWISE)
     wide = F32 if magnitude < EXACT else F64
     factors = []
     for value, zero in zip((a, b), zeros, strict=True):

@@ -21,6 +21,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ..lowering.common import cast, clipped, emit
 from .common import along, as_float, broadcast, elementwise, number, scalar_like, shift_right, vector
+from .narrow import is_narrow, saturated, scaled_in_digits
 
 if TYPE_CHECKING:
     from transload.ir import Op
@@ -43,6 +44,8 @@ class Magnitudes:
         found = self.known.get(x)
         if found is not None:
             return found
+        if x.op is not None and x.op.name in ("onnx.Transpose", "onnx.Reshape", "onnx.Slice"):
+            return self.of(x.op.operands[0])
         assert isinstance(x.element, IntegerType)
         return 1 << 47 if x.element == I64 else 1 << (x.element.width - 1)
 
@@ -115,9 +118,14 @@ def scaled(rw: Rewriter, x: Value, scale: Scale, magnitude: int, last: int) -> V
     whole = scale.multipliers == np.left_shift(np.int64(1), scale.shifts)
     if whole.all():  # only zero points change
         moved = scale.zero_out - scale.zero_in
-        x = cast(rw, x, I32) if magnitude < 1 << 30 else cast(rw, x, I64)
-        x = emit(rw, "Add", x, scalar_like(rw, moved, x)) if moved else x
-        return x if scale.low <= moved - magnitude and magnitude + moved <= scale.high else clipped(rw, x, scale.low, scale.high)
+        if magnitude < 1 << 30 or not is_narrow(rw):
+            x = cast(rw, x, I32) if magnitude < 1 << 30 else cast(rw, x, I64)
+            x = emit(rw, "Add", x, scalar_like(rw, moved, x)) if moved else x
+            if scale.low <= moved - magnitude and magnitude + moved <= scale.high:
+                return x
+            return (saturated if is_narrow(rw) else clipped)(rw, x, scale.low, scale.high)
+    if is_narrow(rw):
+        return scaled_in_digits(rw, x, scale, magnitude, last)
     if scale.is_exact(magnitude):
         return _in_floats(rw, x, scale, rank, last)
     return _in_integers(rw, x, scale, rank, last)
