@@ -36,7 +36,8 @@ PAGES = (
         "transload.inspection", "transload.coverage_report", "transload.samples.samples", "transload.samples.preprocess",
         "transload.extraction")),
     Page("quantizing", "Quantize and evaluate", "See [Quantize](../../quantize.md), [Evaluate](../../evaluate.md).", (
-        "transload_plugins.quantize.calibration", "transload_plugins.quantize.scheme", "transload.layers_page",
+        "transload_plugins.quantize.calibration", "transload_plugins.quantize.scheme",
+        "transload_plugins.quantize.search.promise", "transload_plugins.quantize.search.searching", "transload.layers_page",
         "transload.evaluation.evaluate", "transload.evaluation.scores")),
     Page("partitioning", "Parts of a graph", "What a target takes of a module, and what it does not.", (
         "transload.partitioning",)),

@@ -21,9 +21,11 @@ def register_facts(register: Any) -> None:
 @hookimpl
 def register_commands(register: Any) -> None:
     from .commands import calibrate, quantize
+    from .search.command import search
 
     register(("calibrate", calibrate))
     register(("quantize", quantize))
+    register(("search", search))
 
 
 @hookimpl

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from transload.ir import Module
     from transload.samples.samples import Samples
 
-__all__ = ["calibrate", "quantize"]
+__all__ = ["calibrate", "need_places", "opened", "quantize"]
 
 
 @click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
@@ -48,8 +48,8 @@ def calibrate(
     from transload.guard import GuardedObject
     from transload.plugin_host import host
 
-    _need_places(out, plot, resume)
-    module, samples = _opened(model, given)
+    need_places(out, plot, resume)
+    module, samples = opened(model, given)
     assert samples is not None, "--data is required"
     with going_through(samples) as clock:
         own = {"resume": resume, "scheduler": scheduler}
@@ -98,9 +98,9 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_laye
 
     need_page(page, quantize, given.get("data"))
     writer_for(out)  # refuses what it cannot be written to before, not after
-    _need_places(out, save_layers)
+    need_places(out, save_layers)
     settings = options.take_quantizer(given)
-    module, samples = _opened(model, given)
+    module, samples = opened(model, given)
     with going_through(samples) as clock:
         quantization = Quantization(quantize, settings, samples)
         made = quantization(at_hub(module))
@@ -117,7 +117,7 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_laye
     return 0
 
 
-def _need_places(*paths: Path | None) -> None:
+def need_places(*paths: Path | None) -> None:
     """Raise `UsageError` where one of the files that are to be written cannot be one."""
     from transload.files import need_place
 
@@ -126,7 +126,7 @@ def _need_places(*paths: Path | None) -> None:
             need_place(path)
 
 
-def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:
+def opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:
     """The model, and the samples for it where there are some."""
     from transload.api import load
     from transload.cli.arguments import parse_given

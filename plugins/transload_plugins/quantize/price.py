@@ -12,7 +12,7 @@ from transload.ir.build import constant_of
 from .groups import Groups, rule_of
 from .simulation import channel_count
 
-__all__ = ["LITTLE", "prices"]
+__all__ = ["LITTLE", "prices", "work_of"]
 
 LITTLE = 0.1
 
@@ -29,7 +29,7 @@ def prices(groups: Groups, roots: Collection[Value]) -> dict[Value, float]:
     for op in groups.ops:
         rule = rule_of(op)
         touched = {groups.root(value) for value in (*op.operands, *op.results) if constant_of(value) is None} & set(roots)
-        work.update(dict.fromkeys(touched, _work(op)))
+        work.update(dict.fromkeys(touched, work_of(op)))
         if rule is not None and rule.weights is not None:
             dear |= touched
     whole = max(sum(work.values()), 1)
@@ -37,7 +37,7 @@ def prices(groups: Groups, roots: Collection[Value]) -> dict[Value, float]:
     return {root: share if (share := work[root] / whole) < LITTLE * mean and root not in dear else mean for root in roots}
 
 
-def _work(op: Op) -> int:
+def work_of(op: Op) -> int:
     """Multiplications of an op that sums products, numbers of the result of any other."""
     numbers = math.prod(op.results[0].static_shape)
     rule = rule_of(op)

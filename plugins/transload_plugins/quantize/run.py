@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ from .scheme import SCHEMES, Scheme
 from .simulation import Measured, Simulation, Types
 from .thresholds import Range
 
-__all__ = ["bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_per_tensor", "int8_sym", "int16x8", "quantized"]
+__all__ = [
+    "Prepared", "bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_per_tensor", "int8_sym", "int16x8",
+    "prepared", "quantized"]
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
@@ -85,34 +88,80 @@ def quantized(
         module, parts = _without_normalizations(module)
         wide |= parts
         known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
+    looks = bias_correction or rounding or islands != "none"
+    ready = _prepared(module, scheme, samples, calibration, method, equalization=equalization, looks=looks)
+    real = quant_output in (None, False)
+    free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
+    given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
+    work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
+    kept_samples = ready.samples.kept
+    if kept_samples and rounding:
+        work.round(ready.samples.some(ROUNDED))
+    if kept_samples and islands != "none" and scheme.activations.width == 8 and layers is None:
+        work.look_for_islands(ready.samples.some(SEARCHED), islands)
+    if kept_samples and bias_correction:
+        work.correct(kept_samples)
+    if kept_samples and room and not ready.given and scheme.activations.width == 8:
+        work.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
+    return work.finished(ready.module, known, quant_input, quant_output, rounds)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A float module, and what is known of it whatever its layers will be held in."""
+
+    module: Module
+    """Its recurrent layers written out, its channels brought to like ranges where that was asked for."""
+    scheme: Scheme
+    calibration: Calibration
+    ranges: Mapping[str, Range]
+    samples: Spread
+    given: bool
+    """Whether the calibration is the caller's: its ranges are not changed."""
+    weights: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Those that were rounded otherwise than to the nearest (`rounding`)."""
+
+    def quantized(self, floats: Mapping[str, str], wide: Mapping[str, str]) -> Quantized:
+        """The module with these tensors float or of 16 bits, each with the reason, and all others in 8 bits, as `quantized` makes
+        it where layers are said by name."""
+        known = set(observed(self.module))
+        work = _Work(self.module, self.scheme, self.ranges, dict(floats), dict(wide), True)
+        work.weights = self.weights
+        if self.samples.kept:
+            work.correct(self.samples.kept)
+            if not self.given:
+                work.make_room(self.samples.some(SEARCHED), self.calibration.histograms)
+        return work.finished(self.module, known, None, None, None)
+
+
+def prepared(
+    module: Module, scheme: Scheme, samples: Iterable[Sample], calibration: Calibration | str | Path | None = None,
+    method: str | None = None,
+) -> Prepared:
+    """What `quantized` finds out first, for who quantizes a module many times, with other layers each. Raises as that does."""
+    _check_asked(module, "none", None, True, calibration is not None and method)
+    ready = _prepared(_written_out(module), scheme, samples, calibration, method)
+    work = _Work(ready.module, scheme, ready.ranges, {}, {}, True)
+    if ready.samples.kept:
+        work.round(ready.samples.some(ROUNDED))
+    return replace(ready, weights=work.weights)
+
+
+def _prepared(
+    module: Module, scheme: Scheme, samples: Iterable[Sample] | None, calibration: Calibration | str | Path | None,
+    method: str | None, *, equalization: bool = True, looks: bool = True,
+) -> Prepared:
+    """`looks` says whether samples are needed beside a calibration that is given."""
     given = calibration is not None
     if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
     spread = Spread(samples if samples is not None else (), CORRECTED)
     calibration = _calibration_of(module, scheme, spread, calibration, method or "mse")
-    if not spread.kept and (bias_correction or rounding or islands != "none"):
+    if not spread.kept and looks:
         deque(spread, maxlen=0)
     _check_names(module, calibration)
-    ranges = calibration.kept(scheme.symmetric)
-    real = quant_output in (None, False)
-    free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
-    work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **kept}, wide, real)
-    if spread.kept and rounding:
-        work.round(spread.some(ROUNDED))
-    if spread.kept and islands != "none" and scheme.activations.width == 8 and layers is None:
-        work.look_for_islands(spread.some(SEARCHED), islands)
-    if spread.kept and bias_correction:
-        work.correct(spread.kept)
-    if spread.kept and room and not given and scheme.activations.width == 8:
-        work.make_room(spread.some(SEARCHED), calibration.histograms)
-    result = quantize_module(work.module, scheme, work.ranges, work.floats, work.wide, work.weights)
-    take_casts_off(result, quant_input, quant_output)
-    if rounds is not None:
-        round_all(result, rounds, anew=True)
-    Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
-    verify(result)
-    return Quantized(result, kept_float(result, work.floats), work.report(known), module)
+    return Prepared(module, scheme, calibration, calibration.kept(scheme.symmetric), spread, given)
 
 
 def _calibration_of(
@@ -248,6 +297,16 @@ class _Work:
             mapping: dict[Value, Value] = {}
             self.module = self.module.clone(mapping)
             move_biases(self.simulation, shifts, mapping)
+
+    def finished(self, source: Module, known: Collection[str], inputs: Which, outputs: Which, rounds: str | None) -> Quantized:
+        """The module of integers; `inputs` and `outputs` of these are integers, too. `source` is what its tensors stand for."""
+        result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights)
+        take_casts_off(result, inputs, outputs)
+        if rounds is not None:
+            round_all(result, rounds, anew=True)
+        Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
+        verify(result)
+        return Quantized(result, kept_float(result, self.floats), self.report(known), source)
 
     def make_room(self, samples: Sequence[Sample], seen: Mapping[str, Histogram]) -> None:
         """Let outputs reach farther than on the samples, where that costs next to nothing."""

@@ -213,7 +213,8 @@ class Simulation:
         grids = [self._argument((max(len(self.roots), 1),), name) for name in GRIDS]
         self._shifts = self._argument((max(self._channels, 1),), SHIFTS)
         self._share = self._argument((1,), SHARE)
-        self._copy.main.attributes["arg_attrs"] = [{NAME: name} for name in (*names, *GRIDS, SHIFTS, SHARE)]
+        more = self._more_inputs()
+        self._copy.main.attributes["arg_attrs"] = [{NAME: name} for name in (*names, *GRIDS, SHIFTS, SHARE, *more)]
         update_function_type(self._copy.main)
         ends = [self._cut(grid, [1] * len(self.roots)) for grid in grids]
         self._grids = dict(zip(self.roots, zip(*ends, strict=True), strict=True))
@@ -227,6 +228,10 @@ class Simulation:
             value for value in self._held
             if can_be_quantized(value) and constant_of(value) is None and not self.groups.is_cut(value)]
         return Runner(self._copy, self._given(means))
+
+    def _more_inputs(self) -> tuple[str, ...]:
+        """Add inputs that a simulation of another kind has beside these; their names."""
+        return ()
 
     def _correctable(self) -> list[tuple[Op, Rule]]:
         return [(op, rule) for op in self.groups.ops if (rule := rule_of(op)) is not None and _is_corrected(op, rule)]
@@ -276,12 +281,16 @@ class Simulation:
             dense = constant_of(value)
             if dense is None or not value.is_float or (rule is not None and index == rule.bias):
                 continue
-            weights = rule is not None and index == rule.weights
-            numbers = (self.weights.get(op.results[0], dense.numpy()) if weights else dense.numpy()).astype(np.float64)
-            type_ = self.scheme.weight_type(numbers, rule.channels(op)) if rule is not None and weights else \
-                self.scheme.constant_type(numbers)
-            rounded = real(stored(numbers, type_), type_).astype(dtype_of(value.element))
+            rounded = self._rounded(op, rule, index, dense.numpy()).astype(dtype_of(value.element))
             operands[value] = self._build().constant(Dense(rounded), element=value.element)
+
+    def _rounded(self, op: Op, rule: Rule | None, index: int, array: np.ndarray) -> np.ndarray:
+        """What the integers of a constant operand stand for."""
+        weights = rule is not None and index == rule.weights
+        numbers = (self.weights.get(op.results[0], array) if weights else array).astype(np.float64)
+        type_ = self.scheme.weight_type(numbers, rule.channels(op)) if rule is not None and weights else \
+            self.scheme.constant_type(numbers)
+        return real(stored(numbers, type_), type_)
 
     def _bare(self, op: Op) -> None:
         """Split the activation that an op applies to its sums off the op as it is, so that there are sums to compare."""

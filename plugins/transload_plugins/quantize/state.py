@@ -19,7 +19,7 @@ from transload.text.resources import ResourceKeys
 
 from .histogram import BINS, LEAST, Histogram
 
-__all__ = ["State", "load_histograms", "packed", "save_histograms", "unpacked"]
+__all__ = ["State", "digest_of_module", "digest_of_sample", "load_histograms", "packed", "save_histograms", "unpacked"]
 
 
 _OWN = ("names", "low", "high", "exponent", "first", "length", "counts")
@@ -107,7 +107,7 @@ class State:
     @classmethod
     def open(cls, path: Path, module: Module) -> State:
         """The state in a file, or a new one where there is none. Raises `UsageError` where it is of another module."""
-        state = cls(path, _digest_of_module(module))
+        state = cls(path, digest_of_module(module))
         if not path.exists():
             return state
         state.histograms, more = load_histograms(path)
@@ -122,7 +122,7 @@ class State:
 
     def has(self, number: int, sample: Mapping[str, Any]) -> bool:
         """Whether a sample was counted before the interruption. Raises `UsageError` where it was another one."""
-        if number == self.count and _digest_of_sample(sample) != self.last:
+        if number == self.count and digest_of_sample(sample) != self.last:
             raise UsageError(
                 f"{self.path}: is the state of a calibration on other samples: sample {number} was another one",
                 hint="remove the file to calibrate from the beginning")
@@ -130,7 +130,7 @@ class State:
 
     def save(self, histograms: Mapping[str, Histogram], count: int, last: Mapping[str, Any]) -> None:
         """Write what was counted on so many samples, the last of which was this one."""
-        save_histograms(self.path, histograms, module=self.module, count=count, last=_digest_of_sample(last))
+        save_histograms(self.path, histograms, module=self.module, count=count, last=digest_of_sample(last))
 
     def finish(self, count: int) -> None:
         """Remove the file. Raises `UsageError` where there were fewer samples than it counted."""
@@ -151,14 +151,15 @@ class _Hashing:
         self.state.update(text.encode())
 
 
-def _digest_of_module(module: Module) -> str:
+def digest_of_module(module: Module) -> str:
     """The same for what prints the same, constants by their digests."""
     hashing = _Hashing()
     write_module(module, hashing, constants="file", keys=ResourceKeys(digests=True))  # type: ignore[arg-type]
     return hashing.state.hexdigest()
 
 
-def _digest_of_sample(sample: Mapping[str, Any]) -> str:
+def digest_of_sample(sample: Mapping[str, Any]) -> str:
+    """The same for the same arrays of the same names."""
     state = hashlib.blake2b(digest_size=16)
     for name in sorted(sample):
         array = np.ascontiguousarray(sample[name])

@@ -1,0 +1,150 @@
+"""What a search has to keep to: a promise of quality, judged with a margin by confidence, and limits of what it may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from transload.errors import UsageError
+from transload.evaluation.scores import estimate, find_scores
+from transload.plugin import Score, resolve
+
+__all__ = ["Kept", "Promise", "Quality", "promise_of"]
+
+RESAMPLES = 1000
+"""How often samples are drawn anew, where a drop is judged."""
+SURE = 2.5
+"""Percent of these below or above which a score is believed not to lie."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A score over samples, where it surely lies (97.5 %), and whether that keeps a promise."""
+
+    score: str
+    value: float
+    sure: float
+    """The least that it is with other samples, or the greatest drop."""
+    kept: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.score} {self.value:.5g}, surely {self.sure:.5g}"
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A score with the least that it may be, or the most by which it may be worse than the float model's."""
+
+    score: str
+    least: float | None = None
+    most_drop: float | None = None
+
+    @property
+    def needs_label(self) -> bool:
+        return "label" in self._score.needs or not self._score.needs
+
+    @property
+    def text(self) -> str:
+        return f"{self.score} at least {self.least:g}" if self.most_drop is None else \
+            f"{self.score} at most {self.most_drop:g} worse"
+
+    @property
+    def _score(self) -> Score:
+        return find_scores([self.score])[self.score]
+
+    def measure(self, outputs: Any, label: Any, reference: Any) -> list[Any]:
+        """What is measured of a sample: of the quantized outputs, and of the float ones where these are scored, too."""
+        measure = resolve(self._score.measure)
+        rows = [measure(outputs, label, reference)]
+        return rows if self.most_drop is None else [*rows, measure(reference, label, reference)]
+
+    def judged(self, rows: Sequence[Sequence[Any]]) -> Kept:
+        """Whether what was measured of samples keeps the promise, for other samples of their kind, too."""
+        if self.most_drop is None:
+            assert self.least is not None
+            found = estimate(self._score, [row[0] for row in rows])
+            sure = found.value if found.low is None else found.low
+            return Kept(self.score, found.value, sure, bool(sure >= self.least))
+        drop, sure = self._drop(rows)
+        return Kept(f"drop of {self.score}", drop, sure, bool(sure <= self.most_drop))
+
+    def short(self, found: Kept) -> float | None:
+        """By how many decibels of noise a promise is missed, less than 0 where it is kept; None where decibels do not say it."""
+        if self.least is None or not np.isfinite(found.sure):
+            return None
+        if self._score.unit == "dB":
+            return self.least - found.sure
+        if self.score == "cos" and self.least < 1.0:  # 1 - cos is half the noise, relative to the signal
+            return float(10 * np.log10(max(1.0 - found.sure, 1e-12) / (1.0 - self.least)))
+        return None
+
+    def _drop(self, rows: Sequence[Sequence[Any]]) -> tuple[float, float]:
+        """By how much the quantized model is worse, and by how much at most: both scored on the same samples, drawn anew."""
+        score = self._score
+        total = resolve(score.total) if score.total is not None else lambda some: float(np.mean(some))
+        sign = 1.0 if score.better == "higher" else -1.0
+
+        def drop(places: Sequence[int]) -> float:
+            quantized, floats = ([rows[place][which] for place in places] for which in (0, 1))
+            return sign * float(total(floats) - total(quantized))
+
+        draw = np.random.default_rng(0)
+        drawn = [drop(draw.integers(len(rows), size=len(rows)).tolist()) for _ in range(RESAMPLES)]
+        value = drop(range(len(rows)))
+        return value, max(value, float(np.percentile(drawn, 100.0 - SURE)))
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Qualities that all have to be kept, and limits of what is spent, which are never passed."""
+
+    qualities: tuple[Quality, ...] = ()
+    max_float: float | None = None
+    """The greatest share of all operations that may be computed with floats."""
+    max_cycles: float | None = None
+    """The most cycles that `target` may report."""
+    target: str | None = None
+
+    @property
+    def text(self) -> str:
+        limits = [] if self.max_float is None else [f"at most {self.max_float:.2%} of the operations in floats"]
+        limits += [] if self.max_cycles is None else [f"at most {self.max_cycles:,.0f} cycles of {self.target}"]
+        return ", ".join([each.text for each in self.qualities] + limits)
+
+
+def promise_of(
+    *, min_cos: float | None = None, min_sqnr: float | None = None, max_drop: Any = None, metric: str = "top1",
+    max_float: Any = None, max_cycles: float | None = None, target: str | None = None,
+) -> Promise:
+    """The promise that is asked for; shares may be text as `0.5%`. Raises `UsageError` where none is, or one cannot be."""
+    least = {"cos": min_cos, "sqnr": min_sqnr}
+    qualities = [Quality(score, least=float(limit)) for score, limit in least.items() if limit is not None]
+    if max_drop is not None:
+        qualities.append(Quality(metric, most_drop=_share("max_drop", max_drop)))
+    if min_cos is not None and not -1.0 <= min_cos <= 1.0:
+        raise UsageError(f"a cosine of {min_cos:g} there is none", hint="--min-cos 0.99")
+    if max_cycles is not None and target is None:
+        raise UsageError("cycles are those of a target", hint="--max-cycles 1000000 --target ethos-u85-256")
+    limit = None if max_float is None else _share("max_float", max_float)
+    if not qualities and limit is None and max_cycles is None:
+        raise UsageError("a search needs something to promise",
+                         hint="--min-cos 0.99, --min-sqnr 30, --max-drop 0.5%, --max-float 5%, or --max-cycles N --target NAME")
+    find_scores([each.score for each in qualities])
+    return Promise(tuple(qualities), limit, max_cycles, target)
+
+
+def _share(name: str, given: Any) -> float:
+    """A number, or text with a percent sign."""
+    text = str(given).strip()
+    try:
+        number = float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise UsageError(f"{name} is a share from 0 to 1, or up to 100%, and not {text!r}",
+                         hint=f"--{name.replace('_', '-')} 0.5%")
+    return number
