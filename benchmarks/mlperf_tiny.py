@@ -1,6 +1,7 @@
 """The float networks of MLPerf Tiny, quantized by us for an Ethos-U, beside the integer files that their authors publish.
 
     python benchmarks/mlperf_tiny.py [../shared/models] [--target ethos-u85-256] [--only NAME] [--json FILE]
+    python benchmarks/mlperf_tiny.py --target tflm      # the arena of each, in bytes, in which tflite-micro runs it
 
 Each network goes through one call, `transload.convert(float, target, quantize="int8", data=...)` with integers at inputs and
 outputs, which calibrates, quantizes, compiles by Vela and verifies that the program gives the quantized module's bits. Shown are
@@ -98,19 +99,26 @@ def on_chip(network: Network, target: str, scheme: str) -> dict[str, Any]:
             return {"error": str(error)}
         report = json.loads((Path(folder) / "report.json").read_text())
     chip = report["target_report"]
+    if "arena_bytes" in chip:  # a microcontroller
+        theirs = report_of(network.integer_file, target)
+        return {
+            "host": [], "floats": report["quantization"]["floats"], "verified": report["verification"]["status"] == "passed",
+            "arena": chip["arena_bytes"], "their arena": theirs and theirs["arena_bytes"],
+            "bytes": chip["model_bytes"], "their bytes": theirs and theirs["model_bytes"]}
+    theirs = report_of(network.integer_file, target)
     return {
         "host": sorted({op["op"] for op in chip["ops"] if op["on"] == "host"}), "npu": chip["npu_percent"],
-        "cycles": chip["total_cycles"], "their cycles": cycles_of(network.integer_file, target),
+        "cycles": chip["total_cycles"], "their cycles": theirs and theirs["total_cycles"],
         "floats": report["quantization"]["floats"], "verified": report["verification"]["status"] == "passed"}
 
 
-def cycles_of(path: Path, target: str) -> int | None:
-    """Vela's cycles for an integer file as it is; None where it does not go there."""
+def report_of(path: Path, target: str) -> dict[str, Any] | None:
+    """What a target tells of an integer file as it is; None where it does not go there."""
     try:
         with TemporaryDirectory() as folder:
             transload.convert(path, target, out=folder, verify="no")
-            cycles: int = json.loads((Path(folder) / "report.json").read_text())["target_report"]["total_cycles"]
-            return cycles
+            told: dict[str, Any] = json.loads((Path(folder) / "report.json").read_text())["target_report"]
+            return told
     except TransloadError:
         return None
 
@@ -233,7 +241,8 @@ NETWORKS: dict[str, Callable[[Path], Network]] = {"resnet8": resnet8, "kws": kws
 # --- the table
 
 COLUMNS = (
-    "cycles", "their cycles", "samples", "float %", "theirs %", "ours %", "float % of all", "theirs % of all", "ours % of all",
+    "cycles", "their cycles", "arena", "their arena", "bytes", "their bytes",
+    "samples", "float %", "theirs %", "ours %", "float % of all", "theirs % of all", "ours % of all",
     "theirs dB", "ours dB", "theirs agrees", "ours agrees")
 
 

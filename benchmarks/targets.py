@@ -104,7 +104,9 @@ def in_a_process(model: str, target: str, seconds: int) -> Cell:
     return {"verdict": "ended", "why": said[-1][:200] if said else f"ended with {done.returncode}"}
 
 
-OTHERWISE = {"tflite": {"rounding": "litert"}, "tflm": {"rounding": "litert"}, "openvino": {"form": "qdq"}}
+OTHERWISE = {
+    "tflite": {"rounding": "litert"}, "tflm": {"rounding": "litert", "recurrent": "micro"}, "openvino": {"form": "qdq"},
+    "coreml": {"rounding": "coreml"}}
 """Options with which a target takes what was quantized for other runtimes, which it refuses without them."""
 
 
@@ -127,9 +129,16 @@ def measured(model: str, target: str, options: Mapping[str, str] = MappingProxyT
     except TransloadError as error:
         findings = getattr(error, "findings", ())
         other = OTHERWISE.get(target, options)
-        if other is not options and any("LiteRT's" in finding.why or "form=qdq" in finding.hint for finding in findings):
-            return {**measured(model, target, other), "options": other}
         told = [f"{finding.what}: {finding.why}" for finding in findings][:3]
+        hints = " ".join(each.hint for each in findings)
+        named = any("LiteRT's" in each.why for each in findings) or any(f"{key}={value}" in hints for key, value in other.items())
+        if other is not options and named:
+            cell = {**measured(model, target, other), "options": dict(other)}
+            if cell["verdict"] != "failed":
+                return cell
+            written = " ".join(f"--option {key}={value}" for key, value in other.items())
+            told.append(f"with {written}: {cell['why']}")
+            return {**cell, "verdict": "refused", "why": "; ".join(told)}
         return {"verdict": "refused", "why": "; ".join(told) or error.message}
 
 
@@ -163,7 +172,8 @@ def judged(artifact: Any, sample: dict[str, np.ndarray], wanted: Sequence[np.nda
                 "notes": list(found.notes)[:3], **worst}
     inputs = {**sample, **{state.input: state.initial.numpy() for state in artifact.module.states}}
     given = {name: inputs[name] for name in artifact.module.inputs}
-    written = written_at(artifact.directory)
+    runs = getattr(host().get("targets", artifact.target), "run", None) is not None
+    written = written_at(artifact.directory) if runs else None  # what nothing here runs is judged by the module it was made of
     run = written.run if written is not None else None
     outputs = list((run(given) if run is not None else transload.run(artifact.module, given)).values())
     cos = min(float(cosine(np.asarray(a, np.float64), np.asarray(b, np.float64).reshape(np.shape(a))))

@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.plugin import Pass
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("coreml-check-rounding", "transload_targets.coreml.rounding:check_rounding",
+                  "Refuse quantized ops that Core ML would round otherwise, unless its rounding is asked for."))
 
 
 @hookimpl

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from transload.contents import constant_bytes, op_counts
@@ -24,11 +25,14 @@ class CoremlTarget(Target):
     name = "coreml"
     doc = "Core ML: an ML Program (.mlpackage) for iOS 17 and macOS 14, and later."
     accepts = ("top",)
-    pipeline = "inline,plain-biases,layout{to=NCHW},unroll-recurrent,spell-out-quantized,dce"
+    pipeline = (
+        "inline,coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},unroll-recurrent,spell-out-quantized,dce")
+    quantizing = MappingProxyType({"rounds": "once", "islands": "float"})  # quantize and dequantize around floats
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         about = "in what floats it computes; the Neural Engine has float16 alone"
-        return {"precision": (("float32", "float16"), "float32", about)}
+        rounds = "quantized ops that round otherwise than Core ML: refused, or rounded as Core ML does"
+        return {"precision": (("float32", "float16"), "float32", about), "rounding": (("kept", "coreml"), "kept", rounds)}
 
     def available(self) -> str | None:
         if importlib.util.find_spec("coremltools") is not None:

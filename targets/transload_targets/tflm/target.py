@@ -17,6 +17,7 @@ from transload.plugin import Emitted, Target
 from .check import findings_of, written
 from .interpreter import Given, arena_of, open_model, operators_of
 from .project import Project, identifier
+from .rounding import recurrent_findings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +41,10 @@ class TflmTarget(Target):
     converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # no kernel there quantizes while it runs
     rounds_alone = True  # its kernels are not LiteRT's: FULLY_CONNECTED of 8 bits rounds twice there, and once here
 
+    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
+        about = "8-bit FULLY_CONNECTED on what came of its own weights: refused, or rounded as tflite-micro does"
+        return {"recurrent": (("kept", "micro"), "kept", about)}
+
     def available(self) -> str | None:
         return unavailable()
 
@@ -48,7 +53,8 @@ class TflmTarget(Target):
         return bool(findings_of(module))
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        return findings_of(module)
+        recurrent = recurrent_findings(module) if options["recurrent"] == "kept" else []
+        return [*findings_of(module), *recurrent]
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         data = written(module)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import TargetError
+from transload.errors import TargetError, TransloadError
 from transload.verification.inputs import random_inputs
 from transload.worker import Worker
 from transload_targets.coreml.check import EMITTERS, _emitted, written
@@ -41,8 +41,29 @@ def test_a_model_is_written_and_coremltools_reads_it_back(name: str, examples: P
     assert found["operations"]["conv"] == 3 and found["operations"]["softmax"] == 1
 
 
+def test_what_core_ml_rounds_otherwise_is_refused_unless_that_is_asked_for(examples: Path, tmp_path: Path) -> None:
+    model = examples / "digits" / "digits_int8.tflite"
+    with pytest.raises(TransloadError) as caught:
+        transload.convert(model, "coreml", tmp_path / "kept")
+    findings = caught.value.findings  # type: ignore[attr-defined]
+    assert "top.Conv" in {finding.what for finding in findings}
+    assert all("rounding=coreml" in finding.hint for finding in findings)
+    assert not list((tmp_path / "kept").glob("*.mlpackage"))
+    transload.convert(model, "coreml", tmp_path / "coreml", verify=False, options={"rounding": "coreml"})
+    assert (tmp_path / "coreml" / "digits_int8.mlpackage").exists()
+
+
+def test_what_is_quantized_on_its_way_there_rounds_as_it_does(examples: Path, tmp_path: Path) -> None:
+    images = np.load(examples / "digits" / "test_images.npz")["images"][:20].reshape(-1, 1, 1, 8, 8) / np.float32(16)
+    artifact = transload.convert(
+        examples / "digits" / "digits_float.onnx", "coreml", tmp_path, quantize="int8", data=[{"image": each} for each in images])
+    assert artifact.verification is not None and artifact.verification.passed
+    assert read_back(tmp_path / "digits_float.mlpackage")["operations"]["quantize"] > 3
+
+
 def test_quantized_models_keep_weights_of_eight_bits(examples: Path, tmp_path: Path) -> None:
-    artifact = transload.convert(examples / "digits" / "digits_int8.tflite", "coreml", tmp_path, verify=False)
+    artifact = transload.convert(
+        examples / "digits" / "digits_int8.tflite", "coreml", tmp_path, verify=False, options={"rounding": "coreml"})
     operations = read_back(tmp_path / "digits_int8.mlpackage")["operations"]
     assert operations["constexpr_affine_dequantize"] == 4 and operations["quantize"] > 3 and operations["dequantize"] > 3
     weights = tmp_path / "digits_int8.mlpackage" / "Data" / "com.apple.CoreML" / "weights" / "weight.bin"

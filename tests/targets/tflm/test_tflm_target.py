@@ -20,6 +20,7 @@ from transload.verification.inputs import random_inputs
 from transload_targets.tflm.check import findings_of
 from transload_targets.tflm.interpreter import Given, open_model
 from transload_targets.tflm.project import Project, identifier, method_of
+from transload_targets.tflm.rounding import recurrent_findings
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("tflite_micro") is None, reason="install transload[tflm] to run models as microcontrollers do")
@@ -161,6 +162,55 @@ def test_networks_whose_kernels_end_the_process_or_round_alone_or_quantize_while
     found = transload.convert(path, "tflm", tmp_path).verification
     assert found is not None
     assert (found.status, found.engine) == ("passed", "tflm's own runtime")
+
+
+def _layers(weights: tuple[int, int]) -> str:
+    """Two 8-bit FULLY_CONNECTED in a row, whose weights are all one number each."""
+    q = "!quant.uniform<i8:f32, 0.5>"
+    lines = [
+        f'%w{n} = "tfl.pseudo_qconst"() '
+        f'{{qtype = tensor<4x4x{q}>, value = dense<{weight}> : tensor<4x4xi8>}} : () -> tensor<4x4x{q}>'
+        for n, weight in enumerate(weights)]
+    attributes = 'fused_activation_function = "NONE", keep_num_dims = false, weights_format = "DEFAULT"'
+    for n, x in enumerate(("%x", "%0")):
+        lines.append(f'%b{n} = "tfl.no_value"() {{value}} : () -> none')
+        lines.append(f'%{n} = "tfl.fully_connected"({x}, %w{n}, %b{n}) {{{attributes}}} : '
+                     f'(tensor<1x4x{q}>, tensor<4x4x{q}>, none) -> tensor<1x4x{q}> loc("layer{n}")')
+    body = "\n".join(lines)
+    return (f"module {{ func.func @main(%x: tensor<1x4x{q}>) -> tensor<1x4x{q}> {{ {body}\n"
+            f'"func.return"(%1) : (tensor<1x4x{q}>) -> () }} }}')
+
+
+@pytest.mark.parametrize(("weights", "refused"), [((3, 5), []), ((3, 3), ["layer1"])])
+def test_a_layer_behind_itself_is_refused_as_its_rounding_adds_up(
+    weights: tuple[int, int], refused: list[str], tmp_path: Path,
+) -> None:
+    """tflite-micro rounds FULLY_CONNECTED twice: over the steps of an unrolled recurrent network that grows to any size."""
+    (tmp_path / "layers.mlir").write_text(_layers(weights))
+    module = transload.load(tmp_path / "layers.mlir")
+    assert [name for finding in recurrent_findings(module) for name in finding.names] == refused
+
+
+def test_an_unrolled_lstm_is_refused_until_the_rounding_of_tflite_micro_is_asked_for(models: Path, tmp_path: Path) -> None:
+    (path,) = (models / "tflite" / "arm_kws_basic_lstm_s_int8").glob("*.tflite")
+    with pytest.raises(TargetError) as caught:
+        transload.convert(path, "tflm", tmp_path / "kept")
+    assert [(finding.what, finding.hint) for finding in caught.value.findings] == [
+        ("tfl.fully_connected", "--option recurrent=micro takes tflite-micro's rounding instead")]
+    artifact = transload.convert(path, "tflm", tmp_path / "micro", verify=False, options={"recurrent": "micro"})
+    assert artifact.report.target_report["arena_bytes"] > 0
+
+
+def test_a_network_that_we_quantize_runs_in_the_arena_that_is_stated(models: Path, tmp_path: Path) -> None:
+    (path,) = (models / "tflite" / "mlperf_resnet8_float").glob("*.tflite")
+    samples = [{"input_1": each} for each in np.random.default_rng(0).uniform(0, 255, (4, 1, 32, 32, 3)).astype(np.float32)]
+    artifact = transload.convert(path, "tflm", tmp_path, quantize="int8", data=samples)
+    assert artifact.verification is not None and artifact.verification.passed
+    inputs = random_inputs(artifact.module)
+    arena = artifact.report.target_report["arena_bytes"]
+    assert ran(artifact, inputs, arena)
+    with pytest.raises(RunError, match="does not take the model"):
+        ran(artifact, inputs, arena - 64)
 
 
 def test_what_runs_on_zeros_is_taken_and_what_stops_there_is_refused(tmp_path: Path) -> None:

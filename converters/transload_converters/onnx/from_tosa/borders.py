@@ -8,6 +8,7 @@ from transload.ir import Module, TensorType, Value
 from transload.ir.build import Builder, constant_of
 from transload.passes.borders import restore_element_types
 from transload.plugin_host import host
+from transload_hub.simplify.spell_out import rounds_otherwise
 
 from ..lowering.common import cast
 from ..types import element_code
@@ -32,7 +33,8 @@ def state_integers(module: Module, form: str = "auto", bits: str = "64") -> bool
 
     Where `form` is "integers", and with "auto" in a module whose ops round otherwise than QDQ does, which rounds once.
     """
-    wanted = (form == "integers" and _computes_on_integers(module)) or (form == "auto" and _rounds_otherwise(module))
+    wanted = (form == "integers" and _computes_on_integers(module)) or (
+        form == "auto" and any(map(rounds_otherwise, module.walk())))
     if not wanted:
         return False
     conversions = host().conversions
@@ -54,16 +56,3 @@ def state_integers(module: Module, form: str = "auto", bits: str = "64") -> bool
 def _computes_on_integers(module: Module) -> bool:
     """Whether an op computes on quantized numbers: weights that are only stored so are none of that."""
     return any(value.is_quantized and constant_of(value) is None for op in module.walk() for value in op.results)
-
-
-_ONCE = ("once", "float32")
-
-
-def _rounds_otherwise(module: Module) -> bool:
-    """Whether a quantized op could round once, as QDQ says it, or as onnxruntime's kernels for QDQ do, and does neither."""
-    for op in module.walk():
-        rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
-        if rounding is not None and rounding.kind.accepts("once") and op.attribute("rounding") not in _ONCE and (
-                any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results)):
-            return True
-    return False

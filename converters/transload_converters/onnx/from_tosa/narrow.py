@@ -111,6 +111,26 @@ def _shifted(rw: Rewriter, number: Sequence[Value | None], shifts: np.ndarray, r
     return y
 
 
+def _unwrapped(rw: Rewriter, y: Value, number: Sequence[Value | None], shifts: np.ndarray, rank: int, last: int) -> Value:
+    """`y`, which is `number >> shifts` modulo 2^32, but the ends of i32 where that is beyond them.
+
+    In f32 the number is known to some 2^9 near the ends: there the sign of `y` tells whether it has gone beyond.
+    """
+    near: Value | None = None
+    for place, digit in reversed([*enumerate(number)]):
+        if digit is not None:
+            term = broadcast(rw, "Mul", digit, along(rw, np.ldexp(1.0, PLACE * place - shifts.astype(int)), F32, rank, last))
+            near = term if near is None else broadcast(rw, "Add", near, term)
+    assert near is not None
+    zero = scalar_like(rw, 0, y)
+    for end, order, other in ((I32.range[1], "Greater", "Less"), (I32.range[0], "Less", "GreaterOrEqual")):
+        half, far = constant(rw, end / 2, F32), constant(rw, end * (1 + 2.0**-19), F32)
+        turned = broadcast(rw, "And", broadcast(rw, order, near, half, element=BOOL), broadcast(rw, other, y, zero, element=BOOL))
+        beyond = broadcast(rw, "Or", turned, broadcast(rw, order, near, far, element=BOOL))
+        y = broadcast(rw, "Where", beyond, scalar_like(rw, end, y), y, element=I32)
+    return y
+
+
 def _halves(rw: Rewriter, shifts: np.ndarray, count: int, rank: int, last: int) -> dict[int, list[Value]]:
     """`2^(shifts - 1)` as digits; the highest takes all that is above it."""
     places = np.minimum((shifts - 1) // PLACE, count - 1)
@@ -140,10 +160,10 @@ def scaled_in_digits(rw: Rewriter, x: Value, scale: Scale, magnitude: int, last:
         more.setdefault(SIGN_PLACE, []).append(broadcast(rw, "Mul", sign, part))
     number = _product(rw, numbers, factors, more)
     whole = max(abs(scale.low), abs(scale.high)) + abs(scale.zero_out) >= 1 << 22
-    if whole and any(int(m) * magnitude >> int(s) > 1 << 31 for m, s in zip(
-            scale.multipliers.flat, scale.shifts.flat, strict=True)):
-        raise Unsupported("what it gives may need more than 32 bits, and saturate")
     y = _shifted(rw, number, scale.shifts, rank, last, whole)
+    most = max(int(m) * magnitude >> int(s) for m, s in zip(scale.multipliers.flat, scale.shifts.flat, strict=True))
+    if whole and most + 1 >= 1 << 31:
+        y = _unwrapped(rw, y, number, scale.shifts, rank, last)
     y = emit(rw, "Add", y, scalar_like(rw, scale.zero_out, y)) if scale.zero_out else y
     return saturated(rw, y, scale.low, scale.high)
 
