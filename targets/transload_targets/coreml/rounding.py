@@ -15,7 +15,7 @@ WHY = "it rounds otherwise than Core ML's quantize, once and to even, and networ
 def check_rounding(module: Module, rounding: str = "kept") -> bool:
     """Refuse quantized ops that round otherwise than QDQ, unless `rounding` is "coreml"."""
     if rounding == "kept":
-        refuse(merge_findings(
+        refuse(merge_findings([
             Finding(op.name, WHY, (op.origin,) if op.origin else (), "--option rounding=coreml takes Core ML's rounding instead")
-            for op in module.walk() if rounds_otherwise(op)))
+            for op in module.walk() if rounds_otherwise(op)]))
     return False
