@@ -14,6 +14,8 @@ SHOWN = {"passed": "right", "failed": "**fails**", "refused": "–", "ended": "*
          "skipped": "not judged"}
 MARKS = {"of the source's own file": "¹", "last bits moved": "²", "judged by": "³"}
 """What notes say of how a cell was judged, and how that is marked."""
+TAKEN = ("passed", "failed", "inconclusive", "skipped")
+"""Verdicts of models that a target takes."""
 Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
@@ -33,7 +35,7 @@ def tables(rows: Rows, targets: Sequence[str]) -> str:
         own = min((cell["own_ms"] for cell in row.values() if "own_ms" in cell), default=None)
         shown = [cell_text(row.get(name)) for name in there]
         lines.append(f"| {named(model)} | {number(own)} | " + " | ".join(shown) + " |")
-    return "\n".join([*totals(rows, there), "", *lines, "", "**Refused, and why**", "", *refusals(rows, there)])
+    return "\n".join([*totals(rows, there), "", *shares(rows, there), "", *lines, "", "**Refused, and why**", "", *refusals(rows, there)])
 
 
 def named(model: str) -> str:
@@ -77,6 +79,18 @@ def totals(rows: Rows, targets: Sequence[str]) -> list[str]:
                  counts["refused"] + counts["ended"]]
         lines.append(f"| {' | '.join(map(str, shown))} |")
     return lines
+
+
+def shares(rows: Rows, targets: Sequence[str]) -> list[str]:
+    """Of the models that reach the hub, those that each target takes and whose results are right, as sentences."""
+    reached = [row for row in rows.values() if any(cell.get("verdict") in TAKEN for cell in row.values())]
+    found = []
+    for name in targets:
+        cells = [row[name] for row in reached if name in row]
+        right = sum(cell["verdict"] == "passed" for cell in cells)
+        if cells:
+            found.append(f"`{name}` {100 * right / len(cells):.1f} %" + (f" of {len(cells)}" if len(cells) < len(reached) else ""))
+    return [f"Of the {len(reached)} models that reach the hub (some target takes them), right: {', '.join(found)}."]
 
 
 def refusals(rows: Rows, targets: Sequence[str]) -> list[str]:

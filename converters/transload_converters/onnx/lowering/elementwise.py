@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from transload.ir import BOOL, F32, I32, I64, FloatType, IntegerType, Op, Value
+from transload.ir import BOOL, F32, F64, I32, I64, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .common import broadcast, cast, emit, finish, scalar
@@ -114,6 +115,33 @@ def scale(op: Scale, rw: Rewriter) -> Value:
 @TABLE("top.Pow")
 def power(op: Pow, rw: Rewriter) -> Value:
     return broadcast(rw, "Pow", op.base, op.exponent)
+
+
+@TABLE("top.Atan2")
+def atan2(op: Binary, rw: Rewriter) -> Value:
+    """The angle whose tangent is the quotient; where x is negative, pi less that; on the side of y (IEEE 754-2019, 9.2.1).
+
+    Zeros have signs, which their reciprocals tell. 0 by 0 counts as 0, and infinity by infinity as 1.
+    """
+    y, x = (cast(rw, value, F32) if value.element not in (F32, F64) else value for value in (op.a, op.b))
+    size = [emit(rw, "Abs", value) for value in (y, x)]
+    alike = broadcast(rw, "Equal", *size, element=BOOL)  # 0/0 and inf/inf among them
+    sides = [_negative(rw, value) for value in (y, x)]
+    quotient = broadcast(rw, "Where", alike, scalar(rw, 1, y.element), broadcast(rw, "Div", *size), element=y.element)
+    quotient = broadcast(rw, "Where", broadcast(rw, "Equal", size[0], scalar(rw, 0, y.element), element=BOOL),
+                         scalar(rw, 0, y.element), quotient, element=y.element)
+    angle = emit(rw, "Atan", quotient)  # in the first quadrant
+    turned = emit(rw, "Sub", scalar(rw, math.pi, y.element), angle, like=angle)
+    angle = broadcast(rw, "Where", sides[1], turned, angle, element=y.element)
+    angle = broadcast(rw, "Where", sides[0], emit(rw, "Neg", angle), angle, element=y.element)
+    missing = broadcast(rw, "Or", *(emit(rw, "IsNaN", value, element=BOOL) for value in (y, x)))
+    return finish(rw, op, broadcast(rw, "Where", missing, scalar(rw, math.nan, y.element), angle, element=y.element))
+
+
+def _negative(rw: Rewriter, x: Value) -> Value:
+    """Whether a number has a minus, -0 too."""
+    zero = scalar(rw, 0, x.element)
+    return broadcast(rw, "Or", *(broadcast(rw, "Less", value, zero, element=BOOL) for value in (x, emit(rw, "Reciprocal", x))))
 
 
 @TABLE("top.FloorDiv")
