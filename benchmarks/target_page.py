@@ -35,7 +35,8 @@ def tables(rows: Rows, targets: Sequence[str]) -> str:
         own = min((cell["own_ms"] for cell in row.values() if "own_ms" in cell), default=None)
         shown = [cell_text(row.get(name)) for name in there]
         lines.append(f"| {named(model)} | {number(own)} | " + " | ".join(shown) + " |")
-    return "\n".join([*totals(rows, there), "", *shares(rows, there), "", *lines, "", "**Refused, and why**", "", *refusals(rows, there)])
+    before = [*totals(rows, there), "", *shares(rows, there), ""]
+    return "\n".join([*before, *lines, "", "**Refused, and why**", "", *refusals(rows, there)])
 
 
 def named(model: str) -> str:
@@ -89,7 +90,8 @@ def shares(rows: Rows, targets: Sequence[str]) -> list[str]:
         cells = [row[name] for row in reached if name in row]
         right = sum(cell["verdict"] == "passed" for cell in cells)
         if cells:
-            found.append(f"`{name}` {100 * right / len(cells):.1f} %" + (f" of {len(cells)}" if len(cells) < len(reached) else ""))
+            share = f"`{name}` {100 * right / len(cells):.1f} %"
+            found.append(share if len(cells) == len(reached) else f"{share} of {len(cells)}")
     return [f"Of the {len(reached)} models that reach the hub (some target takes them), right: {', '.join(found)}."]
 
 
