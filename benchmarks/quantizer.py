@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, action="append", default=[], help="a case of this float model; repeatable")
     parser.add_argument("--peers", type=Path, help="the Python that has the peers (make build/peers); without it, ours alone")
     parser.add_argument("--peer-setting", action="append", default=[], help="PEER=SETTING, and no other of it; repeatable")
-    parser.add_argument("--setting", action="append", help="ours with SCHEME or SCHEME/METHOD instead of the default; repeatable")
+    parser.add_argument("--setting", action="append", help="ours with SCHEME, SCHEME/METHOD or SCHEME//EFFORT; repeatable")
     parser.add_argument("--speed", action="store_true", help="seconds and memory alone, of palm_detection if --only is not there")
     parser.add_argument("--json", type=Path, help="write every setting's figures to this file")
     arguments = parser.parse_args()

@@ -60,11 +60,11 @@ class Tool:
 
 
 def transload_quantizer(model: Path, samples: Samples, setting: str) -> Run:
-    """Ours; a setting is the name of a scheme, and of a method behind a slash where it is not the default."""
+    """Ours; a setting is SCHEME, SCHEME/METHOD or SCHEME//EFFORT, where these are not the default."""
     import transload
 
-    scheme, _, method = setting.partition("/")
-    options = {"method": method} if method else {}
+    scheme, method, effort, *_ = [*setting.split("/"), "", ""]
+    options = {name: word for name, word in (("method", method), ("effort", effort)) if word}
     quantized = transload.quantize(transload.load(model), scheme, samples, **options)
     return lambda sample: transload.run(quantized, sample)
 

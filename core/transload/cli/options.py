@@ -381,6 +381,8 @@ def quantizing(name: str, help: str, default: str | None = None) -> Decorator:
         option("--table", metavar="FILE", type=PATH, help="A calibration table; without it ranges are measured on the samples."),
         option("--method", metavar="NAME", shell_complete=names_of("calibrators"),
                help="How ranges are chosen: mse, minmax, kl, ..."),
+        option("--effort", type=click.Choice(["fast", "default", "best"]),
+               help="fast leaves out what takes long; best tries more, and keeps what gains on samples held apart."),
         option("--quant-input", metavar="[NAMES]", is_flag=False, flag_value="all",
                help="Take integers: all inputs, or those named, with commas between."),
         option("--quant-output", metavar="[NAMES]", is_flag=False, flag_value="all", help="Give integers, likewise."),
@@ -395,7 +397,7 @@ def take_quantizer(given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of `quantizing` out of a command's, but for the quantizer's name, as options of the quantizer."""
     from .arguments import parse_options
 
-    texts = {"calibration": given.pop("table"), **{name: given.pop(name) for name in ("method", "floats", "layers")}}
+    texts = {"calibration": given.pop("table"), **{name: given.pop(name) for name in ("method", "floats", "layers", "effort")}}
     borders = {name: given.pop(name) for name in ("quant_input", "quant_output")}
     lists = {name: text if text in (None, "all") else text.split(",") for name, text in borders.items()}
     said = {name: value for name, value in {**texts, **lists}.items() if value is not None}

@@ -26,6 +26,7 @@ from . import calibration as calibrations
 from .bias import corrections, move_biases, with_biases
 from .borders import Which, take_casts_off
 from .calibration import Calibration
+from .effort import best, options_for
 from .equalization import equalized
 from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
@@ -59,7 +60,7 @@ SEARCHED = 8
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str | None = None, bias_correction: bool = True,
-    equalization: bool = True, rounding: bool = True, room: bool = True, floats: Floats = None,
+    equalization: bool = True, rounding: bool = True, polish: bool = False, room: bool = True, floats: Floats = None,
     layers: Layers | str | Path | None = None, quant_input: Which = None, quant_output: Which = None, islands: Form = "mixed",
     per_channel: bool | None = None, power_of_two: bool | None = None, rounds: str | None = None,
 ) -> Quantized:
@@ -67,16 +68,17 @@ def quantized(
 
     The ranges are those of `calibration`, a table's path too, or measured on `samples`, dicts of arrays by input name, by
     `method` ("mse" without it), after channels were brought to like ranges (`equalization`), which a calibration that was made
-    before would not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), biases are
-    corrected, on some samples from everywhere among them, outputs may reach farther than they did on samples where that costs
-    next to nothing (`room`), and tensors that eight bits cannot hold are looked for: `islands` says what these may become
-    (`FORMS`). `floats` names tensors that are to stay float, with the reason or without; `layers` says of each of some layers in
-    what it is held, a table's path or words of `layers.MODES` by name, and then nothing is looked for. Inputs and outputs are
-    float but for those that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme:
-    a scale for each channel of weights, scales that are powers of two. `rounds` is how products that are scaled become integers,
-    where that is not as LiteRT does it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. Raises `UsageError`
-    where there is neither calibration nor a sample, where the calibration lacks a tensor, for names that the module does not
-    have, and for a module that is quantized already.
+    before would not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), with
+    `polish` one by one until no other rounding of one is better, biases are corrected, on some samples from everywhere among
+    them, outputs may reach farther than they did on samples where that costs next to nothing (`room`), and tensors that eight
+    bits cannot hold are looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay
+    float, with the reason or without; `layers` says of each of some layers in what it is held, a table's path or words of
+    `layers.MODES` by name, and then nothing is looked for. Inputs and outputs are float but for those that `quant_input` and
+    `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each channel of weights,
+    scales that are powers of two. `rounds` is how products that are scaled become integers, where that is not as LiteRT does
+    it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. Raises `UsageError` where there is neither
+    calibration nor a sample, where the calibration lacks a tensor, for names that the module does not have, and for a module
+    that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
     _check_asked(module, islands, rounds, calibration is not None or samples is not None, calibration is not None and method)
@@ -96,7 +98,7 @@ def quantized(
     work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
     kept_samples = ready.samples.kept
     if kept_samples and rounding:
-        work.round(ready.samples.some(ROUNDED))
+        work.round(ready.samples.some(ROUNDED), polish)
     if kept_samples and islands != "none" and scheme.activations.width == 8 and layers is None:
         work.look_for_islands(ready.samples.some(SEARCHED), islands)
     if kept_samples and bias_correction:
@@ -261,10 +263,10 @@ class _Work:
         """Of the groups of the simulation, whose module is this one but for its biases."""
         return types_of(self.scheme, self.simulation.groups, observed(self.simulation.module), self.ranges, wide)
 
-    def round(self, samples: Sequence[Sample]) -> None:
+    def round(self, samples: Sequence[Sample], polish: bool = False) -> None:
         named = observed(self.module)
         groups = Groups(self.module, {named[name] for name in self.floats})
-        self.weights = rounded(self.module, self.scheme, groups, samples)
+        self.weights = rounded(self.module, self.scheme, groups, samples, polish)
 
     def look_for_islands(self, samples: Sequence[Sample], forms: Form) -> None:
         if not observed(self.module):  # a model of integers alone
@@ -325,8 +327,13 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
     """
     function: Callable[..., Quantized] = narrowed if isinstance(scheme, FloatScheme) else quantized
 
-    def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
+    def plain(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
         return function(module, scheme, samples, **_typed(f"the quantizer {scheme.name}", function, options))
+
+    def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
+        effort = options.pop("effort", "default") if function is quantized else "default"
+        options = options_for(effort, options)
+        return best(plain, module, samples, options) if effort == "best" else plain(module, samples, **options)
 
     return run
 

@@ -13,7 +13,7 @@ from transload.ir import Dense, Module, Value
 from transload.ir.build import Builder, constant_of
 from transload_plugins.quantize.bias import with_biases
 from transload_plugins.quantize.groups import Groups
-from transload_plugins.quantize.rounding import _compensated, rounded
+from transload_plugins.quantize.rounding import _compensated, _polished, rounded
 from transload_plugins.quantize.scheme import SCHEMES, real, stored
 
 from tests.support.graphs import Graph
@@ -121,3 +121,26 @@ def test_what_is_passed_on_is_what_gptq_passes_on() -> None:
         error = (left[:, place] - wanted[:, order[place]]) / shared[place, place]
         left[:, place:] -= error[:, None] * shared[place, place:]
     np.testing.assert_array_equal(_compensated(weights, np.zeros(weights.shape, bool), covariance, 127)[0], wanted)
+
+
+def test_polished_roundings_are_better_and_no_single_move_is() -> None:
+    random = np.random.default_rng(0)
+    inputs = smooth(1, 400, 24).astype(np.float64)
+    moments = (inputs.T @ inputs / 400 + 0.01 * np.eye(24))[None]
+    weights = random.uniform(-7.0, 7.0, (1, 10, 24))
+    fixed = np.abs(weights) > 6.9
+    before = _compensated(weights, fixed, moments, 7)
+    after = _polished(weights, before, fixed, moments, 7)
+
+    def errors(integers: np.ndarray) -> np.ndarray:
+        left = weights - integers
+        return np.einsum("god,gde,goe->go", left, moments, left)
+
+    assert np.all(errors(after) <= errors(before) + 1e-9) and errors(after).sum() < 0.99 * errors(before).sum()
+    assert np.abs(after).max() <= 7 and np.array_equal(after[fixed], before[fixed])
+    for place in range(24):
+        for step in (-1.0, 1.0):
+            moved = after.copy()
+            moved[:, :, place] += step
+            allowed = (np.abs(moved[:, :, place]) <= 7) & ~fixed[:, :, place]
+            assert np.all((errors(moved) >= errors(after) - 1e-6) | ~allowed)

@@ -1,0 +1,102 @@
+"""How much is tried: `fast` leaves out what takes long, `best` tries passes one after the other and keeps those that gain.
+
+A pass is a change of the quantizer's options. What it is worth is measured: a quarter of the samples is held apart, the module is
+quantized on the others with the pass and without it, and both are run on those that are held apart. It is kept where outputs
+gain `LEAST` decibels there and more than chance would: so nothing gets worse than by default, but for what samples do not tell.
+Then the module is quantized anew, with the passes that were kept, on all samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from transload.errors import UsageError
+from transload.evaluation.running import models_ready, run_ahead
+from transload.ir import Module
+from transload.metrics import sqnr
+from transload.plugin import Quantized
+
+from .measure import Sample
+
+__all__ = ["EFFORTS", "PASSES", "best", "options_for"]
+
+EFFORTS = ("fast", "default", "best")
+FAST: Mapping[str, Any] = {"rounding": False, "islands": "none", "equalization": False}
+"""What `fast` leaves out, where the caller does not ask for it."""
+PASSES: Mapping[str, Mapping[str, Any]] = {
+    "polish": {"polish": True},
+    "minmax": {"method": "minmax"},
+    "percentile": {"method": "percentile"},
+    "entropy": {"method": "entropy"},
+    "unequalized": {"equalization": False},
+}
+"""What `best` tries, in order; of passes that say the same option the last that gained counts."""
+MOST = 256
+"""Samples, at most, that are taken of what is given."""
+LEAST = 0.1
+"""Decibels that a pass has to gain."""
+CERTAIN = 2.0
+"""Standard errors above which a gain is no chance."""
+EXACT = 120.0
+"""Decibels of what is the same number."""
+Run = Callable[..., Quantized]
+
+
+def options_for(effort: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with what an effort other than `best` changes. Raises `UsageError` for a word that is none."""
+    if effort not in EFFORTS:
+        raise UsageError(f"there is no effort {effort!r}", hint=f"one of {', '.join(EFFORTS)}")
+    return {**(FAST if effort == "fast" else {}), **options}
+
+
+def best(run: Run, module: Module, samples: Iterable[Sample] | None, options: Mapping[str, Any]) -> Quantized:
+    """What `run(module, samples, **options)` makes of a float module of the hub with the passes that gain.
+
+    Passes whose options the caller says are not tried, nor what a calibration that is given decides. Raises `UsageError` without
+    samples, at least four of them.
+    """
+    held = list(islice(samples or (), MOST))
+    if len(held) < 4:
+        raise UsageError(
+            f"the effort 'best' needs four samples, to hold one apart, and has {len(held)}", hint="--data PATH -n 64")
+    mixed = list(held)
+    Random(len(held)).shuffle(mixed)
+    apart, others = mixed[: max(1, len(mixed) // 4)], mixed[max(1, len(mixed) // 4):]
+    decided = {*options, *(("method", "equalization") if options.get("calibration") is not None else ())}
+    chosen: dict[str, Any] = {}
+    found = _decibels(module, run(module, others, **options).module, apart)
+    told: dict[str, str] = {"default": f"{found.mean():.2f} dB on {len(apart)} samples held apart"}
+    for name, change in PASSES.items():
+        if not decided.isdisjoint(change):
+            continue
+        tried = _decibels(module, run(module, others, **{**options, **chosen, **change}).module, apart)
+        gains = _gains(found, tried)
+        told[name] = f"{tried.mean():.2f} dB, {'kept' if gains else 'not kept'}"
+        if gains:
+            chosen, found = {**chosen, **change}, tried
+    made = run(module, held, **{**options, **chosen})
+    return replace(made, report={**made.report, "effort": told})
+
+
+def _gains(before: np.ndarray, after: np.ndarray) -> bool:
+    """Whether decibels of each sample are more than chance makes them."""
+    gain = after - before
+    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
+    return bool(gain.mean() > max(LEAST, CERTAIN * error))
+
+
+def _decibels(floats: Module, made: Module, samples: list[Sample]) -> np.ndarray:
+    """The signal-to-noise ratio of each sample, in the mean of the outputs."""
+    models = models_ready([floats, made], {}, "auto")
+    given = ((str(number), [sample, sample]) for number, sample in enumerate(samples))
+    rows = []
+    for _, outputs in run_ahead(models, given):
+        wanted, there = ([np.asarray(array) for array in each().values()] for each in outputs)
+        rows.append(np.mean([np.clip(sqnr(*pair), -EXACT, EXACT) for pair in zip(wanted, there, strict=True)]))
+    return np.array(rows)
