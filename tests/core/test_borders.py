@@ -12,7 +12,7 @@ import pytest
 import transload
 from transload.borders import note_borders
 from transload.errors import RunError, TransloadError
-from transload.ir import I8, IntAttr, IntegerType, Module, TensorType
+from transload.ir import F32, I8, IntAttr, IntegerType, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.text import parse_module, print_module
 from transload.verification.inputs import random_inputs
@@ -212,3 +212,10 @@ def test_plain_unsigned_numbers_are_told_by_the_file_alone(tmp_path: Path, eleme
         (result,) = transload.run(read, x, engine=engine).values()
         np.testing.assert_array_equal(result, wanted)
         assert result.dtype == dtype
+
+
+def test_inputs_of_one_name_are_told_apart() -> None:
+    module = new_module()
+    function = module.add_function("main", [TensorType((2,), F32)] * 3, ["x", "x", "x_1"])
+    set_results(function, function.regions[0].block.arguments[:1], ["y"])
+    assert list(module.inputs) == ["x", "x_1", "x_1_2"]

@@ -258,6 +258,15 @@ def test_a_step_of_the_old_lstm_that_gives_one_result() -> None:
         transload.lower(module, "tosa")
 
 
+@pytest.mark.parametrize("made", ["uint32", "uint64"])
+def test_floats_less_than_zero_are_zero_without_a_sign(made: str) -> None:
+    """Those of 16 bits fit into 32; the sign of those in i32 is none of theirs."""
+    content = write_operator("CAST", [((4,), "float16", None, None)], [((4,), made, None, None)])
+    x = np.array([-1.5, -200.0, 3.7, 60000.0], np.float16)
+    (given,) = transload.run(transload.lower(read_bytes(content), "tosa"), {"in0": x}, engine="reference").values()
+    assert given.tolist() == [0, 0, 3, 60000]
+
+
 def test_a_scale_of_the_result_that_leaves_nothing() -> None:
     """HARD_SWISH divides by more than 2^62."""
     quantized = [((4,), "int8", None, (scale, [0], 0)) for scale in ([0.05], [1e30])]

@@ -7,13 +7,13 @@ goes wherever the function goes: through passes, clones and MLIR text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .types import IntegerType, TensorType, Type
 
 if TYPE_CHECKING:
-    from .core import Op
+    from .core import Op, Value
 
 __all__ = [
     "ELEMENT", "NAME", "RANGE", "input_limits", "input_names", "input_types", "note_elements", "noted_elements",
@@ -31,10 +31,10 @@ RANGE = "transload.range"
 
 
 def input_names(function: Op) -> list[str]:
-    """The names of a function's inputs, in order; `arg0`, ... where the model has none."""
+    """The names of a function's inputs, in order; `arg0`, ... where the model has none, made unique where it repeats one."""
     block = function.regions[0].block
     attributes = function.attributes.get("arg_attrs") or [{}] * len(block.arguments)
-    return [a.get(NAME) or v.name or f"arg{i}" for i, (a, v) in enumerate(zip(attributes, block.arguments, strict=True))]
+    return _unique(attributes, block.arguments, "arg")
 
 
 def input_limits(function: Op) -> dict[str, tuple[float, float]]:
@@ -50,12 +50,18 @@ def output_names(function: Op) -> list[str]:
     """The names of a function's outputs, in order; made unique where the model repeats one."""
     values = function.regions[0].block.terminator.operands
     attributes = function.attributes.get("res_attrs") or [{}] * len(values)
+    return _unique(attributes, values, "result")
+
+
+def _unique(attributes: Sequence[Mapping[str, Any]], values: Sequence[Value], prefix: str) -> list[str]:
     names: list[str] = []
     seen: set[str] = set()
     for index, (attrs, value) in enumerate(zip(attributes, values, strict=True)):
-        name = attrs.get(NAME) or value.name or f"result{index}"
-        names.append(name if name not in seen else f"{name}_{index}")
-        seen.add(names[-1])
+        name = attrs.get(NAME) or value.name or f"{prefix}{index}"
+        while name in seen:
+            name = f"{name}_{index}"
+        names.append(name)
+        seen.add(name)
     return names
 
 

@@ -186,7 +186,8 @@ def _farther_than_quantizing(
 ) -> list[str]:
     """Which outputs lie farther from the quantized module's than these from the float model's, as root mean squares.
 
-    So many steps of an output's scale as the tolerance allows are never too far.
+    So many steps of an output's scale as the tolerance allows are never too far. An output on whose way nothing was quantized is
+    judged as floats are.
     """
     broken = []
     ours, theirs = _real(module, wanted), _real(module, actual)
@@ -198,7 +199,10 @@ def _farther_than_quantizing(
             broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
             continue
         noise, distance = (_root_mean_square(one, other) for one, other in ((reference, integers), (integers, given)))
-        if not distance <= max(noise, (step or 0.0) * tolerance.integer):
+        if noise == 0.0:
+            (apart,) = compare_outputs({name: integers}, {name: given})
+            broken += broken_limits(apart, tolerance, step)
+        elif not distance <= max(noise, (step or 0.0) * tolerance.integer):
             broken.append(
                 f"{name}: lies {distance:.3g} from the quantized module (root mean square), and that {noise:.3g} from the floats")
     return broken

@@ -201,7 +201,10 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
         if stored == "integers":
             op.operands = tuple(as_integers(rw, value) for value in before)
         try:
-            return function(Call(op), rw)
+            made = function(Call(op), rw)
+            if isinstance(made, list) and len(made) != len(op.results):
+                raise Unsupported(f"gives {len(made)} tensors, and the program takes {len(op.results)}: {_forms(op)}")
+            return made
         except RunError as error:  # computing a constant: a subscript out of range, ...
             raise Unsupported(str(error)) from None
         except (IndexError, ValueError) as error:

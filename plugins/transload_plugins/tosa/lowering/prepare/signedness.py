@@ -15,6 +15,8 @@ The arguments and results of an entry function keep their bits: an 8-bit unsigne
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from transload.ir import (
@@ -173,7 +175,17 @@ def _make_op_signed(op: Op, noted: Sources) -> bool:
             narrow = _narrow(old)
             if narrow is not None:
                 _wrap(op, result, narrow)
+            elif op.parent is not None and _ends_at_zero(op, old):
+                _replace(result, list(result.uses), Builder(op.parent, op.next, op.location).emit(
+                    "top.Clip", result, min=0.0, max=float(I32.range[1])))
     return changed
+
+
+def _ends_at_zero(op: Op, type_: Type) -> bool:
+    """Whether an op gives zero for floats less than that: what it gives as i32, which has negative numbers, is then cut off."""
+    element = type_.element if isinstance(type_, TensorType) else None
+    return (op.name == "top.Cast" and bool(op.attribute("saturate", False))
+            and isinstance(element, IntegerType) and element.unsigned and op.operands[0].is_float)
 
 
 def _is_unsigned_quantized(type_: Type) -> bool:
@@ -206,8 +218,13 @@ def _wrap(op: Op, result: Value, element: IntegerType) -> None:
         kept = rw.emit("top.BitwiseAnd", result, number((1 << element.width) - 1))
         if low < 0:  # the highest bit is that of the sign
             kept = rw.emit("top.Sub", rw.emit("top.BitwiseXor", kept, number(-low)), number(-low))
+    _replace(result, users, kept)
+
+
+def _replace(value: Value, users: Iterable[Op], by: Value) -> None:
+    """Have ops take another value in the place of one."""
     for user in users:
-        user.operands = tuple(kept if operand is result else operand for operand in user.operands)
+        user.operands = tuple(by if operand is value else operand for operand in user.operands)
 
 
 def _convert_argument(block: Block, argument: Value, old: Type) -> None:
@@ -232,8 +249,7 @@ def _convert_argument(block: Block, argument: Value, old: Type) -> None:
     else:
         centred = build.rescale(rw, argument, [1 << 30], [30], 1 << 15, 0, I16, input_unsigned=True)
         value = rw.emit("tosa.add", build.cast(rw, centred, I32), build.scalar(rw, 1 << 15, I32, argument.rank))
-    for user in users:
-        user.operands = tuple(value if operand is argument else operand for operand in user.operands)
+    _replace(argument, users, value)
 
 
 def _convert_results(block: Block, types: list[Type]) -> None:
