@@ -300,5 +300,5 @@ def interp(op: Any, p: Program) -> Argument:
         return _enlarged(op, p, *factors)
     if str(op.mode) != "linear" or str(op.coord_mode) not in _SAMPLING:
         raise Unsupported(f"Core ML does not resize by {op.mode} pixels with coordinates {op.coord_mode}")
-    return p("resize_bilinear", x=p.of(op.input), target_size_height=after[0], target_size_width=after[1],
-             sampling_mode=_SAMPLING[str(op.coord_mode)])
+    return p("resize", x=p.of(op.input), shape=np.array(after, np.int32), resized_dims=np.array(len(after), np.uint32),
+             interpolation_mode="LINEAR", sampling_mode=_SAMPLING[str(op.coord_mode)])

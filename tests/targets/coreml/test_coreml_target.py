@@ -78,6 +78,24 @@ def test_half_precision_is_an_option(examples: Path, tmp_path: Path) -> None:
     assert sizes[1] < 0.6 * sizes[0]
 
 
+@pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric"])
+def test_images_are_resized(mode: str, tmp_path: Path) -> None:
+    module = transload.load(format="mlir", text=f"""
+      module {{ func.func @main(%x: tensor<1x2x3x4xf32>) -> tensor<1x2x7x9xf32> {{
+        %0 = "top.Interp"(%x) {{sizes = array<i64: 7, 9>, mode = "linear", coord_mode = "{mode}"}} :
+          (tensor<1x2x3x4xf32>) -> tensor<1x2x7x9xf32>
+        return %0 : tensor<1x2x7x9xf32> }} }}""")
+    transload.convert(module, "coreml", tmp_path, verify=False)
+    (package,) = tmp_path.glob("*.mlpackage")
+    assert read_back(package)["operations"]["resize"] == 1
+
+
+def test_models_of_dynamic_range_are_computed_in_floats(models: Path, tmp_path: Path) -> None:
+    (path,) = (models / "tflite" / "mlperf_ad_dynamic_range").glob("*.tflite")
+    artifact = transload.convert(path, "coreml", tmp_path)
+    assert artifact.verification is not None and artifact.verification.passed
+
+
 # --- what calls on constants give
 
 FLOATS = "tensor<2x3x4x4xf32>"
