@@ -14,7 +14,9 @@ from onnx import helper
 
 import transload
 from transload.errors import ConversionError, ReadError
-from transload.ir import IntegerType
+from transload.ir import F32, IntegerType, TensorType
+from transload.testing import build_module
+from transload.text import print_module
 from transload.verification.verify import verify_conversion
 from transload_converters.stablehlo.bytecode.builtin import read_attribute
 
@@ -159,3 +161,9 @@ def test_a_guess_of_a_shape_from_filters_of_no_rank() -> None:
         read_graph(graph(
             placeholder("x", None), const("f", np.zeros((3,), np.float32)),
             tf_node("y", "Conv2D", "x", "f", T=T("float32"), strides=[1, 1, 1, 1], padding="SAME")))
+
+
+def test_a_dimension_of_unknown_size_is_reversed() -> None:
+    type_ = TensorType((2, None), F32)
+    module = build_module([type_], lambda b, x: b.emit("tosa.reverse", x, axis=1, types=type_))
+    assert '"stablehlo.reverse"' in print_module(transload.lower(module, "stablehlo"))

@@ -242,7 +242,7 @@ def concat(rw: Builder, values: Sequence[Value], axis: int) -> Value:
 
 def reverse(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
     """`x` backwards along some axes."""
-    kept = tuple(sorted(axis for axis in axes if shape_of(x)[axis] > 1))
+    kept = tuple(sorted(axis for axis in axes if shape_of(x)[axis] != 1))
     return rw.emit("stablehlo.reverse", x, dimensions=kept) if kept else x
 
 
