@@ -44,7 +44,8 @@ from transload_targets.tensor_processor.groups.partition import partition
 from transload_targets.tensor_processor.groups.reading import machine_of
 from transload_targets.tensor_processor.simulator import Simulator
 
-LOWERING = 'inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},dce,cse,order-for-memory'
+LOWERING = ('inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},arrange-for-lanes{{chip="{chip}"}},dce,cse,'
+            "order-for-memory")
 FIGURES = ("ops", "groups", "compulsory", "layers", "greedy", "roofline", "local", "global", "seconds")
 
 

@@ -70,6 +70,8 @@ def register_passes(register: Any) -> None:
                   "Make ops of a tensor processor of what it can compute; the rest stays, with a note that says why."))
     register(Pass("narrow-floats", f"{_HERE}.lowering.narrowing:narrow_floats",
                   "Compute in floats of 16 bits what a tensor processor can, with casts where types meet."))
+    register(Pass("arrange-for-lanes", f"{_HERE}.arranging:arrange_for_lanes",
+                  "Have the lanes do and wait less: tables for several ops, moves first, reductions within lanes first."))
     register(Pass("order-for-memory", f"{_HERE}.ordering:order_for_memory",
                   "Put ops in an order in which the least is alive at once; no numbers change."))
 

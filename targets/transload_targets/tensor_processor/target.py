@@ -54,7 +54,7 @@ class TensorProcessor(Target):
         self._lock = Lock()
         self.pipeline = (
             f'inline,unroll-recurrent,write-out-normalizations,plain-biases,layout{{to=NCHW}},lower-to-tpu{{chip="{file}"}},'
-            f'narrow-floats{{to=$floats,chip="{file}"}},dce,cse,order-for-memory')
+            f'narrow-floats{{to=$floats,chip="{file}"}},arrange-for-lanes{{chip="{file}"}},dce,cse,order-for-memory')
 
     @cached_property
     def chip(self) -> Chip:

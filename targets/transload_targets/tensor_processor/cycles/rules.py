@@ -94,6 +94,11 @@ def resizing(work: Any, part: Box, dtypes: Dtypes) -> Effort:
 
 @CYCLES("avg_pool2d", "max_pool2d")
 def pooling(work: Any, part: Box, dtypes: Dtypes) -> Effort:
-    """A pass for each place of the window."""
+    """A pass over the results for each place of the window; or, where the results are fewer, one over the window for each of
+    them, as a reduction takes.
+    """
     kh, kw = work.attributes["kernel"]
-    return Effort(bytes=_bytes(part, ELEMENTS[dtypes[-1]].bits), passes=kh * kw)
+    (h0, h1), (w0, w1) = part[2:]
+    places, results = kh * kw, (h1 - h0) * (w1 - w0)
+    bits = ELEMENTS[dtypes[-1]].bits
+    return Effort(bytes=-(-max(places, results) * bits // 8), passes=min(places, results))

@@ -13,6 +13,7 @@ because of a bank that both use. So both queues are followed in time, as if no b
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -127,26 +128,53 @@ def _keep(ways: list[_Way], new: _Way) -> None:
 
 def _follow(commands: Sequence[Command], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> None:
     """Set each command's slot to the step that runs when the DMA comes to it, and `until` to the one that runs when it ends."""
-    starts, ends = [0.0] * len(steps), [0.0] * (len(steps) + 1)
-    by_need: dict[int, list[Command]] = {}
+    followed = _Following(steps, machine, size)
+    followed.run(commands)
     for command in commands:
-        by_need.setdefault(command.loads[0].need, []).append(command)
-    ready = [0.0] * len(steps)
-    free = 0.0
-    for number, step in enumerate(steps):
-        for command in by_need.get(number, ()):
-            begin = max(free, ends[command.slot - 1] if command.slot else 0.0)
-            free = begin + machine.transfer(sum(size(load.buffer) for load in command.loads))
-            command.begin, command.end = begin, free
-            for load in command.loads:
-                ready[load.need] = max(ready[load.need], free)
-        starts[number] = max(ends[number - 1] if number else 0.0, ready[number], free if step.moves else 0.0)
-        ends[number] = starts[number] + step.cycles
-        if step.moves:
-            free = ends[number]
-        if step.stores:
-            free = max(free, ends[number]) + sum(machine.transfer(size(store.buffer)) for store in step.stores)
-    for command in commands:
-        running = bisect_right(starts, command.begin) - 1
+        running = bisect_right(followed.starts, command.begin) - 1
         command.slot = min(max(command.slot, running), command.loads[0].need)
-        command.until = max(command.slot, bisect_right(starts, command.end - 1e-6) - 1)
+        command.until = max(command.slot, bisect_right(followed.starts, command.end - 1e-6) - 1)
+
+
+class _Following:
+    """Both queues in time. What a step is to be told, the DMA is told in order; where it would wait for computing, to store or
+    to move in the lanes, it first does loads of later steps, as far as memory is there.
+    """
+
+    def __init__(self, steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> None:
+        self.steps, self.machine, self.size = steps, machine, size
+        self.starts, self.ends = [0.0] * len(steps), [0.0] * (len(steps) + 1)
+        self.ready = [0.0] * len(steps)
+        self.free = 0.0
+
+    def run(self, commands: Sequence[Command]) -> None:
+        """Go through the steps, the commands being in the order in which they are needed."""
+        waiting = deque(commands)
+        for number, step in enumerate(self.steps):
+            before = self.ends[number - 1] if number else 0.0
+            while waiting and waiting[0].loads[0].need <= number:
+                self._load(waiting.popleft())
+            if step.moves:
+                self._meanwhile(waiting, number, before)
+            begin = max(before, self.ready[number], self.free if step.moves else 0.0)
+            self.starts[number], self.ends[number] = begin, begin + step.cycles
+            if step.moves:
+                self.free = self.ends[number]
+            if step.stores:
+                self._meanwhile(waiting, number, self.ends[number])
+                self.free = max(self.free, self.ends[number]) + sum(
+                    self.machine.transfer(self.size(store.buffer)) for store in step.stores)
+
+    def _meanwhile(self, waiting: deque[Command], number: int, until: float) -> None:
+        """Loads that begin before then: the DMA has nothing else to do, and the memory is there when step `number` runs."""
+        while waiting and self.free < until and waiting[0].slot <= number and self._begin(waiting[0]) < until:
+            self._load(waiting.popleft())
+
+    def _begin(self, command: Command) -> float:
+        return max(self.free, self.ends[command.slot - 1] if command.slot else 0.0)
+
+    def _load(self, command: Command) -> None:
+        command.begin = self._begin(command)
+        self.free = command.end = command.begin + self.machine.transfer(sum(self.size(load.buffer) for load in command.loads))
+        for load in command.loads:
+            self.ready[load.need] = max(self.ready[load.need], self.free)

@@ -26,7 +26,7 @@ from .tail import Memo, Tail
 
 __all__ = ["Group", "Partition", "partition"]
 
-WINDOW = 96
+WINDOW = 192
 """Nodes of a group at most: what makes the time grow with the number of nodes, and not with its square."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Numbers of parts along a dimension that are tried."""

@@ -1,0 +1,43 @@
+"""The pass `arrange-for-lanes`: ops of dialect `tpu` so that the lanes have less to do, and wait less; no result changes.
+
+| part | what it does |
+|---|---|
+| `tables` | elementwise ops that make numbers of 8 bits of numbers of 8 bits become one table |
+| `reductions` | what is reduced over lanes and within them is reduced within each lane first; bounds are those of the op before |
+| `moves` | reshapes, permutes and slices go in front of elementwise ops; what makes numbers wider comes late |
+"""
+
+from __future__ import annotations
+
+from transload.ir import Block, Module
+
+from ..chip import load_chip
+from .moves import move_first, slice_first, widen_late
+from .reductions import bound_at_once, reduce_in_lanes
+from .tables import one_table
+
+__all__ = ["arrange_for_lanes"]
+
+
+def arrange_for_lanes(module: Module, chip: str = "tp-large") -> bool:
+    """Rewrite ops for a chip, in place; whether anything changed.
+
+    Functions with ops that have regions stay as they are. `chip` is the name of a chip, or a path of a `.toml` file.
+    """
+    described, changed = load_chip(chip), False
+    for function in module.functions.values():
+        block = function.regions[0].block
+        if any(op.regions for op in block):
+            continue
+        for arrange in (one_table, bound_at_once, slice_first, move_first, widen_late, reduce_in_lanes):
+            _clear(block)
+            changed = arrange(block, described) or changed
+        _clear(block)
+    return changed
+
+
+def _clear(block: Block) -> None:
+    """Erase ops that nothing uses any more: they would be taken for users of what they read."""
+    for op in reversed(list(block)):
+        if op.dialect == "tpu" and not any(result.uses for result in op.results):
+            op.erase()

@@ -1,0 +1,261 @@
+"""Moves in front of elementwise ops: a reshape, a permute or a slice of what these make.
+
+It gives the same as these ops on what is reshaped, permuted or sliced before. Of an input or a constant that costs nothing, as a
+load takes elements by strides; in the lanes it would be a copy, for which computing waits. Before a cast to a wider type there
+are fewer bytes to move. A slice leaves less to compute, wherever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from transload.ir import Block, Op, QuantType, TensorType, Value, dtype_of, is_absent
+from transload.ir.build import Builder, constant_of
+
+from ..chip import Chip
+from ..instructions import ELEMENTS
+from ..shapes import local_shape
+from .reductions import ANY_ORDER
+from .tables import elements_of, is_elementwise
+
+__all__ = ["move_first", "slice_first", "widen_late"]
+
+MOVES = ("tpu.reshape", "tpu.permute", "tpu.slice")
+
+
+def slice_first(block: Block, chip: Chip) -> bool:
+    """Slice before a reshape that only adds or takes away dimensions of size 1."""
+    changed = False
+    for op in list(block):
+        reshape = op.operands[0].op if op.name == "tpu.slice" else None
+        if reshape is None or reshape.name != "tpu.reshape" or not op.results[0].uses or _by_channel(op.operands[0]):
+            continue
+        source = reshape.operands[0]
+        before, after = source.static_shape, op.operands[0].static_shape
+        if 0 in after or [size for size in before if size > 1] != [size for size in after if size > 1] or _by_channel(source):
+            continue
+        wide = iter([place for place, size in enumerate(after) if size > 1])
+        of = [next(wide) if size > 1 else None for size in before]
+        asked: dict[str, Any] = {name: tuple(one if place is None else op.attribute(name)[place] for place in of)
+                                 for name, one in (("starts", 0), ("sizes", 1), ("steps", 1))}
+        build = Builder(block, op, op.location)
+        made = build.emit("tpu.slice", source, **asked)
+        op.results[0].replace_all_uses_with(build.emit("tpu.reshape", made, shape=op.results[0].static_shape))
+        changed = True
+    return changed
+
+
+def move_first(block: Block, chip: Chip) -> bool:
+    """Put moves in front of elementwise ops where that costs less."""
+    changed = False
+    for op in list(block):
+        if op.name in MOVES and op.results[0].uses:
+            changed = _Raising(op, block, chip).done() or _Raising(op, block, chip, most=1).done() or changed
+    return changed
+
+
+def widen_late(block: Block, chip: Chip) -> bool:
+    """Put elementwise ops that make more bytes than they read right before what reads them: between groups less is stored."""
+    changed = False
+    places = {op: number for number, op in enumerate(block)}
+    for op in reversed(list(block)):
+        users = [user for user in op.results[0].uses if user in places] if is_elementwise(op) else []
+        if not users or _by_channel(op.results[0]):
+            continue
+        bits = sum(prod(each.static_shape) * _bits(each) for each in op.operands if not is_absent(each))
+        first = min(users, key=places.__getitem__)
+        if bits < prod(op.results[0].static_shape) * _bits(op.results[0]) and op.next is not first:
+            block.remove(op)
+            block.insert(op, first)
+            places[op] = places[first]
+            changed = True
+    return changed
+
+
+class _Raising:
+    """A move, and `members`: the elementwise ops in front of which it can go. Their results have all one shape."""
+
+    def __init__(self, move: Op, block: Block, chip: Chip, most: int | None = None) -> None:
+        self.move, self.block, self.chip, self.most = move, block, chip, most
+        self.source = move.operands[0]
+        self.shape = self.source.static_shape
+        self.members: dict[Op, None] = {}
+        self.edge: dict[Value, None] = {}
+        """Tensors of that shape that members read, and that none of them makes."""
+        self.made: dict[Value, Value] = {}
+        """What stands for a value behind the move."""
+
+    def done(self) -> bool:
+        """Put the move in front of the members; False where that cannot be."""
+        if _by_channel(self.source) or not self._backward() or not self._sideways() or not self._pays():
+            return False
+        for op in [op for op in self.block if op in self.members]:
+            self._again(op)
+        self._hand_over()
+        return True
+
+    # --- what it goes in front of
+
+    def _backward(self) -> bool:
+        """Collect the ops between the move and where its elements come from; whether it can go in front of them."""
+        open_ = [self.source]
+        while open_:
+            value = open_.pop()
+            op = value.op
+            full = self.most is not None and len(self.members) >= self.most
+            if op is None or constant_of(value) is not None or not self._is_elementwise(op) or (full and op not in self.members):
+                self.edge[value] = None
+            elif op not in self.members:
+                if any(not self._goes_along(each) for each in op.operands[elements_of(op):] + self._smaller(op)):
+                    return False
+                self.members[op] = None
+                open_ += [each for each in op.operands[:elements_of(op)] if each.static_shape == self.shape]
+        return bool(self.members) and not any(map(_by_channel, self.edge))
+
+    def _is_elementwise(self, op: Op) -> bool:
+        return is_elementwise(op) and op.results[0].static_shape == self.shape and not _by_channel(op.results[0])
+
+    def _pays(self) -> bool:
+        """Whether it takes less to move what is not loaded anyway, and compute on that, than to compute and move the result."""
+        if self.move.name == "tpu.slice":
+            return True
+        after = self.move.results[0].static_shape
+        moved = sum(self._copied(value) for value in self.edge if not _is_loaded(value))
+        return moved + sum(self._cycles(op, after) for op in self.members) <= self._copied(self.source) + sum(
+            self._cycles(op, self.shape) for op in self.members)
+
+    def _copied(self, value: Value) -> float:
+        """Cycles of a copy in the lanes."""
+        return self.chip.dma_latency + prod(self.shape) * _bits(value) / 8 / self.chip.dma_bytes
+
+    def _cycles(self, op: Op, shape: Sequence[int]) -> int:
+        """Cycles of an op on a tensor of this shape, beside those in which it starts."""
+        n, c, h, w = local_shape(shape)
+        bits = max(_bits(value) for value in (*op.operands, *op.results) if not is_absent(value))
+        return n * -(-c // self.chip.lanes) * -(-h * w * bits // (8 * self.chip.vector_bytes))
+
+    def _smaller(self, op: Op) -> tuple[Value, ...]:
+        """The operands that an op repeats along some dimension."""
+        return tuple(each for each in op.operands[:elements_of(op)] if each.static_shape != self.shape)
+
+    def _goes_along(self, value: Value) -> bool:
+        """Whether a smaller operand can be had behind the move, too."""
+        if is_absent(value) or all(size == 1 for size in value.static_shape):
+            return True
+        return constant_of(value) is not None and (
+            self.move.name != "tpu.reshape" or len(value.static_shape) != len(self.shape)) and not _by_channel(value)
+
+    def _sideways(self) -> bool:
+        """Whether all that members make is used by members, moved likewise, or reduced to a number; collects what is on the way
+        to that.
+        """
+        # what is loaded would be loaded twice where others read it as it was
+        loaded = [value for value in self.edge if _is_loaded(value) and constant_of(value) is None]
+        open_: list[Op | Value] = [*self.members, *loaded]
+        while open_:
+            each = open_.pop()
+            value = each.results[0] if isinstance(each, Op) else each
+            for user in value.uses:
+                if user in self.members or self._is_same(user) or (self.move.name != "tpu.slice" and self._is_number(user)):
+                    continue
+                if self.move.name == "tpu.slice":
+                    if isinstance(each, Op):
+                        return False
+                    continue
+                if not self._is_elementwise(user) or not all(map(self._is_number, user.results[0].uses)):
+                    return False
+                if any(value.static_shape == self.shape and value is not each and value not in self.edge
+                       for value in user.operands if value.op not in self.members):
+                    return False
+                if any(not self._goes_along(each) for each in user.operands[elements_of(user):] + self._smaller(user)):
+                    return False
+                self.members[user] = None
+        return True
+
+    def _is_same(self, op: Op) -> bool:
+        """Whether an op moves the members' last result as the move does."""
+        return op.name == self.move.name and op.operands[0] is self.source and op.attributes == self.move.attributes
+
+    def _is_number(self, op: Op) -> bool:
+        """Whether an op makes one number of a tensor of that shape, whatever the order of its elements."""
+        return (op.name == "tpu.reduce" and op.attribute("function") in ANY_ORDER
+                and all(size == 1 for size in op.results[0].static_shape))
+
+    # --- what comes of it
+
+    def _moved(self, value: Value, build: Builder) -> Value:
+        """An operand of a member behind the move."""
+        if value not in self.made:
+            self.made[value] = self._moved_now(value, build)
+        return self.made[value]
+
+    def _moved_now(self, value: Value, build: Builder) -> Value:
+        before, after = value.static_shape, self.move.results[0].static_shape
+        made: Value = value
+        if before == self.shape:
+            made = build.emit(self.move.name, value, **self.move.attributes)
+        elif len(before) != len(self.shape):
+            pass
+        elif self.move.name == "tpu.permute":
+            made = build.emit("tpu.permute", value, order=self.move.attribute("order"))
+        elif self.move.name == "tpu.reshape":
+            made = value if len(after) == len(before) else build.emit("tpu.reshape", value, shape=(1,) * len(after))
+        else:
+            starts, sizes, steps = (tuple(number if size == whole else one for number, size, whole in zip(
+                self.move.attribute(name), before, self.shape, strict=True))
+                for name, one in (("starts", 0), ("sizes", 1), ("steps", 1)))
+            made = build.emit("tpu.slice", value, starts=starts, sizes=sizes, steps=steps)
+        return made
+
+    def _again(self, op: Op) -> None:
+        """A member of what is moved."""
+        build = Builder(self.block, op, op.location)
+        count = elements_of(op)
+        moved = [each if is_absent(each) else self._moved(each, build) for each in op.operands[:count]]
+        operands = [*moved, *op.operands[count:]]
+        type_ = TensorType(self.move.results[0].static_shape, op.results[0].element)
+        made = Op(op.name, operands, [type_], op.attributes.copy(), (), op.location)
+        self.block.insert(made, op)
+        self.made[op.results[0]] = made.results[0]
+
+    def _hand_over(self) -> None:
+        """What the move gave, and what numbers are made of, comes from the new members; the old ones are not used any more."""
+        for op in self.members:
+            for user in list(op.results[0].uses):
+                if self._is_same(user):
+                    user.results[0].replace_all_uses_with(self.made[self.source])
+                elif user not in self.members:
+                    self._number_of(user)
+        for value in self.edge:
+            if value in self.made and constant_of(value) is None:
+                for user in [user for user in value.uses if self._is_number(user)]:
+                    self._number_of(user)
+
+    def _number_of(self, op: Op) -> None:
+        """A reduction of all elements, of those that are moved."""
+        build = Builder(self.block, op, op.location)
+        moved = self.made[op.operands[0]]
+        number = build.emit("tpu.reduce", moved, function=op.attribute("function"), axes=tuple(range(moved.rank)))
+        shape = op.results[0].static_shape
+        op.results[0].replace_all_uses_with(number if number.static_shape == shape else build.emit(
+            "tpu.reshape", number, shape=shape))
+
+
+def _by_channel(value: Value) -> bool:
+    """Whether a tensor's numbers have a scale for each index of a dimension, which a move would have to turn, too."""
+    return not is_absent(value) and isinstance(value.element, QuantType) and value.element.axis is not None
+
+
+def _is_loaded(value: Value) -> bool:
+    """Whether a tensor is loaded, and so may lie in any order: a constant, an input, or one of these moved before."""
+    while value.op is not None and value.op.name in MOVES:
+        value = value.op.operands[0]
+    return value.op is None or constant_of(value) is not None
+
+
+def _bits(value: Value) -> int:
+    """Bits of a tensor's element as it is stored."""
+    element = value.stored_element
+    return 0 if element is None else ELEMENTS[str(dtype_of(element))].bits

@@ -1,0 +1,186 @@
+"""The pass `arrange-for-lanes`: the same numbers, of fewer ops, fewer copies in the lanes and shorter reductions."""
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import F32, I8, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.ir.verify import verify
+from transload_targets.tensor_processor.arranging import arrange_for_lanes
+from transload_targets.tensor_processor.chip import load_chip
+from transload_targets.tensor_processor.codegen import compile_function
+from transload_targets.tensor_processor.cycles.timeline import timeline
+
+from .functions import network
+
+
+class Function:
+    """A function of one input, made op by op."""
+
+    def __init__(self, shape, element):
+        self.module = new_module()
+        self.main = self.module.add_function("main", [TensorType(shape, element)], ["x"])
+        self.x = self.main.regions[0].block.arguments[0]
+
+    def emit(self, name, *operands, **attributes):
+        return Builder(self.main.regions[0].block, location="op").emit(f"tpu.{name}", *operands, **attributes)
+
+    def constant(self, array):
+        return Builder(self.main.regions[0].block, location="op").constant(np.asarray(array))
+
+    def done(self, *results):
+        set_results(self.main, list(results), [f"y{number}" for number in range(len(results))])
+        return self.module
+
+
+def ops(module):
+    return [op.name.removeprefix("tpu.") for op in module.main.regions[0].block if op.dialect == "tpu"]
+
+
+def arranged(module, chip="tp-large"):
+    """Arrange a module; it gives what it gave, of all stored numbers where there are 256."""
+    ((name, type_),) = module.inputs.items()
+    random = np.random.default_rng(0)
+    if type_.element == I8:
+        x = random.integers(-128, 128, type_.shape).astype(np.int8)
+    else:
+        x = (random.standard_normal(type_.shape) * 50).astype(np.float32)
+    wanted = list(transload.run(module, {name: x}).values())
+    changed = arrange_for_lanes(module, chip)
+    verify(module)
+    for one, other in zip(transload.run(module, {name: x}).values(), wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not arrange_for_lanes(module, chip)  # once is enough
+    return changed
+
+
+def hard_swish(function, x):
+    """x * clamp(x + 3, 0, 6), in floats between casts."""
+    real = function.emit("cast", x, element=F32, scale=0.05, zero=3)
+    more = function.emit("unary", function.emit("add", real, function.constant(np.full((1, 1, 1, 1), 3, np.float32))),
+                         function="identity", low=0.0, high=6.0)
+    return function.emit("cast", function.emit("mul", real, more), element=I8, scale=0.1, zero=-7)
+
+
+def test_several_ops_of_one_number_of_8_bits_are_one_table():
+    function = Function((1, 4, 8, 8), I8)
+    module = function.done(hard_swish(function, function.x))
+    assert arranged(module)
+    assert ops(module) == ["table"]
+
+
+def test_what_others_read_stays_beside_the_table():
+    function = Function((1, 4, 8, 8), I8)
+    real = function.emit("cast", function.x, element=F32, scale=0.05, zero=3)
+    root = function.emit("unary", real, function="sigmoid")
+    back = function.emit("cast", root, element=I8, scale=0.01, zero=0)
+    module = function.done(back, function.emit("unary", real, function="square"))
+    assert arranged(module)
+    assert sorted(ops(module)) == ["cast", "table", "unary"]
+
+
+def test_a_chip_without_tables_keeps_the_ops(tmp_path):
+    from transload_targets.tensor_processor.chip.reading import FOLDER
+    text = (FOLDER / "tp-large.toml").read_text()
+    file = tmp_path / "bare.toml"
+    file.write_text("\n".join(line for line in text.splitlines() if not line.startswith("table")))
+    function = Function((1, 4, 8, 8), I8)
+    module = function.done(hard_swish(function, function.x))
+    arrange_for_lanes(module, str(file))
+    assert "table" not in ops(module)
+
+
+def test_sums_of_two_tensors_are_no_table():
+    function = Function((1, 4, 8, 8), I8)
+    other = function.emit("max_pool2d", function.x, kernel=(3, 3), pads=(1, 1, 1, 1))
+    real = function.emit("cast", function.emit("maximum", function.x, other), element=F32, scale=0.1, zero=0)
+    both = function.emit("cast", real, element=I8, scale=0.2, zero=1)
+    module = function.done(both)
+    assert arranged(module)
+    assert sorted(ops(module)) == ["max_pool2d", "maximum", "table"]
+
+
+@pytest.mark.parametrize("move", [("permute", {"order": (0, 3, 1, 2)}), ("reshape", {"shape": (1, 2, 49, 10)})])
+def test_moves_of_what_an_input_becomes_are_done_by_the_load(move):
+    function = Function((1, 49, 10, 2), F32)
+    name, how = move
+    number = function.emit("reduce", function.emit("unary", function.x, function="abs"), function="max", axes=(1, 2, 3))
+    scaled = function.emit("mul", function.x, number)
+    result = function.emit(name, function.emit("add", scaled, function.constant(np.full((1, 1, 1, 1), 2, np.float32))), **how)
+    module = function.done(function.emit("max_pool2d", result, kernel=(3, 3)))
+    assert arranged(module)
+    assert ops(module)[0] == name  # before all else
+    program = compile_function(module.main, load_chip("tp-large")).program
+    assert not [one for one in program.instructions if one.operation == "copy"]
+
+
+def test_constants_by_channel_are_permuted_along():
+    function = Function((1, 16, 16, 3), F32)
+    means = function.constant(np.arange(3, dtype=np.float32).reshape(1, 1, 1, 3))
+    module = function.done(function.emit("max_pool2d", function.emit(
+        "permute", function.emit("add", function.x, means, subtract=True), order=(0, 3, 1, 2)), kernel=(2, 2)))
+    assert arranged(module)
+    assert ops(module)[0] == "permute"
+
+
+def test_a_move_stays_where_it_leaves_most_lanes_empty():
+    function = Function((1, 192, 192, 3), F32)
+    x = function.x
+    for _ in range(8):
+        x = function.emit("unary", x, function="exp" if _ % 2 else "tanh")
+    module = function.done(function.emit("max_pool2d", function.emit("permute", x, order=(0, 3, 1, 2)), kernel=(2, 2)))
+    arranged(module)
+    assert ops(module)[0] == "unary"  # 8 functions in 3 of 64 lanes take longer than a copy
+
+
+def test_what_is_wider_is_moved_and_made_late():
+    function = Function((1, 8, 16, 16), I8)
+    pooled = function.emit("max_pool2d", function.x, kernel=(1, 1))
+    wide = function.emit("cast", pooled, element=F32, scale=0.1, zero=0)
+    last = function.emit("max_pool2d", pooled, kernel=(2, 2))
+    turned = function.emit("permute", wide, order=(0, 2, 3, 1))
+    module = function.done(function.emit("unary", turned, function="exp"), last)
+    assert arranged(module)
+    assert ops(module) == ["max_pool2d", "permute", "max_pool2d", "cast", "unary"]
+
+
+def test_a_slice_goes_to_the_front_and_under_a_reshape():
+    function = Function((1, 50, 91), I8)
+    pooled = function.emit("concat", function.x, function.x, axis=1)
+    wide = function.emit("cast", pooled, element=F32, scale=0.1, zero=0)
+    flat = function.emit("reshape", wide, shape=(100, 91))
+    module = function.done(function.emit("slice", flat, starts=(0, 1), sizes=(100, 90), steps=(1, 1)))
+    assert arranged(module)
+    assert ops(module) == ["concat", "slice", "reshape", "cast"]
+
+
+def test_reductions_over_all_are_done_within_lanes_first():
+    function = Function((1, 64, 25, 5), F32)
+    size = function.emit("unary", function.x, function="abs")
+    module = function.done(function.emit("reduce", size, function="max", axes=(1, 2, 3)))
+    chip = load_chip("tp-large")
+    before = timeline(compile_function(module.main, chip).program, chip).cycles
+    assert arranged(module)
+    assert ops(module) == ["unary", "reduce", "reduce"]
+    assert timeline(compile_function(module.main, chip).program, chip).cycles < before - 400
+
+
+def test_a_sum_of_floats_keeps_its_order():
+    function = Function((1, 64, 25, 5), F32)
+    size = function.emit("unary", function.x, function="abs")
+    module = function.done(function.emit("reduce", size, function="sum", axes=(1, 2, 3)))
+    assert not arranged(module)
+
+
+def test_bounds_are_those_of_the_op_before():
+    function = Function((1, 4, 8, 8), F32)
+    total = function.emit("add", function.x, function.constant(np.full((1, 4, 1, 1), 0.5, np.float32)))
+    module = function.done(function.emit("unary", total, function="identity", low=0.0))
+    assert arranged(module)
+    assert ops(module) == ["add"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_networks_give_the_same(seed):
+    arranged(network(seed))
