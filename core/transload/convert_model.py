@@ -172,7 +172,7 @@ def convert(
     quantization = _quantization(quantize, quantizer_options, _target(target))
     mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
-    limits = _limits(work.target, tolerance)
+    limits = _limits(work.target, tolerance, work.settings)
     with work.refusals(seed, limits):
         work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights, outputs)
         work.add(preprocess, fuse_preprocess, add_postprocess)
@@ -543,14 +543,15 @@ def _target(name: str | None) -> Target:
     return chosen
 
 
-def _limits(target: Target, given: Tolerance | Sequence[str] | None) -> Tolerance:
+def _limits(target: Target, given: Tolerance | Sequence[str] | None, settings: Mapping[str, Any]) -> Tolerance:
     """What is near enough: a tolerance that is given, else what is said of it over what the target says."""
     from .verification.tolerance import Tolerance
 
     if isinstance(given, Tolerance):
         return given
     try:
-        own = Tolerance.parse(getattr(target, "tolerance", ()))
+        near = getattr(target, "near_enough", None)
+        own = Tolerance.parse(near(settings) if near is not None else getattr(target, "tolerance", ()))
     except UsageError as error:
         raise UsageError(f"the tolerance of target {target.name!r}: {error.message}", hint=error.hint) from None
     return Tolerance.parse(given or (), own)

@@ -405,6 +405,10 @@ class Target:
     tolerance: tuple[str, ...] = ()
     """What is near enough of its results where the user says nothing, in the words of `--tolerance`: `("cos=0.99",)`."""
 
+    def near_enough(self, options: Mapping[str, Any]) -> Sequence[str]:
+        """What is near enough with these options, where that depends on them, as `tolerance` says it."""
+        return self.tolerance
+
     def options(self) -> Options:
         """Options that `--option key=value` can set: name -> (type, default, what it does)."""
         return {}

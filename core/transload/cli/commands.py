@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
@@ -105,7 +106,7 @@ def _show_artifact(artifact: Artifact) -> None:
         ("outputs", _interface_text(report.outputs)),
         *(all_rows(report.quantization) if report.quantization is not None else ()),
         *(("note", note) for note in report.notes),
-        ("ops", f"{n_in} in, {n_out} {report.dialect} ops out ({_most_frequent(report.ops_out)})"),
+        ("ops", f"{n_in} in, {n_out} {_dialects_out(artifact)} ops out ({_most_frequent(report.ops_out)})"),
         (
             "memory",
             f"{bytes_text(report.constant_bytes or 0)} of constants, "
@@ -139,6 +140,14 @@ def _show_artifact(artifact: Artifact) -> None:
         if checked.bounds:
             kept = sum(bounded.kept for bounded in checked.bounds)
             out.print(f"tensors with a bound of their own: {len(checked.bounds)}, of which {kept} keep it (verification.bounds)")
+
+
+def _dialects_out(artifact: Artifact) -> str:
+    """Of which dialects the ops are that the target was given, most of them first."""
+    from ..partitioning import work_of
+
+    counts = Counter(op.dialect for op in work_of(artifact.module))
+    return " and ".join(name for name, _ in counts.most_common()) or str(artifact.report.dialect)
 
 
 def _beside(outputs: Sequence[QuantizedOutput]) -> Any:

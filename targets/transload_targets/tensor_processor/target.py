@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import sqrt
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TensorProcessor"]
 
+UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""By how much of itself a number is rounded at most in floats of 16 bits."""
+ROUNDINGS = 64
+"""Roundings in line, of weights and of results, that narrow floats are judged by: those of a network of 32 layers."""
 BINARY = ".tpu"
 KEPT = 8
 """Binaries whose simulators are kept, for who runs them on many samples."""
@@ -63,6 +68,16 @@ class TensorProcessor(Target):
 
     def takes(self, op: Op, options: Mapping[str, Any]) -> bool:
         return op.dialect != "top"
+
+    def near_enough(self, options: Mapping[str, Any]) -> Sequence[str]:
+        """Of floats of 16 bits what as many roundings in line come to where all of them add up: an error of a part `e` of the
+        output leaves a euclidean similarity of 1 - e, and a cosine of sqrt(1 - e^2).
+        """
+        unit = UNITS.get(str(options.get("floats")))
+        if unit is None:
+            return self.tolerance
+        error = ROUNDINGS * unit
+        return (*self.tolerance, f"cos={sqrt(1 - error * error):.5f}", f"euclid={1 - error:.5f}")
 
     def options(self) -> Options:
         return {

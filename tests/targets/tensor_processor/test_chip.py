@@ -9,7 +9,7 @@ import pytest
 
 from transload.errors import UsageError
 from transload_targets.tensor_processor.chip import CHIPS, Chip, load_chip
-from transload_targets.tensor_processor.chip.reading import FOLDER, ChipError, parse_size
+from transload_targets.tensor_processor.chip.reading import FOLDER, ChipError, chip_of, parse_size, tomllib
 
 
 def test_the_three_chips_are_what_their_names_say() -> None:
@@ -62,6 +62,39 @@ def test_a_hostile_file_is_a_chip_error(tmp_path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(ChipError):
         load_chip(path)
+
+
+BAD = (-1, 0, 1 << 60, 10**400, 1.5, float("inf"), float("nan"), True, "", "eight", "-8", "1e9", "9" * 4000, "\x1b[31m", [], [1],
+       {}, {"a": 1})
+"""What an attacker writes where a number of lanes, of bytes, of cycles belongs."""
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: str(bad)[:12])
+def test_whatever_stands_where_numbers_belong_all_findings_come_at_once(bad: object) -> None:
+    content = tomllib.loads((FOLDER / "tp-small.toml").read_text())
+    numbers = [(table, key) for table, entries in content.items() if isinstance(entries, dict) for key, value in entries.items()
+               if isinstance(value, int) and not isinstance(value, bool)]
+    numbers += [("local", "local_bytes"), ("global", "global_bytes")]
+    allowed = {("dma", "dma_latency"), ("compute", "start_cycles")} if bad == 0 and bad is not False else set()
+    for table, key in numbers:
+        content[table][key] = bad
+    content["compute"]["macs"] = {"int8": bad, "int3": 4}
+    content["unknown"] = bad
+    with pytest.raises(ChipError) as caught:
+        chip_of(content, "bad.toml")
+    found = {finding.what for finding in caught.value.findings}
+    assert {f"{table}.{key}" for table, key in numbers if (table, key) not in allowed} <= found
+    assert {"compute.macs", "unknown"} <= found
+    told = str(caught.value)
+    assert len(told) < 100_000 and "\x1b" not in told
+
+
+def test_a_chip_of_which_nothing_is_said_lacks_all_that_has_no_default() -> None:
+    with pytest.raises(ChipError) as caught:
+        chip_of({}, "empty.toml")
+    needed = {field.name for field in dataclasses.fields(Chip) if field.default is dataclasses.MISSING}
+    assert {finding.what.rpartition(".")[2] for finding in caught.value.findings} == needed
+    assert all(finding.why == "is missing" and finding.hint for finding in caught.value.findings)
 
 
 def test_a_chip_that_is_not_there_is_said_with_its_likes(tmp_path: Path) -> None:

@@ -28,6 +28,24 @@ def test_a_network_is_as_its_own_runtime_computes_it(chip: str, models: Path, tm
     assert made.report.target_report["operators"]["tpu.conv2d"] == 9
 
 
+def test_floats_of_16_bits_are_judged_by_what_64_roundings_come_to(tmp_path: Path) -> None:
+    from transload_targets.tensor_processor.target import TensorProcessor
+
+    target = TensorProcessor("tp-large", "tp")
+    assert target.near_enough({"floats": "float32"}) == ()
+    assert target.near_enough({"floats": "float16"}) == ("cos=0.99951", "euclid=0.96875")
+    assert target.near_enough({"floats": "bfloat16"}) == ("cos=0.96825", "euclid=0.75000")
+
+
+@pytest.mark.models
+def test_a_network_in_bfloat16_is_near_enough_by_its_own_limits_alone(models: Path, tmp_path: Path) -> None:
+    model = models / "tflite/support_mobilenet_v1_0.25_224_float/mobilenet_v1_0.25_224_1_default_1.tflite"
+    made = transload.convert(model, "tp-large", tmp_path / "out", options={"floats": "bfloat16"})
+    assert made.verification is not None and made.verification.passed and made.report.tolerance["cos"] == 0.96825
+    (tensor,) = made.verification.tensors
+    assert tensor.metrics["cos"] < 0.9999  # what float32 is held to
+
+
 def test_what_the_chip_lacks_runs_on_the_host_between_two_parts(tmp_path: Path) -> None:
     """tp-tiny has no floats: an exponential of floats between two layers."""
     q = QuantType(I8, F32, (0.05,), (0,))

@@ -44,9 +44,9 @@ def groups(compiled: Compiled, made: Timeline) -> Iterator[dict[str, Any]]:
 def summary(compiled: Compiled, made: Timeline) -> dict[str, Any]:
     """All of a program in some figures: cycles beside the roofline's bound, bytes beside those that have to be moved."""
     return {
-        "cycles": round(made.cycles), "milliseconds": made.cycles / made.chip.frequency_mhz / 1000,
-        "roofline_cycles": round(roofline(compiled.program, made)), "utilisation": made.utilisation, "bytes_moved": made.bytes,
-        "compulsory_bytes": compulsory_bytes(compiled.program), "local_bytes": compiled.local.peak,
+        "cycles": round(made.cycles), "milliseconds": _told(made.cycles / made.chip.frequency_mhz / 1000),
+        "roofline_cycles": round(roofline(compiled.program, made)), "utilisation": _told(made.utilisation),
+        "bytes_moved": made.bytes, "compulsory_bytes": compulsory_bytes(compiled.program), "local_bytes": compiled.local.peak,
         "local_bytes_at_once": compiled.local.bound, "global_bytes": compiled.program.global_bytes}
 
 
@@ -63,6 +63,11 @@ def save_all(compiled: Compiled, made: Timeline, directory: Path, stem: str) -> 
         return files[:4]
     memory.save_picture(compiled.everywhere.plan, files[4], f"{stem}: global memory beside weights, by groups")
     return files
+
+
+def _told(value: float) -> float:
+    """A figure with as many digits as a model of a machine is good for."""
+    return float(f"{value:.3g}")
 
 
 def _row(name: str) -> dict[str, Any]:

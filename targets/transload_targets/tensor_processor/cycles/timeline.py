@@ -131,10 +131,23 @@ def _shape(operand: Operand) -> Shape:
 
 
 def compulsory_bytes(program: Program) -> int:
-    """Bytes that a program has to move, however it goes about it: weights once, inputs and outputs."""
+    """Bytes that a program has to move, however it goes about it: weights once, of a table that is only gathered from what is
+    taken, inputs and outputs.
+    """
+    taken: dict[int | None, int] = {}
+    read: set[int | None] = set()
+    for one in program.instructions:
+        for place, operand in enumerate(one.inputs):
+            if not isinstance(operand, Global) or operand.part is None:
+                continue
+            if one.operation == "gather" and place == 0:
+                taken[operand.part.tensor] = taken.get(operand.part.tensor, 0) + _size(one.outputs[0])
+            else:
+                read.add(operand.part.tensor)
     ports = (*program.inputs, *program.outputs)
-    return sum(len(held.data) for held in program.weights) + sum(
-        ELEMENTS[port.dtype].size(prod(port.shape)) for port in ports)
+    weights = (len(held.data) if held.tensor in read else min(len(held.data), taken.get(held.tensor, len(held.data)))
+               for held in program.weights)
+    return sum(weights) + sum(ELEMENTS[port.dtype].size(prod(port.shape)) for port in ports)
 
 
 def roofline(program: Program, made: Timeline) -> float:

@@ -13,7 +13,7 @@ from transload_targets.tensor_processor.instructions import ELEMENTS, LAYOUTS, G
 from transload_targets.tensor_processor.simulator.footprint import Footprint
 from transload_targets.tensor_processor.simulator.memory import Memory
 
-SIZE = 1 << 12
+SIZE = 1 << 14  # more than the largest operand drawn
 
 
 @st.composite
