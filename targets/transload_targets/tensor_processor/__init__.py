@@ -11,11 +11,6 @@ from transload.plugin import DialectSpec, ForeignFormat, Pass
 
 _HERE = "transload_targets.tensor_processor"
 
-EIGHT_BITS = ("integer=96", "cos=0.95", "euclid=0.4")
-"""What is near enough of a chip with multipliers of 8 bits: factors are off by as much as 1/128 of themselves, in each layer
-anew: of a ResNet with nine convolutions an output of 256 steps by 74, with a cosine of 0.966."""
-
-
 @hookimpl
 def register_dialects(register: Any) -> None:
     register(DialectSpec(
@@ -78,9 +73,10 @@ def register_passes(register: Any) -> None:
 
 @hookimpl
 def register_targets(register: Any) -> None:
-    from .target import TensorProcessor
+    from .target import TensorProcessor, of_small_multipliers
 
     register(TensorProcessor("tp-large", "tp-large", "A tensor processor of 64 lanes and 16 MB of local memory."))
     register(TensorProcessor("tp-small", "tp-small", "A tensor processor of 8 lanes and 512 kB of local memory."))
     register(TensorProcessor(
-        "tp-tiny", "tp-tiny", "A tensor processor of one lane and 64 kB of local memory, eight bits only.", tolerance=EIGHT_BITS))
+        "tp-tiny", "tp-tiny", "A tensor processor of one lane and 64 kB of local memory, eight bits only.",
+        tolerance=of_small_multipliers(8)))

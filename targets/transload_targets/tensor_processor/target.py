@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import sqrt
+from math import ceil, sqrt
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -20,15 +20,30 @@ if TYPE_CHECKING:
 
     from .simulator import Simulator
 
-__all__ = ["TensorProcessor"]
+__all__ = ["TensorProcessor", "of_small_multipliers"]
 
 UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 """By how much of itself a number is rounded at most in floats of 16 bits."""
-ROUNDINGS = 64
-"""Roundings in line, of weights and of results, that narrow floats are judged by: those of a network of 32 layers."""
+LAYERS = 32
+"""Layers in line of the networks by which it is judged what is near enough, where all that they round adds up."""
 BINARY = ".tpu"
 KEPT = 8
 """Binaries whose simulators are kept, for who runs them on many samples."""
+
+
+def _off_by(error: float) -> tuple[str, str]:
+    """The limits of an output of which `error`, a part of it, is wrong: what is at right angles to it costs the most cosine."""
+    return f"cos={sqrt(1 - error * error):.5f}", f"euclid={1 - error:.5f}"
+
+
+def of_small_multipliers(bits: int) -> tuple[str, ...]:
+    """What is near enough of integers of 8 bits whose factors have so many bits.
+
+    The nearest factor, a bit of which is the sign and the highest of the others set, is off by half of the last one at most: by
+    2^(1 - bits) of itself. It is so in each layer anew, and each rounds its results by half a step.
+    """
+    error = LAYERS * 2.0 ** (1 - bits)
+    return (f"integer={ceil(255 * error + LAYERS / 2)}", *_off_by(error))
 
 
 class TensorProcessor(Target):
@@ -70,14 +85,9 @@ class TensorProcessor(Target):
         return op.dialect != "top"
 
     def near_enough(self, options: Mapping[str, Any]) -> Sequence[str]:
-        """Of floats of 16 bits what as many roundings in line come to where all of them add up: an error of a part `e` of the
-        output leaves a euclidean similarity of 1 - e, and a cosine of sqrt(1 - e^2).
-        """
+        """Of floats of 16 bits what layers come to, each of which rounds weights and results."""
         unit = UNITS.get(str(options.get("floats")))
-        if unit is None:
-            return self.tolerance
-        error = ROUNDINGS * unit
-        return (*self.tolerance, f"cos={sqrt(1 - error * error):.5f}", f"euclid={1 - error:.5f}")
+        return self.tolerance if unit is None else (*self.tolerance, *_off_by(2 * LAYERS * unit))
 
     def options(self) -> Options:
         return {
