@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +74,45 @@ def test_every_package_is_imported(root: Path, project: dict[str, Any]) -> None:
 def test_pages_name_every_extra(root: Path) -> None:
     page = (root / "docs" / "index.md").read_text(encoding="utf-8")
     assert FOR_USERS | APART | {"all"} <= set(re.findall(r"`(\w+)`", page))
+
+
+class TestDockerfile:
+    """There is no Docker here: what its lines name is there, and a wheel comes of what it copies alone."""
+
+    @pytest.fixture
+    def lines(self, root: Path) -> list[list[str]]:
+        return [line.split() for line in (root / "Dockerfile").read_text(encoding="utf-8").splitlines()
+                if line and not line.startswith("#")]
+
+    @pytest.fixture
+    def copied(self, lines: list[list[str]]) -> list[tuple[str, str]]:
+        return [(source, line[-1]) for line in lines if line[0] == "COPY" and not line[1].startswith("--")
+                for source in line[1:-1]]
+
+    def test_a_wheel_comes_of_what_it_copies(self, root: Path, copied: list[tuple[str, str]], tmp_path: Path) -> None:
+        pytest.importorskip("hatchling")
+        for source, place in copied:
+            target = tmp_path / "source" / (Path(place) / Path(source).name if (root / source).is_file() else place)
+            if (root / source).is_file():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(root / source, target)
+            else:
+                shutil.copytree(root / source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, "."],
+            cwd=tmp_path / "source", check=True, capture_output=True)
+        (wheel,) = tmp_path.glob("transload-*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        assert {name.partition("/")[0] for name in names} >= {
+            "transload", "transload_hub", "transload_converters", "transload_plugins", "transload_targets"}
+        assert "transload/py.typed" in names and any(name.endswith("/man/man1/transload.1") for name in names)
+
+    def test_what_it_copies_is_sent_to_docker(self, root: Path, copied: list[tuple[str, str]]) -> None:
+        sent = {line[1:] for line in (root / ".dockerignore").read_text(encoding="utf-8").splitlines() if line.startswith("!")}
+        assert sent == {source for source, _ in copied}
+
+    def test_its_extras_and_its_command_are_ours(self, lines: list[list[str]], project: dict[str, Any]) -> None:
+        (extras,) = [line[1].partition("=")[2] for line in lines if line[0] == "ARG"]
+        assert set(extras.split(",")) <= set(project["optional-dependencies"])
+        (command,) = [json.loads(line[1]) for line in lines if line[0] == "ENTRYPOINT"]
+        assert command[0] in project["scripts"]

@@ -63,7 +63,8 @@ class State:
 
     def table(self) -> str:
         """How cases ended, by format, and the classes of failures, the most frequent first."""
-        kinds = ("refused when read", "refused", "converted", "written", "judge refused", "checked", "differs", "failed")
+        kinds = (
+            "refused when read", "refused", "converted", "written", "viewed", "judge refused", "checked", "differs", "failed")
         formats = sorted({key.partition(" ")[0] for key in self.counts})
         lines = [f"{'':<10}" + "".join(f"{kind:>19}" for kind in kinds)]
         lines += [f"{name:<10}" + "".join(f"{self.counts[f'{name} {kind}']:>19,}" for kind in kinds) for name in formats]

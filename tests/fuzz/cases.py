@@ -31,6 +31,7 @@ from tests.fuzz import (
     tflite_files,
 )
 from tests.fuzz.onward import Onward, onward_of, written
+from tests.fuzz.viewed import is_viewed, viewed
 
 __all__ = ["MUTATORS", "Case", "Outcome", "attempt", "case_of"]
 
@@ -65,12 +66,14 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     onward: Onward | None = None
     """Where it is written as something instead."""
+    view: bool = False
+    """Whether it is looked at instead."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: `kind` is "read", "refused", "converted", "written", "checked", "differs" or
-    "failed".
+    """What became of a case: `kind` is "read", "refused", "converted", "written", "viewed", "checked",
+    "differs" or "failed".
 
     `place` says of a failure which it is: the exception and the function that raised it; `detail` is the traceback.
     """
@@ -90,7 +93,8 @@ def case_of(number: int, seeds: Mapping[str, list[Path]]) -> Case:
     check = dice.randrange(20) == 0
     content = MUTATORS[format](dice, content)
     return Case(
-        number, format, content, to, check, _options(dice, to) if format in _DRAWN else {}, onward_of(number))
+        number, format, content, to, check, _options(dice, to) if format in _DRAWN else {}, onward_of(number),
+        is_viewed(number))
 
 
 def _options(dice: random.Random, to: str) -> dict[str, Any]:
@@ -109,6 +113,9 @@ def attempt(case: Case) -> Outcome:
             if case.onward is not None:
                 kind, broken = written(module, case.onward, Path(folder))
                 return Outcome(kind, f"{case.format}: differs, {case.onward}" if broken else "", "\n".join(broken))
+            if case.view:
+                viewed(module, case.to, Path(folder) / "page.html")
+                return Outcome("viewed")
             lowered = lower(module, case.to, **case.options)
             if not case.check:
                 return Outcome("converted")

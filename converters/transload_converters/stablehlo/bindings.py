@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from transload.errors import ReadError, UsageError
@@ -48,11 +49,14 @@ def _modules() -> Any:
 def _context() -> Any:
     """A context that knows all dialects that programs of StableHLO are written in."""
     ir, passmanager, stablehlo, chlo = _modules()
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+    try:
+        dialects = import_module("jaxlib.mlir._mlir_libs._jax_mlir_ext")
+    except ImportError:  # before jaxlib 0.7, the last that Python 3.10 has
+        dialects = import_module("jaxlib.mlir._mlir_libs.register_jax_dialects")
 
     context = ir.Context()
     registry = ir.DialectRegistry()
-    _jax_mlir_ext.register_dialects(registry)  # arith, cf, func, math, scf, tensor and the like
+    dialects.register_dialects(registry)  # arith, cf, func, math, scf, tensor and the like
     context.append_dialect_registry(registry)
     stablehlo.register_dialect(context)
     chlo.register_dialect(context)

@@ -196,6 +196,8 @@ def _place(on: Device, array: np.ndarray) -> Any:
     array = np.ascontiguousarray(array).reshape(np.shape(array))
     if on.platform == "cpu" and array.ctypes.data % _ALIGNMENT:
         array = _aligned(array)  # XLA would copy it too, but on another thread, which takes longer to wake than to copy
+    if hasattr(on.client, "buffer_from_pyval"):  # jaxlib for Python 3.10, whose other way asks jax how wide numbers may be
+        return on.client.buffer_from_pyval(array, on.device)
     return on.runtime.batched_device_put(_Described(array), _sharding(on), [array], [on.device], enable_x64=True)
 
 

@@ -20,12 +20,15 @@ from transload_converters.stablehlo.bytecode.cursor import Cursor
 
 from tests.converters.stablehlo.programs import PROGRAMS
 from tests.plugins.stablehlo.kernels.test_specification_examples import EXAMPLES, _program
+from tests.support.jaxlib_version import newer_jaxlib
 
 pytest.importorskip("jaxlib", reason="jaxlib is the judge")
 from tests.converters.stablehlo.jaxlib_oracle import forms, judged, rounded
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=newer_jaxlib("writes sends in bytecode without a version otherwise"))
+    if name in ("tokens", "transfers") else name for name in PROGRAMS])
 def test_every_form_is_read_as_jaxlib_reads_it(name: str) -> None:
     count = 0
     for form, data in forms(PROGRAMS[name]):

@@ -12,6 +12,8 @@ from transload.ir.constants import Dense
 from transload_converters.stablehlo.bytecode import UnknownConstruct, read_bytecode
 from transload_converters.stablehlo.bytecode.meshes import Axis, Mesh, MeshAxis, SubAxis, groups_along
 
+from tests.support.jaxlib_version import newer_jaxlib
+
 CASES = {
     "first": ("x=2 y=2", "x", None, [[0, 2], [1, 3]]),
     "last": ("x=2 y=2", "y", None, [[0, 1], [2, 3]]),
@@ -34,6 +36,7 @@ def text_of(mesh: str, axes: str, devices: list[int] | None) -> str:
     return f"#stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [{named}]{listed}>, axes = [{', '.join(along)}]>"
 
 
+@newer_jaxlib("does not know meshes in replica_groups")
 @pytest.mark.parametrize("case", CASES)
 def test_every_binary_form_of_it(case: str) -> None:
     pytest.importorskip("jaxlib", reason="jaxlib writes the artifacts")
