@@ -99,7 +99,8 @@ def _show(made: Sequence[Any]) -> None:
     for each in made:
         report = each.report or {}
         size = sum(report.get("files", {}).values())
-        rows.append((each.name, _outcome(each), bytes_text(size) if size else "", seconds_text(each.seconds), _said(each)))
+        name = each.name.replace("\n", "\\n")  # a line of its own would look like another model
+        rows.append((name, _outcome(each), bytes_text(size) if size else "", seconds_text(each.seconds), _said(each)))
     out = console()
     out.print(table(("model", "", "size", "time", "verification"), rows, right=("size", "time")))
     counts = Counter(_outcome(each) for each in made)

@@ -30,6 +30,14 @@ class Cache:
         self.folder = Path(folder)
         need_directory(self.folder)
 
+    def need_writable(self) -> None:
+        """Raise `TransloadError` where nothing can be kept: before anything is converted, and not after."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            ScratchFolder(self.folder).remove()
+        except OSError as error:
+            raise TransloadError(f"cannot write to the cache {self.folder}: {error.strerror or error}") from None
+
     def find(self, request: str, model: Path, out: Path) -> dict[str, Any] | None:
         """The report of an earlier conversion, whose files lie in `out` now; None where there is none that is whole."""
         for entry in sorted(self._place(request).glob("*")):

@@ -92,7 +92,10 @@ def convert_all(
     need_directory(directory)
     request = _request(target, asked)
     before = {} if anew else _read(directory / MANIFEST)
-    store = str(Cache(cache).folder.absolute()) if cache is not None else None
+    store = None
+    if cache is not None:
+        Cache(cache).need_writable()
+        store = str(Cache(cache).folder.absolute())
     order = sorted((each for each in found if each.why_not is None), key=_size, reverse=True)
     tasks = [(str(each.path.absolute()), str((directory / each.name).absolute()), request,
               before.get(each.name, {}).get("request"), store) for each in order]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import transload
 from transload.cli import run
-from transload.errors import UsageError
+from transload.errors import TransloadError, UsageError
 from transload.input_shapes import sizes_given
 from transload.scale import Crew, conversions, convert_all, models_in
 from transload.scale.conversions import MANIFEST
@@ -120,6 +122,24 @@ class TestCache:
         (made,) = convert_all(other, "tosa", tmp_path / "b", cache=cache)
         assert made.way == "cached" and made.report["model"] == str(other)
 
+    def test_where_it_cannot_be_written_nothing_is_converted(self, zoo, tmp_path):
+        (tmp_path / "file").touch()
+        with pytest.raises(TransloadError, match="cannot write to the cache"):
+            convert_all(zoo, "tosa", tmp_path / "out", workers=1, cache=tmp_path / "file" / "cache")
+        assert not (tmp_path / "out").exists()
+
+    def test_two_calls_at_once_into_one_folder(self, zoo, tmp_path):
+        """Both end well, and what is there is whole."""
+        command = [sys.executable, "-m", "transload", "convert", zoo, "-t", "tosa", "-o", tmp_path / "out",
+                   "--cache", tmp_path / "cache", "--workers", "1", "-q"]
+        running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
+        said = [each.communicate()[1] for each in running]
+        assert [each.returncode for each in running] == [3, 3], said  # as the damaged model has it
+        convert_all(zoo, "tosa", tmp_path / "alone", workers=1)
+        assert files_of(tmp_path / "out") == files_of(tmp_path / "alone")
+        assert ways(convert_all(zoo, "tosa", tmp_path / "out", workers=1)) == ["kept", "kept"]
+        assert not [each for where in ("out", "cache") for each in (tmp_path / where).rglob(".transload-*")]
+
     def test_a_damaged_entry_is_none(self, zoo, tmp_path):
         cache = tmp_path / "cache"
         convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "a", cache=cache)
@@ -205,6 +225,15 @@ def test_a_folder_that_leads_back_to_itself(examples: Path, tmp_path: Path) -> N
     shutil.copy(examples / "digits" / "digits_int8.tflite", tmp_path / "m.tflite")
     (tmp_path / "self").symlink_to(".")
     assert list(models_in([tmp_path])) == [("m.tflite", tmp_path / "m.tflite")]
+
+
+def test_a_line_break_in_a_name_begins_no_row(
+        examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "zoo").mkdir()
+    shutil.copy(examples / "digits" / "digits_int8.tflite", tmp_path / "zoo" / "a\nother.tflite")
+    assert run(["convert", str(tmp_path / "zoo"), "-t", "tosa", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "a\\nother.tflite" in said and not any(line.startswith("other") for line in said.splitlines())
 
 
 class TestSkipped:
