@@ -260,7 +260,7 @@ def _bundles(module: Module) -> list[_Bundle]:
         if value in makers:
             bundle.makers.append(makers[value])
         if not groups.is_cut(value):
-            bundle.seen[value] = _Seen(axis, *np.zeros((2, 0, size)), np.zeros(size))
+            bundle.seen[value] = _Seen(axis, np.zeros((0, size)), np.zeros((0, size)), np.zeros(size))
     for op, value in takers.items():
         if joined.root(value) in found:
             found[joined.root(value)].takers.append(op)
