@@ -29,6 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import transload
+from transload.evaluation.running import models_ready, run_ahead
 from transload.evaluation.scores import estimate, find_scores
 from transload.plugin import resolve
 from transload_plugins.quantize.search.plain import plain_search
@@ -120,8 +121,9 @@ def scored(
     scores = find_scores(names)
     rows: dict[str, list[Any]] = {name: [] for name in scores}
     floats: dict[str, list[Any]] = {name: [] for name in scores}
-    for place, sample in enumerate(samples):
-        wanted, given = (transload.run(each, sample) for each in (model, made))
+    named = ((str(number), [sample, sample]) for number, sample in enumerate(samples))
+    for place, (_, outputs) in enumerate(run_ahead(models_ready([model, made], {}, "auto"), named)):
+        wanted, given = (dict(each()) for each in outputs)
         label = labels[place] if labels is not None else None
         for name, score in scores.items():
             rows[name].append(resolve(score.measure)(given, label, wanted))
