@@ -62,7 +62,7 @@ PAGES = (
         "transload.memory.planning", "transload.memory.buffers", "transload.memory.profile", "transload.memory.checking",
         "transload.memory.lifetimes", "transload.memory.picture")),
     Page("scale", "Many models", "Conversions side by side. See [Many models](../../scale.md).", (
-        "transload.scale.conversions", "transload.scale.crew", "transload.scale.cache")),
+        "transload.scale.conversions", "transload.scale.crew", "transload.scale.cache", "transload.scale.zoo")),
     Page("errors", "Errors", "See [Errors and exit codes](../../errors.md).", ("transload.errors",)),
     Page("testing", "Testing a plugin", "Checks for the tests of readers and other plugins.", ("transload.testing",)),
 )
