@@ -107,7 +107,8 @@ class Groups:
             if isinstance(held, Fixed) and ((held.low <= low and high <= held.high) or self._is_moved(value, held)):
                 continue  # numbers of the op whose result is fixed
             fixed = _fixed(value)
-            found[root] = fixed or (min(held[0], low), max(held[1], high))
+            alone = fixed is not None and (root not in found or (fixed.low <= held[0] and held[1] <= fixed.high))
+            found[root] = fixed if fixed is not None and alone else (min(held[0], low), max(held[1], high))
         return found
 
     def _is_moved(self, value: Value, kept: Range) -> bool:
