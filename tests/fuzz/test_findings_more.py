@@ -10,10 +10,11 @@ import pytest
 
 pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
+import onnx
 from onnx import helper
 
 import transload
-from transload.errors import ConversionError, ReadError
+from transload.errors import ConversionError, ReadError, TransloadError
 from transload.ir import F32, IntegerType, TensorType
 from transload.testing import build_module
 from transload.text import print_module
@@ -167,3 +168,22 @@ def test_a_dimension_of_unknown_size_is_reversed() -> None:
     type_ = TensorType((2, None), F32)
     module = build_module([type_], lambda b, x: b.emit("tosa.reverse", x, axis=1, types=type_))
     assert '"stablehlo.reverse"' in print_module(transload.lower(module, "stablehlo"))
+
+
+def test_a_tensor_is_not_cut_into_slices_without_end(tmp_path: Path) -> None:
+    options = {"stride_w": 1, "stride_h": 1, "filter_width": 1, "filter_height": 1}
+    tensor = ((2, 7, 1_000_000_000, 3), "int16", None, ([0.1], [0], 0))
+    path = tmp_path / "pool.tflite"
+    path.write_bytes(write_operator("MAX_POOL_2D", [tensor], [tensor], options))
+    with pytest.raises(TransloadError):
+        transload.convert(path, "tp-large", tmp_path / "out", verify=False)
+
+
+def test_an_attribute_that_is_a_type_is_not_written(tmp_path: Path) -> None:
+    made = node("X", ["x"], ["y"], domain="acme")
+    made.attribute.append(onnx.AttributeProto(name="of", type=onnx.AttributeProto.TYPE_PROTO, tp=onnx.TypeProto()))
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in "xy")
+    domains = [helper.make_opsetid("", 17), helper.make_opsetid("acme", 1)]
+    model = helper.make_model(helper.make_graph([made], "g", [x], [y]), opset_imports=domains, ir_version=8)
+    with pytest.raises(TransloadError, match=r"'of', .* cannot be written"):
+        transload.save(read_model(model), tmp_path / "m.onnx")

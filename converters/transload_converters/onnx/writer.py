@@ -250,7 +250,11 @@ class _Writing:
                 plain = float(plain) if kind == AttributeProto.FLOAT else int(plain)
             elif kind == AttributeProto.FLOATS:
                 plain = [float(each) for each in plain]
-            yield helper.make_attribute(key, plain, attr_type=kind)
+            try:
+                made = helper.make_attribute(key, plain, attr_type=kind)
+            except (TypeError, ValueError):  # a type, say, which is kept as the reader saw it
+                raise UsageError(f"{op.name}: its attribute {key!r}, {value!s:.80}, cannot be written to an ONNX file") from None
+            yield made
 
     def tensor(self, dense: Dense, name: str) -> Any:
         """A constant as a `TensorProto`, its numbers as raw bytes."""

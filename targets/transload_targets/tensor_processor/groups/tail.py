@@ -20,6 +20,9 @@ __all__ = ["Memo", "Tail"]
 Memo = dict[tuple[int, Box], "tuple[Need, float, int] | None"]
 """What was found of nodes before: their needs, cycles and scratch memory for a part of the result."""
 
+MOST_SLICES = 1 << 16
+"""Into how many slices tensors are cut, at most: each has instructions of its own."""
+
 
 class Tail:
     """Nodes `start` until before `end` as a group, `start` being moved forward by `extend`."""
@@ -68,6 +71,8 @@ class Tail:
         number = self.start - 1
         node = self.network.nodes[number]
         result, slices = node.result, len(self.slicing)
+        if slices > MOST_SLICES:
+            return False
         last = self.network.last_use.get(result, number)
         boxes = self.boxes.get(result) or [None] * slices
         if last >= self.end or last == number:
