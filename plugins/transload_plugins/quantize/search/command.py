@@ -53,7 +53,7 @@ _PROMISED = ("min_cos", "min_sqnr", "max_drop", "metric", "max_float", "max_cycl
 @options.samples(needed=True)
 @options.images()
 def search(model: Path, out: Path, json: bool, **given: Any) -> int:
-    """Find the layers that need more than 8 bits for a promise.
+    """Find the layers that need more than 8 bits.
 
     As few operations as can be get more, and the promise is judged on samples that nothing was chosen on. Exit code 4: it cannot
     be kept; the table has what comes nearest.
