@@ -184,3 +184,25 @@ def test_bounds_are_those_of_the_op_before():
 @pytest.mark.parametrize("seed", range(6))
 def test_networks_give_the_same(seed):
     arranged(network(seed))
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_number_that_bounds_a_reduction_is_its_bound(left):
+    function = Function((1, 64, 25, 5), F32)
+    greatest = function.emit("reduce", function.x, function="max", axes=(2, 3))
+    pair = greatest, function.constant(np.full((1, 1, 1, 1), 140.0, np.float32))
+    module = function.done(function.emit("maximum", *pair[::-1 if left else 1]))
+    assert arranged(module)
+    assert ops(module) == ["reduce"]
+
+
+def test_a_bound_below_stays_behind_one_above():
+    function = Function((1, 4, 8, 8), F32)
+    total = function.emit("add", function.x, function.constant(np.full((1, 4, 1, 1), 0.5, np.float32)), high=-3.0)
+    module = function.done(function.emit("maximum", total, function.constant(np.full((1, 1, 1, 1), 2.0, np.float32))))
+    assert not arranged(module)
+    function = Function((1, 4, 8, 8), F32)
+    total = function.emit("mul", function.x, function.x, low=900.0)
+    module = function.done(function.emit("minimum", total, function.constant(np.full((1, 1, 1, 1), 2.0, np.float32))))
+    assert arranged(module)
+    assert ops(module) == ["mul"]

@@ -152,3 +152,16 @@ def test_what_no_slice_makes_fit_is_said_of_all_ops_at_once():
     with pytest.raises(PlacementError) as error:
         partition(made.network(x), machine(local_bytes=1024))
     assert [finding.where for finding in error.value.findings] and len(error.value.findings) == 2
+
+
+def test_long_groups_end_where_the_least_lies_between_nodes():
+    made, ends = Maker(), []
+    x = made.tensor((1, 4, 8, 8))
+    for _ in range(30):
+        for channels in (16, 16, 4, 8, 16, 16, 16):
+            x = made.conv(x, channels, 1)
+            if channels == 4:
+                ends.append(len(made.nodes))
+    found = partition(made.network(x), machine(local_bytes=1 << 20))
+    assert len(found.groups) < 4  # 210 nodes, of which a group has 192 at most
+    assert all(group.end in ends for group in found.groups[:-1])

@@ -6,18 +6,23 @@ the others hold. So each reduces its own first, all at once, where the order doe
 
 from __future__ import annotations
 
-from transload.ir import Block
+import numpy as np
+
+from transload.ir import Block, Op, Value
 from transload.ir.build import Builder
 
 from ..chip import Chip
 from ..shapes import places_of_rank
+from .tables import one_number
 
 __all__ = ["ANY_ORDER", "bound_at_once", "reduce_in_lanes"]
 
 ANY_ORDER = ("max", "min", "all", "any")
 """Reductions that give the same whatever the order."""
-BOUNDED = ("tpu.add", "tpu.mul", "tpu.conv2d", "tpu.matmul", "tpu.avg_pool2d", "tpu.max_pool2d")
+BOUNDED = ("tpu.add", "tpu.mul", "tpu.conv2d", "tpu.matmul", "tpu.avg_pool2d", "tpu.max_pool2d", "tpu.reduce")
 """Ops of floats that keep what they make between two numbers."""
+EXTREMES = {"tpu.maximum": "low", "tpu.minimum": "high"}
+"""Ops that bound floats where one operand is a number, and which bound that is."""
 
 
 def reduce_in_lanes(block: Block, chip: Chip) -> bool:
@@ -42,17 +47,38 @@ def bound_at_once(block: Block, chip: Chip) -> bool:
     """Let the op that makes floats keep them within the bounds that the only op that reads them gives."""
     changed = False
     for op in list(block):
-        if op.name != "tpu.unary" or op.attribute("function") != "identity":
+        bounds = _bounds_of(op)
+        if bounds is None:
             continue
-        source, (result,) = op.operands[0], op.results
-        maker = source.op
+        source, given = bounds
+        maker, (result,) = source.op, op.results
         if maker is None or maker.name not in BOUNDED or not source.is_float or list(source.uses) != [op]:
             continue
-        if source.element != result.element or any(maker.attribute(bound) is not None for bound in ("low", "high")):
+        if source.type != result.type or maker.attribute("high") is not None:
             continue
-        for bound in ("low", "high"):
-            if op.attribute(bound) is not None:
-                maker.attributes[bound] = op.attributes[bound]
+        if maker.attribute("low") is not None and "low" in given:  # what is kept below comes after what is kept above
+            continue
+        if maker.name == "tpu.reduce" and maker.attribute("function") in ("all", "any"):
+            continue
+        for bound, number in given.items():
+            maker.attributes[bound] = number
         result.replace_all_uses_with(source)
         changed = True
     return changed
+
+
+def _bounds_of(op: Op) -> tuple[Value, dict[str, float]] | None:
+    """What an op only bounds, and by which numbers; None of an op that does something else.
+
+    A greatest of floats and one number bounds them from below, whether or not the number is the first operand.
+    """
+    if op.name == "tpu.unary" and op.attribute("function") == "identity":
+        named = {bound: op.attribute(bound) for bound in ("low", "high")}
+        return op.operands[0], {bound: number for bound, number in named.items() if number is not None}
+    if op.name not in EXTREMES:
+        return None
+    for source, number in (op.operands, op.operands[::-1]):
+        one = one_number(number)
+        if one is not None and one_number(source) is None and source.is_float and not np.isnan(one[0]):
+            return source, {EXTREMES[op.name]: float(one[0])}
+    return None

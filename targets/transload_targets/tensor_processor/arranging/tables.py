@@ -18,7 +18,7 @@ from ..arithmetic import operation
 from ..chip import Chip
 from ..dialect.kernels import attributes_of, dtype_name
 
-__all__ = ["elements_of", "is_elementwise", "one_table"]
+__all__ = ["elements_of", "is_elementwise", "one_number", "one_table"]
 
 BYTES = ("int8", "uint8")
 LONGEST = 32
@@ -70,7 +70,7 @@ class _Chain:
 
     def _read(self, op: Op) -> set[Value]:
         """The tensors that an op reads besides constants with one number."""
-        return {each for each in op.operands[:elements_of(op)] if _number(each) is None}
+        return {each for each in op.operands[:elements_of(op)] if one_number(each) is None}
 
     def is_shorter(self) -> bool:
         """Whether a table saves ops: all are of one shape, and one of those in the midst is read by no other."""
@@ -94,7 +94,7 @@ class _Chain:
                 dense = constant_of(value)
                 assert dense is not None  # a table
                 return dense.numpy()
-            number = _number(value)
+            number = one_number(value)
             assert number is not None  # nothing else is read
             return number
 
@@ -116,7 +116,7 @@ def elements_of(op: Op) -> int:
     return 1 if op.name == "tpu.table" else len(op.operands)
 
 
-def _number(value: Value) -> np.ndarray | None:
+def one_number(value: Value) -> np.ndarray | None:
     """The one number of a constant that has no other, as an array of one element; None of all else."""
     dense = None if is_absent(value) else constant_of(value)
     if dense is None:

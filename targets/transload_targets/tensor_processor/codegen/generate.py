@@ -69,16 +69,16 @@ def compile_function(
 
 def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool) -> tuple[Partition, Schedule, LocalPlan]:
     """Groups, steps and local addresses, with less ahead and smaller groups where the addresses cannot be had otherwise."""
-    machine = machine_of(chip)
+    machine, keeping = machine_of(chip), way != "layers"  # op by op, all goes through global memory
     for share in SMALLER:
         made = partition(reading.network, replace(machine, local_bytes=int(share * chip.local_bytes)), way, h_slice)
         for ahead in SHARES if banked else ():
-            steps = schedule(reading.network, machine, made, ahead)
+            steps = schedule(reading.network, machine, made, ahead, keeping)
             local = place_by_banks(steps, machine)
             if local is not None:
                 return made, steps, local
         for ahead in SHARES if not banked else SHARES[-1:]:
-            steps = schedule(reading.network, machine, made, ahead)
+            steps = schedule(reading.network, machine, made, ahead, keeping)
             try:
                 return made, steps, place_densely(steps, machine)
             except PlacementError as error:

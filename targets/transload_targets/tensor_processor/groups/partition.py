@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from transload.errors import Finding, PlacementError
 
+from ..regions import whole
 from .machine import Machine
 from .network import Network
 from .slicing import WHOLE, Slicing
@@ -28,6 +29,10 @@ __all__ = ["Group", "Partition", "partition"]
 
 WINDOW = 192
 """Nodes of a group at most: what makes the time grow with the number of nodes, and not with its square."""
+SHORT = 32
+"""Nodes of a group at most that ends elsewhere than where the least lies between nodes: few long groups are worth a look."""
+STRETCH = 12
+"""Of so many neighbouring ends it is one at which long groups end."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Numbers of parts along a dimension that are tried."""
 WORSE = 1.5
@@ -91,6 +96,7 @@ class _Partitioning:
     def __init__(self, network: Network, machine: Machine, h_slice: bool) -> None:
         self.network, self.machine, self.h_slice = network, machine, h_slice
         self.memo: Memo = {}
+        self.narrow = _narrow(network, machine)
         self.alone = [self._alone(number) for number in range(len(network.nodes))]
         findings = [
             Finding(node.operation, f"its smallest slices take more than the {machine.local_bytes} bytes of a lane", (node.name,),
@@ -147,14 +153,15 @@ class _Partitioning:
         yield self._single(end - 1)
         yield from others
         farthest, useless = end, 0
+        most = WINDOW if end in self.narrow else SHORT
         for slicing in self._ladder(end):
             reach = end
-            for group in self._grown(end, slicing, WINDOW):
+            for group in self._grown(end, slicing, most):
                 reach = group.start
                 yield group
             useless = 0 if reach < farthest else useless + (farthest < end)
             farthest = min(farthest, reach)
-            barred = reach == 0 or self.network.nodes[reach - 1].alone or reach == end - WINDOW
+            barred = reach == 0 or self.network.nodes[reach - 1].alone or reach == end - most
             if (slicing == WHOLE and barred) or useless == USELESS:
                 return
 
@@ -227,6 +234,24 @@ class _Partitioning:
                         if channels > 1 and rows * columns > 1:
                             found.add(Slicing(counts, (0, 2, 3, 1)))
         return sorted(found, key=lambda slicing: (len(slicing), slicing.counts, slicing.order))
+
+
+def _narrow(network: Network, machine: Machine) -> set[int]:
+    """Ends at which long groups end: where the next node is alone, and of each stretch the last one at which the least bytes of
+    results lie between what is before and what comes after.
+    """
+    count = len(network.nodes)
+    change = [0] * (count + 2)
+    for number, node in enumerate(network.nodes):
+        tensor = network.tensors[node.result]
+        size = machine.bytes(tensor, whole(tensor.shape))
+        change[number + 1] += size
+        change[max(network.last_use.get(node.result, number), number) + 1] -= size
+    between = list(accumulate(change))
+    found = {end for end in range(1, count + 1) if end == count or network.nodes[end].alone}
+    found.update(min(range(low, min(low + STRETCH, count + 1)), key=lambda end: (between[end], -end))
+                 for low in range(1, count + 1, STRETCH))
+    return found
 
 
 def _steps(size: int) -> list[int]:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from ..regions import Box
 from .commands import give
+from .keeping import keep
 from .machine import Machine
 from .network import Network
 from .partition import Group, Partition
@@ -27,12 +28,15 @@ AHEAD = 256
 """Slots that a load is done ahead at most."""
 
 
-def schedule(network: Network, machine: Machine, partition: Partition, share: float = 1.0) -> Schedule:
-    """The steps of a partition. Loads are done ahead where no more than this share of local memory is in use then."""
+def schedule(network: Network, machine: Machine, partition: Partition, share: float = 1.0, keeping: bool = True) -> Schedule:
+    """The steps of a partition. Loads are done ahead where no more than this share of local memory is in use then.
+
+    With `keeping`, groups find in local memory what lay there before, as far as there is room for it until then.
+    """
     made = _Scheduling(network, machine)
     for number, group in enumerate(partition.groups):
         made.group(number, group)
-    return made.schedule(int(share * machine.local_bytes))
+    return made.schedule(int(share * machine.local_bytes), keeping)
 
 
 class _Scheduling:
@@ -114,11 +118,13 @@ class _Scheduling:
 
     # --- slots
 
-    def schedule(self, room: int) -> Schedule:
+    def schedule(self, room: int, keeping: bool) -> Schedule:
         """Do loads ahead and stores later, as far as there is room."""
         used = self._profile()
         for load in self.loads:
             self._ahead(load, used, room, 1)
+        if keeping:
+            self.buffers, self.loads = keep(self.network, self.steps, self.buffers, self.loads, used, room)
         for step in self.steps:
             for store in step.stores:
                 self._later(store, used, room)
