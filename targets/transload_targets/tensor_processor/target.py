@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
-from transload.ir import Module, Op
+from transload.ir import Module, Op, Value
 from transload.plugin import Emitted, Options, Target
 
 from .chip import Chip, load_chip
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .simulator import Simulator
 
-__all__ = ["TensorProcessor", "of_small_multipliers"]
+__all__ = ["TensorProcessor", "layers_in_line", "of_small_multipliers"]
 
 UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 """By how much of itself a number is rounded at most in floats of 16 bits."""
@@ -44,6 +44,20 @@ def of_small_multipliers(bits: int) -> tuple[str, ...]:
     """
     error = LAYERS * 2.0 ** (1 - bits)
     return (f"integer={ceil(255 * error + LAYERS / 2)}", *_off_by(error))
+
+
+def layers_in_line(module: Module) -> int:
+    """How many ops that scale and round sums come one after the other in `main`, on the longest way from an input to an output.
+
+    Beside `LAYERS` it says whether a network is deeper than those by which it is judged what is near enough.
+    """
+    depth: dict[Value, int] = {}
+    for op in module.main.regions[0].block:
+        declaration = op.declaration
+        rounds = op.dialect == "tpu" and declaration is not None and "rounding" in declaration.attributes
+        before = max((depth.get(value, 0) for value in op.operands), default=0)
+        depth.update(dict.fromkeys(op.results, before + rounds))
+    return max(depth.values(), default=0)
 
 
 class TensorProcessor(Target):
@@ -124,6 +138,7 @@ class TensorProcessor(Target):
             files += save_all(compiled, times, directory, stem)
         return Emitted(files, {
             "chip": self.chip.name, "operators": op_counts(module), "constant_bytes": constant_bytes(module),
+            "layers_in_line": layers_in_line(module),
             "instructions": len(program.instructions), "groups": len(compiled.partition.groups),
             **summary(compiled, times), "file_bytes": files[0].stat().st_size})
 

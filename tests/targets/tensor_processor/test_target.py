@@ -37,6 +37,23 @@ def test_floats_of_16_bits_are_judged_by_what_64_roundings_come_to(tmp_path: Pat
     assert target.near_enough({"floats": "bfloat16"}) == ("cos=0.96825", "euclid=0.75000")
 
 
+def test_layers_in_line_are_those_of_the_longest_way_that_round() -> None:
+    from transload_targets.tensor_processor.target import layers_in_line
+
+    module = new_module()
+    main = module.add_function("main", [TensorType((1, 4, 6, 6), I8)], ["x"])
+    build = Builder(main.regions[0].block)
+    x = build.block.arguments[0]
+    long = short = x
+    for _ in range(3):
+        long = build.emit("tpu.requantize", long, multiplier=1, shift=1)
+        long = build.emit("tpu.reshape", build.emit("tpu.reshape", long, shape=(1, 144)), shape=(1, 4, 6, 6))
+    assert layers_in_line(module) == 3
+    short = build.emit("tpu.requantize", short, multiplier=1, shift=1)
+    set_results(main, [build.emit("tpu.add", long, short)], ["y"])
+    assert layers_in_line(module) == 4
+
+
 @pytest.mark.models
 def test_a_network_in_bfloat16_is_near_enough_by_its_own_limits_alone(models: Path, tmp_path: Path) -> None:
     model = models / "tflite/support_mobilenet_v1_0.25_224_float/mobilenet_v1_0.25_224_1_default_1.tflite"
