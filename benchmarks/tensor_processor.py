@@ -31,7 +31,6 @@ from rich.console import Console
 from rich.table import Table
 
 import transload
-from transload import memory
 from transload.errors import TransloadError
 from transload.ir import I8, ArrayData, Dense, Module, QuantType, TensorType, dtype_of, new_module, set_results
 from transload.ir.build import Builder
@@ -42,6 +41,7 @@ from transload_targets.tensor_processor.codegen import Compiled, compile_functio
 from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, timeline
 from transload_targets.tensor_processor.groups.partition import partition
 from transload_targets.tensor_processor.groups.reading import machine_of
+from transload_targets.tensor_processor.placement.local import place_densely
 from transload_targets.tensor_processor.simulator import Simulator
 
 LOWERING = ('inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},arrange-for-lanes{{chip="{chip}"}},dce,cse,'
@@ -144,10 +144,9 @@ def measured(module: Module, chip: Chip, check: bool) -> dict[str, Any]:
 
 
 def densely(made: Compiled) -> float:
-    """The least local memory that the buffers are placed in, in terms of the largest sum alive at once."""
-    buffers = [memory.Buffer(number, buffer.first, buffer.last + 1, buffer.size)
-               for number, buffer in enumerate(made.schedule.buffers)]
-    return memory.plan(buffers, seconds=5).ratio
+    """The local memory that the buffers take with `--option local=dense`, in terms of the largest sum alive at once."""
+    plan = place_densely(made.schedule, machine_of(made.chip))
+    return plan.peak / max(plan.bound, 1)
 
 
 def checked(parts: list[Module], made: list[Compiled]) -> bool:
