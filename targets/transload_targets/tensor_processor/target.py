@@ -138,8 +138,8 @@ class TensorProcessor(Target):
             files += save_all(compiled, times, directory, stem)
         return Emitted(files, {
             "chip": self.chip.name, "operators": op_counts(module), "constant_bytes": constant_bytes(module),
-            "layers_in_line": layers_in_line(module),
             "instructions": len(program.instructions), "groups": len(compiled.partition.groups),
+            "layers_in_line": layers_in_line(module),
             **summary(compiled, times), "file_bytes": files[0].stat().st_size})
 
     def run(
