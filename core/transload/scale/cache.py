@@ -1,12 +1,13 @@
 """A folder of conversions by what they were made of, which several processes may read and write at once.
 
-Each entry is a folder that a conversion wrote, named by the digest of the request; it comes into being whole, by one renaming,
-and is never changed.
+Each entry holds the folder that a conversion wrote, and digests of its files; it comes into being whole, by one renaming, and is
+never changed. One that was damaged since is none, and is replaced by whoever makes the conversion again.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -16,11 +17,16 @@ from ..artifact_set import REPORT, replaced_folder
 from ..errors import TransloadError
 from ..files import need_directory
 from ..json_text import json_text
-from ..report import files_of_report
-from ..scratch import ScratchFolder
+from ..report import Digest, files_of_report
+from ..scratch import ScratchFolder, locked
 from .requests import beside_is_same
 
 __all__ = ["Cache", "report_in"]
+
+CONVERSION = "conversion"
+"""In an entry, the folder that was written."""
+DIGESTS = "digests.json"
+"""In an entry, the digest of each of its files by name: damage need not change a file's size."""
 
 
 class Cache:
@@ -41,14 +47,14 @@ class Cache:
     def find(self, request: str, model: Path, out: Path) -> dict[str, Any] | None:
         """The report of an earlier conversion, whose files lie in `out` now; None where there is none that is whole."""
         for entry in sorted(self._place(request).glob("*")):
-            report = report_in(entry)
+            report = _whole(entry)
             if report is None or not beside_is_same(model, report["beside"]):
                 continue
             report["model"] = str(model)
             with replaced_folder(out, drop=files_of_report) as folder:
                 for name in report["files"]:
                     (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(entry / name, folder / name)
+                    shutil.copyfile(entry / CONVERSION / name, folder / name)
                 (folder / REPORT).write_text(json_text(report) + "\n", encoding="utf-8")
             return report
         return None
@@ -63,17 +69,44 @@ class Cache:
         try:
             place.mkdir(parents=True, exist_ok=True)
             with ScratchFolder(place.parent) as scratch:
-                made = scratch / "entry"
-                for name in (*report["files"], REPORT):
-                    (made / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(out / name, made / name)
-                made.rename(place / beside)  # fails where an entry is there already, which stays
+                made = _entry_of(out, report, scratch / "made")
+                with locked(place):  # of several writers the first one's entry stays
+                    entry = place / beside
+                    if _whole(entry) is not None:
+                        return
+                    if os.path.lexists(entry):
+                        entry.rename(scratch / "damaged")
+                    made.rename(entry)
         except OSError as error:
-            if not (place / beside).exists():  # another was quicker
-                raise TransloadError(f"cannot write to the cache {self.folder}: {error.strerror or error}") from None
+            raise TransloadError(f"cannot write to the cache {self.folder}: {error.strerror or error}") from None
 
     def _place(self, request: str) -> Path:
         return self.folder / request[:2] / request
+
+
+def _entry_of(out: Path, report: dict[str, Any], made: Path) -> Path:
+    """A new entry, with the conversion in `out`. Raises `OSError`."""
+    digests = {}
+    for name in (*report["files"], REPORT):
+        file = made / CONVERSION / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(out / name, file)
+        digests[name] = Digest(file).text()
+    (made / DIGESTS).write_text(json_text(digests) + "\n", encoding="utf-8")
+    return made
+
+
+def _whole(entry: Path) -> dict[str, Any] | None:
+    """The report of an entry that is as it was made; None for any other."""
+    report = report_in(entry / CONVERSION)
+    if report is None:
+        return None
+    try:
+        digests = json.loads((entry / DIGESTS).read_text(encoding="utf-8"))
+        as_made = all(digests[name] == Digest(entry / CONVERSION / name).text() for name in (*report["files"], REPORT))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return report if as_made else None
 
 
 def report_in(folder: Path) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ samples another counts, changes the table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from operator import length_hint
 from typing import Any
 
@@ -25,8 +24,15 @@ from .state import packed, unpacked
 
 __all__ = ["Counter", "counted_by"]
 
-TOGETHER = 4
-"""Samples that travel together."""
+Arrays = list[dict[str, np.ndarray]]
+"""Samples, as arrays by input name."""
+
+FIRST = 4
+"""Samples that travel together at first, so that all workers have something to do soon."""
+TOGETHER = 16
+"""The most that do so later: each answer has the histograms of all tensors, of however few samples."""
+BYTES = 8 << 20
+"""The most that several samples which travel together take; Dask warns of 10 MiB and more."""
 
 
 class Counter:
@@ -52,24 +58,41 @@ def counted_by(
     total = length_hint(samples) or None
     text = print_module(module, constants="resource").encode()
     found: dict[str, Histogram] = {}
-    count = done = 0
+    sizes: list[int] = []
+    done = 0
 
-    def tasks() -> Iterator[tuple[int, list[dict[str, np.ndarray]]]]:
-        nonlocal count
-        source = iter(samples)
-        while some := [{name: np.asarray(array) for name, array in sample.items()} for sample in islice(source, TOGETHER)]:
+    def tasks() -> Iterator[tuple[int, Arrays]]:
+        count = 0
+        for some in _grouped(samples):
+            sizes.append(len(some))
             yield count + 1, some
             count += len(some)
 
     with Crew(scheduler=scheduler) as crew:
-        for _, answer in crew.called("transload_plugins.quantize.counters:Counter", (text, total), tasks()):
+        for task, answer in crew.called("transload_plugins.quantize.counters:Counter", (text, total), tasks()):
             if isinstance(answer, TransloadError):
                 raise answer
             for name, histogram in unpacked({**answer, "names": np.array(answer["names"], np.str_)}).items():
                 found.setdefault(name, Histogram()).join(histogram)
-            done += TOGETHER
+            done += sizes[task]
             if progress is not None:
-                progress(min(done, count), total)
-    if not count:
+                progress(done, total)
+    if not sizes:
         raise UsageError("calibration needs samples, and there is none")
-    return found, count
+    return found, done
+
+
+def _grouped(samples: Iterable[Sample]) -> Iterator[Arrays]:
+    """Samples as arrays, so many at a time as travel together: an eighth of what there was before, within the limits."""
+    some: Arrays = []
+    count = size = 0
+    for sample in samples:
+        arrays = {name: np.asarray(array) for name, array in sample.items()}
+        more = sum(array.nbytes for array in arrays.values())
+        if some and (len(some) >= min(max(FIRST, count // 8), TOGETHER) or size + more > BYTES):
+            yield some
+            some, count, size = [], count + len(some), 0
+        some.append(arrays)
+        size += more
+    if some:
+        yield some

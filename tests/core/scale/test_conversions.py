@@ -140,13 +140,45 @@ class TestCache:
         assert ways(convert_all(zoo, "tosa", tmp_path / "out", workers=1)) == ["kept", "kept"]
         assert not [each for where in ("out", "cache") for each in (tmp_path / where).rglob(".transload-*")]
 
-    def test_a_damaged_entry_is_none(self, zoo, tmp_path):
+    @pytest.mark.parametrize("damage", ["cut", "other bytes", "no report", "half a report", "no files", "a file in its place"])
+    def test_a_damaged_entry_is_none_and_is_replaced(self, zoo, tmp_path, damage):
         cache = tmp_path / "cache"
-        convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "a", cache=cache)
-        (entry,) = cache.rglob("*.tosa")
-        entry.write_bytes(entry.read_bytes()[:100])
-        (made,) = convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "b", cache=cache)
-        assert made.way == "converted"
+        model = zoo / "digits_int8.tflite"
+        convert_all(model, "tosa", tmp_path / "a", cache=cache)
+        (artifact,) = cache.rglob("*.tosa")
+        (report,) = cache.rglob("report.json")
+        content = artifact.read_bytes()
+        if damage == "cut":
+            artifact.write_bytes(content[:100])
+        elif damage == "other bytes":  # as many as there were: zeros, as a file has that was not yet on the disk
+            artifact.write_bytes(content[:100] + bytes(len(content) - 100))
+        elif damage == "no report":
+            report.unlink()
+        elif damage == "half a report":
+            report.write_text(report.read_text()[:200])
+        else:
+            (entry,) = cache.glob("*/*/*")
+            shutil.rmtree(entry)
+            entry.mkdir() if damage == "no files" else entry.touch()
+        again = [convert_all(model, "tosa", tmp_path / name, cache=cache)[0].way for name in ("b", "c")]
+        assert again == ["converted", "cached"]
+        assert files_of(tmp_path / "c") == files_of(tmp_path / "a")
+        assert not list(cache.rglob(".transload-*"))
+
+    def test_several_writers_replace_a_damaged_entry(self, zoo, tmp_path):
+        """Six copies of a model, at once, by three processes, and an entry that holds half a report."""
+        model = zoo / "digits_int8.tflite"
+        convert_all(model, "tosa", tmp_path / "a", cache=tmp_path / "cache")
+        (report,) = (tmp_path / "cache").rglob("report.json")
+        report.write_text(report.read_text()[:200])
+        copies = [tmp_path / f"copy{number}.tflite" for number in range(6)]
+        for copy in copies:
+            shutil.copy(model, copy)
+        made = convert_all(copies, "tosa", tmp_path / "out", workers=3, cache=tmp_path / "cache")
+        assert {each.exit_code for each in made} == {0} and {each.way for each in made} <= {"converted", "cached"}
+        assert len(list((tmp_path / "cache").rglob("*.tosa"))) == 1
+        assert convert_all(model, "tosa", tmp_path / "b", cache=tmp_path / "cache")[0].way == "cached"
+        assert not list((tmp_path / "cache").rglob(".transload-*"))
 
     def test_several_writers_leave_whole_entries(self, zoo, tmp_path):
         """Six copies of a model, at once, by three processes: the same request."""

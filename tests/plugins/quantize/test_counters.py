@@ -10,6 +10,7 @@ import pytest
 
 import transload
 from transload.errors import UsageError
+from transload_plugins.quantize.counters import _grouped
 
 distributed = pytest.importorskip("distributed")
 
@@ -60,6 +61,20 @@ def test_a_worker_that_is_killed_midway_changes_nothing(cluster, model, samples,
 
         assert written(transload.calibrate(model, killing(), scheduler=client), tmp_path) == alone
         assert victim not in client.run(os.getpid).values()
+
+
+def test_few_samples_travel_together_at_first_and_more_later():
+    samples = [{"x": np.full(2, number, np.float32)} for number in range(300)]
+    groups = list(_grouped(samples))
+    assert [sample["x"][0] for group in groups for sample in group] == list(range(300))
+    sizes = list(map(len, groups))
+    assert sizes[:8] == [4] * 8 and sizes[:-1] == sorted(sizes[:-1]) and max(sizes) == 16
+
+
+def test_large_samples_travel_in_smaller_groups_than_dask_warns_of():
+    large = [{"x": np.zeros(3 << 20, np.uint8)}] * 5
+    assert list(map(len, _grouped(large))) == [2, 2, 1]
+    assert list(map(len, _grouped([{"x": np.zeros(9 << 20, np.uint8)}] * 2))) == [1, 1]
 
 
 def test_progress_is_told(cluster, model, samples):

@@ -219,3 +219,18 @@ def test_what_branches_compute_is_not_measured_and_stays_float() -> None:
     for sample in given:
         wanted, actual = (transload.run(one, sample)["y"] for one in (module, quantized))
         np.testing.assert_allclose(actual, wanted, atol=0.6)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_counting_makes_no_arrays_of_a_chunks_size_again_and_again(dtype: Any) -> None:
+    """In Dask's workers each went back to the system, and fetching it again took longer than all of the counting."""
+    numbers = np.random.default_rng(0).standard_normal(1 << 19).astype(dtype)
+    histogram = Histogram([numbers])
+    tracemalloc.start()
+    try:
+        histogram.add(numbers)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 200_000
+    assert histogram.total == 2 * numbers.size
