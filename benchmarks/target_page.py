@@ -14,6 +14,8 @@ SHOWN = {"passed": "right", "failed": "**fails**", "refused": "–", "ended": "*
          "skipped": "not judged"}
 MARKS = {"of the source's own file": "¹", "last bits moved": "²", "judged by": "³"}
 """What notes say of how a cell was judged, and how that is marked."""
+FAILS_ANYHOW = "; with --option "
+"""What the reason of a refusal says where the option that it names was tried, and verification failed with it."""
 TAKEN = ("passed", "failed", "inconclusive", "skipped")
 """Verdicts of models that a target takes."""
 Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -50,6 +52,8 @@ def cell_text(cell: Mapping[str, Any] | None) -> str:
     parts = [SHOWN.get(cell["verdict"], cell["verdict"])]
     if cell["verdict"] == "failed" and cell.get("cos") is not None:
         parts[0] += f" (cos {cell['cos']:.5f})"
+    if cell["verdict"] == "refused" and FAILS_ANYHOW in cell.get("why", ""):
+        parts[0] += "⁴"
     if cell["verdict"] == "passed" and cell.get("integers") and cell.get("max_abs") == 0:
         parts[0] = "same bits"
     if cell["verdict"] == "passed":
@@ -66,7 +70,8 @@ def number(value: float | None) -> str:
 
 
 def totals(rows: Rows, targets: Sequence[str]) -> list[str]:
-    lines = ["| target | right | of these, integers with the same bits | fails | not judged | refused |", "|---" * 6 + "|"]
+    lines = ["| target | right | of these, integers with the same bits | fails | not judged | refused |"
+             " of these, fails with the option ⁴ |", "|---" * 7 + "|"]
     for name in targets:
         cells = [row[name] for row in rows.values() if name in row]
         counts = Counter(cell["verdict"] for cell in cells)
@@ -77,7 +82,7 @@ def totals(rows: Rows, targets: Sequence[str]) -> list[str]:
                      if cell["verdict"] == "passed")
         beside = f", {marked} by ¹ ² ³" if marked else ""
         shown = [f"`{name}`", f"{counts['passed']} of {len(cells)}{beside}", f"{exact} of {len(whole)}", counts["failed"], open_,
-                 counts["refused"] + counts["ended"]]
+                 counts["refused"] + counts["ended"], sum(FAILS_ANYHOW in cell.get("why", "") for cell in cells)]
         lines.append(f"| {' | '.join(map(str, shown))} |")
     return lines
 
@@ -109,4 +114,6 @@ def refusals(rows: Rows, targets: Sequence[str]) -> list[str]:
 
 
 def _plain(why: str) -> str:
-    return why.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")[:300]
+    """A reason in a cell of a table: its beginning, and what an option came to."""
+    said, mark, tried = why.partition(FAILS_ANYHOW)
+    return f"{said[:300]}{mark}{tried[:200]}".replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

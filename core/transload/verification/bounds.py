@@ -14,6 +14,8 @@ name on both sides, is compared with its bound, and the framework's numbers go o
 model is held to the usual tolerance.
 
 How errors go through an op, and how a dynamically quantized product makes one, are facts of kind "error-bound" (`ErrorBound`).
+Behind an op that such errors reach and no fact knows, nothing is known: no tensor there has a bound, and the model's outputs are
+held to the usual tolerance.
 """
 
 from __future__ import annotations
@@ -59,15 +61,15 @@ def has_bounds(hub: Module) -> bool:
 
 def check_bounds(
     result: Module, hub: Module, given: Mapping[str, Any], reference: Mapping[str, np.ndarray], engine: str,
-) -> tuple[dict[str, np.ndarray], list[Bounded]]:
+) -> tuple[dict[str, np.ndarray], list[Bounded], list[str]]:
     """Run `result` with the framework's numbers in place of those that have a bound.
 
-    `reference` are the framework's tensors by name, intermediate ones included. Returns the model's outputs, and what
-    became of each bound.
+    `reference` are the framework's tensors by name, intermediate ones included. Returns the model's outputs, what became of
+    each bound, and the names of the ops behind which no bound is known.
     """
     fed = [*given.values(), *initial_states(hub).values()]
     known = named_values(result, {name: array.shape for name, array in reference.items()}, _is_float)
-    bounding, names = _bounding_module(hub, {name: reference[name] for name in known})
+    bounding, names, unknown = _bounding_module(hub, {name: reference[name] for name in known})
     parts, found = cut_module(result, {name: reference[name].shape for name in names}, _is_float)
     bounds = execute(bounding, [*fed, *(reference[name] for name in names)], "reference")
     outputs = execute(parts, [*fed, *(reference[name].reshape(shape) for name, shape in found)], engine)
@@ -76,25 +78,30 @@ def check_bounds(
     for (name, _), ours in zip(found, outputs[n_outputs:], strict=True):
         bound = bounds[names.index(name)].astype(np.float64).reshape(-1)
         off = np.abs(ours.astype(np.float64).reshape(-1) - reference[name].astype(np.float64).reshape(-1))
-        checked.append(Bounded(name, float(off.max(initial=0)), float(bound.max(initial=0)), bool((off <= bound).all())))
+        kept = bool((off <= bound).all() and np.isfinite(bound).all())
+        checked.append(Bounded(name, float(off.max(initial=0)), float(bound.max(initial=0)), kept))
     n_outputs -= len(result.states)
-    return dict(zip(output_names(result.main)[:n_outputs], outputs[:n_outputs], strict=True)), checked
+    given_back = dict(zip(output_names(result.main)[:n_outputs], outputs[:n_outputs], strict=True))
+    return given_back, checked, unknown
 
 
 # --- the module of bounds
 
-def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[Module, list[str]]:
-    """A copy that computes bounds instead of the outputs; the names of the tensors that they are bounds of, its last inputs."""
+def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[Module, list[str], list[str]]:
+    """A copy that computes bounds instead of the outputs; the names of the tensors that they are bounds of, its last inputs.
+
+    Last the names of the ops that errors reach, and that nothing is known of.
+    """
     module = hub.clone()
     block = module.body_of_main
-    errors: dict[Value, Value] = {}
+    errors: dict[Value, Value | None] = {}  # those that have none are exact; None: unknown
     names: list[str] = []
     outputs: list[Value] = []
+    stopped: dict[str, None] = {}
     for op in list(block):
-        made = _errors_of(op, errors, Builder(block, op.next))
-        for value, error in zip(op.results, made, strict=False):
+        for value, error in zip(op.results, _errors_of(op, errors, Builder(block, op.next), stopped), strict=False):
             name = value.name
-            if name is not None and name in reference and reference[name].shape == value.shape:
+            if error is not None and name is not None and name in reference and reference[name].shape == value.shape:
                 names.append(name)
                 outputs.append(error)
                 cut(module, value, name)
@@ -104,7 +111,7 @@ def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[
     module.main.attributes.pop("res_attrs", None)
     module.states = ()
     update_function_type(module.main)
-    return module, names
+    return module, names, list(stopped)
 
 
 # --- how errors go through an op
@@ -117,14 +124,28 @@ has the attribute `DYNAMIC`, its own error is to be counted, too.
 """
 
 
-def _errors_of(op: Op, errors: Mapping[Value, Value], build: Builder) -> Sequence[Value]:
-    """The bounds of the errors of an op's results; nothing where there are none, or nothing is known of the op."""
-    own = [errors.get(operand) for operand in op.operands]
-    if DYNAMIC not in op.attributes and not any(own):
+def _errors_of(
+    op: Op, errors: Mapping[Value, Value | None], build: Builder, stopped: dict[str, None],
+) -> Sequence[Value | None]:
+    """The bounds of the errors of an op's results, None where one is unknown; nothing where they are exact.
+
+    The op's name is added to `stopped` where errors reach it that are known, and those behind it are not.
+    """
+    parts = list(op.walk())
+    reached = [operand for each in parts for operand in each.operands if operand in errors]
+    if not reached and not any(DYNAMIC in each.attributes for each in parts):
         return ()
-    rule: ErrorBound = host().facts("error-bound")[op.name] or moved_errors
-    made = rule(op, build, own)
-    return (made,) if isinstance(made, Value) else made
+    unknown: list[Value | None] = [None] * len(op.results)
+    if any(errors[operand] is None for operand in reached):
+        return unknown
+    made: Any = ()
+    if not op.regions:  # what a region does with errors, no fact says
+        rule: ErrorBound = host().facts("error-bound")[op.name] or moved_errors
+        made = rule(op, build, [errors.get(operand) for operand in op.operands])
+        made = [made] if isinstance(made, Value) else list(made)
+    if len(made) < len(op.results):
+        stopped[op.name] = None
+    return [*made, *unknown[len(made) :]]
 
 
 def moved_errors(op: Op, build: Builder, errors: list[Value | None], **changed: Any) -> Any:
@@ -136,6 +157,8 @@ def moved_errors(op: Op, build: Builder, errors: list[Value | None], **changed: 
     if moves is None or (not changed and (moves.by_value or any(moves.constants))):
         return ()
     data = moves.operands(op)
+    if any(error is not None and operand not in data for operand, error in zip(op.operands, errors, strict=True)):
+        return ()  # where a number goes, or whether, is itself not certain
     given = [
         (build.constant(np.zeros(operand.shape, np.float32)) if error is None else error)
         if operand in data else operand

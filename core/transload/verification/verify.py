@@ -270,12 +270,15 @@ class _Judge:
         self._need_all(reference, actual)
         tensors = compare_outputs(reference, actual)
         informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
-        judged, bounds = tensors, list[Bounded]()
+        judged, bounds, unknown = tensors, list[Bounded](), list[str]()
         notes = list[str](self.running.engine_notes)
         if hub is not None and has_bounds(hub):
-            outputs, bounds = self._by_bounds(hub, given)
+            outputs, bounds, unknown = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
+        if limits and unknown:
+            notes.append(f"how far off a model may be behind {', '.join(unknown)} that quantizes when it runs is not known: "
+                         "its outputs were held to the usual tolerance (facts of kind error-bound say it)")
         if hub is not None and bounds and self.running.own is not None:  # they are the module's: the artifact is to give the same
             of_hub = dict(zip(reference, Running(hub, self.engine)(dict(self._inside(given))).values(), strict=True))
             for index, reasons in self._limits_broken(compare_outputs(of_hub, actual)).items():
@@ -300,7 +303,7 @@ class _Judge:
 
     def _by_bounds(
         self, hub: Module, given: Mapping[str, np.ndarray],
-    ) -> tuple[dict[str, np.ndarray], list[Bounded]]:
+    ) -> tuple[dict[str, np.ndarray], list[Bounded], list[str]]:
         """`check_bounds` of the result, or, where only the target runs its dialect, of the hub's form of it."""
         assert self._reference is not None
         kept, inside = self._reference(given, keep=True), self._inside(given)

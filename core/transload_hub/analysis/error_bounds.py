@@ -40,9 +40,11 @@ _ACTIVATION = ("do_relu", "relu_limit")
 @ERROR_BOUNDS("Conv", "Deconv", "MatMul")
 def weighted(op: Conv | Deconv | MatMul, build: Builder, errors: list[Value | None]) -> Any:
     """Products with weights that have no error; the activations have one where the framework quantizes them."""
+    if any(error is not None for error in errors[1:]):
+        return ()
     if DYNAMIC in op.attributes:
         return _product(op, build, _step(op, build, errors[0]))
-    return _product(op, build, errors[0]) if errors[0] is not None and not any(errors[1:]) else ()
+    return _product(op, build, errors[0]) if errors[0] is not None else ()
 
 
 def _product(op: Op, build: Builder, error: Value) -> Value:

@@ -40,7 +40,11 @@ def convert(model: str) -> dict[str, bytes]:
 
 
 class Session:
-    """A model compiled for the CPU, floats computed in 32 bits: called with arrays in order, it gives arrays."""
+    """A model compiled for the CPU, floats computed in 32 bits: called with arrays in order, it gives arrays.
+
+    Arrays are copied into tensors that OpenVINO allocated. By default it would borrow them, for as long as its request lives
+    and longer than a call does: kernels then read memory that is aligned otherwise than its own, and what lies behind it.
+    """
 
     def __init__(self, path: str, threads: int = 0) -> None:
         import openvino
@@ -50,15 +54,16 @@ class Session:
             config |= {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": "1"}
         try:
             self._compiled = openvino.Core().compile_model(path, "CPU", config)
+            self._request = self._compiled.create_infer_request()
         except Exception as error:  # RuntimeError: damaged, or what the plugin does not take
             raise RunError(f"{path}: OpenVINO cannot load the model: {_said(error)}") from None
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         try:
-            found = self._compiled(list(arrays))
+            found = self._request.infer(list(arrays), share_inputs=False, share_outputs=False)
+            return [np.array(found[output]) for output in self._compiled.outputs]
         except Exception as error:
             raise RunError(f"OpenVINO stopped: {_said(error)}") from None
-        return [np.array(found[output]) for output in self._compiled.outputs]
 
 
 def _said(error: Exception) -> str:

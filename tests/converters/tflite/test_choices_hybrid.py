@@ -190,7 +190,7 @@ def test_bound_is_that_of_the_weights(write: Callable[..., bytes], tmp_path: Pat
     reference = open_model(path)(given, keep=True)
     source = load(path)
     hub, result = legalize(source, hybrid="float"), lower(source, "tosa", hybrid="float")
-    _, (bounded,) = check_bounds(result, hub, given, reference, "reference")
+    _, (bounded,), _ = check_bounds(result, hub, given, reference, "reference")
     weights = np.abs(next(op for op in hub.ops() if op.name == "top.MatMul").operands[1].op.value.numpy()).sum(axis=1)
     (x,) = given.values()
     step = np.abs(x).max(axis=1) / 127
@@ -207,7 +207,7 @@ def test_wrong_weights_break_the_bound(write: Callable[..., bytes], tmp_path: Pa
     holder: Op = weights.op  # type: ignore[assignment]
     (key,) = [key for key, value in holder.attributes.items() if isinstance(value, Dense)]
     holder.attributes[key] = Dense((holder.attributes[key].numpy() * np.float32(1.2)).astype(np.float32))
-    _, (bounded,) = check_bounds(result, hub, given, open_model(path)(given, keep=True), "reference")
+    _, (bounded,), _ = check_bounds(result, hub, given, open_model(path)(given, keep=True), "reference")
     assert not bounded.kept
 
 

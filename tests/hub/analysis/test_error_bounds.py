@@ -12,7 +12,7 @@ from transload.ir import F32, I32, TensorType, Value
 from transload.ir.build import Builder
 from transload.plugin_host import host
 from transload.testing.models import build_module
-from transload.verification.bounds import moved_errors
+from transload.verification.bounds import DYNAMIC, check_bounds, moved_errors
 
 X = TensorType((4, 6), F32)
 IMAGE = TensorType((1, 4, 4, 3), F32)
@@ -93,3 +93,54 @@ def test_of_other_ops_nothing_is_known():
 
     build_module([X, X], build)
     assert made == [()]
+
+
+WEIGHTS = np.random.default_rng(3).normal(size=(6, 6)).astype(np.float32)
+
+
+def bounds_behind(*between: tuple[str, dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """Of two products that a framework quantizes, with ops between them: what has a bound, and where knowledge ends."""
+    def build(b: Builder, x: Value) -> Any:
+        value = b.emit("top.MatMul", x, b.constant(WEIGHTS), location="first", **{DYNAMIC: "symmetric"})
+        for name, attributes in between:
+            value = b.emit(f"top.{name}", *[value] * attributes.get("count", 1), **{
+                key: given for key, given in attributes.items() if key != "count"})
+        return b.emit("top.MatMul", value, b.constant(WEIGHTS), location="second", **{DYNAMIC: "symmetric"})
+
+    hub = build_module([X], build)
+    x = np.random.default_rng(4).normal(size=(4, 6)).astype(np.float32)
+    second = next(iter(run(hub, {"x0": x}).values()))
+    _, bounded, unknown = check_bounds(hub, hub, {"x0": x}, {"second": second}, "reference")
+    return [each.name for each in bounded], unknown
+
+
+def test_behind_an_op_without_a_rule_no_bound_is_known():
+    """What it makes of an error was once taken for exact, and the bounds behind it were too small."""
+    assert bounds_behind(("Tanh", {})) == (["second"], [])
+    assert bounds_behind(("Exp", {})) == ([], ["top.Exp"])
+    assert bounds_behind(("Exp", {}), ("Tanh", {})) == ([], ["top.Exp"])
+    assert bounds_behind(("Exp", {}), ("Add", {"count": 2})) == ([], ["top.Exp"])
+    assert bounds_behind(("Mul", {"count": 3})) == ([], ["top.Mul"])
+
+
+def test_where_a_number_comes_from_may_be_uncertain():
+    """Places and conditions that are computed from errors move numbers to where nobody can say."""
+    made: list[Any] = []
+
+    def build(b: Builder, x: Value, e: Value) -> Any:
+        less = b.emit("top.Compare", x, x, mode="Less")
+        made.append(moved_errors(b.emit("top.Where", less, x, x).op, b, [e, e, None]))
+        return x
+
+    build_module([X, X], build)
+    assert made == [()]
+
+
+def test_a_bound_that_is_not_finite_allows_nothing():
+    def build(b: Builder, x: Value) -> Any:
+        return b.emit("top.Tanh", b.emit("top.MatMul", x, b.constant(WEIGHTS), location="product", **{DYNAMIC: "symmetric"}))
+
+    hub = build_module([X], build)
+    x = np.full((4, 6), np.inf, np.float32)
+    _, (bounded,), _ = check_bounds(hub, hub, {"x0": x}, {"product": np.zeros((4, 6), np.float32)}, "reference")
+    assert not bounded.kept

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from transload.plugin import Emitted
 from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
 from transload.written import written_at
+from transload_targets.openvino.runtime import Session
 from transload_targets.openvino.session import open_onnx
 
 from tests.support.onnx_models import make_model, node
@@ -49,6 +52,23 @@ def test_quantized_models_keep_their_integers_and_round_otherwise_where_that_is_
     outputs = ran(artifact, random_inputs(artifact.module))
     assert [array.dtype for array in outputs.values()] == [np.int8]
     assert any(op.name == "onnx.QuantizeLinear" for op in artifact.module.ops())
+
+
+def test_what_is_run_keeps_nothing_of_what_it_was_given(examples: Path, tmp_path: Path) -> None:
+    """OpenVINO borrows arrays unless it is told to copy them, and reads them as if it had allocated them."""
+    artifact = transload.convert(examples / "digits" / "digits_float.onnx", "openvino", tmp_path)
+    (path,) = (file for file in artifact.files if file.suffix == ".xml")
+    session = Session(str(path))
+    given = [np.array(array) for array in random_inputs(artifact.module).values()]
+    borrowed = [weakref.ref(array) for array in given]
+    first = session(given)
+    del given
+    gc.collect()
+    assert all(each() is None for each in borrowed)
+    kept = [array.copy() for array in first]
+    session([np.zeros_like(array) for array in random_inputs(artifact.module).values()])
+    for before, after in zip(kept, first, strict=True):
+        np.testing.assert_array_equal(after, before)
 
 
 @pytest.mark.parametrize("operator", ["ADD", "CONV_2D", "FULLY_CONNECTED", "LOGISTIC", "MEAN", "RESIZE_BILINEAR", "SOFTMAX"])
