@@ -4,20 +4,27 @@
         ...
 
 `refusal(module)` says why the tool does not take a module, or None. Each op is given to it alone, with its constants, in a
-function of its own whose arguments are what else the op takes; of ops that are alike, one.
+function of its own whose arguments are what else the op takes; of ops that are alike, one. `refusal_by_runtime` makes a `refusal`
+of what runs a format's files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from .contents import STRUCTURE
-from .ir import Dense, Module, Op, Value, new_module, set_results
+from .errors import TransloadError
+from .ir import Dense, Module, Op, TensorType, Value, dtype_of, new_module, set_results
 from .ir.build import is_constant
 from .ir.constants import SplatData
 from .ir.regions import captured_values
+from .plugin import Runtime, Source, resolve
+from .plugin_host import host
+from .scratch import ScratchFolder
 
-__all__ = ["refused_ops", "without_data"]
+__all__ = ["refusal_by_runtime", "refused_ops", "without_data"]
 
 
 def without_data(module: Module) -> Module:
@@ -31,8 +38,36 @@ def without_data(module: Module) -> Module:
     return copy
 
 
-def refused_ops(module: Module, refusal: Callable[[Module], str | None]) -> Iterator[tuple[Op, str]]:
-    """The ops that are refused by themselves, with the reason; of nested ones the innermost."""
+def refusal_by_runtime(runtime: Runtime, module: Module) -> str | None:
+    """Why a runtime does not run a module, written in its format, on zeros nor on ones; None where it does, or nobody can say.
+
+    On both, for zeros may be what an operator divides by, and ones places that are not there.
+    """
+    types = list(module.inputs.values())
+    if not all(isinstance(type_, TensorType) and type_.is_static for type_ in types):
+        return None
+    with ScratchFolder() as folder:
+        path = folder / f"model.{runtime.format}"
+        try:
+            resolve(host().get("writers", runtime.format).write)(module, path)
+            run = resolve(runtime.open)(path)
+            names = host().get("readers", runtime.format)(Source(path=path, name=path.name)).inputs
+        except TransloadError:  # what cannot be written as a model of its own
+            return None
+        why = ""
+        for make in (np.zeros, np.ones):
+            try:
+                run({name: make(type_.static_shape, dtype_of(type_.element)) for name, type_ in zip(names, types, strict=True)})
+                return None
+            except TransloadError as error:
+                why = why or error.message.replace(f"{path}: ", "").replace(str(path), "it")
+    return why
+
+
+def refused_ops(
+    module: Module, refusal: Callable[[Module], str | None], asked: Callable[[Op], bool] = lambda op: True,
+) -> Iterator[tuple[Op, str]]:
+    """The ops that are refused by themselves, with the reason; of nested ones the innermost; none but those that are `asked`."""
     outcomes: dict[str, str | None] = {}
 
     def refused(op: Op) -> Iterator[tuple[Op, str]]:
@@ -41,6 +76,8 @@ def refused_ops(module: Module, refusal: Callable[[Module], str | None]) -> Iter
             yield from inner
             return
         if op.dialect in STRUCTURE or (op.declaration is not None and "terminator" in op.declaration.traits):
+            return
+        if not asked(op):
             return
         key = _signature(op)
         if key not in outcomes:

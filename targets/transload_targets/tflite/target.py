@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import STRUCTURE, constant_bytes, op_counts
-from transload.errors import Finding, RunError
-from transload.ir import Module
+from transload.errors import Finding, RunError, merge_findings
+from transload.ir import BOOL, F32, I32, NONE, UI8, Module, Op, QuantType, TensorType, Value
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
+from transload.trials import refusal_by_runtime, refused_ops
+from transload.verification.compare import other_runtimes, runtime_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,10 +28,17 @@ class TfliteTarget(Target):
     accepts = ("tfl",)
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        return [
+        """What is no operator, and what LiteRT, where it is here, has no kernel of for such types: it is asked about each."""
+        foreign = [
             Finding(op.name, "is no operator of TFLite", (op.origin,) if op.origin else (),
                     "`transload coverage` says which conversions are there")
             for op in module.ops() if op.dialect not in ("tfl", *STRUCTURE)]
+        own, _ = runtime_for(self.name)
+        if foreign or own is None:
+            return foreign
+        return merge_findings([
+            Finding(op.name, f"LiteRT says: {why.rpartition('cannot run the model: ')[2]}", (op.origin,) if op.origin else ())
+            for op, why in refused_ops(module, lambda alone: refusal_by_runtime(own, alone), _is_rare)])
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         path = directory / f"{stem}.tflite"
@@ -43,7 +52,6 @@ class TfliteTarget(Target):
     def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The file, run by its format's own runtime (LiteRT), or else by another that takes it; without one, by our engine."""
         import transload
-        from transload.verification.compare import other_runtimes, runtime_for
 
         path, refused = emitted.file(".tflite"), None
         own, _ = runtime_for(self.name)
@@ -56,3 +64,15 @@ class TfliteTarget(Target):
         if refused is not None:
             raise refused
         return transload.run(path, inputs)
+
+
+def _is_rare(op: Op) -> bool:
+    """Whether an op computes with types that LiteRT has kernels of for few operators."""
+    return not op.regions and any(map(_of_rare_type, (*op.operands, *op.results)))
+
+
+def _of_rare_type(value: Value) -> bool:
+    if not isinstance(value.type, TensorType):
+        return False
+    element = value.type.element
+    return element.storage == UI8 if isinstance(element, QuantType) else element not in (F32, I32, BOOL, NONE)

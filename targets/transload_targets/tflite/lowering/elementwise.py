@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, I16, I32, UI8, IntegerType, Op, Value, dtype_of
+from transload.ir import BOOL, I8, I16, I32, UI8, UI16, IntegerType, Op, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -18,6 +18,7 @@ from .common import (
     activated,
     emit,
     fused,
+    int32,
     ints,
     need_quantized_alike,
     need_rounding,
@@ -205,6 +206,10 @@ _MIRRORED = {
 }
 
 
+_NARROW = (I8, I16, UI8, UI16)
+"""Types of integers that are compared as int32: for most, LiteRT has a kernel only where they stand for quantized numbers."""
+
+
 @TABLE("top.Compare")
 def compare(op: Compare, rw: Rewriter) -> Value | None:
     """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL."""
@@ -212,7 +217,8 @@ def compare(op: Compare, rw: Rewriter) -> Value | None:
     if any(type_ is not None for type_ in types) and any(
             type_ is None or not type_.per_tensor or type_.storage not in (I8, UI8) or type_.scale >= 1.0 for type_ in types):
         return None
-    return _with_infinity(op, rw) or emit(rw, _COMPARISONS[op.mode], op.lhs, op.rhs, like=op.output)
+    sides = [int32(rw, value) if value.element in _NARROW else value for value in (op.lhs, op.rhs)]
+    return _with_infinity(op, rw) or emit(rw, _COMPARISONS[op.mode], *sides, like=op.output)
 
 
 def _with_infinity(op: Compare, rw: Rewriter) -> Value | None:

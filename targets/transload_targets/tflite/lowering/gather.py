@@ -23,8 +23,11 @@ __all__ = ["TABLE"]
 TABLE = RewriteTable()
 
 
-def _indices(rw: Rewriter, value: Value, size: int) -> Value:
-    """Indices as int32, or int64 where they are computed, none of them negative: those count from the end."""
+def _indices(rw: Rewriter, value: Value, size: int | np.ndarray) -> Value:
+    """Indices as int32, or int64 where they are computed, none of them negative: those count from the end.
+
+    `size` is that of the dimension, or, of subscripts, those of the dimensions [K] that the last dimension of `value` stands for.
+    """
     array = rw.constant_of(value)
     if array is not None:
         counted = np.where(array < 0, array + size, array)
@@ -48,18 +51,14 @@ def gather(op: Gather, rw: Rewriter) -> Value:
 
 @TABLE("top.GatherND")
 def gather_nd(op: GatherND, rw: Rewriter) -> Value:
-    """GATHER_ND, without dimensions in common, and by subscripts that are not negative."""
+    """GATHER_ND, without dimensions in common."""
     if op.batch_dims:
         raise Unsupported("LiteRT's GATHER_ND has no batch dimensions")
     return emit(rw, "gather_nd", moved(rw, op), _subscripts(rw, op.indices, static_shape(op.input)), like=op.output)
 
 
 def _subscripts(rw: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
-    array = rw.constant_of(value)
-    if array is None:
-        return value if value.element in (I32, I64) else int32(rw, value)
-    sizes = np.array(shape[: array.shape[-1]], np.int64)
-    return constant(rw, np.where(array < 0, array + sizes, array).astype(np.int32))
+    return _indices(rw, value, np.array(shape[: static_shape(value)[-1]], np.int64))
 
 
 @TABLE("top.GatherElements")
@@ -103,7 +102,7 @@ def _written(op: ScatterND, rw: Rewriter, shape: tuple[int, ...]) -> Value:
 
 @TABLE("top.OneHot")
 def one_hot(op: OneHot, rw: Rewriter) -> Value:
-    """ONE_HOT, of indices that are not negative."""
+    """ONE_HOT."""
     indices = _indices(rw, op.indices, op.depth)
     depth = constant(rw, np.asarray(op.depth, np.int32))
     on, off = (reshape(rw, value, ()) for value in (op.on_value, op.off_value))

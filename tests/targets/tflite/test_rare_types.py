@@ -1,0 +1,68 @@
+"""The target `tflite` and types that LiteRT has few kernels for: computed in others, or refused before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import transload
+from transload.errors import TargetError
+
+from tests.support.onnx_models import make_model, node
+
+pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
+
+
+def converted(model: Any, given: dict[str, np.ndarray], folder: Path) -> Any:
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    return transload.convert(path, "tflite", folder / "out", input_data=given)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+@pytest.mark.parametrize("operator", ["Less", "Equal", "GreaterOrEqual"])
+def test_small_integers_are_compared(operator: str, dtype: Any, tmp_path: Path) -> None:
+    """LiteRT ends the process of who compares 8-bit integers that stand for no quantized numbers."""
+    low = np.iinfo(dtype).min
+    given = {"a": np.array([low, 3, 100, 7], dtype), "b": np.array([1, 3, 7, 100], dtype)}
+    model = make_model([node(operator, ["a", "b"], ["c"]), node("Cast", ["c"], ["y"], to=1)], given, ["y"])
+    assert converted(model, given, tmp_path).verification.passed
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_computed_subscripts_count_from_the_end(dtype: Any, tmp_path: Path) -> None:
+    given = {"x": np.arange(15).reshape(5, 3).astype(dtype) * 2**20, "i": np.array([[-1, 2], [0, -3], [4, 0]])}
+    model = make_model([node("GatherND", ["x", "i"], ["y"])], given, ["y"])
+    verification = converted(model, given, tmp_path).verification
+    assert verification.passed and verification.tensors[0].metrics["max_abs"] == 0
+
+
+def test_indices_and_data_of_64_bits_are_gathered(tmp_path: Path) -> None:
+    given = {"x": np.arange(15).reshape(5, 3) * 2**40, "i": np.array([-1, 2])}
+    model = make_model([node("Gather", ["x", "i"], ["y"], axis=0)], given, ["y"])
+    verification = converted(model, given, tmp_path).verification
+    assert verification.passed and verification.tensors[0].metrics["max_abs"] == 0
+
+
+@pytest.mark.parametrize(("operator", "dtype", "name"), [
+    ("Add", np.float64, "tfl.add"), ("Div", np.int64, "tfl.div"), ("Max", np.uint16, "tfl.maximum")])
+def test_operators_without_a_kernel_of_a_type_are_refused_one_by_one(
+    operator: str, dtype: Any, name: str, tmp_path: Path,
+) -> None:
+    given = {"a": np.ones(4, dtype), "b": np.ones(4, dtype)}
+    model = make_model([node(operator, ["a", "b"], ["y"])], given, ["y"])
+    with pytest.raises(TargetError) as raised:
+        converted(model, given, tmp_path)
+    (finding,) = raised.value.findings
+    assert finding.what == name and finding.why.startswith("LiteRT says: ") and finding.names == ("y",)
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.tflite"))
+
+
+def test_division_of_integers_is_not_tried_on_zeros_alone(tmp_path: Path) -> None:
+    given = {"a": np.array([-7, 7], np.int64), "b": np.array([2, -2], np.int64)}
+    model = make_model([node("Mod", ["a", "b"], ["y"])], given, ["y"])
+    assert converted(model, given, tmp_path).verification.passed
