@@ -364,6 +364,38 @@ def test_what_has_a_body_is_taken_where_all_in_it_is(
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+def looping(path: Path) -> Path:
+    """A product, a loop of products that ends by what it computed, and a product of what comes of that."""
+    onnx = pytest.importorskip("onnx")
+    helper, weights = onnx.helper, np.random.default_rng(2).normal(size=(4, 4)).astype(np.float32) / 2
+    body = helper.make_graph(
+        [helper.make_node(*each) for each in (
+            ("MatMul", ["h", "W"], ["m"]), ("Add", ["m", "h"], ["next"]))]
+        + [helper.make_node("ReduceMax", ["next"], ["most"], keepdims=0), helper.make_node("Less", ["most", "limit"], ["more"])],
+        "body", [helper.make_tensor_value_info("n", 7, []), helper.make_tensor_value_info("c", 9, []),
+                 helper.make_tensor_value_info("h", 1, [1, 4])],
+        [helper.make_tensor_value_info("more", 9, []), helper.make_tensor_value_info("next", 1, [1, 4])])
+    return onnx_model(path, [
+        ("MatMul", ["x", "W"], ["a"]), ("Loop", ["most_often", "", "a"], ["b"], {"body": body}), ("MatMul", ["b", "W"], ["y"]),
+    ], {"x": (1, [1, 4])}, ["y"], W=weights, limit=np.array(9, np.float32), most_often=np.array(40))
+
+
+@pytest.mark.parametrize("host", [None, "tosa", "onnx", "stablehlo", "xla-cpu", "picky"])
+def test_a_loop_between_parts_of_the_chip_runs_on_the_host(host: str | None, tmp_path: Path) -> None:
+    """It is the host's whole, products and all, as the chip takes no loop; how often it runs depends on what the chip gives."""
+    path = looping(tmp_path / "model.onnx")
+    made = transload.convert(path, "chip", tmp_path / "out", host=host)
+    assert places(made) == [("target", "chip"), ("host", host), ("target", "chip")]
+    assert made.report.partition is not None and made.verification is not None and made.verification.passed
+    assert any(op.name == "top.While" for op in transload.legalize(transload.load(path)).walk())
+    written = written_at(tmp_path / "out")
+    assert written is not None and written.run is not None
+    for seed in range(3):
+        given = {"x": np.random.default_rng(seed).normal(size=(1, 4)).astype(np.float32)}
+        np.testing.assert_allclose(
+            written.run(given)["y"], transload.run(path, given)["y"], rtol=1e-5)
+
+
 def test_samples_are_scored_and_quantized_with_float_parts_on_the_host(
     examples: Path, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
 ) -> None:
