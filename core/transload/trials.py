@@ -43,8 +43,8 @@ def refusal_by_runtime(runtime: Runtime, module: Module) -> str | None:
 
     On both, for zeros may be what an operator divides by, and ones places that are not there.
     """
-    types = list(module.inputs.values())
-    if not all(isinstance(type_, TensorType) and type_.is_static for type_ in types):
+    types = [type_ for type_ in module.inputs.values() if isinstance(type_, TensorType) and type_.is_static]
+    if len(types) < len(module.inputs):
         return None
     with ScratchFolder() as folder:
         path = folder / f"model.{runtime.format}"

@@ -51,14 +51,27 @@ class Session:
 
 
 def refusal_of(data: bytes, arena: int, shapes: Sequence[Sequence[int]], dtypes: Sequence[str], run: bool = True) -> str | None:
-    """Why the interpreter does not load a model in an arena of so many bytes, or run it once on zeros; None where it does."""
-    try:
-        session = Session(data, arena, 0)
-        if run:
-            session([np.zeros(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
-    except RunError as error:
-        return error.message.partition(": ")[2]
-    return None
+    """Why the interpreter does not load a model in an arena of so many bytes, or run it on zeros nor on ones; None where it does.
+
+    On both, for zeros may be what an operator divides by, and ones places that are not there.
+    """
+    why = None
+    for make in (np.zeros, np.ones):
+        try:
+            session = Session(data, arena, 0)
+        except RunError as error:
+            return _reason(error)
+        try:
+            if run:
+                session([make(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
+            return None
+        except RunError as error:
+            why = why or _reason(error)
+    return why
+
+
+def _reason(error: RunError) -> str:
+    return error.message.partition(": ")[2]
 
 
 def operators_of(data: bytes) -> list[str]:

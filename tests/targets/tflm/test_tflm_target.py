@@ -228,6 +228,22 @@ def test_what_runs_on_zeros_is_taken_and_what_stops_there_is_refused(tmp_path: P
     assert [(finding.what, finding.names) for finding in caught.value.findings] == [("tfl.floor_div", ("quotient",))]
 
 
+def test_what_stops_on_zeros_alone_is_taken(tmp_path: Path) -> None:
+    """DIV of int32 is run by the interpreter where the divisor is not zero."""
+    model = tmp_path / "model.mlir"
+    model.write_text("""
+      module {
+        func.func @main(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {
+          %0 = "tfl.div"(%a, %b) {fused_activation_function = "NONE"} : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+          "func.return"(%0) : (tensor<4xi32>) -> ()
+        }
+      }""")
+    artifact = transload.convert(model, "tflm", tmp_path / "out", verify=False)
+    given = [np.array([7, -7, 9, 1], np.int32), np.array([2, 2, -3, 1], np.int32)]
+    (found,) = ran(artifact, dict(zip(artifact.module.inputs, given, strict=True))).values()
+    np.testing.assert_array_equal(found, [3, -3, -3, 1])
+
+
 def test_constant_positions_are_of_32_bits(tmp_path: Path) -> None:
     """tflite-micro's GATHER knows no others."""
     model = tmp_path / "model.mlir"
