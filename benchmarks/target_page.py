@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +20,76 @@ FAILS_ANYHOW = "; with --option "
 """What the reason of a refusal says where the option that it names was tried, and verification failed with it."""
 TAKEN = ("passed", "failed", "inconclusive", "skipped")
 """Verdicts of models that a target takes."""
+SHARE = re.compile(r"`([^`]+)` ([0-9.]+ %(?: of [0-9]+)?)")
 Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def write_page(page: Path, rows: Rows, targets: Sequence[str]) -> None:
-    """Put the tables between the page's marks."""
+    """Put the tables between the page's marks; a target that is not measured on every model there keeps what the page says."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{tables(rows, targets)}\n\n{END}{after}", encoding="utf-8")
+    held, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{tables(rows, targets, Held.of(held))}\n\n{END}{after}", encoding="utf-8")
 
 
-def tables(rows: Rows, targets: Sequence[str]) -> str:
-    there = [name for name in targets if any(cell.get("verdict") not in (None, "absent") for row in rows.values()
-                                             for key, cell in row.items() if key == name)]
+@dataclass
+class Held:
+    """What a page says: by target the row of totals and those of refusals, by model and target the cell, and each share."""
+
+    totals: dict[str, str] = field(default_factory=dict)
+    cells: dict[str, dict[str, str]] = field(default_factory=dict)
+    refusals: dict[str, list[str]] = field(default_factory=dict)
+    shares: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str) -> Held:
+        found, names = cls(), list[str]()
+        for line in text.splitlines():
+            parts = [part.strip() for part in line.removeprefix("|").removesuffix("|").split(" | ")]
+            if line.startswith("| model |"):
+                names = [part.strip("`") for part in parts[1:]]
+            elif line.startswith("| `") and names:
+                found.refusals.setdefault(parts[0].strip("`"), []).append(line)
+            elif line.startswith("| `"):
+                found.totals[parts[0].strip("`")] = line + " |" * (8 - line.count("|"))
+            elif line.startswith("| ") and parts[0] != "target" and len(parts) == len(names) + 1:
+                found.cells[parts[0]] = dict(zip(names, parts[1:], strict=True))
+            elif line.startswith("Of the "):
+                found.shares = dict(SHARE.findall(line))
+        return found
+
+
+def tables(rows: Rows, targets: Sequence[str], held: Held) -> str:
+    models = list(dict.fromkeys([*map(named, rows), *held.cells]))
+    known = {named(model): row for model, row in rows.items()}
+    new = [name for name in targets if any(name in row for row in rows.values())
+           and all(name in known.get(model, {}) for model in models)
+           and any(row.get(name, {}).get("verdict") not in (None, "absent") for row in rows.values())]
+    there = [name for name in targets if name in new or name in held.totals]
     lines = ["| model | own ms | " + " | ".join(f"`{name}`" for name in there) + " |", "|---" * (len(there) + 2) + "|"]
-    for model, row in rows.items():
-        own = min((cell["own_ms"] for cell in row.values() if "own_ms" in cell), default=None)
-        shown = [cell_text(row.get(name)) for name in there]
-        lines.append(f"| {named(model)} | {number(own)} | " + " | ".join(shown) + " |")
-    before = [*totals(rows, there), "", *shares(rows, there), ""]
-    return "\n".join([*before, *lines, "", "**Refused, and why**", "", *refusals(rows, there)])
+    for model in models:
+        own = min((cell["own_ms"] for cell in known.get(model, {}).values() if "own_ms" in cell), default=None)
+        before = held.cells.get(model, dict[str, str]())
+        shown = [cell_text(known[model].get(name)) if name in new else before.get(name, "") for name in there]
+        lines.append(f"| {model} | {number(own) or before.get('own ms', '')} | " + " | ".join(shown) + " |")
+    fresh = dict(zip(new, totals(rows, new)[2:], strict=True))
+    counted = [*totals(rows, ())[:2], *(fresh.get(name) or held.totals[name] for name in there)]
+    reasons = [line for name in there for line in (refusals(rows, [name])[2:] if name in new else held.refusals.get(name, ()))]
+    right = shares(rows, new, {name: held.shares.get(name, "") for name in there})
+    return "\n".join([*counted, "", *right, "", *commits(rows, new, there), *lines, "", "**Refused, and why**", "",
+                      *refusals({}, ()), *reasons])
+
+
+def commits(rows: Rows, new: Sequence[str], there: Sequence[str]) -> list[str]:
+    """Of which state of Transload the columns are, as sentences."""
+    found: dict[str, list[str]] = {}
+    for name in new:
+        states = sorted({str(row[name].get("commit", "an unknown one")) for row in rows.values() if name in row})
+        found.setdefault(" and ".join(states), []).append(f"`{name}`")
+    told = [f"Measured on commit {states}: {', '.join(names)}." for states, names in found.items()]
+    if rest := [f"`{name}`" for name in there if name not in new]:
+        told.append(f"Measured on commits before that, not all on one: {', '.join(rest)}.")
+    return [" ".join(told), ""] if told else []
 
 
 def named(model: str) -> str:
@@ -87,17 +138,16 @@ def totals(rows: Rows, targets: Sequence[str]) -> list[str]:
     return lines
 
 
-def shares(rows: Rows, targets: Sequence[str]) -> list[str]:
-    """Of the models that reach the hub, those that each target takes and whose results are right, as sentences."""
+def shares(rows: Rows, targets: Sequence[str], held: Mapping[str, str]) -> list[str]:
+    """Of the models that reach the hub, those that each target takes and whose results are right; of other targets as `held`."""
     reached = [row for row in rows.values() if any(cell.get("verdict") in TAKEN for cell in row.values())]
-    found = []
+    found = dict(held)
     for name in targets:
         cells = [row[name] for row in reached if name in row]
         right = sum(cell["verdict"] == "passed" for cell in cells)
-        if cells:
-            share = f"`{name}` {100 * right / len(cells):.1f} %"
-            found.append(share if len(cells) == len(reached) else f"{share} of {len(cells)}")
-    return [f"Of the {len(reached)} models that reach the hub (some target takes them), right: {', '.join(found)}."]
+        found[name] = f"{100 * right / max(len(cells), 1):.1f} %" + ("" if len(cells) == len(reached) else f" of {len(cells)}")
+    said = ", ".join(f"`{name}` {share}" for name, share in found.items() if share)
+    return [f"Of the {len(reached)} models that reach the hub (some target takes them), right: {said}."]
 
 
 def refusals(rows: Rows, targets: Sequence[str]) -> list[str]:

@@ -63,6 +63,7 @@ def main() -> None:
     if asked.page:
         write_page(asked.page, known, TARGETS)
         return
+    commit = commit_here()
     for name in asked.target or TARGETS:
         for model in all_models():
             if not any(part in model for part in asked.only or [""]):
@@ -70,11 +71,19 @@ def main() -> None:
             row = known.setdefault(model, {})
             if name in row and not asked.again:
                 continue
-            row[name] = in_a_process(model, name, asked.seconds)
+            row[name] = {**in_a_process(model, name, asked.seconds), "commit": commit}
             print(f"{model:55} {name:15} {row[name]['verdict']:12} {row[name].get('why', '')[:90]}", flush=True)
             asked.json.parent.mkdir(parents=True, exist_ok=True)
             with atomic_path(asked.json) as temporary:  # whoever is stopped here goes on from what is known
                 temporary.write_text(json.dumps(known, indent=1))
+
+
+def commit_here() -> str:
+    """The commit of the checkout that is measured, with a `+` where files were changed since."""
+    said = subprocess.run(
+        ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"],
+        capture_output=True, text=True, check=False)
+    return said.stdout.strip() or "unknown"
 
 
 def all_models() -> Iterator[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from transload.analysis.intervals import Intervals, inside, integer_of, limits, result_intervals
 from transload.contents import STRUCTURE
 from transload.errors import Finding, TargetError, Unsupported, merge_findings
 from transload.ir import Module, Op, TensorType, Value, output_names
@@ -42,6 +43,7 @@ def written(module: Module, precision: str, build: bool = True) -> Written:
     inputs = identifiers(module.inputs)
     taken: list[dict[str, Any]] = []
     block = module.body_of_main
+    intervals = Intervals()
     for name, argument in zip(module.inputs, block.arguments, strict=True):
         try:
             taken.append(_input(program, inputs[name], argument))
@@ -50,7 +52,7 @@ def written(module: Module, precision: str, build: bool = True) -> Written:
     for op in block:
         if op is block.terminator or op.name in _NOTHING or (op.results and all(map(is_constant, op.results))):
             continue
-        why = _emitted(op, program)
+        why = _emitted(op, program) or _wrapping(op, intervals)
         if why is not None:
             findings.append(Finding(op.name, why.why, (op.origin,) if op.origin else (), why.hint))
         owners += [op] * (len(program.calls) - len(owners))
@@ -68,6 +70,18 @@ def written(module: Module, precision: str, build: bool = True) -> Written:
         findings.append(Finding(owner.name if owner is not None else "an output", f"coremltools says: {why}",
                                 (owner.origin,) if owner is not None and owner.origin else ()))
     return Written(merge_findings(findings), made["files"], inputs, names)
+
+
+def _wrapping(op: Op, intervals: Intervals) -> Unsupported | None:
+    """Why numbers of an op would not be those of Core ML: small integers wrap round, and Core ML computes them in int32."""
+    if not any(map(integer_of, op.operands)):
+        return None  # what a cast from floats gives beyond its type is for no framework to rely on
+    for value, exact in zip(op.results, result_intervals(op, [intervals.of(operand) for operand in op.operands]), strict=True):
+        integer = integer_of(value)
+        if integer is not None and 1 < integer.width < 32 and not inside(exact, limits(value.type)):
+            return Unsupported(f"numbers of type {integer} may wrap round here, and Core ML computes in int32, which does not",
+                               "cast them to int32 before, or leave the op outside the model")
+    return None
 
 
 def _emitted(op: Op, program: Program) -> Unsupported | None:

@@ -193,6 +193,27 @@ def test_what_it_cannot_take_is_told_op_by_op_and_at_once(tmp_path: Path) -> Non
     assert not list(tmp_path.glob("out/*.mlpackage"))
 
 
+SMALL = """
+  module {
+    func.func @main(%a: tensor<4xui8>, %b: tensor<4xui8>) -> tensor<4xRESULT> {
+      WIDER
+      %0 = "top.Mul"(%A, %B) : (tensor<4xRESULT>, tensor<4xRESULT>) -> tensor<4xRESULT> loc("product")
+      "func.return"(%0) : (tensor<4xRESULT>) -> ()
+    }
+  }"""
+
+
+def test_small_integers_that_may_wrap_round_are_refused() -> None:
+    """Core ML computes them in int32, where 16 * 16 is not 0; what is int32 before, or cannot leave its type, is taken."""
+    plain = transload.load(format="mlir", text=SMALL.replace("RESULT", "ui8").replace("WIDER", "").replace("%A", "%a").replace(
+        "%B", "%b"))
+    (finding,) = written(plain, "float32", build=False).findings
+    assert (finding.what, finding.names) == ("top.Mul", ("product",)) and "wrap round" in finding.why
+    casts = "\n".join(f'%{name.upper()} = "top.Cast"(%{name}) : (tensor<4xui8>) -> tensor<4xi32>' for name in "ab")
+    wide = transload.load(format="mlir", text=SMALL.replace("RESULT", "i32").replace("WIDER", casts))
+    assert not written(wide, "float32", build=False).findings
+
+
 def test_a_call_whose_result_is_another_than_the_module_says_is_refused() -> None:
     module = transload.load(format="mlir", text="""
       module {
