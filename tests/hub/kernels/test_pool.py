@@ -25,10 +25,22 @@ def both_layouts(run_op, name, x, **attributes):
     return first
 
 
+def counts_padding_at_the_end(onnx_op) -> bool:
+    """Whether onnxruntime's mean over three dimensions is over the padding at their ends, where there is none before them.
+
+    From its pull request 27375 on; 1.23.2, the last for Python 3.10, took another dimension's padding.
+    """
+    ones = np.ones((1, 1, 2, 2, 2), np.float32)
+    means = onnx_op("AveragePool", ones, kernel_shape=(2, 2, 2), pads=(0, 0, 0, 1, 0, 0), count_include_pad=1)
+    return means.min() == 0.5
+
+
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 @pytest.mark.parametrize("include", [False, True])
 def test_avg_pool(run_op, onnx_op, near, rng, geometry, include):
     sizes, kernel, strides, pads = geometry
+    if include and len(sizes) == 3 and not counts_padding_at_the_end(onnx_op):
+        pytest.skip("this onnxruntime divides by another dimension's padding (1.23.2, the last for Python 3.10)")
     x = rng.standard_normal((2, 3, *sizes)).astype(np.float32)
     expected = onnx_op("AveragePool", x, kernel_shape=kernel, strides=strides, pads=pads, count_include_pad=int(include))
     attributes = {"kernel_shape": kernel, "strides": strides, "pads": pads, "count_include_pad": include}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from transload.contents import dialects_in
 from transload.conversion import apply_conversion
 from transload.ir import Module, verify
 from transload.plugin_host import host
+from transload.text import parse_module
 
 from tests.support import tosa_catalogue as catalogue
 
@@ -33,6 +35,13 @@ def converted(module: Module) -> Module:
     assert set(dialects_in(copy)) <= {"stablehlo"}
     return copy
 
+
+CAST = """"builtin.module"() ({ "func.func"() ({
+^bb0(%x: tensor<1xf32>):
+  %y = "stablehlo.convert"(%x) : (tensor<1xf32>) -> tensor<1xf8E5M2>
+  "func.return"(%y) : (tensor<1xf8E5M2>) -> ()
+}) {sym_name = "main", function_type = (tensor<1xf32>) -> tensor<1xf8E5M2>} : () -> () }) : () -> ()
+"""
 
 TOLERANCE = {"float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 
@@ -67,6 +76,8 @@ def check() -> Callable[..., None]:
         for engine in ("reference", "xla-plain"):
             got = transload.run(made, dict(zip(_names(made), inputs.values(), strict=True)), engine=engine)
             for (name, a), b in zip(wanted.items(), got.values(), strict=True):
+                if engine == "xla-plain" and a.dtype.name == "float8_e5m2" and _rounds_twice():
+                    continue  # ours are judged by TOSA's kernels alone
                 case = cases[int(name.split()[0])] if cases else None
                 why = difference(a, b, case.tolerance if case else None, bool(case and case.to_greatest))
                 bad += [f"{engine}: {name}: {why}"] if why else []
@@ -74,6 +85,15 @@ def check() -> Callable[..., None]:
         return made
 
     return run
+
+
+@cache
+def _rounds_twice() -> bool:
+    """Whether this XLA makes f8E5M2 of float32 by way of float16, as that of jaxlib 0.6.2 does, the last for Python 3.10."""
+    module = parse_module(CAST)
+    above = np.nextafter(np.float32(1.125), np.float32(2.0))  # the middle of 1 and 1.25, and float16 has it so
+    (rounded,) = transload.run(module, dict.fromkeys(_names(module), above[None]), engine="xla-plain").values()
+    return float(rounded[0]) == 1.0
 
 
 def _names(module: Module) -> list[str]:
