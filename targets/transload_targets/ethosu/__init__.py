@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.plugin import Pass
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("ethosu-keep-widening", "transload_targets.ethosu.widening:keep_widening",
+                  "Keep 8-bit numbers that become 16-bit ones apart from convolutions, on Ethos-U85.", ("tosa",), ("tosa",)))
 
 
 @hookimpl
