@@ -340,7 +340,8 @@ def _layers(floats: Module, quantized: Module) -> list[_Layer]:
             there.setdefault((op.name, op.results[0].name), deque()).append(op)
     found: list[_Layer] = []
     for argument, held in zip(floats.body_of_main.arguments, quantized.body_of_main.arguments, strict=True):
-        cast = held if held.quant is not None else next((u.results[0] for u in held.uses if _quantizes(u)), None)
+        casts = [held] if held.quant is not None else [user.results[0] for user in held.uses if _quantizes(user)]
+        cast = min(casts, key=_width, default=None)
         if cast is not None and argument.quant is None:  # what takes integers before, too, loses nothing
             layer = _Layer(argument.name or "input", None, None, argument, cast)
             layer.own = layer.accumulated
@@ -363,11 +364,16 @@ def _quantizes(op: Op) -> bool:
     return is_cast(op) and op.results[0].quant is not None
 
 
+def _width(value: Value) -> int:
+    """How many bits a quantized tensor's numbers have."""
+    return value.quant.storage.width if value.quant is not None else 0
+
+
 def _as_seen(floats: Value, held: Value) -> tuple[Value, Value]:
     """A tensor as those that use it see it: behind a cast to fewer bits, and behind an activation that its range does already."""
     while held.quant is not None and len(held.uses) == 1:
         (user,) = held.uses
-        if _quantizes(user) and user.results[0].name == held.name:
+        if _quantizes(user) and user.results[0].name == held.name and _width(user.results[0]) <= _width(held):
             held = user.results[0]
             continue
         moves = moves_of(user)

@@ -27,9 +27,10 @@ from .json_text import json_text
 from .plugin_host import host
 
 __all__ = [
-    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "LayerReport",
-    "LayersReport", "Nearness", "PartReport", "PartitionReport", "QuantizationReport", "QuantizedOutput", "Report", "SizeReport",
-    "StateReport", "TensorReport", "VerificationReport", "error_report", "files_of_report", "versions", "write_refusal",
+    "POOR", "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "LayerReport",
+    "LayersReport", "Nearness", "PartReport", "PartitionReport", "QuantizationReport", "QuantizedOutput", "Report",
+    "SizeReport", "StateReport", "TensorReport", "VerificationReport", "error_report", "files_of_report", "versions",
+    "write_refusal",
 ]
 
 SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
@@ -82,6 +83,10 @@ class QuantizedOutput(ComparedOutput):
     """How near an output of the quantized model is to the float model's, over all samples."""
 
     agreement: Annotated[float | None, "share of rows whose greatest number is at the same place; null where there are no rows"]
+
+
+POOR = 20.0
+"""The SQNR in dB below which a quantized output is said to be poor: its noise is a tenth as great as its numbers."""
 
 
 @dataclass
@@ -176,7 +181,7 @@ class VerificationReport:
     """The comparison with the source framework's own runtime."""
 
     status: Literal["passed", "failed", "inconclusive", "skipped", "not asked for"] = "not asked for"
-    why: Annotated[str, "why it was skipped, or is not conclusive"] = ""
+    why: Annotated[str, "why it was skipped, is not conclusive, or passed with a poor result"] = ""
     runtime: Annotated[str, "who judged"] = ""
     engine: Annotated[str, "what ran the result"] = ""
     broken: Annotated[list[str], "what is not near enough, in words"] = field(default_factory=list)

@@ -170,3 +170,13 @@ def test_values_are_those_of_both_models(model: Module, quantized: Module, sampl
             assert np.array_equal(ours, wanted[each.name].ravel())
             assert np.array_equal(theirs, found[each.name].ravel())
         assert few.size == fewer.size == min(ours.size, 10)
+
+
+def test_what_saturates_is_told_of_the_narrow_type_where_wider_ones_follow(model: Module, samples: Samples) -> None:
+    """`conv1` is computed in 8 bits and goes, as 16-bit numbers, into a layer of 16 bits: it saturates in the 8."""
+    table = transload.calibrate(model, samples, method="minmax")
+    low, high = table.ranges["conv1"]
+    table.ranges["conv1"] = (low / 4, high / 4)
+    quantized = transload.quantize(model, "int8", calibration=table, layers={"depthwise": "INT16"})
+    report = transload.quantization_report(model, quantized, samples)
+    assert layer(report, "conv1").type == "i8" and layer(report, "conv1").saturated > 0.1

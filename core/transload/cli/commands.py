@@ -130,7 +130,8 @@ def _show_artifact(artifact: Artifact) -> None:
     else:
         words = {"passed": "[green]passed[/]", "failed": "[red]failed[/]", "inconclusive": "[yellow]not conclusive[/]"}
         on = f" on {sized(checked.samples, 'sample')}" if checked.samples else ""
-        out.print(f"verification against {checked.runtime}{on}: {words[checked.status]}")
+        word = "[yellow]passed, but poor[/]" if checked.passed and checked.why else words[checked.status]
+        out.print(f"verification against {checked.runtime}{on}: {word}")
         for said in (checked.why, *checked.notes):
             if said:
                 out.print(f"  {said}", markup=False)

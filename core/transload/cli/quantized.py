@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..files import exists
-from ..report import LayerReport, LayersReport, Nearness, QuantizationReport
+from ..report import POOR, LayerReport, LayersReport, Nearness, QuantizationReport
 from .show import bytes_text, console, short_names, sized, table
 
 __all__ = ["all_rows", "need_page", "save_page", "show_layers"]
@@ -19,8 +19,6 @@ WORST = 5
 """Layers that are shown."""
 KEPT = 6
 """Tensors that stay float which are shown."""
-POOR = 20.0
-"""Decibels of an output below which more is advised."""
 
 
 def _rows(made: QuantizationReport) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ told over all samples (SQNR, cosine, agreement), and judged only by limits that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,7 +23,7 @@ from ..errors import PluginFailure, RunError
 from ..ir import Module, QuantType, TensorType
 from ..plugin import resolve
 from ..plugin_host import host
-from ..report import QuantizedOutput
+from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
 from .compare import run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
@@ -41,6 +41,8 @@ __all__ = ["QuantizedModel", "verify_quantized", "verify_quantized_conversion"]
 
 SAMPLES = 16
 """On how many a result is run."""
+TOLD = 3
+"""Outputs that are named."""
 Outputs = dict[str, np.ndarray]
 _REFUSED = (RunError, ChildEnded, PluginFailure)
 """What says that a runtime does not run the model."""
@@ -107,7 +109,21 @@ def verify_quantized(
     if not broken and not any(is_informative(array) for array in _joined(wanted).values()):
         verdict.status = "inconclusive"
         verdict.why = "the outputs are the same whatever is computed, on all samples"
+    elif not broken and limits is None:
+        verdict.why = _poor(verdict.quantized, verdict.excepts)
     return verdict
+
+
+def _poor(outputs: Iterable[QuantizedOutput], excepts: Collection[str]) -> str:
+    """What a passed verdict says of outputs far from the float model's, for which no limit was asked; '' where all are near."""
+    far = {each.name: each.metrics["sqnr"] for each in outputs if each.name not in excepts and not _is_near(each)}
+    told = ", ".join(f"{name} {decibels:.1f} dB" for name, decibels in sorted(far.items(), key=lambda item: item[1])[:TOLD])
+    more = f" and {len(far) - TOLD} more outputs" if len(far) > TOLD else ""
+    return f"poor: {told}{more} beside the float model; no limit was asked for (--tolerance sqnr={POOR:g} is one)" if far else ""
+
+
+def _is_near(output: QuantizedOutput) -> bool:
+    return "sqnr" not in output.metrics or output.metrics["sqnr"] >= POOR
 
 
 class _FloatModel:

@@ -68,6 +68,24 @@ def test_a_limit_that_is_set_is_for_the_float_model(convert: Convert) -> None:
     assert verdict is not None and verdict.passed
 
 
+def test_a_poor_result_that_no_limit_was_set_for_is_said_to_be_poor(
+    convert: Convert, examples: Path, images: np.ndarray, tmp_path: Path,
+) -> None:
+    """Ranges of a sixteenth leave little of the model; the integers are right all the same."""
+    table = transload.calibrate(transload.load(examples / "digits" / "digits_float.onnx"), [
+        {"image": image.reshape(1, 1, 8, 8)} for image in images[:16]])
+    table.ranges.update({name: (low / 16, high / 16) for name, (low, high) in table.ranges.items() if name != "image"})
+    narrow = {"calibration": table}
+    verdict = convert(quantizer_options=narrow).verification
+    assert verdict is not None and verdict.passed and verdict.why.startswith("poor: probabilities ")
+    assert "no limit was asked for" in verdict.why
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["verification"]["why"] == verdict.why
+    limited = convert(quantizer_options=narrow, tolerance=["sqnr=-10"]).verification
+    assert limited is not None and limited.passed and not limited.why
+    near = convert().verification
+    assert near is not None and near.passed and not near.why
+
+
 def test_a_result_of_other_integers_fails(convert: Convert, monkeypatch: pytest.MonkeyPatch) -> None:
     from transload.verification import running
 
