@@ -109,7 +109,14 @@ def _tflite_without(path: Path) -> bytes | None:
     if max(code.builtinCode, code.deprecatedBuiltinCode) != schema.BuiltinOperator.SOFTMAX:
         return None
     graph.operators.remove(last)
+    (gone,) = last.outputs  # ai-edge-quantizer's calibrator reads every tensor of a file, and there is none that nothing computes
+    del graph.tensors[gone]
     graph.outputs = [last.inputs[0]]
+    for holder in (graph, *graph.operators):
+        for name in ("inputs", "outputs", "intermediates"):
+            held = getattr(holder, name, None)
+            if held is not None:
+                setattr(holder, name, [int(index) - (index > gone) for index in held])
     model.signatureDefs = []
     builder = flatbuffers.Builder()
     builder.Finish(model.Pack(builder), file_identifier=b"TFL3")

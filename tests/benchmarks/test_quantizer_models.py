@@ -59,3 +59,17 @@ def test_a_softmax_at_the_end_is_cut_off(ending: str, monkeypatch, tmp_path):
     (logits,), (shares,) = (float_model(path, None, "")(sample).values() for path in (cut_off, whole))
     assert np.allclose(np.exp(logits) / np.exp(logits).sum(), shares, atol=1e-6) and not np.allclose(logits, shares)
     assert quantizer_models.without_softmax(cut_off) == cut_off
+
+
+@pytest.mark.filterwarnings("ignore:Warning. Enabling .experimental_preserve_all_tensors")
+def test_of_a_cut_network_no_tensor_is_left_that_nothing_computes(monkeypatch, tmp_path):
+    """A calibrator that reads them all would find no data."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    monkeypatch.setattr(quantizer_models, "BUILT", tmp_path)
+    path = quantizer_models.without_softmax(CASES["digits"]().files[".tflite"])
+    interpreter = Interpreter(model_path=str(path), experimental_preserve_all_tensors=True)
+    interpreter.allocate_tensors()
+    interpreter.invoke()
+    sizes = [interpreter.get_tensor(each["index"]).size for each in interpreter.get_tensor_details()]
+    assert len(sizes) > 5 and min(sizes) > 0
