@@ -17,10 +17,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from transload.ir import I32, Dense, Module, Op, QuantType, Value
+from transload.ir import I32, Dense, FloatType, Module, Op, QuantType, Value
 from transload.ir.build import Builder, constant_of
+from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 
-__all__ = ["PRODUCTS", "added_bits", "finest", "output_axis", "plain_biases", "reach_of"]
+__all__ = ["PRODUCTS", "add_computed_biases", "added_bits", "finest", "output_axis", "plain_biases", "reach_of"]
 
 PRODUCTS = ("top.Conv", "top.Deconv", "top.MatMul")
 """Ops with weights, operand 1, which may be quantized per output channel, and a bias, operand 2."""
@@ -143,3 +144,29 @@ def _made_plain(op: Op) -> float | None:
     result = op.results[0].quant
     step = result.scale if result is not None and result.per_tensor else float("inf")
     return float((np.abs(steps - made) * scales).max(initial=0.0) / step)
+
+
+_COMPUTED = RewriteTable()
+
+
+def add_computed_biases(module: Module) -> bool:
+    """Add the biases of products of floats behind them where they are no constants. Returns whether there were any.
+
+    A bias of integers is held in the scale of the products, so it has to be known; a sum of two tensors has no such need.
+    """
+    return apply_greedily(module, _COMPUTED)
+
+
+@_COMPUTED(*PRODUCTS)
+def _added_behind(op: Op, rw: Rewriter) -> Value | None:
+    bias = op.operands[2] if len(op.operands) > 2 else None
+    if bias is None or constant_of(bias) is not None or not isinstance(bias.element_or_none, FloatType):
+        return None
+    apart = {name: value for name, value in op.attributes.items() if name not in ("do_relu", "relu_limit")}
+    activation = {name: value for name, value in op.attributes.items() if name not in apart}
+    name = f"{op.result.name}/products" if op.result.name else None
+    products = rw.emit(op.name, *op.operands[:2], location=name, **apart)
+    if op.name != "top.MatMul" and op.attribute("layout") == "NCHW":
+        bias = rw.emit("top.Reshape", bias, shape=(-1, *(1,) * (products.rank - 2)))
+    added: Value = rw.emit("top.Add", products, bias, **activation)
+    return added

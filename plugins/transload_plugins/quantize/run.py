@@ -19,6 +19,7 @@ from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload.quantization import floats_in
 from transload_hub.ops.rounding import WORDS, round_all
+from transload_hub.simplify.biases import add_computed_biases
 from transload_hub.simplify.normalization import write_out_normalizations
 from transload_hub.simplify.recurrent import unroll_recurrent
 
@@ -199,9 +200,11 @@ def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool,
 
 
 def _written_out(module: Module) -> Module:
-    """The module with the steps of its recurrent layers as ops, whose tensors have ranges of their own; itself without such."""
+    """The module with the steps of its recurrent layers, and the sums of products and computed biases, as ops, whose tensors have
+    ranges of their own; itself without such."""
     copy = module.clone()
-    return copy if unroll_recurrent(copy) else module
+    changed = [unroll_recurrent(copy), add_computed_biases(copy)]
+    return copy if any(changed) else module
 
 
 def _without_normalizations(module: Module) -> tuple[Module, dict[str, str]]:

@@ -161,3 +161,29 @@ def test_a_constant_of_no_numbers_has_no_place_among_integers() -> None:
         %y = "top.Clip"(%m) <{min = 0.0 : f64, max = 0.5 : f64}> : (tensor<4xf32>) -> tensor<4xf32>""")
     with pytest.raises(UsageError, match=r"infinities, or what are no numbers|not finite"):
         transload.quantize(module, "int8", samples((4,)))
+
+
+_KERNEL: dict[str, Any] = {"kernel_shape": (2, 2), "strides": (1, 1), "pads": (0, 0, 0, 0)}
+
+
+@pytest.mark.parametrize("weights", ["constant", "computed"])
+@pytest.mark.parametrize(("name", "shapes", "attributes"), [
+    ("Conv", [(1, 4, 6, 6), (3, 4, 2, 2), (3,)], _KERNEL | {"do_relu": True}),
+    ("Conv", [(1, 6, 6, 4), (3, 2, 2, 4), (3,)], _KERNEL | {"layout": "NHWC"}),
+    ("Deconv", [(1, 4, 6, 6), (4, 3, 2, 2), (3,)], _KERNEL),
+    ("MatMul", [(5, 7), (7, 4), (4,)], {}), ("MatMul", [(5, 7), (7, 4), (5, 1)], {"do_relu": True}),
+], ids=["NCHW", "NHWC", "Deconv", "MatMul", "rows"])
+def test_biases_that_are_computed_are_added_behind(weights: str, name: str, shapes: list[Any], attributes: Any) -> None:
+    """A bias in the scale of the products has to be known: one that was computed stayed float, beside integers."""
+    given, filters, biases = shapes
+    graph = Graph(given, biases, *([filters] if weights == "computed" else []))
+    right = graph.inputs[2] if weights == "computed" else graph.random(*filters)
+    module = graph.done(graph.emit(name, graph.inputs[0], right, graph.inputs[1], **attributes))
+    numbers = np.random.default_rng(7)
+    samples = [{name: numbers.standard_normal(shape).astype(np.float32) for name, shape in zip(
+        module.inputs, (given, biases, filters), strict=False)} for _ in range(8)]
+    made = transload.quantize(module, "int8", samples)
+    verify(made)
+    ((_, wanted),), ((_, found),) = (transload.run(each, samples[0]).items() for each in (module, made))
+    assert np.abs(wanted - found).max() < 0.03 * np.abs(wanted).max()
+    assert all(op.result.quant is not None for op in made.body_of_main if op.name == f"top.{name}")

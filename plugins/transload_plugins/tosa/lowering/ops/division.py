@@ -127,7 +127,8 @@ def _remainder(rw: Rewriter, op: Op, a: Value, b: Value) -> Value:
     size, magnitude = unary(rw, "abs", b), unary(rw, "abs", a)
     if element != F16:
         far = compare(rw, "Greater", magnitude, binary(rw, "mul", size, like(rw, size, 2.0 ** (3 * bits))))
-        nothing = binary(rw, "mul", binary(rw, "sub", a, a), inverse)  # 0; NaN of an infinite a, and where b is 0
+        none = binary(rw, "sub", a, a)  # NaN of an infinite a; a subnormal b has an infinite inverse, as 0 has
+        nothing = select(rw, compare(rw, "Equal", b, like(rw, b, 0)), binary(rw, "mul", none, inverse), none)
         rest = select(rw, far, nothing, rest)
     return select(rw, compare(rw, "Less", magnitude, size), a, rest)  # which holds for an infinite b, too
 

@@ -53,6 +53,17 @@ def test_a_remainder_beyond_all_steps_is_none(same_op: Same) -> None:
     assert rest.tolist() == [0, 0]
 
 
+def test_a_remainder_by_a_subnormal_number_is_a_number() -> None:
+    """Its reciprocal is infinite, as that of zero is, whose remainders are none."""
+    from transload.api import lower, run
+    from transload.ir import F32, TensorType
+    from transload.testing import build_module
+
+    module = lower(build_module([TensorType((2,), F32)] * 2, lambda builder, a, b: builder.emit("top.TruncMod", a, b)), "tosa")
+    (rest,) = run(module, {"x0": np.array([2.1, 2.1], np.float32), "x1": np.array([7e-45, 0], np.float32)}).values()
+    assert abs(rest[0]) < 7e-45 and np.isnan(rest[1])
+
+
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_quotients_of_halves_whose_reciprocals_are_none(same_op: Same, dtype: Any) -> None:
     b = np.array([1e-5, -1e-6, 3e-7, 60000, -50000, 40000], dtype)
