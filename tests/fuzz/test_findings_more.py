@@ -14,7 +14,7 @@ import onnx
 from onnx import helper
 
 import transload
-from transload.errors import ConversionError, ReadError, TransloadError
+from transload.errors import ConversionError, ReadError, ShapeError, TransloadError
 from transload.ir import F32, IntegerType, TensorType
 from transload.testing import build_module
 from transload.text import print_module
@@ -187,3 +187,20 @@ def test_an_attribute_that_is_a_type_is_not_written(tmp_path: Path) -> None:
     model = helper.make_model(helper.make_graph([made], "g", [x], [y]), opset_imports=domains, ir_version=8)
     with pytest.raises(TransloadError, match=r"'of', .* cannot be written"):
         transload.save(read_model(model), tmp_path / "m.onnx")
+
+
+def test_an_op_that_no_schema_knows_with_more_outputs_than_are_computed() -> None:
+    """Its rule gave one value for two, and the rule was called at fault."""
+    made = node("FlexAttention", ["q", "q", "q"], ["y", "z"], domain="ai.onnx.preview")
+    q, y, z = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2, 3, 4]) for name in "qyz")
+    domains = [helper.make_opsetid("", 22), helper.make_opsetid("ai.onnx.preview", 1)]
+    model = helper.make_model(helper.make_graph([made], "g", [q], [y, z]), opset_imports=domains, ir_version=10)
+    with pytest.raises(ConversionError, match="has 2 outputs, of which 1 can be computed") as caught:
+        transload.lower(read_model(model), "tosa")
+    assert "failed" not in str(caught.value)
+
+
+def test_a_shape_to_broadcast_to_with_a_negative_size() -> None:
+    g = Graph((1, 3))
+    with pytest.raises(ShapeError, match=r"shape \[-2, 3\] has a negative entry"):
+        g.Expand(g.inputs[0], shape=(-2, 3))

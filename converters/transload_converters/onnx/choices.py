@@ -27,6 +27,10 @@ WRITTEN: Options = {
         "quantized operators: on floats between DequantizeLinear and QuantizeLinear (qdq), on integers where there are such "
         "(qoperator), or written out in the integers that they stand for, to the last bit (integers); auto: integers where "
         "operators round otherwise than qdq does, as TFLite's"),
+    "weights": (
+        ("signed", "unsigned"), "signed",
+        "integers of 8 bits that weights are stored as in QDQ form: unsigned ones stand for the same numbers, and onnxruntime "
+        "multiplies them without saturating on x86 processors that lack VNNI, and slower on others"),
     "bits": (
         ("64", "32"), "64",
         "the widest numbers in which integers are written out: 32 for runtimes that compute those of 64 bits in 32 (OpenVINO)"),

@@ -157,6 +157,8 @@ class Expand(DeclaredOp):
     shape = attribute(INTS, "the shape to broadcast with")
 
     def infer(op) -> Type:
+        if min(op.attribute("shape"), default=0) < 0:
+            fail(op, f"shape {list(op.attribute('shape'))} has a negative entry")
         shape = broadcast_shapes(op, shape_of(op.input), tuple(op.attribute("shape")))
         return TensorType(shape, _after_leading(op.input, shape))
 

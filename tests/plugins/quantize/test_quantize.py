@@ -70,7 +70,7 @@ def test_what_is_rounded_once_is_what_onnxruntime_computes(
     far = {}
     for rounds in (None, "once"):
         quantized = transload.quantize(hub, "int8", samples[:SAMPLES], islands="none", rounds=rounds)
-        path = transload.save(transload.lower(quantized, "onnx", form="qdq"), tmp_path / "model.onnx")
+        path = transload.save(transload.lower(quantized, "onnx", form="qdq", weights="unsigned"), tmp_path / "model.onnx")
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         theirs = np.concatenate([session.run(["probabilities"], dict(sample))[0] for sample in samples[SAMPLES:]])
         far[rounds] = np.mean(outputs(quantized, samples[SAMPLES:]) != theirs)

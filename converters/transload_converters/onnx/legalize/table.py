@@ -83,8 +83,9 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
                 raise Unsupported(f"works on a value of type {value.type}, and only tensors of numbers can be converted")
         try:
             outcome = taking(op, rw)
-            if isinstance(outcome, list) and len(outcome) != len(op.results):
-                raise Unsupported(f"has {len(op.results)} outputs, of which {len(outcome)} can be computed")
+            computed = 1 if isinstance(outcome, Value) else len(outcome) if isinstance(outcome, list | tuple) else len(op.results)
+            if computed != len(op.results):
+                raise Unsupported(f"has {len(op.results)} outputs, of which {computed} can be computed")
             return outcome
         except (ShapeError, Impossible):
             rw.scratch(Failed).ops.add(op)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.engine.quantized import dequantize
-from transload.ir import BOOL, F32, F64, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
+from transload.ir import BOOL, F32, F64, I8, UI8, Dense, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
@@ -68,11 +68,31 @@ def bitcast(op: Bitcast, rw: Rewriter) -> Value:
 def _dequantized(rw: Rewriter, x: Value, quant: QuantType) -> Value:
     """DequantizeLinear; constants of integers that it does not take become floats here."""
     owner = x.op
-    if owner is not None and owner.name == "onnx.Constant" and quant.storage.width not in STORED:
+    if owner is not None and owner.name == "onnx.Constant" and quant.storage == I8 and rw.options.get("weights") == "unsigned":
+        x, quant = _unsigned(rw, owner.attributes["value"], quant)
+    elif owner is not None and owner.name == "onnx.Constant" and quant.storage.width not in STORED:
         dense, dtype = owner.attributes["value"], dtype_of(quant.expressed)
         return rw.constant(
             LazyData(lambda: dequantize(dense.numpy(), quant, dtype), dense.shape, dtype), quant.expressed, dialect="onnx")
     return emit(rw, "DequantizeLinear", x, *_scales(rw, x, quant), element=quant.expressed, **_places(x, quant))
+
+
+def _unsigned(rw: Rewriter, numbers: Dense, quant: QuantType) -> tuple[Value, QuantType]:
+    """Constants of i8 as those of u8 that stand for the same numbers.
+
+    onnxruntime's kernels for x86 add pairs of products of u8 by i8 in 16 bits, where they saturate, unless the processor has
+    VNNI; those of u8 by u8 do not. Source: onnxruntime, "Quantize ONNX models", on U8S8 and saturation.
+    """
+    if rw.options.get("form") == "qoperator":
+        raise Unsupported(
+            "onnxruntime's operators on integers take unsigned weights beside unsigned activations alone",
+            "--option form=qdq, or leave out weights=unsigned")
+    shift = -I8.range[0]
+    kind = quant.replace(
+        storage=UI8, zero_points=tuple(point + shift for point in quant.zero_points),
+        storage_min=quant.storage_min + shift, storage_max=quant.storage_max + shift)
+    moved = LazyData(lambda: (numbers.numpy().astype(np.int16) + shift).astype(np.uint8), numbers.shape, np.dtype(np.uint8))
+    return rw.constant(moved, kind, dialect="onnx"), kind
 
 
 def _quantized(rw: Rewriter, x: Value, quant: QuantType) -> Value:
