@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import RunError
 
 from .bundles import element_name
+from .saturation import made_exact, saturates
 
 __all__ = ["Session", "first_line", "told"]
 
@@ -62,26 +63,38 @@ def _session(file: str, name: str, keep: bool, optimized: bool) -> Any:
     except UnicodeEncodeError:  # onnxruntime takes names in UTF-8 alone; weights beside the file it does not find then
         model = Path(file).read_bytes()
     try:
-        if keep:
-            model = _with_all_outputs(file)
+        if (changed := _changed(file, keep)) is not None:
+            model = changed
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(Path(file).parent))
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's native errors share no class
         raise RunError(f"onnxruntime cannot load {name}: {first_line(error)}") from None
 
 
-def _with_all_outputs(file: str) -> bytes:
-    """The model with every value of its graph as an output, as bytes. Values inside subgraphs cannot be had."""
+def _changed(file: str, keep: bool) -> bytes | None:
+    """The model with all outputs that are to be kept, and exact on this processor, as bytes; None where it is that as it is."""
+    exact = not saturates()
+    if exact and not keep:
+        return None
     import onnx
 
     model = onnx.load(file, load_external_data=False)
+    if keep:
+        _give_all_outputs(model)
+    if not exact and not made_exact(model) and not keep:
+        return None
+    made: bytes = model.SerializeToString()
+    return made
+
+
+def _give_all_outputs(model: Any) -> None:
+    """Make every value of a model's graph an output. Values inside subgraphs cannot be had."""
     there = {output.name for output in model.graph.output}
     for node in model.graph.node:
         for name in node.output:
             if name and name not in there:
                 there.add(name)
                 model.graph.output.add().name = name
-    return model.SerializeToString()
 
 
 def _output_names(file: str) -> list[str]:
