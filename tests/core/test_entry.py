@@ -9,7 +9,7 @@ import pytest
 
 import transload
 from transload.cli import run
-from transload.errors import UsageError
+from transload.errors import TransloadError, UsageError
 
 TWO = """
 "builtin.module"() ({
@@ -74,3 +74,29 @@ def test_named_on_the_command_line(
     assert run([*command, str(two)]) == 2
     assert "functions: forward, helper, train; --function NAME says which is meant" in capsys.readouterr().err
     assert run([*command, str(two), "--function", "train"]) == 0
+
+
+ONLY = """
+func.func @predict(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.tanh %x : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["tosa", "tflite", "onnx", "stablehlo", "xla-cpu", "tp-small"])
+def test_the_only_function_is_the_model_whatever_it_is_called(target: str, tmp_path: Path) -> None:
+    """TOSA and TFLite had no place for it, and said to inline it into itself."""
+    path = tmp_path / "model.mlir"
+    path.write_text(ONLY)
+    artifact = transload.convert(path, target, tmp_path / "out")
+    assert artifact.verification is not None and artifact.verification.passed
+
+
+@pytest.mark.parametrize("target", ["tosa", "tflite"])
+def test_of_several_functions_one_is_to_be_named(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(ONLY + ONLY.replace("@predict", "@other"))
+    with pytest.raises(TransloadError) as caught:
+        transload.convert(path, target, tmp_path / "out", verify=False)
+    assert "--function NAME" in caught.value.hint + "".join(each.hint or "" for each in caught.value.findings)

@@ -91,7 +91,8 @@ class _ModuleWriter:
     """Writes the functions, each into a subgraph, and what belongs to the model as a whole."""
 
     def __init__(self, module: Module) -> None:
-        self.functions = dict(sorted(module.functions.items(), key=lambda item: item[0] != "main"))
+        main = module.main
+        self.functions = dict(sorted(module.functions.items(), key=lambda item: item[1] is not main))
         self.findings = [*_foreign(module), *_too_large(module)]
         self.writer = ModelWriter(str(module.attributes.get("tfl.description", "")))
         self.subgraphs = {
@@ -100,8 +101,6 @@ class _ModuleWriter:
         """The operators, each with its version."""
 
     def content(self) -> bytes:
-        if "main" not in self.functions:
-            self.findings.append(Finding("the module", "has no function main"))
         if not self.findings:
             for name, function in self.functions.items():
                 _FunctionWriter(self, function, self.subgraphs[name]).write()

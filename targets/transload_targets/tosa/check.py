@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transload.errors import Finding
+from transload.errors import Finding, UsageError
 from transload.ir import Module, Op, TensorType, Type
 from transload.ir.types import DialectType, QuantType
 
@@ -20,9 +20,13 @@ def findings_of(module: Module, version: str = "1.0", level: str = "8k") -> list
     for op in module.body:
         if op.name not in ("func.func", "tosa.variable"):
             findings.append(_finding(op, "stands beside the functions, where TOSA has variables only"))
-    functions = module.functions
-    for name, function in functions.items():
-        if name != "main":
+    main = None
+    try:
+        main = module.main
+    except UsageError as error:
+        findings.append(Finding("the module", error.message, hint=error.hint or ""))
+    for name, function in module.functions.items():
+        if function is not main:
             findings.append(Finding(f"function {name!r}", "a TOSA file holds one graph", hint="inline the functions into main"))
             continue
         block = function.regions[0].block
@@ -30,8 +34,6 @@ def findings_of(module: Module, version: str = "1.0", level: str = "8k") -> list
             findings += [
                 Finding(f"input {argument.name or argument.index}", why, hint=hint)
                 for why, hint in _type_reasons(argument.type, level)]
-    if "main" not in functions:
-        findings.append(Finding("the module", "has no function main"))
     for op in module.ops():
         if op.name not in ("func.return", "tosa.variable"):
             findings += op_findings(op, number, level)

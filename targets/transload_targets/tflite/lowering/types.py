@@ -39,7 +39,7 @@ def check_types(module: Module) -> bool:
             why = _reason(argument)
             if why:
                 findings.append(Finding(
-                    "an argument" if name == "main" else f"function {name!r}", why[0], (argument.name or "",), why[1]))
+                    "an argument" if function is module.main else f"function {name!r}", why[0], (argument.name or "",), why[1]))
     for op in module.walk():
         if op.name == "func.func" or any(_reason(value) for value in op.operands):
             continue  # what follows from it is not said again
