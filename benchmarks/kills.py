@@ -30,7 +30,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from transload.scale.cache import report_in
+from transload.scale.cache import entry_report
 
 DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits"
 MODELS = (DIGITS / "digits_int8.tflite", DIGITS / "digits_float.onnx")
@@ -106,7 +106,7 @@ def broken_entries(cache: Path) -> list[str]:
     """What in a cache is no whole conversion."""
     entries = [entry for entry in cache.glob("*/*/*") if entry.is_dir()]
     strange = [folder for folder in (*cache.glob(".*"), *cache.glob("*/.*"), *cache.glob("*/*/.*")) if folder.is_dir()]
-    return [f"{entry} of the cache is no whole conversion" for entry in entries if report_in(entry) is None] + [
+    return [f"{entry} of the cache is no whole conversion" for entry in entries if entry_report(entry) is None] + [
         f"{folder} is left in the cache" for folder in strange]
 
 

@@ -21,7 +21,7 @@ from ..report import Digest, files_of_report
 from ..scratch import ScratchFolder, locked
 from .requests import beside_is_same
 
-__all__ = ["Cache", "report_in"]
+__all__ = ["Cache", "entry_report", "report_in"]
 
 CONVERSION = "conversion"
 """In an entry, the folder that was written."""
@@ -47,7 +47,7 @@ class Cache:
     def find(self, request: str, model: Path, out: Path) -> dict[str, Any] | None:
         """The report of an earlier conversion, whose files lie in `out` now; None where there is none that is whole."""
         for entry in sorted(self._place(request).glob("*")):
-            report = _whole(entry)
+            report = entry_report(entry)
             if report is None or not beside_is_same(model, report["beside"]):
                 continue
             report["model"] = str(model)
@@ -72,7 +72,7 @@ class Cache:
                 made = _entry_of(out, report, scratch / "made")
                 with locked(place):  # of several writers the first one's entry stays
                     entry = place / beside
-                    if _whole(entry) is not None:
+                    if entry_report(entry) is not None:
                         return
                     if os.path.lexists(entry):
                         entry.rename(scratch / "damaged")
@@ -96,7 +96,7 @@ def _entry_of(out: Path, report: dict[str, Any], made: Path) -> Path:
     return made
 
 
-def _whole(entry: Path) -> dict[str, Any] | None:
+def entry_report(entry: Path) -> dict[str, Any] | None:
     """The report of an entry that is as it was made; None for any other."""
     report = report_in(entry / CONVERSION)
     if report is None:

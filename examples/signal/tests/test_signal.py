@@ -222,7 +222,7 @@ def test_a_model_that_is_quantized_when_it_runs_is_verified_through_delta(tmp_pa
     given = {"x": RANDOM.normal(size=(4, 6)).astype(np.float32)}
     told = open_model(path)(given, keep=True)
     del told["h"]
-    _, bounds = check_bounds(transload.lower(source, "tosa", hybrid="float"), hub, given, told, "reference")
+    _, bounds, _ = check_bounds(transload.lower(source, "tosa", hybrid="float"), hub, given, told, "reference")
     (delta,) = (bounded for bounded in bounds if bounded.name == "d")
     assert delta.kept and 0 < delta.max_abs <= delta.bound
 
@@ -237,7 +237,7 @@ def test_each_result_has_its_bound():
     hub = build_module([TensorType((3, 4), F32)], build)
     given = {"x0": RANDOM.normal(size=(3, 4)).astype(np.float32)}
     told = {f"y:{index}": array + np.float32(1e-4) for index, array in enumerate(transload.run(hub, given).values())}
-    _, bounds = check_bounds(transload.lower(hub, "tosa"), hub, given, told, "reference")
+    _, bounds, _ = check_bounds(transload.lower(hub, "tosa"), hub, given, told, "reference")
     assert [bounded.name for bounded in bounds] == ["y:0", "y:1"]
     assert all(bounded.kept and 0 < bounded.max_abs <= bounded.bound for bounded in bounds)
 
