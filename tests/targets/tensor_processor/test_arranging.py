@@ -8,9 +8,11 @@ from transload.ir import F32, I8, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload_targets.tensor_processor.arranging import arrange_for_lanes
+from transload_targets.tensor_processor.arranging.moves import _sliced_before
 from transload_targets.tensor_processor.chip import load_chip
 from transload_targets.tensor_processor.codegen import compile_function
-from transload_targets.tensor_processor.cycles.timeline import timeline
+from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, timeline
+from transload_targets.tensor_processor.simulator import Simulator
 
 from .functions import network
 
@@ -153,6 +155,94 @@ def test_a_slice_goes_to_the_front_and_under_a_reshape():
     module = function.done(function.emit("slice", flat, starts=(0, 1), sizes=(100, 90), steps=(1, 1)))
     assert arranged(module)
     assert ops(module) == ["concat", "slice", "reshape", "cast"]
+
+
+def shuffled(x):
+    """Both halves of channels that are taken in turn from one half and from the other of `x` [1, 48, 6, 6], as reshapes do it."""
+    function, x = x
+    pairs = function.emit("reshape", function.emit("reshape", x, shape=(24, 2, 36)), shape=(24, 2, 1, 6, 6))
+    for half in range(2):
+        taken = function.emit("slice", pairs, starts=(0, half, 0, 0, 0), sizes=(24, 1, 1, 6, 6), steps=(1,) * 5)
+        yield function.emit("reshape", function.emit("reshape", taken, shape=(24, 1, 6, 6)), shape=(1, 24, 6, 6))
+
+
+def test_every_second_channel_is_a_slice_and_stays_in_the_lanes():
+    function = Function((1, 48, 6, 6), F32)
+    one, other = shuffled((function, function.emit("unary", function.x, function="tanh")))
+    module = function.done(function.emit("max_pool2d", one, kernel=(3, 3)), function.emit("max_pool2d", other, kernel=(2, 2)))
+    assert arranged(module)
+    assert set(ops(module)) == {"unary", "slice", "reshape", "max_pool2d"}
+    steps = [op.attribute("steps") for op in module.main.regions[0].block if op.name == "tpu.slice"]
+    assert steps == [(1, 2, 1, 1)] * 2
+    compiled = compile_function(module.main, load_chip("tp-large"))
+    program = compiled.program
+    assert timeline(program, compiled.chip).bytes == compulsory_bytes(program)
+    x = np.random.default_rng(1).standard_normal((1, 48, 6, 6)).astype(np.float32)
+    for name, array in transload.run(module, {"x": x}).items():
+        np.testing.assert_array_equal(Simulator(program).run({"x": x})[name], array)
+
+
+@pytest.mark.parametrize(("before", "after", "taken", "asked"), [
+    ((1, 48, 44, 44), (24, 2, 1936), [(0, 24, 1), (1, 1, 1), (0, 1936, 1)], [(0, 1, 1), (1, 24, 2), (0, 44, 1), (0, 44, 1)]),
+    ((12,), (3, 4), [(1, 2, 1), (0, 4, 1)], [(4, 8, 1)]),
+    ((12,), (3, 4), [(0, 3, 1), (1, 2, 2)], [(1, 6, 2)]),
+    ((12,), (3, 4), [(0, 3, 1), (0, 3, 1)], None),  # 0 1 2 4 5 6 8 ..
+    ((12,), (3, 4), [(0, 2, 2), (0, 2, 2)], None),  # 0 2 8 10
+    ((12,), (3, 4), [(2, 3, -1), (0, 1, 1)], None),
+    ((3, 4), (12,), [(0, 8, 1)], None),  # two rows of three: two dimensions
+    ((1, 5, 1), (5, 1, 1, 1), [(1, 3, 1), (0, 1, 1), (0, 1, 1), (0, 1, 1)], [(0, 1, 1), (1, 3, 1), (0, 1, 1)]),
+    ((), (1, 1), [(0, 1, 1), (0, 1, 1)], []),
+    ((0, 4), (4, 0), [(0, 4, 1), (0, 0, 1)], None)])
+def test_a_slice_of_a_reshape_is_what_it_takes_of_each_dimension_before(before, after, taken, asked):
+    assert _sliced_before(before, after, taken) == asked
+    if asked is not None:
+        array = np.arange(int(np.prod(before))).reshape(before)
+        of, was = (tuple(slice(start, start + (count - 1) * step + 1, step) for start, count, step in each)
+                   for each in (taken, asked))
+        np.testing.assert_array_equal(array.reshape(after)[of].reshape(-1), array[was].reshape(-1))
+
+
+PADDED = [
+    (F32, "max_pool2d", {"kernel": (3, 3), "strides": (2, 2)}, -np.inf, {"pads": (1, 2, 0, 1)}),
+    (I8, "max_pool2d", {"kernel": (3, 3), "pads": (0, 0, 1, 0)}, -128, {"pads": (1, 2, 1, 1)}),
+    (F32, "avg_pool2d", {"kernel": (3, 3)}, 0.0, {"padded": (1, 2, 0, 1), "pads": (0, 0, 0, 0)}),
+    (I8, "avg_pool2d", {"kernel": (3, 3), "input_zero": 5}, 5, {"padded": (1, 2, 0, 1)}),
+    (F32, "conv2d", {"strides": (2, 2)}, 0.0, {"pads": (1, 2, 0, 1)}),
+    (I8, "conv2d", {"input_zero": -7}, -7, {"pads": (1, 2, 0, 1)})]
+
+
+def padded_window(element, name, how, value, pads=(0, 0, 1, 2, 0, 0, 0, 1), before=None):
+    function = Function((1, 4, 8, 8), element)
+    x = function.x if before is None else function.emit("unary", function.x, function="identity", **before)
+    x = function.emit("pad", x, pads=pads, value=float(value))
+    filters = np.random.default_rng(0).integers(-9, 9, (6, 4, 3, 3)).astype(np.float32 if element is F32 else np.int8)
+    operands = [function.constant(filters)] if name == "conv2d" else []
+    if name == "conv2d" and element is I8:
+        operands += [function.constant(np.full(6, number, np.int32)) for number in (100, 1 << 30, 38)]
+    return function.done(function.emit(name, x, *operands, **how))
+
+
+@pytest.mark.parametrize(("element", "name", "how", "value", "become"), PADDED)
+def test_pads_in_front_of_windows_are_the_windows_own(element, name, how, value, become):
+    module = padded_window(element, name, how, value)
+    assert arranged(module)
+    assert ops(module) == [name]
+    (window,) = (op for op in module.main.regions[0].block if op.dialect == "tpu")
+    assert {key: window.attribute(key) for key in become} == become
+
+
+@pytest.mark.parametrize(("element", "name", "how", "value", "become"), PADDED)
+def test_pads_that_hold_another_number_stay(element, name, how, value, become):
+    assert not arranged(padded_window(element, name, how, 3.0))
+    assert not arranged(padded_window(element, name, how, value, (0, 0, 9, 0, 0, 0, 0, 0)))  # windows of padding alone
+    assert not arranged(padded_window(element, name, how, value, (1, 0, 0, 0, 0, 0, 0, 0)))  # an image more
+
+
+def test_a_pad_that_is_less_than_all_that_a_maximum_sees_is_its_own():
+    how = {"kernel": (3, 3)}
+    assert arranged(padded_window(F32, "max_pool2d", how, -5.0, before={"low": -4.0}))
+    assert not arranged(padded_window(F32, "max_pool2d", how, -3.0, before={"low": -4.0}))
+    assert not arranged(padded_window(F32, "max_pool2d", how, -3.4e38))  # an element could be less, or infinite
 
 
 def test_reductions_over_all_are_done_within_lanes_first():

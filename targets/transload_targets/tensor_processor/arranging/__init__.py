@@ -4,6 +4,7 @@
 |---|---|
 | `tables` | elementwise ops that make numbers of 8 bits of numbers of 8 bits become one table |
 | `reductions` | what is reduced over lanes and within them is reduced within each lane first; bounds are those of the op before |
+| `padding` | pads in front of windows become the windows' own padding |
 | `moves` | reshapes, permutes and slices go in front of elementwise ops; what makes numbers wider comes late |
 """
 
@@ -13,6 +14,7 @@ from transload.ir import Block, Module
 
 from ..chip import load_chip
 from .moves import move_first, slice_first, widen_late
+from .padding import pad_windows
 from .reductions import bound_at_once, reduce_in_lanes
 from .tables import one_table
 
@@ -29,7 +31,7 @@ def arrange_for_lanes(module: Module, chip: str = "tp-large") -> bool:
         block = function.regions[0].block
         if any(op.regions for op in block):
             continue
-        for arrange in (one_table, bound_at_once, slice_first, move_first, widen_late, reduce_in_lanes):
+        for arrange in (one_table, bound_at_once, pad_windows, slice_first, move_first, widen_late, reduce_in_lanes):
             _clear(block)
             changed = arrange(block, described) or changed
         _clear(block)

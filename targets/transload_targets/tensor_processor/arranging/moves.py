@@ -26,25 +26,73 @@ MOVES = ("tpu.reshape", "tpu.permute", "tpu.slice")
 
 
 def slice_first(block: Block, chip: Chip) -> bool:
-    """Slice before a reshape that only adds or takes away dimensions of size 1."""
+    """Slice before reshapes of which the slice takes every so many-th index of each dimension as it was."""
     changed = False
     for op in list(block):
-        reshape = op.operands[0].op if op.name == "tpu.slice" else None
-        if reshape is None or reshape.name != "tpu.reshape" or not op.results[0].uses or _by_channel(op.operands[0]):
-            continue
-        source = reshape.operands[0]
-        before, after = source.static_shape, op.operands[0].static_shape
-        if 0 in after or [size for size in before if size > 1] != [size for size in after if size > 1] or _by_channel(source):
-            continue
-        wide = iter([place for place, size in enumerate(after) if size > 1])
-        of = [next(wide) if size > 1 else None for size in before]
-        asked: dict[str, Any] = {name: tuple(one if place is None else op.attribute(name)[place] for place in of)
-                                 for name, one in (("starts", 0), ("sizes", 1), ("steps", 1))}
-        build = Builder(block, op, op.location)
-        made = build.emit("tpu.slice", source, **asked)
-        op.results[0].replace_all_uses_with(build.emit("tpu.reshape", made, shape=op.results[0].static_shape))
-        changed = True
+        while op.name == "tpu.slice" and op.results[0].uses:
+            reshape = op.operands[0].op
+            if reshape is None or reshape.name != "tpu.reshape" or any(map(_by_channel, (op.operands[0], reshape.operands[0]))):
+                break
+            source = reshape.operands[0]
+            asked = _sliced_before(source.static_shape, op.operands[0].static_shape, [
+                (op.attribute("starts")[axis], op.attribute("sizes")[axis], op.attribute("steps")[axis])
+                for axis in range(op.operands[0].rank)])
+            if asked is None:
+                break
+            build = Builder(block, op, op.location)
+            starts, sizes, steps = zip(*asked, strict=True) if asked else ((), (), ())
+            made = build.emit("tpu.slice", source, starts=starts, sizes=sizes, steps=steps)
+            op.results[0].replace_all_uses_with(build.emit("tpu.reshape", made, shape=op.results[0].static_shape))
+            assert made.op is not None  # it was emitted
+            op, changed = made.op, True
     return changed
+
+
+Along = tuple[int, int, int]
+"""What a slice takes along a dimension: the first, how many, and how far the next is."""
+
+
+def _sliced_before(before: Sequence[int], after: Sequence[int], taken: Sequence[Along]) -> list[Along] | None:
+    """What a slice of a reshape from `before` to `after` takes of each dimension that was before; None where that is no slice.
+
+    Dimensions that have as many elements together before and after are looked at together, as few at once as there can be.
+    """
+    asked: list[Along] = []
+    if 0 in after:
+        return None
+    low = begin = 0
+    while low < len(before) or begin < len(after):
+        high, end = min(low + 1, len(before)), min(begin + 1, len(after))
+        while prod(before[low:high]) != prod(after[begin:end]):
+            if prod(before[low:high]) < prod(after[begin:end]):
+                high += 1
+            else:
+                end += 1
+        found = _along(before[low:high], after[begin:end], taken[begin:end])
+        if found is None:
+            return None
+        asked += found
+        low, begin = high, end
+    return asked
+
+
+def _along(before: Sequence[int], after: Sequence[int], taken: Sequence[Along]) -> list[Along] | None:
+    """The same of dimensions that have as many elements together: all of each, or of one dimension those at equal distances."""
+    if all(count == size and step == 1 for size, (_, count, step) in zip(after, taken, strict=True)):
+        return [(0, size, 1) for size in before]
+    wide = [size for size in before if size > 1]
+    if len(wide) != 1:
+        return None
+    first, total, distance, each = 0, 1, 1, 1
+    for size, (start, count, step) in reversed(list(zip(after, taken, strict=True))):
+        first += start * each
+        if count > 1:
+            if step < 0 or (total > 1 and step * each != total * distance):
+                return None
+            distance = distance if total > 1 else step * each
+            total *= count
+        each *= size
+    return [(first, total, distance) if size > 1 else (0, 1, 1) for size in before]
 
 
 def move_first(block: Block, chip: Chip) -> bool:

@@ -1,14 +1,17 @@
 """Ops that only move elements, as copies within the lanes: what such a copy takes from where, and puts where.
 
 In global memory a copy is a matter of strides (`copies`). In the lanes a tensor has four dimensions, of which channels lie in
-lanes of their own; a copy takes a box of one tensor, its dimensions in another order, and puts it into a box of the other. Or all
-of a tensor is put, in the order of its elements, where the same elements have another shape.
+lanes of their own; a copy takes a box of one tensor, its dimensions in another order, and puts it into a box of the other. What
+is no box is taken in pieces that are: of every second channel each by itself. Or all of a tensor is put, in the order of its
+elements, where the same elements have another shape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import Any
 
 from ..regions import Box, Need, Range, Shape, whole
@@ -21,6 +24,8 @@ __all__ = ["LaneCopies", "LaneCopy", "lane_copies"]
 Order = tuple[int, int, int, int]
 KEPT: Order = (0, 1, 2, 3)
 """The order of dimensions that nothing changes."""
+PIECES = 512
+"""Boxes that an op moves in the lanes at most: each is a part of a command of the DMA."""
 
 
 @dataclass(frozen=True)
@@ -77,32 +82,57 @@ class LaneCopies:
 def lane_copies(copies: Copies, operands: Sequence[int], tensors: Sequence[Held], result: Held) -> LaneCopies | None:
     """An op's copies in the lanes, `operands[i]` being which of `tensors` its operand i is; None where the lanes cannot do one.
 
-    They cannot take every second element, or dimensions that are one of the four together with others, or parts by indices.
+    They cannot take parts by indices, or what is in too many pieces.
     """
     if copies.gather is not None:
         return None
-    made = []
+    made: list[LaneCopy] = []
     for copy in copies.copies:
         number = operands[copy.operand]
-        found = _lane_copy(copy, number, tensors[number], result)
-        if found is None:
+        pieces = _pieces(copy, tensors[number], result)
+        if pieces is None or len(made) + len(pieces) > PIECES:
             return None
-        made.append(found)
+        for piece in pieces:
+            found = _lane_copy(piece, number, tensors[number], result)
+            if found is None:
+                return None
+            made.append(found)
     return LaneCopies(tuple(made), fill=copies.fill)
 
 
+def _pieces(copy: Copy, source: Held, result: Held) -> list[Copy] | None:
+    """A copy as copies of boxes: along what is no dimension of both tensors, or one that the copy goes along already, each place
+    is one of its own. None where these are too many.
+    """
+    kept: list[tuple[int, int, int]] = []
+    apart: list[tuple[int, int, int]] = []
+    taken: set[tuple[str, int | None]] = set()
+    triples = zip(copy.shape, copy.source_steps, copy.target_steps, strict=True)
+    for size, step, into in sorted((triple for triple in triples if triple[0] != 1), reverse=True):
+        places = {("source", _dimension(step, source)), ("result", _dimension(into, result))}
+        if taken & places or any(place is None for _, place in places):
+            apart.append((size, step, into))
+        else:
+            taken |= places
+            kept.append((size, step, into))
+    if prod(size for size, _, _ in apart) > PIECES:
+        return None
+    shape, steps, into_steps = zip(*kept, strict=True) if kept else ((), (), ())
+    return [Copy(copy.operand, shape, copy.source + sum(at * step for at, (_, step, _) in zip(places, apart, strict=True)), steps,
+                 copy.target + sum(at * into for at, (_, _, into) in zip(places, apart, strict=True)), into_steps)
+            for places in product(*(range(size) for size, _, _ in apart))]
+
+
 def _lane_copy(copy: Copy, number: int, source: Held, result: Held) -> LaneCopy | None:
+    """A copy that goes along dimensions of both tensors as a box; None where it leaves them."""
     taken, put = _start(copy.source, source), _start(copy.target, result)
     if taken is None or put is None or not all(copy.shape):
         return None
     order: list[int | None] = [None] * 4
     from_, into = [(at, at + 1) for at in taken], [(at, at + 1) for at in put]
     for size, step, target_step in zip(copy.shape, copy.source_steps, copy.target_steps, strict=True):
-        if size == 1:
-            continue
         one, other = _dimension(step, source), _dimension(target_step, result)
-        if one is None or other is None or one in order or order[other] is not None:
-            return None
+        assert one is not None and other is not None  # of which pieces are made
         order[other] = one
         from_[one], into[other] = (taken[one], taken[one] + size), (put[other], put[other] + size)
     free = [each for each in range(4) if each not in order]
