@@ -202,6 +202,19 @@ def test_a_slice_of_a_reshape_is_what_it_takes_of_each_dimension_before(before, 
         np.testing.assert_array_equal(array.reshape(after)[of].reshape(-1), array[was].reshape(-1))
 
 
+@pytest.mark.parametrize(("start", "count", "step", "left"), [
+    (0, 5, 1, []),  # all of the first
+    (9, 4, -1, ["slice"]),  # backwards, of the second
+    (1, 3, 2, ["concat", "slice"])])  # of both
+def test_a_slice_of_what_is_joined_is_one_of_the_tensor_that_has_it(start, count, step, left):
+    function = Function((1, 5, 4, 4), F32)
+    joined = function.emit("concat", *(function.emit("unary", function.x, function=name) for name in ("tanh", "exp")), axis=1)
+    taken = function.emit("slice", joined, starts=(0, start, 0, 0), sizes=(1, count, 4, 4), steps=(1, step, 1, 1))
+    module = function.done(function.emit("max_pool2d", taken, kernel=(2, 2)))
+    arranged(module)
+    assert [name for name in ops(module) if name in ("concat", "slice")] == left
+
+
 PADDED = [
     (F32, "max_pool2d", {"kernel": (3, 3), "strides": (2, 2)}, -np.inf, {"pads": (1, 2, 0, 1)}),
     (I8, "max_pool2d", {"kernel": (3, 3), "pads": (0, 0, 1, 0)}, -128, {"pads": (1, 2, 1, 1)}),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from transload.ir import Block, Op, QuantType, TensorType, Value, dtype_of, is_absent
 from transload.ir.build import Builder, constant_of
@@ -26,26 +25,73 @@ MOVES = ("tpu.reshape", "tpu.permute", "tpu.slice")
 
 
 def slice_first(block: Block, chip: Chip) -> bool:
-    """Slice before reshapes of which the slice takes every so many-th index of each dimension as it was."""
+    """Slice before reshapes of which the slice takes every so many-th index of each dimension as it was, and of what is joined
+    only the tensor that has it.
+    """
     changed = False
     for op in list(block):
-        while op.name == "tpu.slice" and op.results[0].uses:
-            reshape = op.operands[0].op
-            if reshape is None or reshape.name != "tpu.reshape" or any(map(_by_channel, (op.operands[0], reshape.operands[0]))):
-                break
-            source = reshape.operands[0]
-            asked = _sliced_before(source.static_shape, op.operands[0].static_shape, [
-                (op.attribute("starts")[axis], op.attribute("sizes")[axis], op.attribute("steps")[axis])
-                for axis in range(op.operands[0].rank)])
-            if asked is None:
-                break
-            build = Builder(block, op, op.location)
-            starts, sizes, steps = zip(*asked, strict=True) if asked else ((), (), ())
-            made = build.emit("tpu.slice", source, starts=starts, sizes=sizes, steps=steps)
-            op.results[0].replace_all_uses_with(build.emit("tpu.reshape", made, shape=op.results[0].static_shape))
-            assert made.op is not None  # it was emitted
-            op, changed = made.op, True
+        moved: Op | None = op
+        while moved is not None:
+            moved = _slice_before(moved, block)
+            changed = changed or moved is not None
     return changed
+
+
+def _slice_before(op: Op, block: Block) -> Op | None:
+    """The slice that stands in front of the maker of what `op` slices, in its place; None where it stays."""
+    maker = op.operands[0].op if op.name == "tpu.slice" and op.results[0].uses else None
+    if maker is None or maker.name not in ("tpu.reshape", "tpu.concat") or 0 in op.results[0].static_shape:
+        return None
+    if any(_by_channel(value) or value.element != op.results[0].element for value in (op.operands[0], *maker.operands)):
+        return None
+    return (_before_reshape if maker.name == "tpu.reshape" else _of_one_part)(op, maker, block)
+
+
+def _before_reshape(op: Op, reshape: Op, block: Block) -> Op | None:
+    """The slice in front of a reshape; None where that is none."""
+    source = reshape.operands[0]
+    asked = _sliced_before(source.static_shape, op.operands[0].static_shape, _taken(op))
+    if asked is None:
+        return None
+    build = Builder(block, op, op.location)
+    made = _sliced(build, source, asked)
+    op.results[0].replace_all_uses_with(build.emit("tpu.reshape", made, shape=op.results[0].static_shape))
+    return made.op
+
+
+def _of_one_part(op: Op, concat: Op, block: Block) -> Op | None:
+    """The slice of the only tensor of those joined that it takes anything of; None where it takes of several.
+
+    Where that is all of the tensor, it is that.
+    """
+    axis, taken = concat.attribute("axis"), _taken(op)
+    start, count, step = taken[axis]
+    low, high = sorted((start, start + (count - 1) * step))
+    for part in concat.operands:
+        size = part.static_shape[axis]
+        if low >= 0 and high < size:
+            break
+        low, high, start = low - size, high - size, start - size
+    else:
+        return None
+    taken[axis] = start, count, step
+    if taken == [(0, size, 1) for size in part.static_shape]:
+        op.results[0].replace_all_uses_with(part)
+        return op
+    made = _sliced(Builder(block, op, op.location), part, taken)
+    op.results[0].replace_all_uses_with(made)
+    return made.op
+
+
+def _taken(op: Op) -> list[Along]:
+    """What a slice takes along each dimension."""
+    return list(zip(op.attribute("starts"), op.attribute("sizes"), op.attribute("steps"), strict=True))
+
+
+def _sliced(build: Builder, source: Value, taken: Sequence[Along]) -> Value:
+    starts, sizes, steps = zip(*taken, strict=True) if taken else ((), (), ())
+    made: Value = build.emit("tpu.slice", source, starts=starts, sizes=sizes, steps=steps)
+    return made
 
 
 Along = tuple[int, int, int]
