@@ -14,10 +14,12 @@ _HERE = "transload_targets.tflite"
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
-        before="plain-biases,layout{to=NHWC},dequantize-weights,dce,tfl-check-types",
+        before="plain-biases,layout{to=NHWC},dequantize-weights,dce,tfl-make-bytes-signed{bytes=$bytes},tfl-check-types",
         after="dce,tfl-fuse-activations,tfl-tidy,dce",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
         options={
+            "bytes": (("kept", "signed"), "kept",
+                      "unsigned quantized bytes become signed ones, the same numbers, where kernels want it, or all of them"),
             "rounding": (("kept", "litert"), "kept",
                          "quantized ops that round otherwise than LiteRT's kernels: refused, or rounded as LiteRT does")}))
 
@@ -26,6 +28,8 @@ def register_conversions(register: Any) -> None:
 def register_passes(register: Any) -> None:
     register(Pass("tfl-check-types", f"{_HERE}.lowering.types:check_types",
                   "Refuse values of types that LiteRT's kernels do not compute with, and of sizes known only at run time."))
+    register(Pass("tfl-make-bytes-signed", f"{_HERE}.lowering.signedness:make_bytes_signed",
+                  "Make quantized unsigned bytes signed ones, the same numbers, where an op has both, or everywhere."))
     register(Pass("tfl-fuse-activations", f"{_HERE}.lowering.tidy:fuse_activations",
                   "Make a ReLU behind an operator that has one part of that operator.", ("tfl",), ("tfl",)))
     register(Pass("tfl-tidy", f"{_HERE}.lowering.tidy:tidy",

@@ -38,7 +38,9 @@ class TflmTarget(Target):
     name = "tflm"
     doc = "TensorFlow Lite for Microcontrollers: the model as an array of C, its operators, its arena, a project."
     accepts = ("tfl",)
-    converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # no kernel there quantizes while it runs
+    converting = MappingProxyType({
+        "tfl-to-top.hybrid": "float",  # no kernel there quantizes while it runs
+        "top-to-tfl.bytes": "signed"})  # nor computes with unsigned bytes
     rounds_alone = True  # its kernels are not LiteRT's: FULLY_CONNECTED of 8 bits rounds twice there, and once here
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:

@@ -81,8 +81,8 @@ def _check_types(op: Conv | Deconv) -> None:
         if not a.per_tensor:
             raise Unsupported("its input is quantized per axis", "quantize activations with one scale for the whole tensor")
         if (a.storage in (I8, I16)) and any(b.zero_points):
-            raise Unsupported("its filter has zero points other than 0, which LiteRT's kernels of int8 leave out",
-                              "quantize weights symmetrically")
+            raise Unsupported("its filter has zero points other than 0, which kernels of signed bytes leave out",
+                              "quantize weights symmetrically, as --quantize int8 does of the float model")
 
 
 @TABLE("top.Conv")

@@ -1,0 +1,105 @@
+"""Unsigned bytes beside signed ones, which no kernel of LiteRT takes: signed throughout, and the same integers come out."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import F32, I8, UI8, Dense, Module, QuantType, TensorType, Value
+from transload_converters.tflite.runtime import open_model
+
+from tests.support.graphs import Graph
+
+BYTES = QuantType(UI8, F32, (0.05,), (117,))
+RESULT = QuantType(UI8, F32, (0.25,), (131,))
+SIGNED = QuantType(I8, F32, (0.02, 0.03, 0.01, 0.04), (0, 0, 0, 0), 0)
+"""Weights as onnxruntime's quantizer makes them beside unsigned activations."""
+UNSIGNED = QuantType(UI8, F32, (0.02, 0.03, 0.01, 0.04), (128, 128, 128, 128), 0)
+WINDOW = {"kernel_shape": (3, 3), "layout": "NHWC", "pads": (1, 1, 1, 1)}
+
+
+def graph_of(kind: QuantType = BYTES) -> Graph:
+    return Graph(TensorType((1, 5, 6, 3), kind))
+
+
+def filters(graph: Graph, kind: QuantType) -> Value:
+    stored = np.random.default_rng(1).integers(*kind.storage.range, (4, 3, 3, 3), endpoint=True)
+    return graph.builder.constant(Dense(stored.astype(np.int8 if kind.storage == I8 else np.uint8)), element=kind)
+
+
+def given(module: Module) -> dict[str, np.ndarray]:
+    (type_,) = module.inputs.values()
+    return {"x0": np.random.default_rng(2).integers(0, 255, type_.static_shape, endpoint=True).astype(np.uint8)}
+
+
+def check_same_bits(module: Module, folder: Path, **options: Any) -> Module:
+    """The lowered module, after LiteRT gave the hub's integers for it."""
+    lowered = transload.lower(module, "tfl", **options)
+    inputs = given(module)
+    wanted = transload.run(module, inputs, engine="reference")
+    theirs = open_model(transload.save(lowered, folder / "made.tflite"))(inputs)
+    assert {name: array.dtype for name, array in theirs.items()} == {name: array.dtype for name, array in wanted.items()}
+    for name, array in wanted.items():
+        assert len(np.unique(array)) > 20  # it says something
+        np.testing.assert_array_equal(theirs[name], array)
+    return lowered
+
+
+@pytest.mark.parametrize("kind", [SIGNED, UNSIGNED], ids=["signed", "unsigned by channel"])
+def test_products_of_unsigned_activations_are_those_of_signed_ones(kind: QuantType, tmp_path: Path) -> None:
+    graph = graph_of()
+    made = graph.Conv(graph.inputs[0], filters(graph, kind), element=RESULT, **WINDOW)
+    lowered = check_same_bits(graph.done(made), tmp_path)
+    (conv,) = (op for op in lowered.ops() if op.name == "tfl.conv_2d")
+    assert {conv.operands[0].stored_element, conv.operands[1].stored_element, conv.results[0].stored_element} == {I8}
+    assert [type_.element for type_ in (*lowered.inputs.values(), *lowered.outputs.values())] == [BYTES, RESULT]  # type: ignore[union-attr]
+
+
+def test_all_of_a_network_is_signed_then(tmp_path: Path) -> None:
+    graph = graph_of()
+    made = graph.Conv(graph.inputs[0], filters(graph, SIGNED), element=RESULT, **WINDOW)
+    made = graph.Add(made, made, element=RESULT.replace(scales=(0.5,)))
+    made = graph.MaxPool(made, kernel_shape=(2, 2), strides=(1, 1), layout="NHWC", element=made.element)
+    table = graph.Abs(made, element=QuantType(UI8, F32, (0.3,), (3,)))
+    lowered = check_same_bits(graph.done(made, table), tmp_path)
+    inner = [op for op in lowered.ops() if op.dialect == "tfl" and op.name != "tfl.quantize"]
+    assert not [op for op in inner for value in op.results if value.is_quantized and value.stored_element == UI8]
+    assert sum(op.name == "tfl.quantize" for op in lowered.ops()) == 3  # at the borders, nowhere else
+
+
+def test_bits_that_are_looked_at_are_those_that_were_there(tmp_path: Path) -> None:
+    graph = graph_of()
+    made = graph.Conv(graph.inputs[0], filters(graph, SIGNED), element=RESULT, **WINDOW)
+    bits = graph.BitwiseXor(graph.Bitcast(made, element=UI8), np.full((1, 1, 1, 1), 3, np.uint8))
+    back = graph.Bitcast(bits, element=BYTES)
+    again = graph.Add(back, back, element=RESULT)
+    check_same_bits(graph.done(bits, back, again), tmp_path)
+
+
+def test_a_network_of_unsigned_bytes_alone_stays_one(tmp_path: Path) -> None:
+    kind = QuantType(UI8, F32, (0.02,), (119,))
+    graph = graph_of()
+    lowered = check_same_bits(graph.done(graph.Conv(graph.inputs[0], filters(graph, kind), element=RESULT, **WINDOW)), tmp_path)
+    (conv,) = (op for op in lowered.ops() if op.name == "tfl.conv_2d")
+    assert [value.stored_element for value in (*conv.operands[:2], *conv.results)] == [UI8] * 3
+    assert all(op.name != "tfl.quantize" for op in lowered.ops())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tflite_micro") is None, reason="install transload[tflm]")
+def test_tflite_micro_which_has_signed_bytes_alone_gets_them(tmp_path: Path) -> None:
+    kind = QuantType(UI8, F32, (0.02,), (128,))
+    graph = graph_of()
+    made = graph.Conv(graph.inputs[0], filters(graph, kind), element=RESULT, **WINDOW)
+    lowered = transload.lower(graph.done(made), "tfl")
+    path = transload.save(lowered, tmp_path / "unsigned.tflite")
+    artifact = transload.convert(path, "tflm", tmp_path / "made")
+    assert artifact.verification is not None
+    assert artifact.verification.status == "passed"
+    assert artifact.verification.tensors[0].metrics["max_abs"] == 0
+    assert {str(op.operands[1].stored_element) for op in artifact.module.ops() if op.name == "tfl.conv_2d"} == {"i8"}
+    assert [type_.element.storage for type_ in artifact.module.inputs.values()] == [UI8]  # type: ignore[union-attr]
