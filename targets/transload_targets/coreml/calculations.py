@@ -326,11 +326,14 @@ def _need_channels_second(op: Any) -> None:
 
 @emits("Cast")
 def cast(op: Any, p: Program) -> Argument:
-    """Between types; from and to quantized ones, QDQ's operators."""
+    """Between types; from and to quantized ones, QDQ's operators, between these both."""
     source, wanted = op.input.element, op.result.element
     if isinstance(source, QuantType):
-        return _dequantized(op, p, source)
-    x = p.of(op.input)
+        x, source = _dequantized(op, p, source), source.expressed
+        if source == wanted:
+            return x
+    else:
+        x = p.of(op.input)
     if isinstance(wanted, QuantType):
         kind = mil_type(wanted)
         return p("quantize", input=x, scale=np.float32(wanted.scales[0]).reshape(()), output_dtype=kind,

@@ -27,6 +27,7 @@ class CoremlTarget(Target):
     accepts = ("top",)
     pipeline = (
         "inline,coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},unroll-recurrent,spell-out-quantized,dce")
+    converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # it has no calls that quantize while they run
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})  # quantize and dequantize around floats
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:

@@ -15,11 +15,14 @@ import pytest
 
 import transload
 from transload.errors import TargetError, TransloadError
+from transload.ir import F32, I8, NONE, UI8, Dense, QuantType, TensorType
 from transload.verification.inputs import random_inputs
 from transload.worker import Worker
 from transload_targets.coreml.check import EMITTERS, _emitted, written
 from transload_targets.coreml.program import Program, identifiers
 from transload_targets.coreml.runtime import _called
+
+from tests.support.graphs import Graph
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("coremltools") is None, reason="install transload[coreml] to write Core ML programs")
@@ -68,6 +71,35 @@ def test_quantized_models_keep_weights_of_eight_bits(examples: Path, tmp_path: P
     assert operations["constexpr_affine_dequantize"] == 4 and operations["quantize"] > 3 and operations["dequantize"] > 3
     weights = tmp_path / "digits_int8.mlpackage" / "Data" / "com.apple.CoreML" / "weights" / "weight.bin"
     assert weights.stat().st_size < 1.3 * artifact.report.target_report["constant_bytes"] + 4096
+
+
+def test_models_of_dynamic_range_are_computed_in_floats(tmp_path: Path) -> None:
+    """Weights of eight bits beside floats, which TFLite quantizes while it runs: Core ML has no such call."""
+    weights = QuantType(I8, F32, (0.01,), (0,))
+    graph = Graph((1, 16))
+    stored = np.random.default_rng(0).integers(-127, 127, (8, 16), endpoint=True).astype(np.int8)
+    build = graph.builder
+    held = build.create("tfl.pseudo_qconst", (), (TensorType((8, 16), weights),), {
+        "value": Dense(stored), "qtype": TensorType((8, 16), weights)}).results[0]
+    none = build.create("tfl.no_value", (), (NONE,), {"value": None}).results[0]
+    made = build.create("tfl.fully_connected", (graph.inputs[0], held, none), (TensorType((1, 8), F32),), {
+        "fused_activation_function": "NONE", "keep_num_dims": False, "weights_format": "DEFAULT",
+        "asymmetric_quantize_inputs": True}).results[0]
+    path = transload.save(graph.done(made), tmp_path / "hybrid.tflite")
+    artifact = transload.convert(path, "coreml", tmp_path / "out")
+    assert artifact.verification is not None and artifact.verification.passed
+    assert {op.name for op in artifact.module.ops()} >= {"top.MatMul"}
+    assert not {op.name for op in artifact.module.ops()} & {"top.ShiftRight", "top.Round"}
+
+
+def test_between_quantized_types_both_calls_stand(tmp_path: Path) -> None:
+    first, second = QuantType(UI8, F32, (0.05,), (110,)), QuantType(I8, F32, (0.03,), (-4,))
+    graph = Graph((1, 2, 3, 4))
+    made = graph.Cast(graph.Cast(graph.inputs[0], element=first), element=second, rounding="once")
+    transload.convert(graph.done(graph.Cast(made, element=F32)), "coreml", tmp_path, verify=False)
+    (package,) = tmp_path.glob("*.mlpackage")
+    operations = read_back(package)["operations"]
+    assert (operations["quantize"], operations["dequantize"]) == (2, 2)
 
 
 def test_half_precision_is_an_option(examples: Path, tmp_path: Path) -> None:
