@@ -94,7 +94,7 @@ def _make_op_signed(op: Op) -> bool:
     for result in op.results:
         changed |= _retype(result)
     if changed and op.name == "top.Weight":
-        op.attributes["value"] = _less_half(op.attributes["value"])  # type: ignore[arg-type]
+        op.attributes["value"] = _less_half(op.attributes["value"])
     return changed
 
 
