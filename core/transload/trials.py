@@ -19,7 +19,7 @@ from .errors import TransloadError
 from .ir import Dense, Module, Op, TensorType, Value, dtype_of, new_module, set_results
 from .ir.build import is_constant
 from .ir.constants import SplatData
-from .ir.regions import captured_values
+from .ir.regions import captured_values, functions_named
 from .plugin import Runtime, Source, resolve
 from .plugin_host import host
 from .scratch import ScratchFolder
@@ -111,4 +111,18 @@ def _alone(op: Op) -> Module:
     copy = op.clone(mapping)
     block.append(copy)
     set_results(function, copy.results)
+    _bring_functions(op, made)
     return made
+
+
+def _bring_functions(op: Op, made: Module) -> None:
+    """Copy into a module the functions that an op runs, and those that they run: what it names by symbols."""
+    module: Op | None = op
+    while module is not None and not isinstance(module, Module):
+        module = module.parent_op
+    functions, pending = module.functions if module is not None else {}, [op]
+    while pending:
+        for name in functions_named(pending.pop()):
+            if name in functions and name not in made.functions:
+                pending += functions[name].walk()
+                made.body.append(functions[name].clone())

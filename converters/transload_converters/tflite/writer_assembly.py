@@ -161,6 +161,7 @@ class _Assembly:
         self._builder = FlatBuilder()
         # By convention the first buffer is empty: tensors that are no constants refer to it.
         self._buffers: list[bytes] = [b""]
+        self._places: dict[int, int] = {}
         self._codes: dict[tuple[int, str, int], int] = {}
 
     def model(self, model: ModelRecord) -> bytes:
@@ -204,9 +205,10 @@ class _Assembly:
 
     def _tensor(self, record: TensorRecord) -> int:
         buffer = 0
-        if record.data is not None:
-            buffer = len(self._buffers)
-            self._buffers.append(record.data)
+        if record.data is not None:  # what two tensors share, as one object, is there once
+            buffer = self._places.setdefault(id(record.data), len(self._buffers))
+            if buffer == len(self._buffers):
+                self._buffers.append(record.data)
         signature = record.shape_signature
         return self._table(
             "Tensor",

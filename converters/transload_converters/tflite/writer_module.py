@@ -99,6 +99,14 @@ class _ModuleWriter:
             name: self.writer if index == 0 else self.writer.add_subgraph(name) for index, name in enumerate(self.functions)}
         self.needed: set[tuple[str, int]] = set()
         """The operators, each with its version."""
+        self._stored: dict[tuple[int, Type], tuple[Dense, Any]] = {}
+
+    def stored(self, dense: Dense) -> Any:
+        """The bytes of a constant; of one that several subgraphs have the same object, which the file holds once."""
+        key = id(dense.data), dense.type.element
+        if key not in self._stored:
+            self._stored[key] = dense, _stored_bytes(dense)
+        return self._stored[key][1]
 
     def content(self) -> bytes:
         if not self.findings:
@@ -235,7 +243,7 @@ class _FunctionWriter:
         if op.attribute("is_variable", False):
             self._tensor(value, is_variable=True)
         elif value.uses:
-            self._tensor(value, _stored_bytes(dense))
+            self._tensor(value, self.model.stored(dense))
 
     # --- operators
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..errors import Unsupported
+from .attributes import Symbol
+from .build import Builder, constant_of
 from .core import Block, Op, Region, Value
+from .module import Module, set_results
+from .types import NoneType
 
-__all__ = ["blocks_in", "captured_values", "move_region", "need_argument_types", "need_result_types", "release_regions",
-           "splice_region"]
+__all__ = [
+    "blocks_in", "captured_values", "close_region", "functions_named", "is_repeated", "move_region", "need_argument_types",
+    "need_result_types", "outlined", "release_regions", "splice_region",
+]
 
 
 def blocks_in(op: Op) -> Iterator[Block]:
@@ -32,6 +38,86 @@ def captured_values(op: Op) -> list[Value]:
         for inner in block:
             found.update((value, None) for value in inner.operands if value not in inside)
     return list(found)
+
+
+def functions_named(op: Op) -> Iterator[str]:
+    """The functions that an op names by symbols, as often as it does: those that it runs."""
+    for attribute in op.attributes.values():
+        for each in attribute if isinstance(attribute, list) else (attribute,):
+            if isinstance(each, Symbol):
+                yield str(each)
+
+
+def is_repeated(value: Value) -> bool:
+    """Whether a region that is to see nothing from around it repeats a value instead of being given it: a constant, or none."""
+    return constant_of(value) is not None or isinstance(value.type, NoneType)
+
+
+def close_region(region: Region, captured: Sequence[Value]) -> list[Value]:
+    """Make a region see only its arguments: new ones, which are returned, for captured values; copies of what is repeated."""
+    block = region.block
+    arguments = [block.add_argument(value.type, value.name) for value in captured]
+    replacements: dict[Value, Value] = dict(zip(captured, arguments, strict=True))
+    _replace_outer(block, replacements, set(block.arguments))
+    return arguments
+
+
+def _replace_outer(block: Block, replacements: dict[Value, Value], inside: set[Value]) -> None:
+    builder = Builder(block, block.first)
+    outermost = block
+
+    def visit(block: Block) -> None:
+        inside.update(block.arguments)
+        for op in list(block):
+            operands = tuple(inner_value(operand) for operand in op.operands)
+            if any(new is not old for new, old in zip(operands, op.operands, strict=True)):
+                op.operands = operands
+            inside.update(op.results)
+            for region in op.regions:
+                for nested in region.blocks:
+                    visit(nested)
+
+    def inner_value(value: Value) -> Value:
+        if value in inside:
+            return value
+        found = replacements.get(value)
+        if found is None and is_repeated(value):
+            maker: Op = value.op  # type: ignore[assignment]
+            found = replacements[value] = builder.create(
+                maker.name, (), (value.type,), maker.attributes.copy(), location=maker.location).results[0]
+        return value if found is None else found
+
+    visit(outermost)
+
+
+def outlined(region: Region, name: str, inside: Op) -> Symbol:
+    """A private function of the module that an op is `inside` of, made of a region's one block, which sees only its arguments.
+
+    What the block's terminator ends with is what the function returns; the terminator stays, to be erased with the region's op.
+    The function comes behind those that are there and is called `name`, with a number behind it where that is taken.
+    """
+    module = inside
+    while module.parent_op is not None:
+        module = module.parent_op
+    if not isinstance(module, Module):
+        raise Unsupported("only of a module can a loop's or a branch's ops become a function")
+    taken, unique, number = module.functions, name, 0
+    while unique in taken:
+        number += 1
+        unique = f"{name}_{number}"
+    block = region.block
+    function = module.add_function(
+        unique, [argument.type for argument in block.arguments], [argument.name for argument in block.arguments])
+    made = function.regions[0].block
+    for old, new in zip(block.arguments, made.arguments, strict=True):
+        old.replace_all_uses_with(new)
+    terminator = block.terminator
+    for op in list(block):
+        if op is not terminator:
+            made.append(block.remove(op))
+    set_results(function, terminator.operands)
+    function.attributes["sym_visibility"] = "private"
+    return Symbol(unique)
 
 
 def release_regions(op: Op) -> list[Region]:

@@ -15,7 +15,7 @@ def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
         before="plain-biases,layout{to=NHWC},dequantize-weights,dce,tfl-make-bytes-signed{bytes=$bytes},tfl-check-types",
-        after="dce,tfl-fuse-activations,tfl-tidy,dce",
+        after="dce,tfl-fuse-activations,tfl-tidy,dce,tfl-keep-states",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
         options={
             "bytes": (("kept", "signed"), "kept",
@@ -34,6 +34,8 @@ def register_passes(register: Any) -> None:
                   "Make a ReLU behind an operator that has one part of that operator.", ("tfl",), ("tfl",)))
     register(Pass("tfl-tidy", f"{_HERE}.lowering.tidy:tidy",
                   "Remove reshapes, transposes and quantizations that do nothing or cancel.", ("tfl",), ("tfl",)))
+    register(Pass("tfl-keep-states", f"{_HERE}.lowering.control:keep_states",
+                  "Copy what a loop's body moves from one place of the state to another.", ("tfl",), ("tfl",)))
 
 
 @hookimpl

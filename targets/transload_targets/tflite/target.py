@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from transload.contents import STRUCTURE, constant_bytes, op_counts
 from transload.errors import Finding, RunError, merge_findings
 from transload.ir import BOOL, F32, I32, NONE, UI8, Module, Op, QuantType, TensorType, Value
+from transload.ir.regions import functions_named
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
 from transload.trials import refusal_by_runtime, refused_ops
@@ -67,8 +68,11 @@ class TfliteTarget(Target):
 
 
 def _is_rare(op: Op) -> bool:
-    """Whether an op computes with types that LiteRT has kernels of for few operators."""
-    return not op.regions and any(map(_of_rare_type, (*op.operands, *op.results)))
+    """Whether an op computes with types that LiteRT has kernels of for few operators.
+
+    IF and WHILE move numbers of any type, and a loop that is run on zeros may never end; what they run is asked about by itself.
+    """
+    return not op.regions and not any(functions_named(op)) and any(map(_of_rare_type, (*op.operands, *op.results)))
 
 
 def _of_rare_type(value: Value) -> bool:

@@ -25,7 +25,10 @@ _ROOMY = 1 << 20
 
 @dataclass(frozen=True)
 class Given:
-    """A model, and what arrays it takes, in order; `whole` where the sizes of all are known, so that it can be run."""
+    """A model, and what arrays it takes, in order; `whole` where it can be run on any: of known sizes, and without a loop.
+
+    A loop may never end that begins with numbers which nobody meant.
+    """
 
     data: bytes
     shapes: list[list[int]]
@@ -36,7 +39,8 @@ class Given:
     def of(cls, data: bytes, module: Module) -> Given:
         types = [type_ for type_ in module.inputs.values() if isinstance(type_, TensorType)]
         sizes = [list(type_.static_shape) for type_ in types if type_.is_static]
-        return cls(data, sizes, [dtype_of(type_.element).name for type_ in types], len(sizes) == len(module.inputs))
+        whole = len(sizes) == len(module.inputs) and not any(op.name == "tfl.while" for op in module.ops())
+        return cls(data, sizes, [dtype_of(type_.element).name for type_ in types], whole)
 
     def refusal(self, arena: int = 0, run: bool = True) -> str | None:
         """`runtime.refusal_of`, there; what ends the process is refused, too."""

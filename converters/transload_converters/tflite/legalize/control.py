@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from transload.errors import ConversionError, Finding
-from transload.ir import Block, Module, Op, Region, Symbol, Value
+from transload.ir import Block, Module, Op, Region, Value
+from transload.ir.regions import functions_named
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.control import body_of, choose, loop, put_in_place, switch
 
@@ -32,14 +33,7 @@ def check_subgraphs(module: Module) -> bool:
 
 def _callees(function: Op) -> list[str]:
     """The functions that operators of a function run, as often as they do."""
-    found: list[str] = []
-    for op in function.walk():
-        for attribute in op.attributes.values():
-            if isinstance(attribute, Symbol):
-                found.append(str(attribute))
-            elif isinstance(attribute, list):
-                found += [str(entry) for entry in attribute if isinstance(entry, Symbol)]
-    return found
+    return [name for op in function.walk() for name in functions_named(op)]
 
 
 def _check_sizes(functions: Mapping[str, Op]) -> None:

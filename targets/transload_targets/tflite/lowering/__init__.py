@@ -14,6 +14,7 @@ from . import (
     activation,
     cast,
     constant,
+    control,
     conv,
     elementwise,
     fallback,
@@ -24,13 +25,15 @@ from . import (
     pool,
     reduce,
     resize,
+    scatter,
     slicing,
 )
 
 __all__ = ["TABLE"]
 
 FAMILIES = (
-    constant, cast, conv, matmul, pool, elementwise, activation, movement, slicing, gather, reduce, resize, normalization)
+    constant, cast, conv, matmul, pool, elementwise, activation, movement, slicing, gather, scatter, reduce, resize,
+    normalization, control)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + UNROLLED
 TABLE += fallback.table_for(TABLE)

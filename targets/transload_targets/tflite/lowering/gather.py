@@ -1,4 +1,4 @@
-"""GATHER, GATHER_ND, ONE_HOT, TOPK_V2, CUMSUM, SCATTER_ND."""
+"""GATHER, GATHER_ND, ONE_HOT, TOPK_V2, CUMSUM."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I8, I32, I64, UI8, IntegerType, QuantType, TensorType, Value, dtype_of
+from transload.ir import BOOL, I32, I64, IntegerType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
-from transload_hub.build import need_place
 
-from .common import axes_of, constant, emit, int32, ints, quantized_result, reshape, retyped, static_shape, transpose
+from .common import axes_of, constant, emit, int32, quantized_result, reshape, static_shape, transpose
 from .movement import moved
 
 if TYPE_CHECKING:
-    from transload_hub.ops.gather import CumSum, Gather, GatherElements, GatherND, OneHot, ScatterND, TopK
+    from transload_hub.ops.gather import CumSum, Gather, GatherElements, GatherND, OneHot, TopK
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "subscripts"]
 
 TABLE = RewriteTable()
 
@@ -34,11 +33,26 @@ def _indices(rw: Rewriter, value: Value, size: int | np.ndarray) -> Value:
         return value if value.element == I32 and (counted == array).all() else constant(rw, counted.astype(np.int32))
     if value.element not in (I32, I64):
         value = int32(rw, value)
-    if isinstance(value.element, IntegerType) and value.element.unsigned:
+    if (isinstance(value.element, IntegerType) and value.element.unsigned) or _is_counted(rw, value, size):
         return value
     moved_on = emit(rw, "add", value, constant(rw, np.asarray(size, dtype_of(value.element))), like=value)
     negative = emit(rw, "less", value, constant(rw, np.asarray(0, dtype_of(value.element))), like=value, element=BOOL)
     return emit(rw, "select_v2", negative, moved_on, value, like=value)
+
+
+def _is_counted(rw: Rewriter, value: Value, size: int | np.ndarray) -> bool:
+    """Whether indices are counted from the front already, as those of a file are that was written here."""
+    while value.op is not None and value.op.name in ("tfl.reshape", "tfl.cast") and (
+            value.op.operands[0].shape[-1:] == value.shape[-1:]):
+        value = value.op.operands[0]
+    parts = [] if value.op is None or value.op.name != "tfl.select_v2" else list(value.op.operands)
+    makers = [part.op for part in parts[:2]]
+    if len(makers) < 2 or makers[0] is None or makers[1] is None or (makers[0].name, makers[1].name) != ("tfl.less", "tfl.add"):
+        return False
+    if any(maker.operands[0] is not parts[2] for maker in makers if maker is not None):
+        return False
+    zero, added = (rw.constant_of(maker.operands[1]) for maker in makers if maker is not None)
+    return zero is not None and added is not None and not zero.any() and bool(np.all(added == size))
 
 
 @TABLE("top.Gather")
@@ -54,10 +68,11 @@ def gather_nd(op: GatherND, rw: Rewriter) -> Value:
     """GATHER_ND, without dimensions in common."""
     if op.batch_dims:
         raise Unsupported("LiteRT's GATHER_ND has no batch dimensions")
-    return emit(rw, "gather_nd", moved(rw, op), _subscripts(rw, op.indices, static_shape(op.input)), like=op.output)
+    return emit(rw, "gather_nd", moved(rw, op), subscripts(rw, op.indices, static_shape(op.input)), like=op.output)
 
 
-def _subscripts(rw: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
+def subscripts(rw: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
+    """Subscripts [.., n] of the first n dimensions of a shape, none of them negative."""
     return _indices(rw, value, np.array(shape[: static_shape(value)[-1]], np.int64))
 
 
@@ -69,35 +84,6 @@ def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
     places = list(tables.indices(array.shape))
     places[axis] = np.where(array < 0, array + static_shape(op.input)[axis], array)
     return emit(rw, "gather_nd", moved(rw, op), constant(rw, np.stack(places, -1).astype(np.int32)), like=op.output)
-
-
-@TABLE("top.ScatterND")
-def scatter_nd(op: ScatterND, rw: Rewriter) -> Value:
-    """SCATTER_ND adds updates to zeros, and so to a tensor of floats or of int32; what is written a constant mask chooses."""
-    shape, element = static_shape(op.input), op.input.element
-    if (element.storage if isinstance(element, QuantType) else element) not in (F32, I8, UI8, I32, I64, BOOL):
-        raise Unsupported(f"LiteRT's SCATTER_ND has no kernel of {element}", "cast to int32")
-    if op.reduction == "none":
-        return _written(op, rw, shape)
-    if op.reduction != "add" or quantized_result(op) is not None:
-        raise Unsupported(f"LiteRT's SCATTER_ND adds numbers, and this is to combine by {op.reduction!r}")
-    made = emit(rw, "scatter_nd", _subscripts(rw, op.indices, shape), op.updates, ints(rw, *shape), like=op.output)
-    held = rw.constant_of(op.input)
-    return made if held is not None and not held.any() else emit(rw, "add", op.input, made, like=op.output)
-
-
-def _written(op: ScatterND, rw: Rewriter, shape: tuple[int, ...]) -> Value:
-    """The updates where constant subscripts say, each place once, and the input elsewhere."""
-    array = rw.need_constant(op.indices, "where SCATTER_ND writes").astype(np.int64)
-    places = np.where(array < 0, array + np.array(shape[: array.shape[-1]], np.int64), array).reshape(-1, array.shape[-1])
-    if len(np.unique(places, axis=0)) < len(places):
-        raise Unsupported("LiteRT's SCATTER_ND adds numbers that are written to one place, of which the last should stay")
-    need_place(*shape)
-    mask = tables.zeros(shape, bool)
-    mask[tuple(places.T)] = True
-    value, updates = (retyped(rw, each, op.output.element) for each in (op.input, op.updates))
-    spread = emit(rw, "scatter_nd", _subscripts(rw, op.indices, shape), updates, ints(rw, *shape), like=op.output)
-    return emit(rw, "select_v2", constant(rw, mask), spread, value, like=op.output)
 
 
 @TABLE("top.OneHot")

@@ -27,8 +27,8 @@ from transload.ir.build import constant_of
 
 __all__ = ["check_types"]
 
-_ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul"))
-"""Ops that LiteRT computes of unsigned integers of more than 8 bits."""
+_ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.While"))
+"""Ops that LiteRT computes of unsigned integers of more than 8 bits, or that hand them on."""
 
 
 def check_types(module: Module) -> bool:

@@ -11,9 +11,16 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from transload.ir import Block, NoneType, Op, Region, Value
-from transload.ir.build import Builder, constant_of
-from transload.ir.regions import captured_values, move_region, need_argument_types, need_result_types, splice_region
+from transload.ir import Value
+from transload.ir.regions import (
+    captured_values,
+    close_region,
+    is_repeated,
+    move_region,
+    need_argument_types,
+    need_result_types,
+    splice_region,
+)
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 if TYPE_CHECKING:
@@ -41,9 +48,9 @@ def if_(op: If, rw: Rewriter) -> Sequence[Value]:
         return splice_region(op.then_region if bool(held.reshape(-1)[0]) else op.else_region, op)
     regions = [op.then_region, op.else_region]
     need_result_types(op, regions, "branch", STATIC)
-    captured = [value for value in captured_values(op) if not _is_copied(value)]
+    captured = [value for value in captured_values(op) if not is_repeated(value)]
     for region in regions:
-        _give(region, captured)
+        close_region(region, captured)
     moved = [move_region(region) for region in regions]
     made = rw.create("tosa.cond_if", (op.condition, *captured), [result.type for result in op.results], {}, moved)
     return made.results
@@ -55,9 +62,9 @@ def while_(op: While, rw: Rewriter) -> Sequence[Value]:
     regions = [op.cond, op.body]
     need_argument_types(op, [op.cond, op.body], "loop", STATIC)
     need_result_types(op, [op.body], "body", STATIC)
-    captured = [value for value in captured_values(op) if not _is_copied(value)]
+    captured = [value for value in captured_values(op) if not is_repeated(value)]
     for region in regions:
-        arguments = _give(region, captured)
+        arguments = close_region(region, captured)
         if region is op.body:
             terminator = region.block.terminator
             terminator.operands = (*terminator.operands, *arguments)
@@ -81,44 +88,3 @@ def custom(op: Custom, rw: Rewriter) -> Sequence[Value]:
         raise Unsupported(f"the options of {op.attribute('name')!r} cannot be written as JSON") from None
     attributes = {"operator_name": name, "domain_name": domain, "implementation_attrs": options}
     return rw.create("tosa.custom", op.operands, [result.type for result in op.results], attributes).results
-
-
-def _is_copied(value: Value) -> bool:
-    return constant_of(value) is not None or isinstance(value.type, NoneType)
-
-
-def _give(region: Region, captured: Sequence[Value]) -> list[Value]:
-    """Make a region see only its arguments: new ones for captured values, copies of constants."""
-    block = region.block
-    replacements: dict[Value, Value] = {value: block.add_argument(value.type, value.name) for value in captured}
-    arguments = list(replacements.values())
-    _replace_outer(block, replacements, set(block.arguments))
-    return arguments
-
-
-def _replace_outer(block: Block, replacements: dict[Value, Value], inside: set[Value]) -> None:
-    builder = Builder(block, block.first)
-    outermost = block
-
-    def visit(block: Block) -> None:
-        inside.update(block.arguments)
-        for op in list(block):
-            operands = tuple(inner_value(operand) for operand in op.operands)
-            if any(new is not old for new, old in zip(operands, op.operands, strict=True)):
-                op.operands = operands
-            inside.update(op.results)
-            for region in op.regions:
-                for nested in region.blocks:
-                    visit(nested)
-
-    def inner_value(value: Value) -> Value:
-        if value in inside:
-            return value
-        found = replacements.get(value)
-        if found is None and _is_copied(value):
-            maker: Op = value.op  # type: ignore[assignment]
-            found = replacements[value] = builder.create(
-                maker.name, (), (value.type,), maker.attributes.copy(), location=maker.location).results[0]
-        return value if found is None else found
-
-    visit(outermost)
