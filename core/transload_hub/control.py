@@ -42,9 +42,14 @@ def body_of(block: Block, arguments: Sequence[Value], what: str) -> tuple[list[O
     raise Unsupported(f"{what} does not return")
 
 
-def put_in_place(rw: Rewriter, block: Block, arguments: Sequence[Value], what: str) -> list[Value]:
-    """Put a block's ops before the op being rewritten; the conversion goes on with them."""
+def put_in_place(rw: Rewriter, block: Block, arguments: Sequence[Value], what: str, count: int | None = None) -> list[Value]:
+    """Put a block's ops before the op being rewritten; the conversion goes on with them.
+
+    `Unsupported` where the block does not end with `count` values, where that is not None.
+    """
     copies, results = body_of(block, arguments, what)
+    if count not in (None, len(results)):
+        raise Unsupported(f"{what} gives {len(results)} values, and there are {count} results")
     for copy in copies:
         rw.block.insert(copy, rw.before)
     return results
@@ -59,7 +64,7 @@ def choose(op: Op, rw: Rewriter, condition: Value, blocks: tuple[Block, Block], 
     """One of two blocks, the first for true; where the condition is constant only the chosen one is left, in the op's place."""
     known = rw.constant_of(condition)
     if known is not None:
-        return put_in_place(rw, blocks[0 if np.any(known) else 1], arguments, "the branch")
+        return put_in_place(rw, blocks[0 if np.any(known) else 1], arguments, "the branch", len(op.results))
     if isinstance(condition.type, TensorType) and condition.type.is_static and not is_one_truth(condition.type):
         raise Unsupported(f"its condition is {condition.type}, not one truth value")
     regions = _converted(rw, [_region(block, arguments, own_arguments=False) for block in blocks])
@@ -77,7 +82,8 @@ def switch(op: Op, rw: Rewriter, index: Value, blocks: Sequence[Block], argument
     known = rw.constant_of(index)
     if known is not None or len(blocks) == 1:
         place = -1 if known is None else int(np.asarray(known).reshape(-1)[0])
-        return put_in_place(rw, blocks[place if 0 <= place < len(blocks) else -1], arguments, "the branch")
+        chosen = blocks[place if 0 <= place < len(blocks) else -1]
+        return put_in_place(rw, chosen, arguments, "the branch", len(op.results))
     regions = _converted(rw, [_region(block, arguments, own_arguments=False) for block in blocks])
     types = [[value.type for value in _yields(region)] for region in regions]
     if any(other != types[0] for other in types) or len(types[0]) != len(op.results):
@@ -100,6 +106,8 @@ def loop(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value]
     sizes of the parts change from step to step, and only each step by itself has static shapes. The option `loops`
     chooses one of the two ways.
     """
+    if len(op.results) != len(op.operands):
+        raise Unsupported(f"it has {len(op.results)} results for a state of {len(op.operands)}")
     begun, how = rw.scratch(_Loops).unrolled.pop(op, None), _chosen(rw, "loops")
     if begun is not None:
         return _unrolled(op, rw, condition, body, *begun)
@@ -155,9 +163,7 @@ def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, step: int, wh
     limit = _chosen(rw, "unroll_limit")
     if step >= limit:
         raise Unsupported(f"{why}; unrolled, it has more than {limit} steps", "the option unroll_limit allows more")
-    state = put_in_place(rw, body, op.operands, "the body")
-    if len(state) != len(op.operands):
-        raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")
+    state = put_in_place(rw, body, op.operands, "the body", len(op.operands))
     rest = op.clone()
     rest.operands = tuple(state)
     rw.scratch(_Loops).unrolled[rest] = step + 1, why

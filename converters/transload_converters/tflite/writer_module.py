@@ -46,6 +46,7 @@ from transload.ir.constants import Packed4Data
 from .dialect import BASIC_LSTM, LSTM_INTERMEDIATES, SUBGRAPH_ATTRIBUTES, attribute_name
 from .operators import bytes_of
 from .schema import operators, option_fields, options_table
+from .subgraphs import misfits
 from .versions import RUNTIME_VERSION, operator_version, runtime_version
 from .writer import ModelWriter, Quantization, SubgraphWriter
 
@@ -93,7 +94,7 @@ class _ModuleWriter:
     def __init__(self, module: Module) -> None:
         main = module.main
         self.functions = dict(sorted(module.functions.items(), key=lambda item: item[1] is not main))
-        self.findings = [*_foreign(module), *_too_large(module)]
+        self.findings = [*_foreign(module), *_too_large(module), *misfits(module)]
         self.writer = ModelWriter(str(module.attributes.get("tfl.description", "")))
         self.subgraphs = {
             name: self.writer if index == 0 else self.writer.add_subgraph(name) for index, name in enumerate(self.functions)}

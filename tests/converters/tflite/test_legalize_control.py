@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from transload.api import legalize, load, run
+from transload.api import legalize, load, run, save
 from transload.errors import ConversionError
 from transload.ir import Module
 from transload_converters.tflite.writer import ModelWriter
@@ -308,3 +309,79 @@ def test_shape_known_only_at_run_time(write: Callable[..., bytes], load: Callabl
     content = write("RESHAPE", [((4,), F), ((2,), "int32")], [((2, 2), F)])
     with pytest.raises(ConversionError, match="the new shape must be a constant"):
         legalize(load(content))
+
+
+# --- what is written
+
+
+def running(operator: str, inputs: int, results: int, first: int = 1, second: int = 2, given: int = 1) -> ModelWriter:
+    """A model of IF or WHILE of subgraphs that take `inputs` vectors and give `given` and one, or the other way round."""
+    model = ModelWriter()
+    flag = model.add_tensor("flag", (), "bool")
+    taken = [model.add_tensor(f"x{index}", (2,), F) for index in range(2)]
+    made = [model.add_tensor(f"y{index}", (2,), F) for index in range(results)]
+    for name in ("one", "two"):
+        graph = model.add_subgraph(name)
+        graph.inputs = [graph.add_tensor(f"a{index}", (2,), F) for index in range(inputs)]
+        truth = graph.add_tensor("truth", (), "bool", np.array(False))
+        graph.outputs = [truth] if operator == "WHILE" and name == "one" else graph.inputs[:given]
+    fields = ("cond", "body") if operator == "WHILE" else ("then", "else")
+    options = {f"{field}_subgraph_index": index for field, index in zip(fields, (first, second), strict=True)}
+    model.add_operator(operator, taken if operator == "WHILE" else [flag, *taken], made, options)
+    model.inputs, model.outputs = [flag, *taken], made
+    return model
+
+
+@pytest.mark.parametrize(("model", "why"), [
+    (running("IF", 1, 1), "its then_branch takes 1 tensors and gives 1, where it is to take 2 and give 1"),
+    (running("IF", 2, 2), "its else_branch takes 2 tensors and gives 1, where it is to take 2 and give 2"),
+    (running("WHILE", 3, 2, given=2), "its cond takes 3 tensors and gives 1, where it is to take 2 and give 1"),
+    (running("WHILE", 2, 2), "its body takes 2 tensors and gives 1, where it is to take 2 and give 2"),
+    (running("WHILE", 2, 1, given=2), "its body takes 2 tensors and gives 2, where it is to take 1 and give 1"),
+    (running("IF", 2, 1, second=0), "function 'main': runs itself, through 'main'"),
+])
+def test_subgraphs_that_do_not_fit_are_not_written(model: ModelWriter, why: str, tmp_path: Path) -> None:
+    module = load(text=model.finish(), format="tflite")
+    with pytest.raises(ConversionError) as caught:
+        save(module, tmp_path / "again.tflite")
+    assert why in str(caught.value)
+    assert not list(tmp_path.iterdir())
+    try:
+        legalize(module)  # of a loop whose condition is never true the body is not looked at
+    except ConversionError as error:
+        assert "failed" not in str(error), "the file is wrong, and no rule"
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_constant_condition_and_a_branch_that_gives_too_much(condition: bool) -> None:
+    model = branches(condition)
+    model.outputs = [model.add_tensor("more", (3,), F)]
+    model._operators[0].outputs.extend(model.outputs)
+    with pytest.raises(ConversionError, match="the branch gives 1 values, and there are 2 results"):
+        legalize(load(text=model.finish(), format="tflite"))
+
+
+def test_a_function_that_is_not_there_is_not_written(tmp_path: Path) -> None:
+    text = '''"builtin.module"() ({
+      "func.func"() <{function_type = (tensor<i1>, tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+      ^bb0(%c: tensor<i1>, %x: tensor<2xf32>):
+        %y = "tfl.if"(%c, %x) <{then_branch = @there, else_branch = @nowhere}> : (tensor<i1>, tensor<2xf32>) -> tensor<2xf32>
+        "func.return"(%y) : (tensor<2xf32>) -> ()
+      }) : () -> ()
+    }) : () -> ()'''
+    with pytest.raises(ConversionError, match="runs the function 'nowhere', which the module does not have"):
+        save(load(text=text, format="mlir"), tmp_path / "model.tflite")
+
+
+def test_a_file_of_subgraphs_is_written_as_it_was_read(tmp_path: Path) -> None:
+    for model in (counting(), branches(None)):
+        module = load(text=model.finish(), format="tflite")
+        again = load(save(module, tmp_path / "again.tflite"))
+        assert [op.name for op in again.ops()] == [op.name for op in module.ops()]
+        assert list(again.functions) == list(module.functions)
+        values = {"i": np.int32(1), "c": np.bool_(True), "x": np.ones(2, np.float32), "y": np.ones(3, np.float32)}
+        if "c" in module.inputs:
+            values["x"] = np.ones(3, np.float32)
+        given = {name: values[name] for name in module.inputs}
+        for mine, theirs in zip(run(legalize(module), given).values(), run(legalize(again), given).values(), strict=True):
+            np.testing.assert_array_equal(mine, theirs)

@@ -84,7 +84,7 @@ def _block(rw: Rewriter, symbol: str) -> Block:
 def call(op: Op, rw: Rewriter) -> Sequence[Value]:
     """CALL, STABLEHLO_COMPOSITE: the subgraph stands in the operator's place."""
     symbol = op.attribute("subgraph" if op.name == "tfl.call" else "decomposition")
-    return put_in_place(rw, _block(rw, symbol), op.operands, f"subgraph {symbol}")
+    return put_in_place(rw, _block(rw, symbol), op.operands, f"subgraph {symbol}", len(op.results))
 
 
 @TABLE("tfl.if")
