@@ -18,12 +18,15 @@ from .artifact_set import REPORT
 from .engine.quantized import dequantize, quantize
 from .errors import TransloadError
 from .files import is_file
-from .ir import FloatType, IntegerType, Module, QuantType, TensorType, Value, dtype_of
+from .ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of
 from .ir.borders import RANGE
 from .ir.types import Type
 from .text import parse_type
 
-__all__ = ["as_stored", "note_ranges", "quantized_tensors", "real_numbers", "reported_types", "with_meanings"]
+__all__ = [
+    "as_stored", "as_taken", "note_ranges", "quantized_tensors", "real_numbers", "reported_types", "taken_rounded",
+    "with_meanings",
+]
 
 _REPORT_BYTES = 1 << 24
 
@@ -102,6 +105,44 @@ def as_stored(arrays: Mapping[str, np.ndarray], types: Mapping[str, Type]) -> di
         if isinstance(element, QuantType) and name in given and given[name].dtype.kind == "f":
             given[name] = quantize(given[name], element)
     return given
+
+
+def taken_rounded(module: Module) -> dict[str, QuantType]:
+    """The float tensors that nothing takes but what quantizes them, all to one type, by name.
+
+    So a quantized model holds a ReLU that is a zero point's end: its name stands before the rounding (and the clamping), and what
+    a float model has by that name is what comes behind.
+    """
+    outputs = set(module.body_of_main.terminator.operands)
+    found: dict[str, QuantType] = {}
+    for op in module.walk():
+        for value in op.results:
+            if not value.name or not value.is_float or value in outputs:
+                continue
+            types = {_quantized_by(user, value) for user in value.uses}
+            element = types.pop() if len(types) == 1 else None
+            if element is not None and element.per_tensor:
+                found[value.name] = element
+    return found
+
+
+def _quantized_by(op: Op, value: Value) -> QuantType | None:
+    """The type to which an op quantizes what it takes; None of one that does something else."""
+    if len(op.operands) != 1 or len(op.results) != 1 or not _has_shape_of(op.results[0], value):
+        return None
+    return op.results[0].quant
+
+
+def _has_shape_of(result: Value, value: Value) -> bool:
+    return isinstance(result.type, TensorType) and isinstance(value.type, TensorType) and result.type.shape == value.type.shape
+
+
+def as_taken(arrays: Mapping[str, np.ndarray], rounded: Mapping[str, QuantType]) -> dict[str, np.ndarray]:
+    """Arrays by name, floats of these types rounded to the real numbers that these can hold (`taken_rounded`)."""
+    return {
+        name: dequantize(quantize(array, rounded[name]), rounded[name], np.asarray(array).dtype)
+        if name in rounded and np.asarray(array).dtype.kind == "f" else array
+        for name, array in arrays.items()}
 
 
 def real_numbers(array: np.ndarray, element: QuantType | None) -> np.ndarray | None:

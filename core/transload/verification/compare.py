@@ -18,7 +18,7 @@ from ..given import open_given, shapes_of
 from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
 from ..ir.constants import dtype_of
 from ..kinds import MAPPING, PATH, TEXTS, WHOLE, takes
-from ..meanings import as_stored, note_ranges, reported_types, with_meanings
+from ..meanings import as_stored, as_taken, note_ranges, reported_types, taken_rounded, with_meanings
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
@@ -138,7 +138,8 @@ def compare(
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
     those of `shapes`; images become arrays as `preprocess` says, or else the file beside the artifact: where that has the program
     take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides know by the same name is
-    compared too, whatever it is stored as (`layers`). Where the artifact was quantized on its way, its report says what its
+    compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before anything takes it, behind
+    that. Where the artifact was quantized on its way, its report says what its
     integers stand for, and random inputs are of the range that it takes. `weights` and `outputs` are as in `load`; `excepts`
     names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
     """
@@ -178,7 +179,10 @@ def compare(
     comparison = Comparison(
         runtime.name, written.note if written is not None else "reference", _outputs(reference, actual, source, meanings))
     if per_layer:
-        comparison.add_layers(execute(inside, keep=True), compute(by_order, keep=True), {*reference, *given}, elements, meanings)
+        own, others = taken_rounded(hub), taken_rounded(runnable(result))
+        comparison.add_layers(
+            as_taken(execute(inside, keep=True), own), as_taken(compute(by_order, keep=True), {**own, **others}),
+            {*reference, *given}, elements, meanings)
     comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from transload.api import run
+from transload.api import run, runnable
 from transload.engine.quantized import dequantize
 from transload.errors import UsageError
 from transload.ir import Module, QuantType, TensorType, Value
 from transload.json_text import plain
 from transload.layers import layer_values, layers_report
+from transload.meanings import as_taken, taken_rounded
 from transload.metrics import cosine, euclid, sqnr
 from transload.report import LayersReport
 from transload.verification.inputs import random_inputs
@@ -89,7 +90,7 @@ def by_name(first: Module, second: Module, sample: Mapping[str, Any]) -> dict[st
 def _values(
     module: Module, given: Mapping[str, Any], elements: Mapping[str, QuantType],
 ) -> dict[str, tuple[Value, np.ndarray]]:
-    """What a module computes, by the names of tensors, as the real numbers that it stands for.
+    """What a module computes, by the names of tensors, as the real numbers that it stands for and that are taken (`as_taken`).
 
     Of integers without a scale, as artifacts have them, `elements` say what they stand for.
     """
@@ -103,8 +104,10 @@ def _values(
 
     stored = {name: _stored(type_, np.asarray(array))
               for (name, type_), array in zip(module.inputs.items(), given.values(), strict=True)}
-    run(module, stored, watch=keep)
-    return found
+    held = runnable(module)
+    run(held, stored, watch=keep)
+    taken = as_taken({name: numbers for name, (_, numbers) in found.items()}, taken_rounded(held))
+    return {name: (value, taken[name]) for name, (value, _) in found.items()}
 
 
 def _signed_as(numbers: np.ndarray, quant: QuantType) -> np.ndarray:

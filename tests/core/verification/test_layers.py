@@ -88,3 +88,41 @@ def test_names_in_a_table_are_told_apart() -> None:
     assert all(len(name) <= 48 for name in shown)
     same_ends = [long + "1" + long, long + "2" + long]
     assert short_names(same_ends) == same_ends
+
+
+@pytest.fixture
+def relu_in_a_zero_point(tmp_path: Path) -> tuple[Path, Path]:
+    """A float model, and one of QDQ form whose `a` is negative before it is quantized: its ReLU is the end of a range."""
+    pytest.importorskip("onnxruntime")
+    from tests.support.onnx_models import make_model, node
+
+    x = {"x": np.zeros((4, 6), np.float32)}
+    constants = {"one": np.float32(1), "s": np.float32(1 / 64), "z": np.uint8(0)}
+    floats = [node("Sub", ["x", "one"], ["d"]), node("Relu", ["d"], ["a"]), node("Sqrt", ["a"], ["y"])]
+    stepped = [
+        node("Sub", ["x", "one"], ["a"]), node("QuantizeLinear", ["a", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["r"]), node("Sqrt", ["r"], ["y"])]
+    files = tmp_path / "float.onnx", tmp_path / "stepped.onnx"
+    for file, nodes, names in zip(files, (floats, stepped), (["one"], ["one", "s", "z"]), strict=True):
+        file.write_bytes(make_model(nodes, x, ["y"], {name: constants[name] for name in names}).SerializeToString())
+    return files
+
+
+def test_what_is_quantized_before_it_is_taken_is_compared_as_it_is_taken(relu_in_a_zero_point: tuple[Path, Path]) -> None:
+    floats, stepped = relu_in_a_zero_point
+    given = {"x": np.linspace(-2, 4, 24, dtype=np.float32).reshape(4, 6)}
+    for artifact in (stepped, transload.lower(transload.load(stepped), "tosa")):
+        found = {each.name: each for each in transload.compare(
+            stepped, artifact, given, per_layer=True).tensors}
+        assert found["a"].metrics["max_abs"] == 0
+    (layer,) = (each for each in transload.compare(floats, stepped, given, per_layer=True).tensors if each.name == "a")
+    assert 0 < layer.metrics["max_abs"] <= 1 / 128 + 1e-6
+
+
+def test_the_page_shows_what_is_taken(relu_in_a_zero_point: tuple[Path, Path]) -> None:
+    from transload_plugins.view.comparing import by_name
+
+    floats, stepped = (transload.load(file) for file in relu_in_a_zero_point)
+    told = by_name(floats, stepped, {"x": np.linspace(-2, 4, 24, dtype=np.float32).reshape(4, 6)})
+    (layer,) = (each for each in told["layers"] if each["name"] == "a")
+    assert layer["accumulated"]["sqnr"] > 40
