@@ -25,6 +25,8 @@ _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
 _NAME = 65_531
 """Bytes that an array's name may have in an archive, `.npy` behind it."""
+_BEGINS = b"\x93NUMPY"
+"""The first bytes of an `.npy` file."""
 _DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError)
 """What zipfile, zlib and numpy raise for what is no archive, or damaged, or encrypted."""
 
@@ -55,6 +57,9 @@ def open_array(path: Path) -> np.ndarray:
     """The array of an `.npy` file, mapped and not read. Raises `ReadError`."""
     need_file(path)
     try:
+        with path.open("rb") as file:
+            if file.read(len(_BEGINS)) != _BEGINS:
+                raise ValueError("it does not begin as one")  # of such files numpy tells how to unpickle them
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except _DAMAGED as error:
         raise ReadError(f"{path}: is not an .npy of a plain array: {error}", hint="numpy.save(path, array) writes one") from None

@@ -488,7 +488,7 @@ class Quantized:
     floats: Mapping[str, str] | None = None
     """Tensors whose ops stay float, by name, with the reason; None: all that there are."""
     report: Mapping[str, Any] = field(default_factory=dict)
-    """What else goes into `report.json`: its options, measured errors."""
+    """What else goes into `report.json`: its options, measured errors. `notes`, a list of sentences, are told in the terminal."""
     source: Any = None
     """The float module whose tensors those of `module` stand for, by name; None: the one that was quantized."""
 

@@ -239,7 +239,8 @@ def samples(needed: bool = False) -> Decorator:
     return _all(
         option("--data", metavar="[NAME=]PATH", multiple=True, required=needed,
                help="A folder of images, .npy or .npz, a list of files, or python:MODULE:FUNCTION; NAME=PATH for each input."),
-        option("--count", "-n", type=click.IntRange(min=1), help="How many samples to take, spread evenly; all without it."),
+        option("--count", "-n", type=click.IntRange(min=0),
+               help="How many samples to take, spread evenly; all for 0, or without it."),
         option("--skip-damaged", is_flag=True, help="Leave out files that cannot be read."),
         option("--workers", type=click.IntRange(min=1),
                help="Processes that decode images, or that convert many models; one a core without it."))
@@ -255,18 +256,24 @@ def take_data(given: dict[str, Any], many: bool = False) -> Any:
 
     texts, more = given.pop("data"), {name: given.pop(name) for name in ("count", "skip_damaged", "workers")}
     if not texts:
-        said = next((name for name, value in more.items() if value and not (many and name == "workers")), None)
+        said = next((
+            name for name, value in more.items() if value not in (None, False) and not (many and name == "workers")), None)
         if said is not None:
             raise UsageError(f"--{said.replace('_', '-')} is for samples, and none are given", hint="--data PATH gives them")
         return None
     if "" in texts:
         raise UsageError("--data '' names no samples", hint="--data PATH")
+    more["count"] = more["count"] or None
     named = [_named(text) for text in texts]
     if len(named) == 1 and not named[0][0]:
         return Data(named[0][1], **more)
     unnamed = [path for name, path in named if not name]
     if unnamed:
         raise UsageError(f"--data {unnamed[0]}: for which input?", hint="--data NAME=PATH for each of them")
+    names = [name for name, _ in named]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--data gives input {twice!r} twice", hint="one folder, or a list of files, has all of its samples")
     return Data(dict(named), **more)
 
 

@@ -29,6 +29,8 @@ def _rows(made: QuantizationReport) -> list[tuple[str, str]]:
     rows = [("quantized", f"{made.scheme}{options}{samples}{skipped}")]
     rows += [("images", text) for text in made.preprocess.values()]
     held = [layer.type for layer in _layers(made)]
+    notes = made.details.get("notes")
+    rows += [("note", str(note)) for note in (notes if isinstance(notes, list | tuple) else ())]
     if held:
         rows.append(("layers", ", ".join(f"{held.count(type_)} in {type_}" for type_ in dict.fromkeys(held))))
     return rows

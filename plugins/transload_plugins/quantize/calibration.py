@@ -9,6 +9,8 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,16 @@ import numpy as np
 
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path, text_of
-from transload.ir import Module
+from transload.ir import Module, input_names
 from transload.notebook import table_html
 
 from . import auto
 from .counters import counted_by
-from .histogram import MANUAL_BINS, Histogram
-from .measure import Progress, Sample, Spread, measured
+from .histogram import BINS, MANUAL_BINS, Histogram
+from .measure import Progress, Sample, Spread, check_inputs, measured
 from .picture import picture
 from .state import load_histograms, save_histograms
-from .thresholds import METHODS, Range
+from .thresholds import LEVELS, METHODS, Method, Range
 
 __all__ = ["Calibration", "calibrate", "chosen"]
 
@@ -33,7 +35,11 @@ SHOWN = 24
 """Tensors that notebooks show."""
 AUTO = "auto"
 """The method that tries ranges on the ops that use them (`auto`)."""
-HEADER = "# histogram number: {bins}\n# sample number: {samples}\n# method: {method}\n###\n# op_name threshold min max\n"
+BINNED = ("kl", "entropy")
+"""The methods that ask for a number of bins."""
+LEAST_BINS, MOST_BINS = 2 * LEVELS, BINS
+"""Fewer have no cut to choose; more would be finer than what is counted."""
+HEADER = "# histogram number: {bins}\n# sample number: {samples}\n{tuned}# method: {method}\n###\n# op_name threshold min max\n"
 
 
 @dataclass
@@ -48,6 +54,10 @@ class Calibration:
     """What they were chosen from, where that is known."""
     thresholds: dict[str, float] = field(default_factory=dict)
     """The distance from zero to hold, for types without; what is not there is that of the farther end of the range."""
+    bins: int = MANUAL_BINS
+    """How many bins of distances from zero `kl` and `entropy` looked at."""
+    tuned: int = 0
+    """The samples on which `auto` tried ranges."""
 
     def kept(self, symmetric: bool) -> dict[str, Range]:
         """The ranges for types of which zero points are, or are not, zero."""
@@ -69,9 +79,10 @@ class Calibration:
             f"{name} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
         if self.histograms:
             save_histograms(_beside(file), self.histograms)
+        tuned = f"# tune number: {self.tuned}\n" if self.tuned else ""
+        header = HEADER.format(bins=self.bins, samples=self.samples, tuned=tuned, method=self.method)
         with atomic_path(file) as made:
-            made.write_text(
-                HEADER.format(bins=MANUAL_BINS, samples=self.samples, method=self.method) + "".join(lines), encoding="utf-8")
+            made.write_text(header + "".join(lines), encoding="utf-8")
         if not self.histograms:
             _beside(file).unlink(missing_ok=True)  # of a table that was there before
         return file
@@ -124,8 +135,9 @@ class Calibration:
 
     def _note(self, line: str) -> None:
         key, _, value = line.lstrip("# ").partition(":")
-        if key == "sample number" and value.strip().isdigit():
-            self.samples = int(value)
+        field_ = {"sample number": "samples", "histogram number": "bins", "tune number": "tuned"}.get(key)
+        if field_ is not None and value.strip().isdigit():
+            setattr(self, field_, int(value))
         elif key == "method":
             self.method = value.strip()
 
@@ -154,17 +166,18 @@ def _parts(where: str, line: str) -> tuple[str, float, Range]:
 def calibrate(
     module: Module, samples: Iterable[Sample], method: str = "mse", *, bits: int = 8, symmetric: bool | None = None,
     workers: int | None = None, resume: str | Path | None = None, progress: Progress | None = None, scheduler: Any = None,
+    bins: int | None = None, tune: int | None = None, tune_samples: Iterable[Sample] | None = None,
 ) -> Calibration:
     """Run a float module of the hub on samples, and choose the range of each of its tensors by `auto` or a method of `METHODS`.
 
     `samples` are dicts of arrays by input name, any iterable of them, gone through once and not kept but for a few. `bits` is how
     many the activations will have; `symmetric`, whether their zero points will be zero: it takes the time for both else.
     `workers`, `resume` and `progress` are as in `measured`, whose errors are raised; with a `scheduler`
-    the workers of a Dask cluster count (`transload.scale.Crew`).
+    the workers of a Dask cluster count (`transload.scale.Crew`). `bins` is how many bins `kl` and `entropy` look at, 2048 without
+    it. `auto` tries ranges on `tune` of the samples, up to eight without it, or on the first so many of `tune_samples`.
     """
-    if method not in (AUTO, *METHODS):
-        raise UsageError(f"no method of calibration is called {method!r}", hint=f"methods: {', '.join((AUTO, *METHODS))}")
-    spread = Spread(samples, auto.SAMPLES)
+    _check_asked(method, bins, tune, tune_samples)
+    spread = Spread(samples, auto.SAMPLES if tune is None else 2 * tune)
     if scheduler is None:
         histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress)
     elif resume is None:
@@ -172,27 +185,61 @@ def calibrate(
     else:
         raise UsageError("a calibration by a cluster keeps no state to go on from", hint="leave out resume, or scheduler")
     if method != AUTO:
-        return chosen(histograms, count, method, bits, thresholds=symmetric is not False)
+        return chosen(histograms, count, method, bits, symmetric is not False, bins or MANUAL_BINS)
     found = chosen(histograms, count, "mse", bits)
     found.method = AUTO
     if bits <= 8:  # of more bits none is worth a number that saturates
+        some = _to_tune_on(module, spread, tune, tune_samples)
+        found.tuned = len(some)
         if symmetric is not True:
-            found.ranges = auto.least_error(module, histograms, spread.kept, bits, False)
+            found.ranges = auto.least_error(module, histograms, some, bits, False)
         if symmetric is not False:
-            ranges = auto.least_error(module, histograms, spread.kept, bits, True)
+            ranges = auto.least_error(module, histograms, some, bits, True)
             found.thresholds = {name: max(map(abs, kept)) for name, kept in ranges.items()}
     return found
 
 
+def _check_asked(method: str, bins: int | None, tune: int | None, tune_samples: Iterable[Sample] | None) -> None:
+    """`UsageError` for a method that there is not, and for numbers that it does not ask for, or that are none of it."""
+    if method not in (AUTO, *METHODS):
+        raise UsageError(f"no method of calibration is called {method!r}", hint=f"methods: {', '.join((AUTO, *METHODS))}")
+    if bins is not None and method not in BINNED:
+        raise UsageError(
+            f"method {method!r} takes the histograms as they are, and no number of bins",
+            hint=f"leave it out, or take one of the methods {', '.join(BINNED)}")
+    if bins is not None and (not LEAST_BINS <= bins <= MOST_BINS or bins % LEVELS):
+        raise UsageError(
+            f"a histogram cannot have {bins} bins", hint=f"a multiple of {LEVELS}, from {LEAST_BINS} to {MOST_BINS}")
+    if (tune is not None or tune_samples is not None) and method != AUTO:
+        raise UsageError(
+            f"method {method!r} tunes on no samples", hint=f"method {AUTO!r} does, which begins with the ranges of the others")
+    if tune is not None and tune < 1:
+        raise UsageError(f"{tune} samples to tune on are asked for; 1 is the least")
+
+
+def _to_tune_on(module: Module, spread: Spread, tune: int | None, own: Iterable[Sample] | None) -> list[Sample]:
+    """The samples on which ranges are tried: of those that were counted, or others, of which as many are taken."""
+    if own is None:
+        return spread.kept if tune is None else spread.some(tune)
+    some = list(islice(own, tune))
+    if not some:
+        raise UsageError("ranges are to be tried on samples of their own, and there is none")
+    for number, sample in enumerate(some, 1):
+        check_inputs(sample, input_names(module.main), number)
+    return some
+
+
 def chosen(
-    histograms: Mapping[str, Histogram], count: int, method: str, bits: int = 8, thresholds: bool = True,
+    histograms: Mapping[str, Histogram], count: int, method: str, bits: int = 8, thresholds: bool = True, bins: int = MANUAL_BINS,
 ) -> Calibration:
     """The ranges that a method of `METHODS` takes from histograms, and `thresholds` for types whose zero points are zero."""
-    found = Calibration({}, count, method, dict(histograms))
+    found = Calibration({}, count, method, dict(histograms), bins=bins)
+    own: Any = METHODS[method]
+    choose: Method = partial(own, bins=bins) if method in BINNED else own
     for name, histogram in histograms.items():
         if not histogram.total:
             histogram = Histogram([np.zeros(1)])  # no number was ever in it, and any range will do
-        found.ranges[name] = METHODS[method](histogram, bits, False)
+        found.ranges[name] = choose(histogram, bits, False)
         if thresholds:
-            found.thresholds[name] = max(map(abs, METHODS[method](histogram, bits, True)))
+            found.thresholds[name] = max(map(abs, choose(histogram, bits, True)))
     return found

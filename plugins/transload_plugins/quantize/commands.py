@@ -12,6 +12,7 @@ from transload.cli import options
 
 if TYPE_CHECKING:
     from transload.ir import Module
+    from transload.samples.preprocess import Preprocess
     from transload.samples.samples import Samples
 
 __all__ = ["calibrate", "need_places", "opened", "quantize"]
@@ -24,6 +25,12 @@ __all__ = ["calibrate", "need_places", "opened", "quantize"]
     "--method", metavar="NAME", default="mse", shell_complete=options.names_of("calibrators"),
     help="How ranges are chosen: mse, minmax, kl, ...")
 @click.option(
+    "--histogram-bin-num", "bins", metavar="N", type=int, help="The bins that methods kl and entropy look at; 2048 without it.")
+@click.option(
+    "--tune-num", "tune", metavar="N", type=int, help="Try the ranges of method auto on so many samples; on up to 8 without it.")
+@click.option(
+    "--tune-list", metavar="PATH", help="Try the ranges of method auto on other samples, given as --data gives some.")
+@click.option(
     "--resume", metavar="FILE", type=options.PATH, help="Save the state here as it goes, and go on from it after a kill.")
 @click.option("--plot", metavar="FILE", type=options.PATH, help="Write a picture of all histograms and ranges, an SVG file.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the model: tcp://host:8786.")
@@ -35,7 +42,8 @@ __all__ = ["calibrate", "need_places", "opened", "quantize"]
 @options.samples(needed=True)
 @options.images()
 def calibrate(
-    model: Path, out: Path, method: str, resume: Path | None, plot: Path | None, scheduler: str | None, **given: Any,
+    model: Path, out: Path, method: str, bins: int | None, tune: int | None, tune_list: str | None, resume: Path | None,
+    plot: Path | None, scheduler: str | None, **given: Any,
 ) -> int:
     """Measure the ranges of a model's tensors.
 
@@ -47,12 +55,14 @@ def calibrate(
     from transload.errors import UsageError
     from transload.guard import GuardedObject
     from transload.plugin_host import host
+    from transload.samples.samples import Data
 
     need_places(out, plot, resume)
-    module, samples = opened(model, given)
+    module, samples, preprocess = _opened(model, given)
     assert samples is not None, "--data is required"
+    others = Data(tune_list, tune).open(module, preprocess) if tune_list is not None else None
     with going_through(samples) as clock:
-        own = {"resume": resume, "scheduler": scheduler}
+        own = {"resume": resume, "scheduler": scheduler, "bins": bins, "tune": tune, "tune_samples": others}
         table = api.calibrate(module, samples, method, **{name: value for name, value in own.items() if value is not None})
     if plot is not None and not hasattr(table, "plot"):
         raise UsageError(f"what method {method!r} measures cannot be drawn", hint="leave out --plot")
@@ -128,6 +138,12 @@ def need_places(*paths: Path | None) -> None:
 
 def opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:
     """The model, and the samples for it where there are some."""
+    module, samples, _ = _opened(model, given)
+    return module, samples
+
+
+def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None, Preprocess | None]:
+    """The model, the samples for it where there are some, and what becomes of images."""
     from transload.api import load
     from transload.cli.arguments import parse_given
 
@@ -137,7 +153,7 @@ def opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:
     module = load(model, inputs=shapes, **{name: given[name] for name in ("format", "function", "weights", "outputs")})
     samples = data.open(module, preprocess) if data is not None else None
     options.need_images(said, samples is not None and bool(samples.images))
-    return module, samples
+    return module, samples, preprocess
 
 
 def _say(samples: Samples | None, written: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import UsageError
-from transload.ir import Module, Value
+from transload.ir import Module, Value, input_names
 from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
@@ -97,6 +97,7 @@ def quantized(
     free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
     given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
     work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
+    work.told["notes"] = _notes(ready)
     kept_samples = ready.samples.kept
     if kept_samples and rounding:
         work.round(ready.samples.some(ROUNDED), polish)
@@ -228,6 +229,18 @@ def _check_names(module: Module, calibration: Calibration) -> None:
         what = [f"lacks {', '.join(map(repr, missing[:5]))}{' and more' if missing[5:] else ''}"] if missing else []
         what += [f"names {', '.join(map(repr, unknown[:5]))}, which the module does not have"] if unknown else []
         raise UsageError(f"the calibration {' and '.join(what)}", hint="calibrate the module that is quantized")
+
+
+def _notes(ready: Prepared) -> list[str]:
+    """What is to be told of the ranges: an input that was one number alone says that the samples, or the table, are not right."""
+    found = []
+    for name in input_names(ready.module.main):
+        seen = ready.calibration.histograms.get(name)
+        low, high = (seen.low, seen.high) if seen is not None and seen.total else ready.ranges.get(name, (0.0, 1.0))
+        if low == high:
+            where = "in the table" if ready.given else "on all samples"
+            found.append(f"input {name!r} is {low:g} {where}, and its integers hold no other number")
+    return found
 
 
 class _Work:

@@ -43,23 +43,23 @@ def percentile(histogram: Histogram, bits: int = 8, symmetric: bool = False, sha
     return _within(histogram, max(-low, high)) if symmetric else (low, high)
 
 
-def kl(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
+def kl(histogram: Histogram, bits: int = 8, symmetric: bool = False, bins: int = MANUAL_BINS) -> Range:
     """The cut whose int8 distribution diverges least from that of the floats (TPU-MLIR manual 7.3.1, its pseudo-code).
 
-    Cuts are tried at every 128th of 2048 bins of distances from zero, and are for 8 bits, however many there are. Zeros are exact
-    at every cut, and left out: the manual does not say so, and TPU-MLIR does it (`t[t != 0]`); we leave out the first bin. With
+    Cuts are tried at every 128th of so many bins of distances from zero, for 8 bits, however many there are. Zeros are exact at
+    every cut, and left out: the manual does not say so, and TPU-MLIR does it (`t[t != 0]`); we leave out the first bin. With
     them what comes out of a ReLU is cut at half of its range: half of the mass is one number, which narrow levels hold best.
     """
-    return _within(histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS, LEVELS), _spread_evenly))
+    return _within(histogram, _least_divergence(histogram, bins, range(LEVELS, bins, LEVELS), _spread_evenly))
 
 
-def entropy(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
+def entropy(histogram: Histogram, bits: int = 8, symmetric: bool = False, bins: int = MANUAL_BINS) -> Range:
     """As `kl`, with a cut tried at every eighth bin, and the mass of a level given back to the bins that held any.
 
     Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017.
     """
     return _within(
-        histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS + 1, 8), _spread_where_there_was_any))
+        histogram, _least_divergence(histogram, bins, range(LEVELS, bins + 1, 8), _spread_where_there_was_any))
 
 
 def _within(histogram: Histogram, threshold: float) -> Range:
@@ -76,11 +76,11 @@ def _cut(histogram: Histogram, least: float, greatest: float) -> Range:
 Spread = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
 
 
-def _least_divergence(histogram: Histogram, cuts: range, spread: Spread) -> float:
-    """The threshold, of those at `cuts` bins from zero, with the least Kullback-Leibler divergence of all bins but the first."""
-    bins = histogram.magnitudes()
+def _least_divergence(histogram: Histogram, count: int, cuts: range, spread: Spread) -> float:
+    """The threshold, of those at `cuts` of `count` bins from zero, with the least Kullback-Leibler divergence, without bin 0."""
+    bins = histogram.magnitudes(count)
     bins[0] = 0.0
-    width = histogram.farthest / MANUAL_BINS
+    width = histogram.farthest / count
     if not bins.any():
         return histogram.farthest
     best, threshold = np.inf, histogram.farthest
@@ -90,7 +90,7 @@ def _least_divergence(histogram: Histogram, cuts: range, spread: Spread) -> floa
         level = np.arange(cut) * LEVELS // cut
         divergence = _divergence(reference, spread(bins[:cut], level))
         if divergence < best:
-            best, threshold = divergence, (cut + 0.5) * width if cut < MANUAL_BINS else histogram.farthest
+            best, threshold = divergence, (cut + 0.5) * width if cut < count else histogram.farthest
     return threshold
 
 

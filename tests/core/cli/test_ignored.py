@@ -60,6 +60,7 @@ def test_what_is_said_of_images_where_there_are_none(
 @pytest.mark.parametrize(("asked", "said"), [
     (["-n", "3"], "--count is for samples"), (["--skip-damaged"], "--skip-damaged is for samples"),
     (["--workers", "2"], "--workers is for samples"), (["--data", ""], "--data '' names no samples"),
+    (["--data", "image={arrays}", "--data", "image={arrays}"], "gives input 'image' twice"),
     (["--keep-ratio-mode", "letterbox"], "keep their shape"), (["--pad-value", "3"], "keep their shape"),
     (["--pad-type", "center"], "keep their shape"),
     (["--no-verify", "--tolerance", "cos=0.9"], "tolerance is for verification"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import UsageError
 from transload.ir import Module
 from transload_plugins.quantize.auto import candidates
 from transload_plugins.quantize.histogram import Histogram
@@ -68,3 +69,35 @@ def test_candidates_differ_and_begin_with_the_least_error() -> None:
         assert len(found) == len(set(found)) > 4
         assert all(histogram.low <= low <= high <= histogram.high for low, high in found)
 
+
+
+def test_ranges_are_tried_on_as_many_samples_as_are_asked_for(samples: list[dict[str, np.ndarray]]) -> None:
+    module = ignoring(0.5)
+    tuned = {tune: transload.calibrate(module, samples, "auto", tune=tune).tuned for tune in (1, 3, 17, 100)}
+    assert tuned == {1: 1, 3: 3, 17: 17, 100: len(samples)}
+    assert transload.calibrate(module, samples, "auto").tuned <= 8
+
+
+def test_ranges_are_tried_on_other_samples(samples: list[dict[str, np.ndarray]]) -> None:
+    """One of those that are counted has a number far from all others, which matters where it is among those that tune."""
+    module = ignoring(5.0)
+    quiet = [{"x0": sample["x0"] * (np.arange(10) < 9)} for sample in samples]
+    loud = [{"x0": sample["x0"] * (np.arange(10) == 9)} for sample in samples[3:4]]
+    kept = {name: transload.calibrate(module, samples, "auto", tune=2, tune_samples=some).thresholds["x0"]
+            for name, some in (("quiet", quiet), ("loud", loud))}
+    assert kept["loud"] > 1.5 * kept["quiet"]
+    assert transload.calibrate(module, samples, "auto", tune=2, tune_samples=quiet).tuned == 2
+
+
+@pytest.mark.parametrize(("method", "options", "says"), [
+    ("mse", {"tune": 3}, "tunes on no samples"), ("kl", {"tune_samples": [{}]}, "tunes on no samples"),
+    ("auto", {"tune": 0}, "1 is the least"), ("auto", {"tune_samples": []}, "there is none"),
+    ("auto", {"tune_samples": [{"other": 1}]}, "has no 'x0'"),
+    ("mse", {"bins": 2048}, "no number of bins"), ("kl", {"bins": 100}, "cannot have 100 bins"),
+    ("kl", {"bins": 1 << 20}, "from 256 to 4096"), ("entropy", {"bins": 2000}, "a multiple of 128")])
+def test_numbers_that_a_method_does_not_take(
+    samples: list[dict[str, np.ndarray]], method: str, options: dict[str, object], says: str,
+) -> None:
+    with pytest.raises(UsageError) as error:
+        transload.calibrate(ignoring(0.5), samples[:2], method, **options)
+    assert says in f"{error.value.message} {error.value.hint}"

@@ -139,6 +139,10 @@ def test_an_interrupted_run_leaves_nothing(model: Path, tmp_path: Path) -> None:
     (["calibrate", "{model}", "--data", "absent"], 3, "no such file"),
     (["calibrate", "{model}", "--data", "empty"], 2, "holds no samples"),
     (["calibrate", "{model}", "--data", "{samples}", "--method", "guess"], 2, "guess"),
+    (["calibrate", "{model}", "--data", "{samples}", "--tune-num", "3"], 2, "tunes on no samples"),
+    (["calibrate", "{model}", "--data", "{samples}", "--method", "auto", "--tune-list", "absent"], 3, "no such file"),
+    (["calibrate", "{model}", "--data", "{samples}", "--histogram-bin-num", "1024"], 2, "no number of bins"),
+    (["calibrate", "{model}", "--data", "{samples}", "-n", "-1"], 2, "--count"),
     (["calibrate", "{model}", "--data", "nan.npy"], 2, "NaN"),
     (["calibrate", "{model}", "--data", "shape.npy"], 2, "do not fit"),
     (["quantize", "{model}"], 2, "needs samples"),
@@ -161,6 +165,29 @@ def test_mistakes(
     got, out, err = cli(*(each.format(model=model, samples=samples) for each in arguments))
     assert got == code and says in out + err, out + err
     assert sorted(tmp_path.rglob("*")) == before, "nothing is written"
+
+
+def test_an_input_that_is_one_number_is_noted(cli: Cli, model: Path, samples: Path) -> None:
+    np.save("still.npy", np.full((4, 1, 8, 8), 0.5, np.float32))
+    code, out, err = cli("convert", model, "--quantize", "int8", "--data", "still.npy", "-o", "out")
+    assert code == 0 and "input 'image' is 0.5 on all samples" in " ".join(out.split()), out + err
+    assert json.loads(Path("out/report.json").read_text())["quantization"]["details"]["notes"]
+    code, out, err = cli("convert", model, "--quantize", "int8", "--data", samples, "-n", 4, "-o", "out")
+    assert code == 0 and "on all samples" not in out and json.loads(
+        Path("out/report.json").read_text())["quantization"]["details"]["notes"] == []
+    assert cli("calibrate", model, "--data", "still.npy", "-o", "still.table")[0] == 0
+    code, out, err = cli("quantize", model, "--table", "still.table", "-o", "q.mlir")
+    assert code == 0 and "input 'image' is" in out and "in the table" in out, out + err
+
+
+def test_numbers_of_the_manual(cli: Cli, model: Path, samples: Path) -> None:
+    asked = ["calibrate", model, "--data", samples]
+    code, out, err = cli(*asked, "-n", 0, "--method", "kl", "--histogram-bin-num", 512, "-o", "a.table")
+    assert code == 0 and "from 40 samples" in out and "# histogram number: 512" in Path("a.table").read_text(), out + err
+    np.save("tune.npy", np.load(samples)[:5])
+    code, out, err = cli(*asked, "--method", "auto", "--tune-num", 3, "--tune-list", "tune.npy", "-o", "b.table")
+    assert code == 0 and "# tune number: 3" in Path("b.table").read_text(), out + err
+    assert cli("quantize", model, "--table", "b.table", "-o", "q.mlir")[0] == 0
 
 
 def test_a_picture_is_drawn_on_request(cli: Cli, model: Path, samples: Path) -> None:

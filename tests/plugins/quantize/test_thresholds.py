@@ -8,7 +8,7 @@ import pytest
 from transload.errors import UsageError
 from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.histogram import BINS, MANUAL_BINS, Histogram
-from transload_plugins.quantize.thresholds import METHODS, kl, minmax, mse, percentile, quantization_errors
+from transload_plugins.quantize.thresholds import METHODS, entropy, kl, minmax, mse, percentile, quantization_errors
 
 from tests.support.graphs import Graph
 
@@ -173,3 +173,14 @@ def test_thresholds_are_chosen_where_zero_points_may_be_zero() -> None:
     sample = {"x0": np.linspace(-3, 1, 8, dtype=np.float32)[None]}
     assert [bool(calibrate(module, [sample], symmetric=symmetric).thresholds) for symmetric in (None, True, False)] == [
         True, True, False]
+
+
+@pytest.mark.parametrize("method", ["kl", "entropy"])
+@pytest.mark.parametrize("bins", [256, 1024, 4096])
+def test_cuts_lie_at_as_many_bins_as_are_asked_for(normal: np.ndarray, method: str, bins: int) -> None:
+    histogram = Histogram([normal])
+    low, high = {"kl": kl, "entropy": entropy}[method](histogram, bins=bins)
+    cut = max(-low, high) / histogram.farthest * bins
+    assert cut == pytest.approx(bins) or (cut - 0.5) % (128 if method == "kl" else 8) == pytest.approx(0, abs=1e-6)
+    g = Graph((1, 8))
+    assert calibrate(g.done(g.Mul(g.inputs[0], 2.0)), [{"x0": normal[:8][None]}], method, bins=bins).bins == bins
