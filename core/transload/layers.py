@@ -68,10 +68,13 @@ def layer_values(
 
 
 def _constant_bytes(module: Module) -> int:
-    """Bytes of the constants that are used: a module whose weights were changed still holds what they were."""
+    """Bytes of the constants that are used, with the scales of blocks: a module whose weights were changed still holds what they
+    were."""
     used = module.clone()
     eliminate_dead_code(used)
-    return constant_bytes(used)
+    kinds = [op.results[0].quant for op in used.walk() if op.results and constant_of(op.results[0]) is not None]
+    scales = sum(kind.count * dtype_of(kind.expressed).itemsize for kind in kinds if kind is not None and kind.blocks is not None)
+    return constant_bytes(used) + scales
 
 
 def _reasons(said: Quantized | None) -> dict[str, str]:

@@ -42,7 +42,7 @@ from .errors import (
     merge_findings,
 )
 from .guard import FOREIGN, is_meant, rule_failed
-from .ir.build import Builder, constant_of, part_location, values_for
+from .ir.build import Builder, constant_of, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
 from .ir.locations import FusedLocation, Location, location_names
@@ -352,7 +352,7 @@ class Rewriting:
     def _one(self, op: Op) -> Finding | None:
         """Rewrite one op; the finding where that cannot be."""
         functions = self._functions_for(op)
-        rewriter = Rewriter(op, self.fold, self)
+        rewriter = Rewriter(op, self.fold and not stays_stored(op), self)
         follows: bool | None = None
         for function in functions:
             before = op.prev
@@ -541,7 +541,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
         queued.discard(op)
         if op.parent is None:
             continue
-        rewriter = Rewriter(op, fold)
+        rewriter = Rewriter(op, fold and not stays_stored(op))
         rewriter.budget = spent
         for function in table.get(op.name):
             before, block = op.prev, op.parent

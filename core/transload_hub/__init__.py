@@ -47,6 +47,8 @@ def register_passes(register: Any) -> None:
                   "Put composites that exporters take apart (softmax, layer norm, GELU, ...) together as one op of `top`."))
     register(Pass("dequantize-weights", f"{_HERE}.simplify.weights:dequantize_weights",
                   "Make quantized constants that are used as real numbers float constants."))
+    register(Pass("spell-out-weights", f"{_HERE}.simplify.weights:spell_out_weights",
+                  "Say quantized constants that are to stay stored by a cast of integers and a product with their scales."))
     register(Pass("fold-qdq", f"{_HERE}.simplify.qdq:fold_qdq",
                   "Make quantized ops of ops between casts from and to quantized types."))
     register(Pass("round-once", f"{_HERE}.ops.rounding:round_once",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..budget import Budget
     from .declare import OpDeclaration
 
-__all__ = ["Builder", "constant_of", "is_constant", "may_fold", "values_for"]
+__all__ = ["Builder", "constant_of", "is_constant", "may_fold", "stays_stored", "values_for"]
 
 
 def constant_of(value: Value | None) -> Dense | None:
@@ -52,10 +52,21 @@ def may_fold(op: Op, declaration: OpDeclaration) -> bool:
         return False
     if "shape_only" in declaration.traits:
         return True
-    for operand in op._operands:  # noqa: SIM110 - a generator would take twice as long
+    for operand in op._operands:
         if constant_of(operand) is None and type(operand.type) is not NoneType:
             return False
-    return True
+    return not stays_stored(op, declaration)
+
+
+def stays_stored(op: Op, declaration: OpDeclaration | None = None) -> bool:
+    """Whether what an op makes of constants is not to be held: it has the trait "stored", and an attribute of that name is true.
+
+    Neither it nor what it is rewritten to is computed before the model runs.
+    """
+    if not op.attributes.get("stored"):
+        return False
+    declaration = declaration or op.declaration
+    return declaration is not None and "stored" in declaration.traits
 
 
 class Builder:

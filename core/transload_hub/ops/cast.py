@@ -37,8 +37,11 @@ class Cast(DeclaredOp):
         "how a number between two is rounded; by default HalfAwayFromZero to a quantized type, else Trunc",
         default=_default_rounding)
     saturate = attribute(BOOLEAN, "whether what is out of an integer's range becomes its nearest end", default=False)
+    stored = attribute(
+        BOOLEAN, "whether a constant operand is kept as it is stored, and not cast before the model runs: weights of few bits",
+        default=False)
     rounding = rounds("double", "exact", "once")
-    traits = ("elementwise", "retypes")
+    traits = ("elementwise", "retypes", "stored")
 
     def infer(op) -> Type:
         return same_as_input(op)

@@ -30,7 +30,7 @@ from .observe import observed
 from .running import Runner
 from .scheme import Scheme, real, stored
 
-__all__ = ["rounded"]
+__all__ = ["BLOCK", "Layer", "grouped", "in_order", "layer_of", "rounded", "ungrouped"]
 
 WIDEST = 1536
 """Inputs of a sum: what has more is rounded to the nearest, as solving for them would take long."""
@@ -55,10 +55,10 @@ def rounded(
     (`_polished`).
     """
     names = {value: name for name, value in observed(module).items()}
-    layers = [layer for op in groups.ops if (layer := _layer(op, scheme)) is not None]
+    layers = [layer for op in groups.ops if scheme.weights.width <= 8 and (layer := layer_of(op)) is not None]
     if not layers or not samples:
         return {}
-    inputs: dict[Value, list[_Layer]] = {}
+    inputs: dict[Value, list[Layer]] = {}
     for layer in layers:
         inputs.setdefault(layer.op.operands[0], []).append(layer)
     takers = dict(zip(map(str, range(len(inputs))), inputs.values(), strict=True))
@@ -72,7 +72,7 @@ def rounded(
 
 
 @dataclass
-class _Layer:
+class Layer:
     """An op that sums products with constant weights, and the second moments of its inputs so far."""
 
     op: Op
@@ -106,15 +106,15 @@ class _Layer:
         numbers = dense.numpy().astype(np.float64)
         type_ = scheme.weight_type(numbers, rule.channels(self.op))
         nearest = stored(numbers, type_)
-        scales = _grouped(self.op, np.broadcast_to(real(np.ones_like(nearest), type_).astype(np.float64), numbers.shape))
-        fixed = _grouped(self.op, np.abs(nearest) == type_.storage_max)
-        steps, moments = self.weights / scales, self._moments()
+        scales = grouped(self.op, np.broadcast_to(real(np.ones_like(nearest), type_).astype(np.float64), numbers.shape))
+        fixed = grouped(self.op, np.abs(nearest) == type_.storage_max)
+        steps, moments = self.weights / scales, self.moments()
         integers = _compensated(steps, fixed, moments, type_.storage_max)
         if polish:
             integers = _polished(steps, integers, fixed, moments, type_.storage_max)
-        return real(_ungrouped(self.op, integers, numbers.shape).astype(np.int64), type_)
+        return real(ungrouped(self.op, integers, numbers.shape).astype(np.int64), type_)
 
-    def _moments(self) -> Array:
+    def moments(self) -> Array:
         """[G, D, D], drawn to its diagonal by the share that chance may have in it."""
         result = self.products / self.rows
         inputs = result.shape[1]
@@ -132,8 +132,7 @@ def _compensated(weights: Array, fixed: NDArray[np.bool_], moments: Array, great
 
     `fixed` are those that stay at the end of the range.
     """
-    order = np.argsort(-np.diagonal(moments, axis1=1, axis2=2), axis=1, kind="stable")
-    passed = _passed_on(np.take_along_axis(np.take_along_axis(moments, order[:, :, None], 1), order[:, None, :], 2))
+    order, passed = in_order(moments)
     places = np.broadcast_to(order[:, None, :], weights.shape)
     given = np.take_along_axis(weights, places, 2)
     left = given.copy()
@@ -152,6 +151,12 @@ def _compensated(weights: Array, fixed: NDArray[np.bool_], moments: Array, great
     result = np.empty_like(integers)
     np.put_along_axis(result, places, integers, 2)
     return result
+
+
+def in_order(moments: Array) -> tuple[NDArray[np.intp], Array]:
+    """The order in which the weights of each group are rounded [G, D], and what each passes on to those after it [G, D, D]."""
+    order = np.argsort(-np.diagonal(moments, axis1=1, axis2=2), axis=1, kind="stable")
+    return order, _passed_on(np.take_along_axis(np.take_along_axis(moments, order[:, :, None], 1), order[:, None, :], 2))
 
 
 def _polished(weights: Array, integers: Array, fixed: NDArray[np.bool_], moments: Array, greatest: int) -> Array:
@@ -194,10 +199,10 @@ def _passed_on(moments: Array) -> Array:
 # --- which ops, and what they take
 
 
-def _layer(op: Op, scheme: Scheme) -> _Layer | None:
+def layer_of(op: Op) -> Layer | None:
     """The op as a layer, where its weights are constant and its sums have not too many inputs."""
     rule = rule_of(op)
-    if rule is None or rule.weights != 1 or op.name not in ("top.Conv", "top.MatMul") or scheme.weights.width > 8:
+    if rule is None or rule.weights != 1 or op.name not in ("top.Conv", "top.MatMul"):
         return None
     dense = constant_of(op.operands[1])
     if dense is None or constant_of(op.operands[0]) is not None or not op.operands[0].is_static or not op.operands[1].is_float:
@@ -207,11 +212,11 @@ def _layer(op: Op, scheme: Scheme) -> _Layer | None:
     numbers = dense.numpy().astype(np.float64)
     if not numbers.size or not np.isfinite(numbers).all():
         return None
-    weights = _grouped(op, numbers)
-    return _Layer(op, weights) if 1 < weights.shape[2] <= WIDEST else None
+    weights = grouped(op, numbers)
+    return Layer(op, weights) if 1 < weights.shape[2] <= WIDEST else None
 
 
-def _grouped(op: Any, numbers: NDArray[Any]) -> NDArray[Any]:
+def grouped(op: Any, numbers: NDArray[Any]) -> NDArray[Any]:
     """Weights as [G, O, D]."""
     if op.name == "top.MatMul":
         return (numbers if op.right_transpose else numbers.T)[None]
@@ -219,7 +224,7 @@ def _grouped(op: Any, numbers: NDArray[Any]) -> NDArray[Any]:
     return ordered.reshape(op.group, len(numbers) // op.group, -1)
 
 
-def _ungrouped(op: Any, weights: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def ungrouped(op: Any, weights: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Weights as the op has them."""
     if op.name == "top.MatMul":
         return weights[0] if op.right_transpose else weights[0].T

@@ -52,7 +52,7 @@ def register_conversions(register: Any) -> None:
             "top",
             "stablehlo",
             f"{_HERE}.lowering:TABLE",
-            before="dequantize-weights,fold-constants,dce,stablehlo-check-types",
+            before="spell-out-weights,dequantize-weights,fold-constants,dce,stablehlo-check-types",
             after="dce,cse,dce",
             unfit=f"{_HERE}.lowering.types:why_not_directly",
             doc="The hub to StableHLO: float and integer models in their own layout and types. Quantized ones go by way of TOSA.",

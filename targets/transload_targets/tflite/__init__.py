@@ -14,7 +14,8 @@ _HERE = "transload_targets.tflite"
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
-        before="plain-biases,layout{to=NHWC},dequantize-weights,dce,tfl-make-bytes-signed{bytes=$bytes},tfl-check-types",
+        before="plain-biases,layout{to=NHWC},spell-out-weights,dequantize-weights,dce,"
+               "tfl-make-bytes-signed{bytes=$bytes},tfl-check-types",
         after="dce,tfl-fuse-activations,tfl-tidy,dce,tfl-keep-states",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
         options={

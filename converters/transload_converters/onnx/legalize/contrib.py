@@ -226,7 +226,8 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     else:
         storage = IntegerType(bits, "u")
         kind = blocked(storage, scales, zeros, 1, block, (rows, columns), value.element)
-        held = kept(rw, "top.Cast", rw.constant(stored.astype(dtype_of(storage)), element=kind), element=value.element)
+        numbers = rw.constant(stored.astype(dtype_of(storage)), element=kind)
+        held = kept(rw, "top.Cast", numbers, element=value.element, stored=True)
     return rw.emit("top.MatMul", value, held, operand(op, 5), right_transpose=True)
 
 

@@ -231,7 +231,8 @@ def dequantize_linear(op: Op, rw: Rewriter) -> Value:
     dense = constant_of(value)
     if kind is not None and (dense is not None or _same(value.element, kind)):
         stored = value if dense is None else rw.constant(dense, element=kind)
-        return kept(rw, "top.Cast", stored, element=element)
+        in_blocks = dense is not None and kind.blocks is not None
+        return kept(rw, "top.Cast", stored, element=element, stored=in_blocks or None)
     integers = as_integers(rw, value)
     centered = cast(rw, integers, F32)
     if zero is not None and not isinstance(zero.element, FloatType):

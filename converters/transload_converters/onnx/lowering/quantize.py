@@ -9,10 +9,12 @@ import numpy as np
 from transload.engine.quantized import dequantize
 from transload.ir import BOOL, F32, F64, I8, UI8, Dense, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
 from transload.ir.build import Builder
+from transload.ir.quantization import quantized_over
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.simplify.weights import blocks_apart, reshaped_data
 
 from ..types import element_code
-from .common import cast, clipped, constant, emit, scalar
+from .common import cast, clipped, constant, emit, ints, scalar
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Bitcast, Cast
@@ -74,7 +76,25 @@ def _dequantized(rw: Rewriter, x: Value, quant: QuantType) -> Value:
         dense, dtype = owner.attributes["value"], dtype_of(quant.expressed)
         return rw.constant(
             LazyData(lambda: dequantize(dense.numpy(), quant, dtype), dense.shape, dtype), quant.expressed, dialect="onnx")
+    if owner is not None and owner.name == "onnx.Constant" and quant.blocks is not None and len(_longer(x, quant)) > 1:
+        return _in_rows(rw, owner.attributes["value"], quant)
     return emit(rw, "DequantizeLinear", x, *_scales(rw, x, quant), element=quant.expressed, **_places(x, quant))
+
+
+def _in_rows(rw: Rewriter, numbers: Dense, quant: QuantType) -> Value:
+    """Constants in blocks along several dimensions: in a shape in which they lie along one, and then in their own.
+
+    Where they do so in none, scales are repeated along all dimensions of places but the longest.
+    """
+    shape = numbers.shape
+    split, grid = blocks_apart(quant, shape)
+    inside = max((axis for axis, count in enumerate(grid) if count == 1), key=split.__getitem__)
+    outer = tuple(1 if axis == inside else size for axis, size in enumerate(split))
+    scales, points = (np.broadcast_to(np.reshape(values, grid), outer) for values in (quant.scale_array, quant.zero_points))
+    kind = quantized_over(quant, scales, points, [size if axis == inside else 1 for axis, size in enumerate(split)])
+    held = rw.constant(reshaped_data(numbers, split), kind, dialect="onnx")
+    real = emit(rw, "DequantizeLinear", held, *_scales(rw, held, kind), element=kind.expressed, **_places(held, kind))
+    return emit(rw, "Reshape", real, ints(rw, shape), shape=shape)
 
 
 def _unsigned(rw: Rewriter, numbers: Dense, quant: QuantType) -> tuple[Value, QuantType]:
@@ -139,10 +159,16 @@ def _places(x: Value, quant: QuantType) -> dict[str, Any]:
     """The attributes that say which scale is whose: by an axis, or by blocks along an axis (opset 21)."""
     if quant.blocks is None:
         return {} if quant.axis is None else {"axis": quant.axis}
-    longer = [axis for axis, size in enumerate(quant.blocks.sizes) if size != 1]
+    longer = _longer(x, quant)
     if len(longer) != 1:
         raise Unsupported(
             f"ONNX has scales for blocks along one dimension, not {quant}",
             "--passes dequantize-weights makes such weights floats")
     size = quant.blocks.sizes[longer[0]]
     return {"axis": longer[0], "block_size": size if size is not None else x.static_shape[longer[0]]}
+
+
+def _longer(x: Value, quant: QuantType) -> list[int]:
+    """The dimensions along which blocks have more than one index."""
+    assert quant.blocks is not None
+    return [axis for axis, size in enumerate(quant.blocks.sizes) if size != 1 and x.static_shape[axis] != 1]

@@ -17,6 +17,7 @@ from transload_hub.scales import activation_bounds
 from ... import build
 from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize
 from ..prepare.sources import sources
+from .stored_weights import stored_weights
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Bitcast, Cast
@@ -56,6 +57,8 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     if isinstance(target, QuantType):
         return _to_quantized(rw, x, target, op.round_mode)
     if isinstance(source, QuantType):
+        if op.stored and (held := stored_weights(rw, x)) is not None:
+            return cast_value(rw, held, target)
         real = dequantize(rw, x, target if isinstance(target, FloatType) else F32)
         return cast_value(rw, real, target, op.round_mode, op.saturate)
     if op in sources().integers.unsigned:

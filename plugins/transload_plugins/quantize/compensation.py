@@ -1,0 +1,74 @@
+"""Rounding of weights against each other where they share scales in groups, for schemes of weights alone.
+
+As `rounding` does it for a scale of each channel: by the second moments `H` of a layer's inputs the error of its sums is
+`(w - q)' H (w - q)`; weights are rounded in the order of falling moments, and what remains of each goes to those still to be
+rounded. Scales are chosen before, so that a weight finds its group's wherever it stands in that order.
+
+Source: E. Frantar et al., "GPTQ: accurate post-training quantization for generative pre-trained transformers", ICLR 2023, with
+static groups as its authors' program has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transload.ir import Module, Op, QuantType, Value
+from transload.ir.quantization import spread
+
+from .rounding import BLOCK, Layer, grouped, in_order, layer_of, ungrouped
+from .running import Runner
+
+__all__ = ["compensated", "moments_of"]
+
+Array = NDArray[np.float64]
+
+
+def moments_of(module: Module, ops: Sequence[Op], samples: Sequence[Mapping[str, Any]]) -> dict[Op, Array]:
+    """Of each op that sums products with constant weights the second moments of its inputs on samples, [groups, D, D].
+
+    Those with too many inputs to a sum have none, nor those of computed shapes.
+    """
+    inputs: dict[Value, list[Layer]] = {}
+    for op in ops:
+        layer = layer_of(op)
+        if layer is not None:
+            inputs.setdefault(op.operands[0], []).append(layer)
+    takers = {str(number): there for number, there in enumerate(inputs.values())}
+    if not takers:
+        return {}
+    runner = Runner(module, dict(zip(takers, inputs, strict=True)), runs=len(samples))
+    for arrays in runner.each(samples, dict):
+        for name, there in takers.items():
+            for layer in there:
+                layer.see(arrays[name], len(samples))
+    return {layer.op: layer.moments() for there in inputs.values() for layer in there}
+
+
+def compensated(op: Op, numbers: Array, type_: QuantType, moments: Array) -> NDArray[np.int64]:
+    """The integers of an op's weights in a type, by the moments of what they are multiplied by."""
+    def laid_out(values: Any) -> Array:
+        return grouped(op, np.broadcast_to(spread(values, type_, numbers.ndim, np.float64), numbers.shape))
+
+    order, passed = in_order(moments)
+    weights = grouped(op, numbers)
+    places = np.broadcast_to(order[:, None, :], weights.shape)
+    given, scales, points = (
+        np.take_along_axis(array, places, 2) for array in (weights, laid_out(type_.scales), laid_out(type_.zero_points)))
+    left, integers = given.copy(), np.zeros_like(given)
+    for start in range(0, left.shape[2], BLOCK):
+        stop = min(start + BLOCK, left.shape[2])
+        remains = np.zeros((*left.shape[:2], stop - start))
+        for place in range(start, stop):
+            scale, point = scales[:, :, place], points[:, :, place]
+            stored = np.clip(np.round(left[:, :, place] / scale) + point, type_.storage_min, type_.storage_max)
+            integers[:, :, place] = stored
+            remains[:, :, place - start] = given[:, :, place] - (stored - point) * scale
+            left[:, :, place + 1:stop] += remains[:, :, place - start, None] * passed[:, place, None, place + 1:stop]
+        left[:, :, stop:] += remains @ passed[:, start:stop, stop:]
+    result = np.empty_like(integers)
+    np.put_along_axis(result, places, integers, 2)
+    return ungrouped(op, result, numbers.shape).astype(np.int64)

@@ -1,0 +1,291 @@
+"""Weights alone as integers: the schemes `w8a16` and `w4a16`, whose ops compute with floats.
+
+A constant that a `Conv`, `Deconv` or `MatMul` multiplies by becomes integers of 8 or 4 bits behind a cast to floats, which
+every engine and target computes as `(stored - zero_point) * scale`: it is held, and carried, as small as that. Weights along
+which products are summed share a scale in groups of `q_group_size`, each output channel by itself (sub-channel types of MLIR's
+`quant`): so a large weight costs its group alone the fine steps.
+
+Source: TPU-MLIR manual, 3.5, `q_group_size`; MLIR, `UniformQuantizedSubChannelType`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transload.engine.quantized import quantize
+from transload.errors import UsageError
+from transload.ir import Dense, FloatType, IntegerType, Module, Op, Packed4Data, QuantType, TensorType, Value, dtype_of
+from transload.ir.build import Builder, constant_of
+from transload.ir.quantization import quantized_over
+from transload.ir.verify import verify
+from transload.options import typed
+from transload.passes.manager import Pipeline
+from transload.plugin import Quantized
+
+from .compensation import compensated, moments_of
+from .groups import rule_of
+from .layers import Floats, check_tensors, floats_of
+from .measure import Sample, some_of
+from .observe import observed
+
+__all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "packed", "w4a16", "w8a16", "weight_type"]
+
+SHARES = np.linspace(1.0, 0.6, 17)
+"""Parts of a group's range that are tried for one."""
+FEWEST = 4
+"""How many times a group may be smaller than asked for, where sizes do not divide, before a channel has one scale instead."""
+FEW = 32
+"""Products of a sum below which its weights keep 8 bits: they weigh little, and their errors do not cancel."""
+SAMPLES = 16
+"""Samples by which weights are rounded."""
+Sizes = tuple["int | None", ...]
+
+
+@dataclass(frozen=True)
+class WeightScheme:
+    """In how many bits weights are held, and how many of them share a scale."""
+
+    name: str
+    bits: int
+    group: int = 128
+    """0: all of an output channel."""
+    asymmetric: bool = False
+    """Whether groups have a zero point."""
+
+    @property
+    def storage(self) -> IntegerType:
+        return IntegerType(self.bits)
+
+
+WEIGHT_SCHEMES = {scheme.name: scheme for scheme in (WeightScheme("w8a16", 8), WeightScheme("w4a16", 4))}
+
+
+def weights_quantized(
+    module: Module, scheme: WeightScheme, samples: Iterable[Sample] | None = None, *,
+    q_group_size: int | None = None, asymmetric: bool | None = None, few: int = FEW, rounding: bool = True,
+    floats: Floats = None,
+) -> Quantized:
+    """A new module of the hub whose ops multiply by weights of a scheme's integers, and compute with floats as before.
+
+    `q_group_size` is how many weights share a scale, 0 for all of an output channel, `asymmetric` whether they have a zero
+    point, too. Sums of fewer than `few` products have weights of 8 bits. With samples weights are rounded against each other
+    (`rounding`). `floats` names layers, by what they compute, whose weights stay what they are. Raises `UsageError` for names
+    that the module does not have, for sizes below zero, for weights that are no numbers, and where there is no layer with
+    constant weights.
+    """
+    if q_group_size is not None and q_group_size < 0:
+        raise UsageError(f"groups of {q_group_size} weights cannot be", hint="a size, or 0 for one scale an output channel")
+    scheme = replace(scheme, group=scheme.group if q_group_size is None else q_group_size,
+                     asymmetric=scheme.asymmetric if asymmetric is None else asymmetric)
+    result = module.clone()
+    kept = floats_of(floats)
+    check_tensors(module, kept)
+    layers = {name: value.op for name, value in observed(result).items()
+              if name not in kept and value.op is not None and _weights_of(value.op) is not None}
+    if not layers:
+        raise UsageError(
+            "no op of the model multiplies by constant weights of floats, so there is nothing to quantize",
+            hint=f"{scheme.name} makes integers of the weights of Conv, Deconv and MatMul")
+    some = some_of(samples, SAMPLES)[0] if samples is not None and rounding else []
+    work = _Work(scheme, few, moments_of(result, list(layers.values()), some) if some else {})
+    for name, op in layers.items():
+        work.change(name, op)
+    Pipeline.parse("dce").run(result)
+    verify(result)
+    return Quantized(result, kept, {"weights": work.told()}, module.clone())
+
+
+def _weights_of(op: Op) -> Dense | None:
+    """The constant weights of an op, where they are floats."""
+    rule = rule_of(op)
+    if rule is None or rule.weights is None:
+        return None
+    value = op.operands[rule.weights]
+    dense = constant_of(value)
+    return dense if dense is not None and isinstance(value.element, FloatType) and dense.nbytes else None
+
+
+@dataclass
+class _Work:
+    """The change of one module's weights, each constant once."""
+
+    scheme: WeightScheme
+    few: int
+    moments: Mapping[Op, NDArray[np.float64]]
+    """Of what layers take, where samples tell (`compensation`)."""
+    made: dict[tuple[Value, Sizes], Value] = field(default_factory=dict)
+    """The integers as floats again, by the constant and its blocks."""
+    bytes: list[int] = field(default_factory=lambda: [0, 0, 0])
+    """Of the weights before, of their integers, and of scales and zero points."""
+    groups: dict[str, int] = field(default_factory=dict)
+
+    def change(self, name: str, op: Op) -> None:
+        """Give an op its weights as integers behind a cast."""
+        rule, dense = rule_of(op), _weights_of(op)
+        assert rule is not None and rule.weights is not None and dense is not None
+        value = op.operands[rule.weights]
+        sizes, summed = _sizes(op, self.scheme.group), _summed(op)
+        scheme = replace(self.scheme, bits=8) if summed < self.few else self.scheme
+        if (value, sizes) not in self.made:
+            numbers = dense.numpy().astype(np.float64)
+            if not np.isfinite(numbers).all():
+                raise UsageError(f"the weights of {name!r} hold infinities, or what are no numbers",
+                                 hint=f"keep them as floats: --floats {name}")
+            moments = self.moments.get(op)
+            element = value.element
+            assert isinstance(element, FloatType)
+            type_ = weight_type(numbers, sizes, scheme, element)
+            integers = quantize(numbers, type_) if moments is None else compensated(op, numbers, type_, moments)
+            build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
+            held = build.constant(packed(integers, scheme.storage), element=type_)
+            self.made[value, sizes] = build.emit("top.Cast", held, element=element, stored=True)
+            self._count(dense, type_, scheme)
+        op.set_operand(rule.weights, self.made[value, sizes])
+        self.groups[name] = math.prod(size if block is None else block
+                                      for size, block in zip(dense.shape, sizes, strict=True))
+
+    def _count(self, dense: Dense, type_: QuantType, scheme: WeightScheme) -> None:
+        points = scheme.bits if scheme.asymmetric else 0
+        each = 8 * dtype_of(type_.expressed).itemsize + points
+        bits = (8 * dense.nbytes, math.prod(dense.shape) * scheme.bits, type_.count * each)
+        self.bytes = [old + -(-new // 8) for old, new in zip(self.bytes, bits, strict=True)]
+
+    def told(self) -> dict[str, Any]:
+        """What a report says: of each layer how many weights share a scale, and what all of them take."""
+        before, integers, scales = self.bytes
+        return {"shared": self.groups, "bytes before": before, "bytes of integers": integers, "bytes of scales": scales,
+                "rounded on samples": bool(self.moments)}
+
+
+# --- which weights share a scale
+
+
+def _sizes(op: Any, group: int) -> Sizes:
+    """The blocks of an op's weights."""
+    rule = rule_of(op)
+    assert rule is not None and rule.weights is not None
+    return block_sizes(op.operands[rule.weights].static_shape, *_places(op), group)
+
+
+def _places(op: Any) -> tuple[int, Sequence[int], int]:
+    """Of an op's weights the dimension that groups lie along, those of kernels, and how many indices of the first a sum takes."""
+    rule = rule_of(op)
+    assert rule is not None and rule.weights is not None
+    shape = op.operands[rule.weights].static_shape
+    rank = len(shape)
+    if op.name == "top.MatMul":
+        along = rank - 1 if rank == 1 or op.right_transpose else rank - 2
+        return along, (), shape[along]
+    kernel = range(2, rank) if op.layout == "NCHW" else range(1, rank - 1)
+    if op.name == "top.Deconv":
+        along = 0 if op.layout == "NCHW" else rank - 1
+        return along, kernel, shape[along] // op.group
+    along = 1 if op.layout == "NCHW" else rank - 1
+    return along, kernel, shape[along]
+
+
+def _summed(op: Any) -> int:
+    """How many products make a sum of an op."""
+    rule = rule_of(op)
+    assert rule is not None and rule.weights is not None
+    shape = op.operands[rule.weights].static_shape
+    _, inside, summed = _places(op)
+    return summed * math.prod(shape[place] for place in inside)
+
+
+def block_sizes(shape: Sequence[int], along: int, kernel: Iterable[int], summed: int, group: int) -> Sizes:
+    """How many indices of each dimension of weights share a scale, None for all: about `group` weights of one output channel.
+
+    Groups lie `along` one dimension, of which each sum takes so many `summed` indices, in whole kernels, whose dimensions are
+    `kernel`; along all others each index has its own. They fill the dimension: of the sizes that divide it, the greatest that is
+    not too large. Where that is less than a quarter of what was asked for, as of prime numbers, a sum has one scale.
+    """
+    inside = set(kernel)
+    sizes = [None if place in inside else 1 for place in range(len(shape))]
+    most = max(group // math.prod(shape[place] for place in inside), 1) if group else summed
+    fits = max((size for size in range(1, min(most, summed) + 1) if summed % size == 0), default=1)
+    if most < summed and fits * FEWEST <= most:
+        fits = summed
+    return tuple(None if size == 1 and place == along and fits == shape[along] else fits if place == along else size
+                 for place, size in enumerate(sizes))
+
+
+# --- scales
+
+
+def weight_type(numbers: NDArray[np.float64], sizes: Sizes, scheme: WeightScheme, expressed: FloatType) -> QuantType:
+    """The type of weights with a scale, and a zero point, for each block.
+
+    Of each block's whole range and of lesser ones that is taken which has the least squared error of its weights.
+    """
+    split, grid = [], []
+    for size, block in zip(numbers.shape, sizes, strict=True):
+        inner = size if block is None else block
+        split += [size // inner, inner]
+        grid.append(size // inner)
+    blocks = numbers.reshape(split)
+    inside = tuple(range(1, blocks.ndim, 2))
+    low = np.minimum(blocks.min(axis=inside, keepdims=True), 0.0)
+    high = np.maximum(blocks.max(axis=inside, keepdims=True), 0.0)
+    least = np.full(low.shape, np.inf)
+    scales, points = np.ones(low.shape), np.zeros(low.shape)
+    for share in SHARES:
+        scale, point = _grid_of(low * share, high * share, scheme, expressed)
+        ends = scheme.storage.range
+        off = (np.clip(np.round(blocks / scale) + point, *ends) - point) * scale - blocks
+        error = np.square(off).sum(axis=inside, keepdims=True)
+        better = error < least
+        least, scales, points = (np.where(better, new, old) for new, old in
+                                 ((error, least), (scale, scales), (point, points)))
+    return quantized_over(QuantType(scheme.storage, expressed, (1.0,), (0,)), scales.reshape(grid), points.reshape(grid), sizes)
+
+
+def _grid_of(
+    low: NDArray[np.float64], high: NDArray[np.float64], scheme: WeightScheme, expressed: FloatType,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scales and zero points of ranges; the scales are numbers of the type that the integers are expressed in."""
+    first, last = scheme.storage.range
+    wanted = (high - low) / (last - first) if scheme.asymmetric else np.maximum(low / first, high / last)
+    dtype = dtype_of(expressed)
+    scale = wanted.astype(dtype).astype(np.float64)
+    scale = np.where(scale > 0.0, scale, 1.0)  # all are zero, or smaller than what the type holds
+    return scale, np.clip(np.round(first - low / scale), first, last) if scheme.asymmetric else np.zeros_like(scale)
+
+
+def packed(integers: NDArray[Any], storage: IntegerType) -> Dense:
+    """A constant of integers, two a byte where they have 4 bits."""
+    held = integers.astype(dtype_of(storage))
+    if storage.width != 4:
+        return Dense(held)
+    low = held.astype(np.int8).reshape(-1).view(np.uint8) & 0xF
+    pairs = np.append(low, np.zeros(low.size % 2, np.uint8))
+    return Dense(Packed4Data(pairs[0::2] | pairs[1::2] << 4, held.shape), TensorType(held.shape, storage))
+
+
+# --- as quantizers
+
+
+def by_weights(scheme: WeightScheme) -> Callable[..., Quantized]:
+    """What a `Quantizer` runs for a scheme: `run(module, samples=None, **options)`; options may be text."""
+    parameters = [each for each in inspect.signature(weights_quantized).parameters.values() if each.kind == each.KEYWORD_ONLY]
+    kinds = {"asymmetric": bool, "rounding": bool, "q_group_size": int, "few": int}
+
+    def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
+        known = [each.name for each in parameters]
+        if unknown := sorted(set(options) - set(known)):
+            raise UsageError(
+                f"the quantizer {scheme.name} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
+        return weights_quantized(module, scheme, samples, **{
+            name: typed(name, value, kinds[name]) if name in kinds else value for name, value in options.items()})
+
+    return run
+
+
+w8a16, w4a16 = map(by_weights, WEIGHT_SCHEMES.values())
