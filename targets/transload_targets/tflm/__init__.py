@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import Runtime
+from transload.plugin import Pass, Runtime
 
 _HERE = "transload_targets.tflm"
 
@@ -15,6 +15,12 @@ def register_targets(register: Any) -> None:
     from .target import TflmTarget
 
     register(TflmTarget())
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("tflm-write-otherwise", f"{_HERE}.kernels:write_otherwise",
+                  "Write operators of floats that tflite-micro has no kernel of by those that it has.", ("tfl",), ("tfl",)))
 
 
 @hookimpl
