@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -113,7 +115,11 @@ def reshape(rw: Rewriter, value: Value, shape: Sequence[int]) -> Value:
 
 
 def transpose(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
-    """`value` with its dimensions in another order; a constant at once, a reshape where only dimensions of size 1 move."""
+    """`value` with its dimensions in another order; a constant at once, a reshape where only dimensions of size 1 move.
+
+    Of more than four dimensions those of size 1 are left out, and those that stay together merged: LiteRT has kernels for up to
+    six, other runtimes of TFLite for fewer.
+    """
     order = tuple(order)
     if order == tuple(range(len(order))):
         return value
@@ -124,7 +130,29 @@ def transpose(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
     moving = [axis for axis in order if shape[axis] != 1]
     if moving == sorted(moving):
         return reshape(rw, value, [shape[axis] for axis in order])
-    return emit(rw, "transpose", value, ints(rw, *order), like=value, shape=[shape[axis] for axis in order])
+    runs = _runs(moving)
+    result = [shape[axis] for axis in order]
+    if len(order) > 4 and len(runs) < len(order) and (value.quant is None or value.quant.per_tensor):
+        before = sorted(run[0] for run in runs)
+        sizes = {run[0]: math.prod(shape[axis] for axis in run) for run in runs}
+        value = reshape(rw, value, [sizes[axis] for axis in before])
+        order = tuple(before.index(run[0]) for run in runs)
+    if len(order) > 6:
+        raise Unsupported(f"LiteRT transposes up to 6 dimensions, and here are {len(order)} that move apart")
+    moved = emit(rw, "transpose", value, ints(rw, *order), like=value, shape=[value.shape[axis] for axis in order])
+    return reshape(rw, moved, result)
+
+
+def _runs(moving: Sequence[int]) -> list[list[int]]:
+    """Dimensions in a new order, those together that follow one another in the old order, too."""
+    after = dict(pairwise(sorted(moving)))
+    runs: list[list[int]] = []
+    for axis in moving:
+        if runs and after.get(runs[-1][-1]) == axis:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    return runs
 
 
 # --- quantized types

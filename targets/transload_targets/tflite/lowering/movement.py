@@ -6,7 +6,6 @@ requantized before.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,24 +57,8 @@ def reshaped(op: Reshape | Squeeze | Unsqueeze, rw: Rewriter) -> Value:
 
 @TABLE("top.Permute")
 def permute(op: Permute, rw: Rewriter) -> Value:
-    """TRANSPOSE, of up to 6 dimensions: those that stay together are merged."""
-    value, shape = moved(rw, op), static_shape(op.input)
-    order = axes_of(op.order, len(shape))
-    if len(order) <= 6:
-        return transpose(rw, value, order)
-    runs: list[list[int]] = []
-    for axis in order:
-        if runs and runs[-1][-1] + 1 == axis:
-            runs[-1].append(axis)
-        else:
-            runs.append([axis])
-    if len(runs) > 6:
-        raise Unsupported(f"LiteRT transposes up to 6 dimensions, and here are {len(runs)} that move apart")
-    before = sorted(run[0] for run in runs)
-    sizes = {run[0]: math.prod(shape[axis] for axis in run) for run in runs}
-    merged = reshape(rw, value, [sizes[axis] for axis in before])
-    made = transpose(rw, merged, [before.index(run[0]) for run in runs])
-    return reshape(rw, made, static_shape(op.output))
+    """TRANSPOSE."""
+    return transpose(rw, moved(rw, op), axes_of(op.order, len(static_shape(op.input))))
 
 
 @TABLE("top.Expand")
