@@ -24,6 +24,9 @@ __all__ = ["findings_of", "findings_said"]
 _LEGALIZE = re.compile(r"failed to legalize operation '([\w.]+)'")
 _FOLLOWS = re.compile(r"failed to (run translation of source executable|serialize executables|translate executables)")
 """What is said of a program when one of its kernels cannot be compiled."""
+_OWN = re.compile(r"'[\w.]+' op ")
+"""How MLIR begins what it says of an op that it made itself: of the model, or of a device, nothing is wrong."""
+ELSEWHERE = "this version of its compiler fails at what it made of the model itself: --target xla-cpu runs the same StableHLO"
 _CARRIED = frozenset((
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bfloat16",
     "complex64", "complex128"))
@@ -52,18 +55,22 @@ def findings_of(module: Module, flags: Sequence[str]) -> list[Finding]:
     return merge_findings([*borders, *(found or findings_said(said))])
 
 
-def findings_said(said: Sequence[Sequence[Any]], hint: str = "") -> list[Finding]:
-    """The compiler's complaints as findings: what only follows from others is left out."""
+def findings_said(said: Sequence[Sequence[Any]], device: str = "") -> list[Finding]:
+    """The compiler's complaints as findings: what only follows from others is left out.
+
+    `device` is what to do about what this device has not. What the compiler stumbles over by itself, another would not mend.
+    """
     told = [each for each in said if not _FOLLOWS.match(each[0])] or said
-    return merge_findings([_finding(message, tuple(names), hint) for message, names in told])
+    return merge_findings([_finding(message, tuple(names), device) for message, names in told])
 
 
-def _finding(message: str, names: tuple[str, ...], hint: str) -> Finding:
+def _finding(message: str, names: tuple[str, ...], device: str) -> Finding:
     refused = _LEGALIZE.match(message)
     if refused and refused[1].startswith("stablehlo."):
-        return Finding(refused[1], "IREE's compiler has no way for it", names, hint)
+        return Finding(refused[1], "IREE's compiler has no way for it", names, ELSEWHERE)
     if refused:
-        return Finding("a kernel", f"IREE has no {refused[1]} on this device", names, hint)
+        return Finding("a kernel", f"IREE has no {refused[1]} on this device", names, device)
+    hint = ELSEWHERE if _OWN.match(message) else device
     return Finding("the program", f"IREE's compiler says: {_first_line(message)}", names, hint)
 
 

@@ -59,8 +59,8 @@ class IreeTarget(Target):
         start = time.perf_counter()
         code, said = compiled(portable.read_bytes(), self._flags(options))
         if code is None:
-            hint = f"name another one with --option device=...: {self.backend.devices}"
-            raise TargetError(f"target {self.name!r}: IREE cannot compile this model", findings_said(said, hint))
+            device = f"name another one with --option device=...: {self.backend.devices}"
+            raise TargetError(f"target {self.name!r}: IREE cannot compile this model", findings_said(said, device))
         seconds = time.perf_counter() - start
         program.write_bytes(code)
         return Emitted([program, portable], {

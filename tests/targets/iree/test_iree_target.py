@@ -13,6 +13,7 @@ import transload
 from transload.errors import RunError, TargetError, UsageError
 from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
+from transload_targets.iree.check import findings_said
 
 from tests.support.tflite_models import write_operator
 
@@ -107,6 +108,17 @@ def test_what_a_gpu_has_not_is_told_by_the_names_of_the_tensors(examples: Path, 
     assert all("option device=" in finding.hint for finding in caught.value.findings)
     assert not (tmp_path / "baseline" / "digits_int8.vmfb").exists()
     assert transload.convert(model, "iree-vulkan", tmp_path / "ampere", options={"device": "ampere"}, verify=False).files
+
+
+def test_another_device_is_the_advice_for_what_a_device_has_not_alone() -> None:
+    """Words of IREE 3.13 on models of the wild: at what its compiler made itself, it fails for any device."""
+    said = [["'linalg.generic' op inferred input/output operand #1 has shape's dimension #0 to be 4, but found 3", ["padded"]],
+            ["failed to legalize operation 'vector.from_elements' that was explicitly marked illegal", ["halved"]],
+            ["failed to translate executables", []]]
+    hints = {name: finding.hint for finding in findings_said(said, "--option device=...") for name in finding.names}
+    assert hints["halved"] == "--option device=..."
+    assert "device" not in hints["padded"] and "xla-cpu" in hints["padded"]
+    assert set(hints) == {"padded", "halved"}
 
 
 def test_a_program_for_another_machine_is_not_run_here(examples: Path, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def transpose(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
         order = tuple(before.index(run[0]) for run in runs)
     if len(order) > 6:
         raise Unsupported(f"LiteRT transposes up to 6 dimensions, and here are {len(order)} that move apart")
-    moved = emit(rw, "transpose", value, ints(rw, *order), like=value, shape=[value.shape[axis] for axis in order])
+    moved = emit(rw, "transpose", value, ints(rw, *order), like=value, shape=[static_shape(value)[axis] for axis in order])
     return reshape(rw, moved, result)
 
 
