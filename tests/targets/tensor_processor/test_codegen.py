@@ -166,6 +166,34 @@ def test_slices_of_what_moves_are_moved_alone(local_bytes, way):
     check(module, compile_function(module.main, chip("tp-small", local_bytes), way=way))
 
 
+@pytest.mark.parametrize("local_bytes", [None, 1024, 4096])
+def test_what_is_taken_in_turn_of_two_tensors_is_one_copy(local_bytes):
+    made = Maker((1, 6, 8, 8))
+    x, y = made.conv(made.input, 6), made.conv(made.input, 6)
+    halves = [made.emit("tpu.concat", *(
+        made.emit("tpu.slice", each, starts=(0, first, 0, 0), sizes=(1, 3, 8, 8), steps=(1, 2, 1, 1)) for each in (x, y)), axis=1)
+        for first in range(2)]
+    module = made.done(made.conv(halves[0], 4), made.conv(halves[1], 4))
+    compiled = compile_function(module.main, chip("tp-small", local_bytes))
+    check(module, compiled)
+    copies = [one for one in compiled.program.instructions if one.operation == "copy"]
+    assert {len(one.inputs) for one in copies} <= {2, 6} and not [one for one in copies if len(one.inputs) < 2]
+    if local_bytes is None:
+        assert len(copies) == 2 and moved_in(compiled, Global) == 0
+
+
+@pytest.mark.parametrize(("name", "local_bytes"), [("tp-small", 2048), ("tp-large", 1024), ("tp-tiny", 2304)])
+def test_rows_that_slices_make_are_put_together_in_local_memory(name, local_bytes):
+    made = Maker((1, 6, 64, 16))
+    x = made.emit("tpu.max_pool2d", made.conv(made.conv(made.input, 6), 8), kernel=(4, 4), strides=(4, 4))
+    module = made.done(made.matmul(made.emit("tpu.reshape", made.conv(x, 4), shape=(4, 64)), 3, False))
+    compiled = compile_function(module.main, chip(name, local_bytes))
+    check(module, compiled)
+    joined = {one.writes.tensor for one in compiled.schedule.steps if one.writes is not None and one.writes.box != one.part}
+    moved = {load.buffer.tensor for step in compiled.schedule.steps for command in step.commands for load in command.loads}
+    assert joined and not joined & moved
+
+
 def test_what_is_joined_is_stored_where_it_is_joined():
     made = Maker((1, 6, 8, 8))
     x, y = made.conv(made.input, 6), made.conv(made.input, 10)

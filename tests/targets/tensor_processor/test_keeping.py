@@ -59,11 +59,40 @@ def test_less_room_is_more_loads():
     assert counts[0] == 11 and counts[-1] == 3 and len(set(counts)) > 2
 
 
-def test_parts_that_differ_are_stored_at_once_and_loaded():
+def in_two_slices():
     network = borrowing()
-    groups = [Group(0, 1, Slicing((1, 1, 2, 1)), 0.0, 0.0, 0, 0), *each_alone(network).groups[1:]]
-    made = schedule(network, machine(local_bytes=1 << 16), Partition(tuple(groups)))
+    return network, Partition((Group(0, 1, Slicing((1, 1, 2, 1)), 0.0, 0.0, 0, 0), *each_alone(network).groups[1:]))
+
+
+def test_parts_for_which_there_is_no_room_together_are_stored_at_once_and_loaded():
+    network, partition = in_two_slices()
+    made = schedule(network, machine(local_bytes=0), partition)
     first = network.nodes[0].result
     assert network.tensors[first].name in moved(network, made)[0]
     at_once = [store.at_once for step in made.steps for store in step.stores if store.buffer.tensor == first]
-    assert at_once == [False, True]  # the next step needs both, and can wait for one meanwhile
+    assert at_once == [True, True]
+
+
+@pytest.mark.parametrize("room", range(400, 1600, 100))
+def test_slices_of_a_group_are_put_together_for_those_after_it(room):
+    network, partition = in_two_slices()
+    made = schedule(network, machine(local_bytes=room), partition)
+    first = network.nodes[0].result
+    loads, _ = moved(network, made)
+    written = [step.writes for step in made.steps if step.node == 0]
+    assert made.room <= max(room, schedule(network, machine(local_bytes=0), partition).room)
+    assert (network.tensors[first].name in loads) == (written[0] is not written[1])
+    for number, step in enumerate(made.steps):
+        assert all(buffer is None or buffer.first <= number <= buffer.last for buffer in (*step.reads, step.writes))
+    if room == 1500:
+        assert written[0] is written[1] and written[0].box == ((0, 1), (0, 8), (0, 8), (0, 8))
+        assert not [store for step in made.steps for store in step.stores if store.buffer.tensor == first]  # none reads it there
+
+
+def test_parts_that_the_group_itself_reads_are_not_put_together():
+    network = borrowing()
+    groups = (Group(0, 2, Slicing((1, 1, 2, 1)), 0.0, 0.0, 0, 0), *each_alone(network).groups[2:])
+    made = schedule(network, machine(local_bytes=1 << 16), Partition(groups))
+    written = [step.writes for step in made.steps if step.node == 0]
+    assert written[0] is not written[1]  # the last op needs all of it, and the second op parts with a halo
+    assert network.tensors[network.nodes[0].result].name in moved(network, made)[0]

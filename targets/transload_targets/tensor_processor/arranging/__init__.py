@@ -13,7 +13,7 @@ from __future__ import annotations
 from transload.ir import Block, Module
 
 from ..chip import load_chip
-from .moves import move_first, slice_first, widen_late
+from .moves import move_first, slice_each_part, slice_first, widen_late
 from .padding import pad_windows
 from .reductions import bound_at_once, reduce_in_lanes
 from .tables import one_table
@@ -31,7 +31,7 @@ def arrange_for_lanes(module: Module, chip: str = "tp-large") -> bool:
         block = function.regions[0].block
         if any(op.regions for op in block):
             continue
-        for arrange in (one_table, bound_at_once, pad_windows, slice_first, move_first, widen_late, reduce_in_lanes):
+        for arrange in (one_table, bound_at_once, pad_windows, slice_first, slice_each_part, move_first, widen_late, reduce_in_lanes):
             _clear(block)
             changed = arrange(block, described) or changed
         _clear(block)

@@ -19,7 +19,7 @@ from ..shapes import local_shape
 from .reductions import ANY_ORDER
 from .tables import elements_of, is_elementwise
 
-__all__ = ["move_first", "slice_first", "widen_late"]
+__all__ = ["move_first", "slice_each_part", "slice_first", "widen_late"]
 
 MOVES = ("tpu.reshape", "tpu.permute", "tpu.slice")
 
@@ -47,6 +47,34 @@ def _slice_before(op: Op, block: Block) -> Op | None:
     return (_before_reshape if maker.name == "tpu.reshape" else _of_one_part)(op, maker, block)
 
 
+def slice_each_part(block: Block, chip: Chip) -> bool:
+    """Slice each of the tensors that are joined, where nothing but slices reads all of them together.
+
+    So these need not be put together, to be taken apart again.
+    """
+    changed = False
+    for op in list(block):
+        concat = op.operands[0].op if op.name == "tpu.slice" and op.results[0].uses else None
+        if concat is None or concat.name != "tpu.concat" or 0 in op.results[0].static_shape:
+            continue
+        axis, taken = concat.attribute("axis"), _taken(op)
+        start, count, step = taken[axis]
+        if step < 1 or any(user.name != "tpu.slice" for user in concat.results[0].uses):
+            continue
+        if any(_by_channel(value) or value.element != op.results[0].element for value in concat.operands):
+            continue
+        build, parts = Builder(block, op, op.location), []
+        for part in concat.operands:
+            size = part.static_shape[axis]
+            each = max(min(-(-(size - start) // step), count), 0)
+            if each:
+                parts.append(_sliced(build, part, [*taken[:axis], (start, each, step), *taken[axis + 1:]]))
+            start, count = start + each * step - size, count - each
+        op.results[0].replace_all_uses_with(build.emit("tpu.concat", *parts, axis=axis))
+        changed = True
+    return changed
+
+
 def _before_reshape(op: Op, reshape: Op, block: Block) -> Op | None:
     """The slice in front of a reshape; None where that is none."""
     source = reshape.operands[0]
@@ -60,16 +88,13 @@ def _before_reshape(op: Op, reshape: Op, block: Block) -> Op | None:
 
 
 def _of_one_part(op: Op, concat: Op, block: Block) -> Op | None:
-    """The slice of the only tensor of those joined that it takes anything of; None where it takes of several.
-
-    Where that is all of the tensor, it is that.
-    """
+    """The slice of the only tensor of those joined that it takes anything of; where that is all of it, the tensor itself."""
     axis, taken = concat.attribute("axis"), _taken(op)
     start, count, step = taken[axis]
     low, high = sorted((start, start + (count - 1) * step))
     for part in concat.operands:
         size = part.static_shape[axis]
-        if low >= 0 and high < size:
+        if 0 <= low and high < size:
             break
         low, high, start = low - size, high - size, start - size
     else:

@@ -245,11 +245,12 @@ class _Generating:
         if copies.gather is not None:
             self._gather(op, copies.gather)
             return
-        asked = [(self.reading.root(op.operands[copy.operand]), copy) for copy in copies.copies if prod(copy.shape)]
+        sources = copies.sources or op.operands
+        asked = [(self.reading.root(sources[copy.operand]), copy) for copy in copies.copies if prod(copy.shape)]
         if asked:
-            sources = [self._strided(source, dtype, copy.shape, copy.source, copy.source_steps) for source, copy in asked]
-            targets = [self._strided(target, dtype, copy.shape, copy.target, copy.target_steps) for _, copy in asked]
-            self.emitter.emit("dma", "copy", sources, targets, name=op.origin or "")
+            taken = [self._strided(source, dtype, copy.shape, copy.source, copy.source_steps) for source, copy in asked]
+            put = [self._strided(target, dtype, copy.shape, copy.target, copy.target_steps) for _, copy in asked]
+            self.emitter.emit("dma", "copy", taken, put, name=op.origin or "")
 
     def _copy(self, step: Step) -> None:
         """Copies in the lanes, those with their dimensions in the same order as one command."""

@@ -31,12 +31,14 @@ class Copy:
 class Copies:
     """What an op moves. `same`: nothing, the result has the bytes of its only operand. `fill` is what the rest of the result
     holds. `gather`: the dimensions [.., A, ..] of the first operand, of which the second has the indices of the parts to take.
+    `sources` are what the copies' `operand` counts, where that is not the op's operands.
     """
 
     copies: tuple[Copy, ...]
     same: bool = False
     fill: int | float | None = None
     gather: tuple[int, int, int] | None = None
+    sources: tuple[Any, ...] = ()
 
 
 COPIES = FactTable("tpu")

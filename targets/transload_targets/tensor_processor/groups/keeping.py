@@ -13,14 +13,14 @@ from ..regions import Box
 from .network import Network
 from .steps import Buffer, Load, Step
 
-__all__ = ["keep"]
+__all__ = ["keep", "store_less"]
 
 LONGEST = 4096
 """Slots for which a buffer is kept at most: looking at them takes time."""
 
 
 def keep(
-    network: Network, steps: Sequence[Step], buffers: Sequence[Buffer], loads: Sequence[Load], used: list[int], room: int,
+    steps: Sequence[Step], buffers: Sequence[Buffer], loads: Sequence[Load], used: list[int], room: int,
 ) -> tuple[list[Buffer], list[Load]]:
     """The buffers and loads that remain; steps read what was kept, and `used`, the bytes in use at each slot, is brought up to
     date.
@@ -41,9 +41,7 @@ def keep(
         before.last = max(before.last, buffer.last)
     for step in steps:
         step.reads = tuple(buffer if buffer is None else kept.get(buffer, buffer) for buffer in step.reads)
-    remaining = [load for load in loads if load.buffer not in kept]
-    _store_less(network, steps, remaining)
-    return [buffer for buffer in buffers if buffer not in kept], remaining
+    return [buffer for buffer in buffers if buffer not in kept], [load for load in loads if load.buffer not in kept]
 
 
 def _again(buffers: Sequence[Buffer], loads: Sequence[Load]) -> list[tuple[Buffer, Load]]:
@@ -60,7 +58,7 @@ def _again(buffers: Sequence[Buffer], loads: Sequence[Load]) -> list[tuple[Buffe
     return found
 
 
-def _store_less(network: Network, steps: Sequence[Step], loads: Sequence[Load]) -> None:
+def store_less(network: Network, steps: Sequence[Step], loads: Sequence[Load]) -> None:
     """Leave out stores of what is not read from global memory."""
     read = set(network.outputs) | {load.buffer.tensor for load in loads}
     for step in steps:

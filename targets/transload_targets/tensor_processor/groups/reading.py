@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -71,6 +71,10 @@ class _Reader:
         self.views: dict[Value, Held] = {}
         self.copies: dict[Op, Copies] = {}
         """Of each op that only moves, what it moves in global memory."""
+        self.all: dict[Op, Copies] = {}
+        """The same with what is put there at once: what it moves in the lanes."""
+        self.taken: set[Op] = set()
+        """Moves that are done by the only op that reads what they give."""
 
     def tensor(self, held: Held, name: str | None = None) -> int:
         """The number of a tensor; a view of another may have a name of its own."""
@@ -121,7 +125,7 @@ class _Reader:
         moves = self.moves[op.name]
         if moves is None:
             return
-        copies = self.copies[op] = moves(op)
+        copies = self.copies[op] = self.all[op] = self._through(op, moves(op))
         (result,) = op.results
         if copies.same:
             self.same[result] = op.operands[copies.copies[0].operand]
@@ -130,11 +134,29 @@ class _Reader:
         if view is not None:
             self.views[result] = view
         elif copies.fill is None and copies.gather is None:
-            self.copies[op] = Copies(tuple(copy for copy in copies.copies if not self._put_at_once(op, copy)))
+            self.copies[op] = Copies(
+                tuple(copy for copy in copies.copies if not self._put_at_once(op, copy)), sources=copies.sources)
+
+    def _through(self, op: Op, copies: Copies) -> Copies:
+        """Of a concat that joins what slices take, for it alone: these slices, put where it puts them, at once."""
+        if op.name != "tpu.concat":
+            return copies
+        sources, made = list(op.operands), []
+        for copy in copies.copies:
+            owner = sources[copy.operand].owner
+            before = self.all.get(owner) if isinstance(owner, Op) and owner.name == "tpu.slice" else None
+            if before is None or len(before.copies) != 1 or list(owner.results[0].uses) != [op] or not self.copies[owner].copies:
+                made.append(copy)
+                continue
+            (first,) = before.copies
+            self.taken.add(owner)
+            sources[copy.operand] = owner.operands[0]
+            made.append(replace(copy, shape=first.shape, source=first.source, source_steps=first.source_steps))
+        return replace(copies, copies=tuple(made), sources=tuple(sources))
 
     def _put_at_once(self, op: Op, copy: Copy) -> bool:
         """Whether what computes the operand of a copy can put it where the copy would, in global memory; notes it down."""
-        value, (result,) = op.operands[copy.operand], op.results
+        value, (result,) = (self.all[op].sources or op.operands)[copy.operand], op.results
         owner = value.owner
         if not isinstance(owner, Op) or self.moves[owner.name] is not None or constant_of(value) is not None:
             return False
@@ -153,12 +175,13 @@ class _Reader:
     def move(self, op: Op, copies: Copies) -> None:
         """Read an op that only moves elements. What is the same bytes, or a view, is looked at where it is read."""
         (result,) = op.results
-        if result in self.same or result in self.views:
+        if result in self.same or result in self.views or op in self.taken:
             return
-        for value in op.operands:
+        sources = copies.sources or tuple(op.operands)
+        for value in sources:
             self._resolve(value)
         bits = ELEMENTS[dtype_name(result)].bits
-        self.moved(op, copies, tuple(op.operands), result, sum(prod(copy.shape) for copy in copies.copies) * bits // 8)
+        self.moved(op, copies, sources, result, sum(prod(copy.shape) for copy in copies.copies) * bits // 8)
 
     def moved(self, op: Op, copies: Copies, sources: Sequence[Value], result: Value, size: int) -> None:
         """Add a node that moves so many bytes in global memory; none where only what lies there is seen otherwise. In a group,
@@ -185,7 +208,7 @@ class _Reader:
             everything = LaneCopy(0, whole(source.shape), whole(held.shape))
             return LaneCopies((everything,), (len(sizes_of(sources[0])), len(sizes_of(result))))
         by_place = {place: seen(value) for place, value in zip(places, sources, strict=True)}
-        return lane_copies(self.moves[op.name](op), places, [by_place[place] for place in sorted(by_place)], held)
+        return lane_copies(self.all[op], places, [by_place[place] for place in sorted(by_place)], held)
 
     def _resolve(self, value: Value) -> None:
         """Number the tensor that a reader of a view, or of the same bytes in another shape, sees.

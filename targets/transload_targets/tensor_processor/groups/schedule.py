@@ -15,7 +15,8 @@ from collections.abc import Sequence
 
 from ..regions import Box
 from .commands import give
-from .keeping import keep
+from .joining import join
+from .keeping import keep, store_less
 from .machine import Machine
 from .network import Network
 from .partition import Group, Partition
@@ -124,7 +125,9 @@ class _Scheduling:
         for load in self.loads:
             self._ahead(load, used, room, 1)
         if keeping:
-            self.buffers, self.loads = keep(self.network, self.steps, self.buffers, self.loads, used, room)
+            self.buffers, self.loads = join(self.steps, self.buffers, self.loads, used, room, self.machine.lanes)
+            self.buffers, self.loads = keep(self.steps, self.buffers, self.loads, used, room)
+            store_less(self.network, self.steps, self.loads)
         for step in self.steps:
             for store in step.stores:
                 self._later(store, used, room)
