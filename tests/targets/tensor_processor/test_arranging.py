@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8, TensorType, new_module, set_results
+from transload.ir import F32, I8, I32, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload_targets.tensor_processor.arranging import arrange_for_lanes
@@ -205,7 +205,7 @@ def test_a_slice_of_a_reshape_is_what_it_takes_of_each_dimension_before(before, 
 @pytest.mark.parametrize(("start", "count", "step", "left"), [
     (0, 5, 1, []),  # all of the first
     (9, 4, -1, ["slice"]),  # backwards, of the second
-    (1, 3, 2, ["concat", "slice"])])  # of both
+    (1, 4, 2, ["slice", "slice", "concat"])])  # of both
 def test_a_slice_of_what_is_joined_is_one_of_the_tensor_that_has_it(start, count, step, left):
     function = Function((1, 5, 4, 4), F32)
     joined = function.emit("concat", *(function.emit("unary", function.x, function=name) for name in ("tanh", "exp")), axis=1)
@@ -256,6 +256,46 @@ def test_a_pad_that_is_less_than_all_that_a_maximum_sees_is_its_own():
     assert arranged(padded_window(F32, "max_pool2d", how, -5.0, before={"low": -4.0}))
     assert not arranged(padded_window(F32, "max_pool2d", how, -3.0, before={"low": -4.0}))
     assert not arranged(padded_window(F32, "max_pool2d", how, -3.4e38))  # an element could be less, or infinite
+
+
+def quantized_as_it_runs(function, fraction, away, half=None):
+    """`round(x / 2^fraction)` of 32-bit integers, as hybrid operators of TFLite are written out."""
+    def number(of):
+        return function.constant(np.full((1, 1, 1, 1), of, np.int32))
+
+    whole = function.emit("cast", function.x, element=I32, mode="half-even", wrap=True)
+    half = number((1 << (fraction - 1)) if half is None else half)
+    if away:
+        half = function.emit("add", function.emit("binary", whole, number(31), function="shift_right"), half)
+    return function.emit("binary", function.emit("add", whole, half), number(fraction), function="shift_right")
+
+
+@pytest.mark.parametrize("away", [False, True])
+@pytest.mark.parametrize("fraction", [1, 8, 23])
+def test_what_is_rounded_off_a_fraction_is_one_cast(fraction, away):
+    function = Function((1, 4, 4, 8), F32)
+    rounded = quantized_as_it_runs(function, fraction, away)
+    module = function.done(function.emit("cast", rounded, element=F32, mode="truncate"), rounded)
+    x = (np.linspace(-4, 4, 128).astype(np.float32).reshape(1, 4, 4, 8) * np.float32(2.0**fraction))
+    x.reshape(-1)[:9] = [np.nan, np.inf, -np.inf, 2.0**31, -2.0**31, 3e9, 2.0**23 - 0.5, 0.5 - 2.0**23, -0.5]
+    wanted = transload.run(module, {"x": x})
+    assert arranged(module)
+    assert ops(module) == ["cast", "cast"]
+    simulator = Simulator(compile_function(module.main, load_chip("tp-large")).program)
+    for found in (transload.run(module, {"x": x}), simulator.run({"x": x})):
+        for name, array in found.items():
+            np.testing.assert_array_equal(array, wanted[name])
+
+
+def test_a_shift_that_rounds_no_fraction_off_stays():
+    for half in (1, 1 << 8):
+        function = Function((1, 4, 4, 8), F32)
+        assert not arranged(function.done(quantized_as_it_runs(function, 8, False, half)))
+    function = Function((1, 4, 4, 8), F32)
+    whole = function.emit("cast", function.x, element=I32, mode="half-even", scale=0.5)
+    total = function.emit("add", whole, function.constant(np.full((1, 1, 1, 1), 128, np.int32)))
+    assert not arranged(function.done(function.emit(
+        "binary", total, function.constant(np.full((1, 1, 1, 1), 8, np.int32)), function="shift_right")))
 
 
 def test_reductions_over_all_are_done_within_lanes_first():

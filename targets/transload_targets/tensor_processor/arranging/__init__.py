@@ -3,6 +3,7 @@
 | part | what it does |
 |---|---|
 | `tables` | elementwise ops that make numbers of 8 bits of numbers of 8 bits become one table |
+| `rounding` | integers with a fraction that is rounded off become one cast |
 | `reductions` | what is reduced over lanes and within them is reduced within each lane first; bounds are those of the op before |
 | `padding` | pads in front of windows become the windows' own padding |
 | `moves` | reshapes, permutes and slices go in front of elementwise ops; what makes numbers wider comes late |
@@ -16,9 +17,13 @@ from ..chip import load_chip
 from .moves import move_first, slice_each_part, slice_first, widen_late
 from .padding import pad_windows
 from .reductions import bound_at_once, reduce_in_lanes
+from .rounding import round_at_once
 from .tables import one_table
 
 __all__ = ["arrange_for_lanes"]
+
+_PARTS = (one_table, round_at_once, bound_at_once, pad_windows, slice_first, slice_each_part, move_first, widen_late,
+          reduce_in_lanes)
 
 
 def arrange_for_lanes(module: Module, chip: str = "tp-large") -> bool:
@@ -31,7 +36,7 @@ def arrange_for_lanes(module: Module, chip: str = "tp-large") -> bool:
         block = function.regions[0].block
         if any(op.regions for op in block):
             continue
-        for arrange in (one_table, bound_at_once, pad_windows, slice_first, slice_each_part, move_first, widen_late, reduce_in_lanes):
+        for arrange in _PARTS:
             _clear(block)
             changed = arrange(block, described) or changed
         _clear(block)

@@ -48,7 +48,7 @@ def _slice_before(op: Op, block: Block) -> Op | None:
 
 
 def slice_each_part(block: Block, chip: Chip) -> bool:
-    """Slice each of the tensors that are joined, where nothing but slices reads all of them together.
+    """Slice each of the tensors that are joined, where nothing but slices reads all of them together, and takes some of each.
 
     So these need not be put together, to be taken apart again.
     """
@@ -59,7 +59,9 @@ def slice_each_part(block: Block, chip: Chip) -> bool:
             continue
         axis, taken = concat.attribute("axis"), _taken(op)
         start, count, step = taken[axis]
-        if step < 1 or any(user.name != "tpu.slice" for user in concat.results[0].uses):
+        if step < 1 or count == concat.results[0].static_shape[axis]:
+            continue
+        if any(user.name != "tpu.slice" for user in concat.results[0].uses):
             continue
         if any(_by_channel(value) or value.element != op.results[0].element for value in concat.operands):
             continue
@@ -94,7 +96,7 @@ def _of_one_part(op: Op, concat: Op, block: Block) -> Op | None:
     low, high = sorted((start, start + (count - 1) * step))
     for part in concat.operands:
         size = part.static_shape[axis]
-        if 0 <= low and high < size:
+        if low >= 0 and high < size:
             break
         low, high, start = low - size, high - size, start - size
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transload.ir import Type
-from transload.ir.declare import BOOLEAN, FLOAT, INT, DeclaredOp, attribute, enum, operand, result
+from transload.ir.declare import BOOLEAN, FLOAT, INT, DeclaredOp, attribute, constraint, enum, operand, result
 
 from .base import TPU, Rescaled
 
@@ -30,7 +30,8 @@ class Cast(DeclaredOp):
     """The same numbers in another element type (TPU-MLIR manual 8.2).
 
     Floats to integers: `clamp(round(x / scale) + zero)`; NaN gives `zero`. Integers to floats: `(x - zero) * scale`, rounded
-    once. Without a scale integers and floats saturate to integers, or keep their low bits with `wrap` (infinities are 0).
+    once. Without a scale integers and floats saturate to integers, or keep their low bits with `wrap` (infinities are 0). With a
+    `fraction` floats become integers of 32 bits of so many bits of fraction, which are rounded off after that, halves up.
     """
 
     input = operand("a tensor")
@@ -39,7 +40,14 @@ class Cast(DeclaredOp):
     zero = attribute(INT, "zero point of the integers", default=0)
     mode = attribute(enum("half-away", "half-even", "truncate"), "how floats are rounded to integers", default="half-away")
     wrap = attribute(BOOLEAN, "whether numbers too large for the result keep their low bits", default=False)
+    fraction = attribute(INT, "bits of fraction that floats have as integers, before these are rounded off", default=0)
+    away = attribute(BOOLEAN, "whether halves of negative ones are rounded down: 1 is taken from them", default=False)
     traits = ("elementwise",)
+
+    @constraint
+    def of_floats(op) -> bool:
+        """floats with a fraction of 0 to 30 bits, and no scale with one"""
+        return 0 <= op.fraction <= 30 and (not op.fraction or (op.input.is_float and op.scale is None))
 
     def infer(op) -> Type:
         return op.input.type
