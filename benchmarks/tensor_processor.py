@@ -1,15 +1,17 @@
 """Networks on the tensor processors that come along: bytes moved, cycles, memory, and the time that compiling takes.
 
     python benchmarks/tensor_processor.py networks [FOLDER] [--chips tp-large,tp-small,tp-tiny] [--only NAME] [--json FILE]
-    [--check] [--quantize]
+    [--check] [--quantize] [--page docs/tensor-processor-groups.md]
     python benchmarks/tensor_processor.py growth [--chips tp-small] [--sizes 125,250,500,1000,2000] [--plot FILE]
 
 `networks` are the quantized ones of a folder (that of `TRANSLOAD_MODELS`), or those with `--only` in their names; what a chip
 leaves to the host is cut off, and parts are compiled one by one. Columns: bytes moved in terms of the compulsory ones (weights
 once, inputs, outputs) and of what layer by layer moves; the cost of groups in terms of the greedy partition's from the tail;
-modelled cycles in terms of the roofline's bound; local memory as densely as it is placed, and global memory, in terms of the
+modelled cycles in terms of the roofline's bound, and of that with what no program does without (`unavoidable`: a load before
+computing, a store after it, one start); local memory as densely as it is placed, and global memory, in terms of the
 largest sum alive at once; seconds of processor time from the network in dialect `tpu` to its program. `--check` executes
-programs in the simulator, beside the kernels. With `--quantize` the networks are the float ones, quantized by us on four samples.
+programs in the simulator, beside the kernels. With `--page` the table of where the cycles go is put into a page, between its
+marks, for the first of the chips. With `--quantize` the networks are the float ones, quantized by us on four samples.
 
 `growth` compiles residual networks of so many ops, says the seconds, and those an op, and draws them.
 """
@@ -38,7 +40,7 @@ from transload.partitioning import TARGET
 from transload.passes.manager import Pipeline
 from transload_targets.tensor_processor.chip import Chip, load_chip
 from transload_targets.tensor_processor.codegen import Compiled, compile_function
-from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, timeline
+from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, shares, timeline, unavoidable
 from transload_targets.tensor_processor.groups.partition import partition
 from transload_targets.tensor_processor.groups.reading import machine_of
 from transload_targets.tensor_processor.placement.local import place_densely
@@ -46,7 +48,7 @@ from transload_targets.tensor_processor.simulator import Simulator
 
 LOWERING = ('inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},arrange-for-lanes{{chip="{chip}"}},dce,cse,'
             "order-for-memory")
-FIGURES = ("ops", "groups", "compulsory", "layers", "greedy", "roofline", "local", "global", "seconds")
+FIGURES = ("ops", "groups", "compulsory", "layers", "greedy", "roofline", "unavoidable", "local", "global", "seconds")
 
 
 def main() -> None:
@@ -60,6 +62,7 @@ def main() -> None:
     parser.add_argument("--quantize", action="store_true")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path)
     arguments = parser.parse_args()
     rows = []
     for chip in map(load_chip, arguments.chips.split(",")):
@@ -67,6 +70,9 @@ def main() -> None:
         rows += show(chip, list(made))
     if arguments.plot:
         arguments.plot.write_text(plotted([row for row in rows if "seconds" in row]), encoding="utf-8")
+    if arguments.page:
+        first = arguments.chips.partition(",")[0]
+        write_page(arguments.page, first, [row for row in rows if row["chip"] == first and "shares" in row])
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1))
 
@@ -86,6 +92,27 @@ def show(chip: Chip, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _cell(figure: Any) -> str:
     return "" if figure is None else f"{figure:.3f}" if isinstance(figure, float) else str(figure)
+
+
+# --- the page
+
+MARKS = "<!-- benchmarks/tensor_processor.py writes from here -->", "<!-- to here -->"
+
+
+def write_page(page: Path, chip: str, rows: list[dict[str, Any]]) -> None:
+    """Put the table of where the cycles go between the marks of a page."""
+    shown = ("first", "full", "lanes", "starts", "waits", "last")
+    lines = [f"| network on `{chip}` | cycles | of the bound | of the unavoidable | {' | '.join(shown)} | DMA | bytes |",
+             "|---" * (6 + len(shown)) + "|"]
+    for row in sorted(rows, key=lambda row: row["roofline"]):
+        each = " | ".join(f"{100 * row['shares'][share]:.0f}" for share in shown)
+        lines.append(f"| {row['name']} | {row['cycles']:,.0f} | {row['roofline']:.2f} | {row['unavoidable']:.2f} | {each} "
+                     f"| {100 * row['dma']:.0f} | {row['compulsory']:.3f} |")
+    medians = [statistics.median(row[figure] for row in rows) for figure in ("roofline", "unavoidable")]
+    lines.append(f"| median | | {medians[0]:.3f} | {medians[1]:.3f} |" + " |" * (len(shown) + 2))
+    text = page.read_text(encoding="utf-8")
+    before, after = text.partition(MARKS[0])[0], text.partition(MARKS[1])[2]
+    page.write_text(before + "\n".join([MARKS[0], "", *lines, "", MARKS[1]]) + after, encoding="utf-8")
 
 
 # --- networks
@@ -129,13 +156,17 @@ def measured(module: Module, chip: Chip, check: bool) -> dict[str, Any]:
     machine = machine_of(chip)
     others = {way: [partition(one.reading.network, machine, way) for one in made] for way in ("layers", "greedy")}
     moved = sum(each.bytes for each in times)
+    cycles = sum(each.cycles for each in times)
+    parts_of = [shares(each) for each in times]
     return {
+        "cycles": cycles, "shares": {share: sum(each[share] for each in parts_of) / cycles for share in parts_of[0]},
+        "dma": sum(each.busy("dma") for each in times) / cycles,
+        "unavoidable": cycles / sum(unavoidable(one.program, each) for one, each in zip(made, times, strict=True)),
         "ops": sum(len(one.reading.network.nodes) for one in made), "groups": sum(len(one.partition.groups) for one in made),
         "compulsory": moved / sum(compulsory_bytes(one.program) for one in made),
         "layers": moved / max(sum(each.bytes for each in others["layers"]), 1),
         "greedy": sum(one.partition.cost for one in made) / max(sum(each.cost for each in others["greedy"]), 1),
-        "roofline": sum(each.cycles for each in times) / sum(
-            roofline(one.program, each) for one, each in zip(made, times, strict=True)),
+        "roofline": cycles / sum(roofline(one.program, each) for one, each in zip(made, times, strict=True)),
         "local": max(densely(one) for one in made),
         "global": max(one.everywhere.peak / max(one.everywhere.bound, 1) for one in made), "seconds": seconds,
         "note": ", ".join([f"{len(made)} parts"] * (len(made) > 1) + (["same" if checked(parts, made) else "DIFFERENT"] if check

@@ -10,7 +10,7 @@ import pytest
 from transload_targets.tensor_processor.codegen import compile_function
 from transload_targets.tensor_processor.cycles.roofline import point, roofline_picture
 from transload_targets.tensor_processor.cycles.tables import groups, layers, summary
-from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, timeline
+from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, shares, timeline, unavoidable
 from transload_targets.tensor_processor.cycles.trace import picture, save_picture, save_trace, trace
 
 from .functions import Maker, chip, network
@@ -52,6 +52,17 @@ def test_what_instructions_take_is_what_the_chip_says():
 def test_no_program_beats_its_roofline(name, seed):
     compiled, times = made(name, seed)
     assert 0 < roofline(compiled.program, times) <= times.cycles and 0 < times.utilisation <= 1
+
+
+@pytest.mark.parametrize("name", ["tp-tiny", "tp-small", "tp-large"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_program_does_without_what_is_unavoidable_and_shares_are_all_cycles(name, seed):
+    compiled = compile_function(network(seed).main, chip(name))
+    times = timeline(compiled.program, compiled.chip)
+    assert roofline(compiled.program, times) < unavoidable(compiled.program, times) <= times.cycles
+    parts = shares(times)
+    assert sum(parts.values()) == pytest.approx(times.cycles)
+    assert all(part >= -1e-6 for part in parts.values()) and parts["first"] > times.chip.dma_latency
 
 
 def test_of_a_table_that_is_gathered_from_what_is_taken_has_to_be_moved():

@@ -11,7 +11,7 @@ from transload import memory
 
 from ..codegen import Compiled
 from .roofline import save_roofline
-from .timeline import Span, Timeline, compulsory_bytes, roofline
+from .timeline import Span, Timeline, compulsory_bytes, roofline, unavoidable
 from .trace import save_picture, save_trace
 
 __all__ = ["groups", "layers", "save_all", "summary"]
@@ -45,7 +45,8 @@ def summary(compiled: Compiled, made: Timeline) -> dict[str, Any]:
     """All of a program in some figures: cycles beside the roofline's bound, bytes beside those that have to be moved."""
     return {
         "cycles": round(made.cycles), "milliseconds": _told(made.cycles / made.chip.frequency_mhz / 1000),
-        "roofline_cycles": round(roofline(compiled.program, made)), "utilisation": _told(made.utilisation),
+        "roofline_cycles": round(roofline(compiled.program, made)),
+        "unavoidable_cycles": round(unavoidable(compiled.program, made)), "utilisation": _told(made.utilisation),
         "bytes_moved": made.bytes, "compulsory_bytes": compulsory_bytes(compiled.program), "local_bytes": compiled.local.peak,
         "local_bytes_at_once": compiled.local.bound, "global_bytes": compiled.program.global_bytes}
 

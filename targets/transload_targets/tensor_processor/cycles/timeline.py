@@ -20,7 +20,7 @@ from ..regions import Box, Shape, whole
 from ..shapes import local_shape
 from .rules import cycles_of, elementwise, ideal_of
 
-__all__ = ["Span", "Timeline", "compulsory_bytes", "moved_bytes", "roofline", "timeline"]
+__all__ = ["Span", "Timeline", "compulsory_bytes", "moved_bytes", "roofline", "shares", "timeline", "unavoidable"]
 
 
 @dataclass(frozen=True)
@@ -153,3 +153,26 @@ def compulsory_bytes(program: Program) -> int:
 def roofline(program: Program, made: Timeline) -> float:
     """Cycles that a program takes at least: computing with all lanes full, or moving what has to be moved, whichever is more."""
     return max(made.ideal, compulsory_bytes(program) / made.chip.dma_bytes)
+
+
+def unavoidable(program: Program, made: Timeline) -> float:
+    """The roofline's bound with what it leaves out and no program that computes does without: the latency of a load before
+    anything is computed and of a store after it, and where computing bounds it one start.
+    """
+    chip = made.chip
+    if not any(span.instruction.queue == "tiu" for span in made.spans):
+        return roofline(program, made)
+    return 2 * chip.dma_latency + max(made.ideal + chip.start_cycles, compulsory_bytes(program) / chip.dma_bytes)
+
+
+def shares(made: Timeline) -> dict[str, float]:
+    """Where the cycles go; they add up to all. `full` is computing as with all lanes full, `lanes` what computing takes more
+    than that, `starts` those of instructions; `first` is before anything is computed, `last` after it, and `waits` between.
+    """
+    computing = [span for span in made.spans if span.instruction.queue == "tiu"]
+    if not computing:
+        return {"first": made.cycles, "full": 0.0, "lanes": 0.0, "starts": 0.0, "waits": 0.0, "last": 0.0}
+    begin, end = min(span.start for span in computing), max(span.end for span in computing)
+    starts, busy = float(made.chip.start_cycles * len(computing)), made.busy("tiu")
+    return {"first": begin, "full": made.ideal, "lanes": busy - starts - made.ideal, "starts": starts,
+            "waits": end - begin - busy, "last": made.cycles - end}

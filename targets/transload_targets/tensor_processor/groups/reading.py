@@ -143,9 +143,10 @@ class _Reader:
             return copies
         sources, made = list(op.operands), []
         for copy in copies.copies:
-            owner = sources[copy.operand].owner
-            before = self.all.get(owner) if isinstance(owner, Op) and owner.name == "tpu.slice" else None
-            if before is None or len(before.copies) != 1 or list(owner.results[0].uses) != [op] or not self.copies[owner].copies:
+            owner = sources[copy.operand].op
+            before = self.all.get(owner) if owner is not None and owner.name == "tpu.slice" else None
+            if owner is None or before is None or len(before.copies) != 1 or not self.copies[owner].copies or list(
+                    owner.results[0].uses) != [op]:
                 made.append(copy)
                 continue
             (first,) = before.copies
@@ -182,6 +183,10 @@ class _Reader:
             self._resolve(value)
         bits = ELEMENTS[dtype_name(result)].bits
         self.moved(op, copies, sources, result, sum(prod(copy.shape) for copy in copies.copies) * bits // 8)
+        if self.nodes[-1].lanes is None:  # it lies in global memory: what reads parts of it loads them all at once
+            for value, view in self.views.items():
+                if view.value is result:
+                    self._resolve(value)
 
     def moved(self, op: Op, copies: Copies, sources: Sequence[Value], result: Value, size: int) -> None:
         """Add a node that moves so many bytes in global memory; none where only what lies there is seen otherwise. In a group,
