@@ -49,6 +49,10 @@ def load(path: Path) -> Module:
     return transload.load(path, inputs=SHAPES.get(path.parent.name) or None)
 
 
+GIVEN = {("iree_unidirectional_lstm", "arg0"): (0, 1, 0, 3, 4)}
+"""What the author of a model runs it on, in whose file that is, where random numbers give zeros alone: a 0 marks a step."""
+
+
 def samples_for(path: Path, module: Module, count: int, seed: int, folder: Path = FOLDER) -> list[Sample]:
     """Arrays for each input, float32 or whatever it holds; other seeds give other samples."""
     random = np.random.default_rng(seed)
@@ -58,6 +62,8 @@ def samples_for(path: Path, module: Module, count: int, seed: int, folder: Path 
 
 def _array(model: str, name: str, type_: TensorType, random: np.random.Generator, folder: Path) -> np.ndarray:
     shape, dtype = type_.static_shape, dtype_of(type_.element)
+    if (model, name) in GIVEN:
+        return np.array(GIVEN[model, name], dtype).reshape(shape)
     channels = next((axis for axis in (-1, 1) if len(shape) == 4 and shape[axis] in (1, 3)), None)
     is_picture = channels is not None and min(np.delete(shape, (0, channels % 4))) > 11 and bool(images(folder))
     if is_picture and isinstance(type_.element, QuantType) and dtype.itemsize == 1:  # pixels, as they are stored

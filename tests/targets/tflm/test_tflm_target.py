@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import RunError, TargetError
+from transload.errors import RunError, TargetError, TransloadError
 from transload.plugin import Emitted
 from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
@@ -272,3 +272,45 @@ def test_a_model_of_unknown_sizes_is_loaded_and_not_run(tmp_path: Path) -> None:
       }""")
     assert not Given.of(b"", module).whole
     assert not any("Unfit" in finding.why for finding in findings_of(module))
+
+
+LOOP = """"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<i32>, tensor<3xf32>, tensor<2xTYPE>) -> (tensor<3xf32>, tensor<2xTYPE>), sym_name = "main"}> ({
+  ^bb0(%step: tensor<i32>, %x: tensor<3xf32>, %w: tensor<2xTYPE>):
+    %zero = "top.Weight"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+    %n, %y, %v = "top.While"(%zero, %x, %w) ({
+    ^bb0(%i: tensor<i32>, %a: tensor<3xf32>, %b: tensor<2xTYPE>):
+      %end = "top.Weight"() <{value = dense<6> : tensor<i32>}> : () -> tensor<i32>
+      %more = "top.Compare"(%i, %end) <{mode = "Less"}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      "top.Yield"(%more) : (tensor<i1>) -> ()
+    }, {
+    ^bb0(%i: tensor<i32>, %a: tensor<3xf32>, %b: tensor<2xTYPE>):
+      %next = "top.Add"(%i, %step) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      %sum = "top.Add"(%a, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %twice = "top.Add"(%b, %b) : (tensor<2xTYPE>, tensor<2xTYPE>) -> tensor<2xTYPE>
+      "top.Yield"(%next, %sum, %twice) : (tensor<i32>, tensor<3xf32>, tensor<2xTYPE>) -> ()
+    }) : (tensor<i32>, tensor<3xf32>, tensor<2xTYPE>) -> (tensor<i32>, tensor<3xf32>, tensor<2xTYPE>)
+    "func.return"(%y, %v) : (tensor<3xf32>, tensor<2xTYPE>) -> ()
+  }) : () -> ()
+}) : () -> ()"""  # noqa: E501
+"""A loop by steps of an input: with a step of 0, as of an input of zeros, it never ends."""
+
+
+def test_a_loop_runs_in_the_arena_that_is_stated_and_not_before(tmp_path: Path) -> None:
+    module = transload.load(text=LOOP.replace("TYPE", "i32"), format="mlir")
+    artifact = transload.convert(module, "tflm", tmp_path, verify=False)
+    assert "WHILE" in artifact.report.target_report["resolver"]
+    for step in (1, 2, 9):
+        inputs = dict(zip(module.inputs, (np.int32(step), np.float32([1, -2, 3]), np.int32([5, -7])), strict=True))
+        inputs = {name: np.asarray(array) for name, array in inputs.items()}
+        wanted = transload.run(module, inputs)
+        for mine, theirs in zip(wanted.values(), ran(artifact, inputs).values(), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_an_operator_in_a_loop_without_a_kernel_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    module = transload.load(text=LOOP.replace("TYPE", "i64"), format="mlir")
+    with pytest.raises(TransloadError, match=r"tfl.add.*INT64") as caught:
+        transload.convert(module, "tflm", tmp_path, verify=False)
+    assert "tfl.while" not in str(caught.value)
+    assert not list(tmp_path.glob("*.tflite"))
