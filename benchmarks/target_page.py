@@ -20,6 +20,7 @@ FAILS_ANYHOW = "; with --option "
 """What the reason of a refusal says where the option that it names was tried, and verification failed with it."""
 TAKEN = ("passed", "failed", "inconclusive", "skipped")
 """Verdicts of models that a target takes."""
+STATE = re.compile(r"Measured on commit ([^:]+): ([^.]+)\.")
 SHARE = re.compile(r"`([^`]+)` ([0-9.]+ %(?: of [0-9]+)?)")
 Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
@@ -34,12 +35,13 @@ def write_page(page: Path, rows: Rows, targets: Sequence[str]) -> None:
 
 @dataclass
 class Held:
-    """What a page says: by target the row of totals and those of refusals, by model and target the cell, and each share."""
+    """What a page says: by target its totals, refusals, share and commit, and by model and target the cell."""
 
     totals: dict[str, str] = field(default_factory=dict)
     cells: dict[str, dict[str, str]] = field(default_factory=dict)
     refusals: dict[str, list[str]] = field(default_factory=dict)
     shares: dict[str, str] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str) -> Held:
@@ -56,6 +58,8 @@ class Held:
                 found.cells[parts[0]] = dict(zip(names, parts[1:], strict=True))
             elif line.startswith("Of the "):
                 found.shares = dict(SHARE.findall(line))
+            elif line.startswith("Measured on "):
+                found.states = {name.strip("`"): state for state, names in STATE.findall(line) for name in names.split(", ")}
         return found
 
 
@@ -76,18 +80,21 @@ def tables(rows: Rows, targets: Sequence[str], held: Held) -> str:
     counted = [*totals(rows, ())[:2], *(fresh.get(name) or held.totals[name] for name in there)]
     reasons = [line for name in there for line in (refusals(rows, [name])[2:] if name in new else held.refusals.get(name, ()))]
     right = shares(rows, new, {name: held.shares.get(name, "") for name in there})
-    return "\n".join([*counted, "", *right, "", *commits(rows, new, there), *lines, "", "**Refused, and why**", "",
+    return "\n".join([*counted, "", *right, "", *commits(rows, new, there, held.states), *lines, "", "**Refused, and why**", "",
                       *refusals({}, ()), *reasons])
 
 
-def commits(rows: Rows, new: Sequence[str], there: Sequence[str]) -> list[str]:
-    """Of which state of Transload the columns are, as sentences."""
+def commits(rows: Rows, new: Sequence[str], there: Sequence[str], held: Mapping[str, str]) -> list[str]:
+    """Of which state of Transload the columns are, as sentences; of those that are not measured as `held`."""
     found: dict[str, list[str]] = {}
     for name in new:
         states = sorted({str(row[name].get("commit", "an unknown one")) for row in rows.values() if name in row})
         found.setdefault(" and ".join(states), []).append(f"`{name}`")
+    for name in there:
+        if name not in new and name in held:
+            found.setdefault(held[name], []).append(f"`{name}`")
     told = [f"Measured on commit {states}: {', '.join(names)}." for states, names in found.items()]
-    if rest := [f"`{name}`" for name in there if name not in new]:
+    if rest := [f"`{name}`" for name in there if name not in new and name not in held]:
         told.append(f"Measured on commits before that, not all on one: {', '.join(rest)}.")
     return [" ".join(told), ""] if told else []
 

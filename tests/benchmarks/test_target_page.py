@@ -36,6 +36,12 @@ def test_a_target_that_is_not_measured_of_every_model_keeps_what_the_page_says(t
     (told,) = [line for line in once.splitlines() if "no way" in line]
     assert told in text.splitlines()
     assert "| `tflite` | 1 of 2 | 0 of 0 | 0 | 0 | 1 | 0 |" in text
-    assert "Measured on commit abc: `onnx`. Measured on commits before that, not all on one: `tflite`." in text
+    assert "Measured on commit abc: `onnx`. Measured on commit an unknown one: `tflite`." in text
+    page.write_text(once.replace("Measured on commit an unknown one: `tflite`, `onnx`.", ""))
+    write_page(page, after, ["tflite", "onnx", "coreml"])
+    assert "Measured on commit abc: `onnx`. Measured on commits before that, not all on one: `tflite`." in page.read_text()
     assert "right: `tflite` 50.0 %, `onnx` 100.0 %." in text
+    third = {model: {"tflite": {**right, "commit": state}} for model, state in (("onnx/a/a.onnx", "c1"), ("onnx/b/b.onnx", "c2"))}
+    write_page(page, third, ["tflite", "onnx", "coreml"])
+    assert "Measured on commit c1 and c2: `tflite`. Measured on commit abc: `onnx`.\n" in page.read_text()
     assert text.startswith("Before.") and text.endswith("After.\n")
