@@ -79,7 +79,7 @@ def tables(rows: Rows, targets: Sequence[str], held: Held) -> str:
     fresh = dict(zip(new, totals(rows, new)[2:], strict=True))
     counted = [*totals(rows, ())[:2], *(fresh.get(name) or held.totals[name] for name in there)]
     reasons = [line for name in there for line in (refusals(rows, [name])[2:] if name in new else held.refusals.get(name, ()))]
-    right = shares(rows, new, {name: held.shares.get(name, "") for name in there})
+    right = shares(rows, new, there, held)
     return "\n".join([*counted, "", *right, "", *commits(rows, new, there, held.states), *lines, "", "**Refused, and why**", "",
                       *refusals({}, ()), *reasons])
 
@@ -145,16 +145,23 @@ def totals(rows: Rows, targets: Sequence[str]) -> list[str]:
     return lines
 
 
-def shares(rows: Rows, targets: Sequence[str], held: Mapping[str, str]) -> list[str]:
+def shares(rows: Rows, targets: Sequence[str], there: Sequence[str], held: Held) -> list[str]:
     """Of the models that reach the hub, those that each target takes and whose results are right; of other targets as `held`."""
-    reached = [row for row in rows.values() if any(cell.get("verdict") in TAKEN for cell in row.values())]
-    found = dict(held)
+    kept = [name for name in there if name not in targets]
+    reached = [row for model, row in rows.items() if any(cell.get("verdict") in TAKEN for cell in row.values())
+               or any(_takes(held.cells.get(named(model), {}).get(name, "")) for name in kept)]
+    found = {name: held.shares.get(name, "") for name in there}
     for name in targets:
         cells = [row[name] for row in reached if name in row]
         right = sum(cell["verdict"] == "passed" for cell in cells)
         found[name] = f"{100 * right / max(len(cells), 1):.1f} %" + ("" if len(cells) == len(reached) else f" of {len(cells)}")
     said = ", ".join(f"`{name}` {share}" for name, share in found.items() if share)
     return [f"Of the {len(reached)} models that reach the hub (some target takes them), right: {said}."]
+
+
+def _takes(text: str) -> bool:
+    """Whether the text of a cell is that of a model which the target takes."""
+    return bool(text) and not text.startswith((SHOWN["refused"], SHOWN["ended"]))
 
 
 def refusals(rows: Rows, targets: Sequence[str]) -> list[str]:

@@ -44,4 +44,8 @@ def test_a_target_that_is_not_measured_of_every_model_keeps_what_the_page_says(t
     third = {model: {"tflite": {**right, "commit": state}} for model, state in (("onnx/a/a.onnx", "c1"), ("onnx/b/b.onnx", "c2"))}
     write_page(page, third, ["tflite", "onnx", "coreml"])
     assert "Measured on commit c1 and c2: `tflite`. Measured on commit abc: `onnx`.\n" in page.read_text()
+    fourth = {model: {"onnx": {**refused, "commit": "d"}} for model in third}
+    write_page(page, fourth, ["tflite", "onnx", "coreml"])
+    (told,) = [line for line in page.read_text().splitlines() if line.startswith("Of the ")]
+    assert told == "Of the 2 models that reach the hub (some target takes them), right: `tflite` 100.0 %, `onnx` 0.0 %."
     assert text.startswith("Before.") and text.endswith("After.\n")
