@@ -40,6 +40,7 @@ def register_quantizers(register: Any) -> None:
         register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds")))
     for name in ("f16", "bf16"):
         register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}."))
+    register(Quantizer("float", f"{_HERE}.requantize:floats", "A quantized model as one of floats."))
     for bits in (8, 4):
         doc = f"Weights of {bits} bits in groups, activations float."
         register(Quantizer(f"w{bits}a16", f"{_HERE}.weight_only:w{bits}a16", doc))

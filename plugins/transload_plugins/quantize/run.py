@@ -38,6 +38,7 @@ from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layer
 from .measure import Sample, Spread, some_of
 from .observe import observed
 from .quantize import quantize_module, types_of
+from .requantize import as_floats, has_quantized
 from .room import roomy
 from .rounding import rounded
 from .scheme import SCHEMES, Scheme
@@ -344,6 +345,8 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
     function: Callable[..., Quantized] = narrowed if isinstance(scheme, FloatScheme) else quantized
 
     def plain(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
+        if not floats_in(module) and has_quantized(module):
+            module = as_floats(module)
         return function(module, scheme, samples, **_typed(f"the quantizer {scheme.name}", function, options))
 
     def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:

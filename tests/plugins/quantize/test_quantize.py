@@ -10,7 +10,7 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.errors import ReadError, UsageError
-from transload.ir import I32, Module
+from transload.ir import I16, I32, Module
 from transload.ir.build import constant_of
 from transload.journey import Journey, Stage
 from transload_plugins.quantize.calibration import Calibration, calibrate
@@ -55,11 +55,13 @@ def test_the_quantized_module_computes_what_the_float_one_does(
     assert np.mean(actual.argmax(1) == expected.argmax(1)) >= 0.98
 
 
-def test_a_module_that_is_quantized_already_is_refused(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+def test_a_module_that_is_quantized_already_is_quantized_anew(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
     quantized = transload.quantize(hub, "int8", samples[:4], islands="none")
-    for scheme in ("int8", "int16x8"):
-        with pytest.raises(UsageError, match="nothing to quantize"):
-            transload.quantize(quantized, scheme, samples[:4])
+    made = transload.quantize(quantized, "int16x8", samples[:4])
+    held = {op.result.quant.storage for op in made.ops() if op.name == "top.Conv" and op.result.quant is not None}
+    assert held == {I16}
+    fresh = samples[SAMPLES:SAMPLES + 16]
+    assert sqnr(outputs(quantized, fresh), outputs(made, fresh)) > 25.0
 
 
 def test_what_is_rounded_once_is_what_onnxruntime_computes(

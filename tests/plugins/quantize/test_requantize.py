@@ -1,0 +1,95 @@
+"""Quantized models as floats, and in other schemes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.api import at_hub
+from transload.errors import UsageError
+from transload.ir import F32, I8, I16, I32, UI8, FloatType, Module, QuantType
+from transload.ir.build import constant_of
+from transload.metrics import sqnr
+from transload.quantization import quantize_at_hub
+
+from tests.support.graphs import Graph
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
+G = np.random.default_rng(2)
+
+
+def of_bytes() -> Module:
+    """A layer as early TFLite files have it: bytes without signs, one scale for all weights, a ReLU that saturation does."""
+    g = Graph((4, 16))
+    held = g.builder.emit("top.Cast", g.inputs[0], element=QuantType(UI8, F32, (0.03,), (128,)))
+    weights = g.builder.constant(G.integers(0, 256, (8, 16)).astype(np.uint8), element=QuantType(UI8, F32, (0.01,), (120,)))
+    bias = g.builder.constant(G.integers(-2000, 2000, 8).astype(np.int32), element=QuantType(I32, F32, (0.0003,), (0,)))
+    product = g.builder.emit(
+        "top.MatMul", held, weights, bias, right_transpose=True, element=QuantType(UI8, F32, (0.02,), (0,)), location="layer")
+    return g.done(g.builder.emit("top.Cast", product, element=F32))
+
+
+def samples(count: int = 16) -> list[dict[str, np.ndarray]]:
+    return [{"x0": G.uniform(-3.8, 3.8, (4, 16)).astype(np.float32)} for _ in range(count)]
+
+
+def decibels(one: Module, other: Module, given: list[dict[str, np.ndarray]]) -> float:
+    there, here = (np.stack([next(iter(transload.run(module, each, engine="reference").values())) for each in given])
+                   for module in (one, other))
+    return sqnr(there, here)
+
+
+def test_as_floats() -> None:
+    """Saturation is part of what the model computes; roundings are not."""
+    module = of_bytes()
+    made = quantize_at_hub(module, "float", None, {}).module
+    assert all(isinstance(result.element, FloatType) for op in made.ops() for result in op.results)
+    given = samples()
+    numbers = np.stack([next(iter(transload.run(made, each, engine="reference").values())) for each in given])
+    assert numbers.min() == 0.0
+    assert numbers.max() == pytest.approx(255 * 0.02)
+    assert decibels(module, made, given) > 35.0
+    tosa = transload.lower(made, "tosa")
+    np.testing.assert_allclose(
+        next(iter(transload.run(tosa, given[0]).values())), numbers[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(("scheme", "storage", "least"), [("int8", I8, 30.0), ("int16x8", I16, 35.0)])
+def test_bytes_in_other_schemes(scheme: str, storage: object, least: float) -> None:
+    """Unsigned bytes with one scale become signed ones with a scale for each channel, or numbers of 16 bits."""
+    module = of_bytes()
+    made = quantize_at_hub(module, scheme, samples(), {}).module
+    layers = [op for op in made.body_of_main if op.name == "top.MatMul"]
+    assert layers
+    for op in layers:
+        assert op.results[0].quant is not None
+        assert op.results[0].quant.storage == storage
+        weights = op.operands[1].quant
+        assert weights is not None
+        assert constant_of(op.operands[1]) is not None
+        assert weights.storage == I8
+        assert weights.per_axis
+    assert decibels(module, made, samples()) > least
+
+
+def test_a_real_file() -> None:
+    """The example's int8 file as floats answers as it does; its input and output keep their types."""
+    model = at_hub(transload.load(DIGITS / "digits_int8.tflite"))
+    made = quantize_at_hub(model, "float", None, {}).module
+    assert [str(type_.element) for type_ in made.inputs.values()] == [str(type_.element) for type_ in model.inputs.values()]
+    images = np.load(DIGITS / "test_images.npz")["images"][:60]
+    (name, type_), = model.inputs.items()
+    given = [{name: (np.round(image / 16 * 255) - 128).reshape(type_.static_shape).astype(np.int8)} for image in images]
+    for other in (made, quantize_at_hub(model, "int16x8", given[:16], {}).module):
+        answers = [[next(iter(transload.run(module, each, engine="reference").values())).argmax() for each in given]
+                   for module in (model, other)]
+        assert np.mean(np.equal(*answers)) > 0.96
+
+
+def test_a_float_model_is_refused() -> None:
+    g = Graph((4, 16))
+    with pytest.raises(UsageError, match="is not quantized"):
+        quantize_at_hub(g.done(g.Relu(g.inputs[0])), "float", None, {})
