@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from ..samples.preprocess import Preprocess, beside_of
 from .differences import TensorDifference, check_number
 from .layers import layer_differences, meant_difference, quantized_elements
 from .tolerance import names_among
+
+if TYPE_CHECKING:
+    from ..written import Written
 
 __all__ = ["Comparison", "compare", "other_runtimes", "run_of", "runtime_for", "warm_runtime"]
 
@@ -144,7 +147,6 @@ def compare(
     names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
-    from ..written import written_at
     from .information import attempts
     from .inputs import checked_inputs
 
@@ -158,11 +160,8 @@ def compare(
     note_ranges(source, meanings)
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     taken = source if fused is None else fused.outside
-    runtime, why = runtime_for(source.source_format)
-    if runtime is None:
-        raise UsageError(f"nothing can run {model} to compare with: {why}")
-    written = written_at(Path(artifact)) if not isinstance(artifact, Module) else None
-    result = artifact.clone() if isinstance(artifact, Module) else written.module if written is not None else load(artifact)
+    runtime = _judge_of(source, model)
+    written, result = _opened(artifact)
     note_borders(result, source)
     hub = runnable(source)
     given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else next(attempts(taken, hub, seed))
@@ -179,12 +178,38 @@ def compare(
     comparison = Comparison(
         runtime.name, written.note if written is not None else "reference", _outputs(reference, actual, source, meanings))
     if per_layer:
-        own, others = taken_rounded(hub), taken_rounded(runnable(result))
-        comparison.add_layers(
-            as_taken(execute(inside, keep=True), own), as_taken(compute(by_order, keep=True), {**own, **others}),
-            {*reference, *given}, elements, meanings)
+        both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
+        comparison.add_layers(*both, {*reference, *given}, elements, meanings)
     comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
+
+
+def _judge_of(source: Module, model: str | Path) -> Runtime:
+    runtime, why = runtime_for(source.source_format)
+    if runtime is None:
+        raise UsageError(f"nothing can run {model} to compare with: {why}")
+    return runtime
+
+
+def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module]:
+    """What a target wrote there, if one did, and the module that is run."""
+    from ..api import load
+    from ..written import written_at
+
+    if isinstance(artifact, Module):
+        return None, artifact.clone()
+    written = written_at(Path(artifact))
+    return written, written.module if written is not None else load(artifact)
+
+
+def _as_taken(
+    model: Module, artifact: Module, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray],
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The tensors of both as they are taken: what the model quantizes before it takes it is rounded in its artifact, too."""
+    from ..api import runnable
+
+    own = taken_rounded(model)
+    return as_taken(reference, own), as_taken(actual, {**own, **taken_rounded(runnable(artifact))})
 
 
 def _outputs(
