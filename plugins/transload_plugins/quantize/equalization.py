@@ -8,6 +8,10 @@ which falls with it, and that of the weights, which may rise, taken together.
 
 Source: M. Nagel et al., "Data-free quantization through weight equalization and bias correction", ICCV 2019, section 4.1; the
 exponent is that of G. Xiao et al., "SmoothQuant", ICML 2023, chosen for each tensor.
+
+Channels of like range are each at the end of the tensor's on some sample, and beyond it on another; one that was silent may not
+be so again. What saturates then is counted, too, by cross-validation: the factors and the range that one half of the samples asks
+for are tried on the other half.
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ LEAST = 2.0 ** -8
 """The least factor: a channel that was all but silent on the samples may not be so on others."""
 GAIN = 0.9
 """What is left of the noise where a change is worth it."""
+ROUNDING = 12.0
+"""Steps squared, by which noise is counted here, in one square of what rounding to them loses in the mean."""
 LEVELS = 127.0
 """Those of weights."""
 Vector = NDArray[np.float64]
@@ -63,35 +69,51 @@ class _Seen:
     """What one tensor of a bundle was on the samples, by channel."""
 
     axis: int
-    low: Vector
-    """The least number, or zero."""
-    high: Vector
+    low: NDArray[np.float64]
+    """The least number, or zero, on each sample [S, C]."""
+    high: NDArray[np.float64]
     """The greatest, or zero."""
     squares: Vector
-    """Sums of squares."""
+    """Sums of squares [C]."""
     count: int = 0
+    """How many numbers of each channel there were."""
 
     def of(self, array: NDArray[np.floating]) -> _Seen:
         """What it was on one sample."""
-        channels = np.moveaxis(array, self.axis, 0).reshape(self.low.size, -1)
+        channels = np.moveaxis(array, self.axis, 0).reshape(self.squares.size, -1)
         low, high = channels.min(axis=1, initial=0.0), channels.max(axis=1, initial=0.0)
         squares = np.einsum("ij,ij->i", channels, channels).astype(np.float64)
-        return _Seen(self.axis, low.astype(np.float64), high.astype(np.float64), squares, channels.shape[1])
+        return _Seen(self.axis, low.astype(np.float64)[None], high.astype(np.float64)[None], squares, channels.shape[1])
 
     def join(self, other: _Seen) -> None:
         """Add what it was on another."""
-        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        self.low, self.high = np.concatenate((self.low, other.low)), np.concatenate((self.high, other.high))
         self.squares += other.squares
         self.count += other.count
 
     @property
     def farthest(self) -> Vector:
-        return np.maximum(-self.low, self.high)
+        return np.maximum(-self.low, self.high).max(axis=0, initial=0.0)
 
     def step(self, factors: Vector, bits: int, symmetric: bool) -> float:
         """The step between integers that hold all channels, each divided by its factor."""
-        low, high = float((self.low / factors).min()), float((self.high / factors).max())
+        low, high = float((self.low / factors).min(initial=0.0)), float((self.high / factors).max(initial=0.0))
         return max(-low, high) / (2.0 ** (bits - 1) - 1) if symmetric else (high - low) / (2.0 ** bits - 1)
+
+    def half(self, number: int) -> _Seen:
+        """What it was on every other sample, the first of which is this one; squares are those of all."""
+        return _Seen(self.axis, self.low[number::2], self.high[number::2], self.squares, self.count)
+
+    def beyond(self, other: _Seen, factors: Vector) -> Vector:
+        """The mean square of what numbers of each channel, divided by its factor, exceed the range of other samples by.
+
+        Counted is one number of each sample, that which reaches farthest.
+        """
+        found = np.zeros(factors.size)
+        for reach, limit in ((-self.low, -other.low), (self.high, other.high)):
+            end = float((limit / factors).max(initial=0.0))
+            found += np.sum(np.maximum(reach / factors - end, 0.0) ** 2, axis=0)
+        return found / max(self.count, 1)
 
 
 @dataclass
@@ -108,15 +130,38 @@ class _Bundle:
 
     def factors(self, bits: int, symmetric: bool) -> Vector | None:
         """The factors [C] by which channels are divided, for activations of so many bits; None: best as it is."""
-        reach = np.zeros(self.channels)
-        for seen in self.seen.values():
-            reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), float(np.finfo(np.float32).tiny)))
-        if not np.isfinite(reach).all() or not reach.any():
+        reach = self._reach(self.seen.values())
+        if not np.isfinite(reach).all() or not any(seen.farthest.any() for seen in self.seen.values()):
             return None
-        reach = np.where(reach > 0.0, np.maximum(reach, LEAST), 1.0)
-        noises = {exponent: self._noise(reach ** exponent, bits, symmetric) for exponent in EXPONENTS}
+        noises = {
+            exponent: self._noise(reach ** exponent, bits, symmetric) + self._unseen(exponent) for exponent in EXPONENTS}
         best = min(noises, key=noises.__getitem__)
         return reach ** best if noises[best] < GAIN * noises[0.0] else None
+
+    def _reach(self, all_seen: Iterable[_Seen]) -> Vector:
+        """How far each channel of some tensors reaches, beside the farthest of its tensor; 1 where it is silent."""
+        reach = np.zeros(self.channels)
+        for seen in all_seen:
+            reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), float(np.finfo(np.float32).tiny)))
+        return np.where(reach > 0.0, np.maximum(reach, LEAST), 1.0)
+
+    def _unseen(self, exponent: float) -> float:
+        """The squared error of what saturates where samples say the factors and the range of others.
+
+        Each half says those of the other. All together leave half as much: of n + 1 samples one reaches farther than the others.
+        """
+        noise = 0.0
+        if min(len(seen.low) for seen in self.seen.values()) < 2:
+            return noise
+        for one, other in ((0, 1), (1, 0)):
+            asked = {value: seen.half(other) for value, seen in self.seen.items()}
+            factors = self._reach(asked.values()) ** exponent
+            for op in self.takers:
+                seen = self.seen.get(op.operands[0])
+                if seen is not None:
+                    beyond = seen.half(one).beyond(asked[op.operands[0]], factors)
+                    noise += ROUNDING * float(np.sum(_by_channel(op) * factors ** 2 * beyond))
+        return noise / 2
 
     def _noise(self, factors: Vector, bits: int, symmetric: bool) -> float:
         """The squared error behind the ops that take the tensors, of one place: that of activations, and that of weights."""
@@ -215,7 +260,7 @@ def _bundles(module: Module) -> list[_Bundle]:
         if value in makers:
             bundle.makers.append(makers[value])
         if not groups.is_cut(value):
-            bundle.seen[value] = _Seen(axis, *np.zeros((3, size)))
+            bundle.seen[value] = _Seen(axis, np.zeros((0, size)), np.zeros((0, size)), np.zeros(size))
     for op, value in takers.items():
         if joined.root(value) in found:
             found[joined.root(value)].takers.append(op)

@@ -104,11 +104,20 @@ class Groups:
                 continue
             root = self.root(value)
             held = found.get(root, (low, high))
-            if isinstance(held, Fixed) and held.low <= low and high <= held.high:
-                continue  # moved numbers of the op whose result is fixed
+            if isinstance(held, Fixed) and ((held.low <= low and high <= held.high) or self._is_moved(value, held)):
+                continue  # numbers of the op whose result is fixed
             fixed = _fixed(value)
-            found[root] = fixed or (min(held[0], low), max(held[1], high))
+            alone = fixed is not None and (root not in found or (fixed.low <= held[0] and held[1] <= fixed.high))
+            found[root] = fixed if fixed is not None and alone else (min(held[0], low), max(held[1], high))
         return found
+
+    def _is_moved(self, value: Value, kept: Range) -> bool:
+        """Whether a tensor holds nothing but numbers of its own group, and constants within a range."""
+        op = value.op
+        moves = moves_of(op) if op is not None else None
+        if op is None or moves is None or not all(kept[0] <= number <= kept[1] for number in moves.constants):
+            return False
+        return all(constant_of(each) is None and self.root(each) is self.root(value) for each in moves.operands(op))
 
 
 def _computes(op: Op) -> bool:

@@ -12,16 +12,18 @@ import threading
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from transload.errors import UsageError
 
-__all__ = ["BINS", "LEAST", "MANUAL_BINS", "Histogram"]
+__all__ = ["BINS", "ENDS", "LEAST", "MANUAL_BINS", "Histogram"]
 
 BINS = 4096
 """Bins on either side of zero; more than half of those on the side of the number farthest from it reach no farther than it."""
 MANUAL_BINS = 2048
 """Bins from zero to the number farthest from it in the TPU-MLIR manual (7.3.1)."""
+ENDS = 6
+"""Arrays whose farthest numbers are kept, on either side: they say how far the next array may reach."""
 _BITS = BINS.bit_length() - 1
 LEAST = -126 + _BITS
 """The exponent below which a bin's width would be no normal float32."""
@@ -61,6 +63,10 @@ class Histogram:
         self.exponent = LEAST
         """All numbers are nearer to zero than two to this power."""
         self.counts: NDArray[np.int64] = np.zeros(2 * BINS - 1, np.int64)
+        self.arrays = 0
+        """How many were counted: samples, where a tensor is computed once on each."""
+        self.ends: NDArray[np.float64] = np.full((2, ENDS), -np.inf)
+        """Of the arrays that reach farthest below zero, and above it, how far each does, the farthest first."""
         for array in arrays:
             self.add(array)
 
@@ -72,6 +78,8 @@ class Histogram:
         if not (math.isfinite(low) and math.isfinite(high)):
             raise UsageError("has numbers that are not finite", hint="look at the sample: NaN and infinity have no range")
         self.low, self.high = min(self.low, low), max(self.high, high)
+        self.arrays += 1
+        self._end([[-low], [high]])
         self._reach(math.frexp(max(-low, high))[1])
         numbers = np.ascontiguousarray(array).reshape(-1)
         wide = np.float64 if numbers.dtype == np.float64 else np.float32
@@ -86,8 +94,14 @@ class Histogram:
     def join(self, other: Histogram) -> None:
         """Add what another worker counted."""
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.arrays += other.arrays
+        self._end(other.ends)
         self._reach(other.exponent)
         self.counts += _folded(other.counts, self.exponent - other.exponent)
+
+    def _end(self, others: ArrayLike) -> None:
+        """Keep the farthest of these, too."""
+        self.ends = -np.sort(-np.concatenate((self.ends, others), axis=1), axis=1)[:, :ENDS]
 
     def _reach(self, exponent: int) -> None:
         """Make bins wide enough for numbers nearer to zero than two to a power."""

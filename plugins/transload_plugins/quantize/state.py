@@ -17,12 +17,14 @@ from transload.ir.constants import TensorData
 from transload.text.printer import write_module
 from transload.text.resources import ResourceKeys
 
-from .histogram import BINS, LEAST, Histogram
+from .histogram import BINS, ENDS, LEAST, Histogram
 
 __all__ = ["State", "digest_of_module", "digest_of_sample", "load_histograms", "packed", "save_histograms", "unpacked"]
 
 
 _OWN = ("names", "low", "high", "exponent", "first", "length", "counts")
+_REACH = ("arrays", "ends")
+"""What files of before do not have."""
 _PLACES = 2 * BINS - 1
 _MOST = 1 << 20
 """Tensors that a file may have histograms of."""
@@ -38,6 +40,8 @@ def packed(histograms: Mapping[str, Histogram]) -> dict[str, Any]:
         "exponent": np.array([one.exponent for one in each], np.int64),
         "first": np.array([first for first, _ in used], np.int64),
         "length": np.array([last + 1 - first for first, last in used], np.int64),
+        "arrays": np.array([one.arrays for one in each], np.int64),
+        "ends": np.array([one.ends for one in each], np.float64).reshape(-1, 2, ENDS),
         "counts": np.concatenate([np.zeros(0, np.int64), *(
             one.counts[first:last + 1] for one, (first, last) in zip(each, used, strict=True))])}
 
@@ -52,7 +56,8 @@ def load_histograms(path: Path) -> tuple[dict[str, Histogram], dict[str, TensorD
     """What `save_histograms` wrote, arrays of one's own unread. Raises `ReadError` where the file is none such, or damaged."""
     arrays = read_arrays(path)
     try:
-        return unpacked({key: arrays.pop(key) for key in _OWN}), arrays
+        there = (*_OWN, *(_REACH if all(key in arrays for key in _REACH) else ()))
+        return unpacked({key: arrays.pop(key) for key in there}), arrays
     except (KeyError, ValueError) as error:
         raise ReadError(f"{path}: cannot be read as histograms: {error}") from None
 
@@ -71,6 +76,9 @@ def unpacked(arrays: Mapping[str, Any]) -> dict[str, Histogram]:
     if (min(lengths.min(initial=0), firsts.min(initial=0), counts.min(initial=0)) < 0 or lengths.max(initial=0) > _PLACES
             or firsts.max(initial=0) > _PLACES or (firsts + lengths).max(initial=0) > _PLACES or lengths.sum() != counted):
         raise ValueError("it counts what is no place")
+    farthest, ends = (_read(arrays[key]) if key in arrays else None for key in _REACH)
+    if farthest is not None and ends is not None:
+        _check_reach(farthest, ends, tensors)
     found: dict[str, Histogram] = {}
     end = 0
     for index, name in enumerate(names.tolist()):
@@ -78,7 +86,18 @@ def unpacked(arrays: Mapping[str, Any]) -> dict[str, Histogram]:
         histogram.low, histogram.high, histogram.exponent = float(low[index]), float(high[index]), int(exponents[index])
         first, start, end = int(firsts[index]), end, end + int(lengths[index])
         histogram.counts[first:first + end - start] = counts[start:end]
+        if farthest is not None and ends is not None:
+            histogram.arrays, histogram.ends = int(farthest[index]), ends[index]
     return found
+
+
+def _check_reach(arrays: np.ndarray, ends: np.ndarray, tensors: int) -> None:
+    """`ValueError` where these are not how many arrays each of so many histograms has, and how far some of them reach."""
+    sound = arrays.shape == (tensors,) and ends.shape == (tensors, 2, ENDS) and arrays.dtype == np.int64 and \
+        ends.dtype == np.float64 and arrays.min(initial=0) >= 0 and not np.isnan(ends).any() and not (ends == np.inf).any() and \
+        bool(np.all(ends[..., :-1] >= ends[..., 1:]))
+    if not sound:
+        raise ValueError("it has ends that are none")
 
 
 def _read(data: Any) -> np.ndarray:

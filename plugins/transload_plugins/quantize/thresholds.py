@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .histogram import MANUAL_BINS, Histogram
+from .histogram import ENDS, MANUAL_BINS, Histogram
 
-__all__ = ["METHODS", "Fixed", "Method", "Range", "aciq", "entropy", "kl", "minmax", "mse", "percentile", "quantization_errors"]
+__all__ = ["METHODS", "Fixed", "Method", "Range", "aciq", "entropy", "kl", "minmax", "mse", "percentile", "quantization_errors",
+           "unseen"]
 
 Range = tuple[float, float]
 Method = Callable[[Histogram, int, bool], Range]
@@ -28,6 +29,10 @@ class Fixed(NamedTuple):
     high: float
 
 
+STRETCHES = tuple(1.0 + 0.05 * step for step in range(21))
+"""How much farther than what is best on the samples that were seen a range may reach."""
+LEAST_ENDS = 3
+"""Samples that say how far others reach, at least."""
 LEVELS = 128
 """Distances from zero that int8 tells apart."""
 
@@ -116,10 +121,29 @@ def _divergence(reference: NDArray[np.float64], candidate: NDArray[np.float64]) 
 
 
 def mse(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
-    """The range with the least mean squared error of rounding and saturation together.
+    """The range with the least mean squared error of rounding and saturation together, on samples seen and unseen.
 
-    Either end is drawn in by itself, in 64 steps at first and finer around the best; a symmetric range has one end.
+    Either end is drawn in by itself, in 64 steps at first and finer around the best; a symmetric range has one end. Then the
+    range is stretched as far as that saves more on other samples than it costs (`unseen`): of tensors of few numbers these few
+    samples do not show the ends.
     """
+    kept = _least_seen(histogram, bits, symmetric)
+    for end in range(1 if symmetric else 2):
+        ranges = [_stretched(kept, stretch, end, symmetric) for stretch in STRETCHES]
+        beyond = unseen(histogram, ranges, symmetric)
+        if beyond[0] > beyond[-1]:
+            kept = ranges[int(np.argmin(quantization_errors(histogram, ranges, bits, symmetric) + beyond))]
+    return kept
+
+
+def _stretched(kept: Range, stretch: float, end: int, symmetric: bool) -> Range:
+    """The range with one end, or both where they are one, that many times as far."""
+    low, high = kept
+    return (low * stretch if end == 0 else low, high * stretch if end == 1 or symmetric else high)
+
+
+def _least_seen(histogram: Histogram, bits: int, symmetric: bool) -> Range:
+    """The range with the least mean squared error of the numbers that were seen."""
     ends = [1.0, 1.0]  # shares of low and of high that are kept
     movable = [True] if symmetric else [histogram.low < 0.0, histogram.high > 0.0]
     step, steps = 1.0 / 64, 64
@@ -133,6 +157,31 @@ def mse(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
             ends[end] = float(shares[errors == errors.min()].max())
         step, steps = step / 8, 8
     return _drawn_in(histogram, ends[0], ends, 0, symmetric)
+
+
+def unseen(histogram: Histogram, ranges: Sequence[Range], symmetric: bool = False) -> NDArray[np.float64]:
+    """The mean squared error that is to be expected of numbers beyond what was seen, for each of some ranges.
+
+    How far a sample reaches beyond some end that samples seldom reach falls off like an exponential; so of the k that reach
+    farthest of n, `reach_1` to `reach_k`, the mean distance beyond `reach_k` is its scale, `b`. A sample reaches beyond `end`
+    with probability `k / n exp(-(end - reach_k) / b)`, and then by `2 b^2` in the mean of squares: with one number of its own.
+    Ends within what was seen are taken for those; what is lost there was counted.
+
+    Source: J. Pickands, "Statistical inference using extreme order statistics", Annals of Statistics 3 (1975).
+    """
+    errors = np.zeros(len(ranges))
+    most = min(ENDS, histogram.arrays)
+    if most < LEAST_ENDS:
+        return errors
+    numbers = histogram.total / histogram.arrays
+    held = np.abs(np.array(ranges)).T
+    held = np.broadcast_to(held.max(axis=0), held.shape) if symmetric else held
+    for reach, ends in zip(histogram.ends[:, :most], held, strict=True):
+        scale = float(np.mean(reach[:-1]) - reach[-1])
+        if reach[0] > 0.0 and scale > 0.0:
+            end = np.maximum(ends, reach[0])
+            errors += most / histogram.arrays * np.exp((reach[-1] - end) / scale) * 2.0 * scale ** 2 / numbers
+    return errors
 
 
 def _drawn_in(histogram: Histogram, share: float, ends: list[float], end: int, symmetric: bool) -> Range:

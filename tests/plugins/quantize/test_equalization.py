@@ -11,6 +11,7 @@ import pytest
 import transload
 from transload.errors import UsageError
 from transload.ir import F32, Module, TensorType
+from transload.ir.build import constant_of
 from transload.metrics import sqnr
 from transload_plugins.quantize.equalization import equalized
 from transload_plugins.quantize.measure import some_of
@@ -99,6 +100,24 @@ def test_a_tensor_that_is_an_output_too_is_left_alone() -> None:
     module = g.done(middle, conv(g, middle, 4, weigh=1 / REACH))
     same = equalized(module, [{"x0": g.random(1, 4, 6, 6)}])
     assert transload.text.print_module(same) == transload.text.print_module(module)
+
+
+def test_channels_that_seldom_speak_are_not_made_as_loud_as_all_others() -> None:
+    """Each reaches as far on one sample as it does on all otherwise: brought to a like range, it would saturate on the next."""
+    def loudest(module: Module) -> float:
+        first = next(op for op in module.ops() if op.name == "top.MatMul")
+        return float(constant_of(first.operands[1]).numpy().max())
+
+    g = Graph((1, CHANNELS))
+    reach = np.where(np.arange(CHANNELS) == 0, 1.0, 0.1).astype(np.float32)
+    middle = g.Relu(g.MatMul(g.inputs[0], np.eye(CHANNELS, dtype=np.float32), np.zeros(CHANNELS, np.float32)))
+    module = g.done(g.MatMul(middle, g.random(CHANNELS, 3) / reach[:, None], np.zeros(3, np.float32)))
+    steady = [{"x0": reach * (1 + 0.001 * g.random(1, CHANNELS))} for _ in range(CHANNELS)]
+    assert loudest(equalized(module, steady)) > 9
+    speaks = np.maximum(np.eye(CHANNELS), 0.01).astype(np.float32)
+    speaks[:, 0] = 1.0
+    seldom = [{"x0": sample["x0"] * row} for sample, row in zip(steady, speaks, strict=True)]
+    assert loudest(equalized(module, seldom)) < 2
 
 
 @pytest.mark.parametrize("transposed", [False, True])

@@ -141,7 +141,9 @@ def test_a_state_of_something_else_is_refused(module: Module, state: Path) -> No
     ("names", lambda a: np.array(["x"] * len(a))), ("names", lambda a: a[:1]), ("low", lambda a: a * np.nan),
     ("exponent", lambda a: a * 0 + 2**40), ("exponent", lambda a: a.astype(np.float64)), ("first", lambda a: -a - 1),
     ("length", lambda a: a + 1), ("counts", lambda a: -a), ("counts", lambda a: np.zeros(10**7, np.int64)),
-    ("count", lambda a: np.zeros(3, np.int64)), ("count", lambda a: np.array("x")), ("last", None), ("counts", None)])
+    ("count", lambda a: np.zeros(3, np.int64)), ("count", lambda a: np.array("x")),
+    ("arrays", lambda a: -a), ("arrays", lambda a: a[:1]), ("ends", lambda a: a * np.nan), ("ends", lambda a: a[..., ::-1]),
+    ("ends", lambda a: a[:, :1]), ("last", None), ("counts", None)])
 def test_a_state_that_somebody_changed_is_refused(module: Module, state: Path, key: str, change: Any) -> None:
     with np.load(state) as file:
         arrays = dict(file)

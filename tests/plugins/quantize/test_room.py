@@ -39,7 +39,8 @@ def test_a_score_reaches_farther_than_on_the_samples() -> None:
     seen, reached = [samples[number] for number in order[:32]], scores[order[31]]
     beyond = [samples[number] for number in order[32:] if scores[number] < 1.4 * reached]
     errors = [[float(abs(transload.run(module, each)["y0"] - transload.run(quantized, each)["y0"]).max()) for each in beyond]
-              for quantized in (transload.quantize(module, "int8", seen, islands="none", room=room) for room in (False, True))]
+              for quantized in (transload.quantize(module, "int8", seen, islands="none", method="minmax", room=room)
+                                for room in (False, True))]
     assert len(beyond) > 3 and np.mean(errors[1]) < 0.5 * np.mean(errors[0])
 
 
