@@ -53,6 +53,16 @@ def test_a_result_is_no_nearer_to_a_runtime_than_its_inputs_last_bits_are() -> N
     assert set(excused_by_last_bits(chaotic, GIVEN, tensors, [0], far)) == {0}
 
 
+def test_a_right_result_is_seldom_the_farthest() -> None:
+    """What runs on inputs whose last bits moved gives is right, and excused but for one in twenty, the farthest."""
+    excused = 0
+    for seed in range(1000, 1060):
+        near = moved(GIVEN, seed)
+        assert near is not None
+        excused += bool(excused_by_last_bits(chaotic, GIVEN, compare_outputs(chaotic(GIVEN), chaotic(near)), [0], far))
+    assert excused >= 54
+
+
 def test_a_model_that_does_not_round_excuses_nothing() -> None:
     tensors = compare_outputs(smooth(GIVEN), {"y": smooth(GIVEN)["y"] + np.float32(1e-7)})
     assert not excused_by_last_bits(smooth, GIVEN, tensors, [0], far)
