@@ -247,12 +247,14 @@ COLUMNS = (
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
-    """A row for each network and target; below, what failed, or stays float or on the processor."""
-    table = Table("network", "target", "on the NPU", *COLUMNS)
-    for row in (row for row in rows if "error" not in row):
-        table.add_row(row["network"], row["target"], "all" if not row["host"] else f"{row['npu']} %", *map(_text, (
-            row.get(key) for key in COLUMNS)))
-    console = Console(width=160)
+    """A row for each network and target; below, what failed, or stays float or on the processor. No figure is cut off."""
+    found = [row for row in rows if "error" not in row]
+    columns = [key for key in COLUMNS if any(row.get(key) is not None for row in found)]
+    table = Table("network", "target", "on the NPU", *columns)
+    for row in found:
+        table.add_row(row["network"], row["target"], "all" if not row["host"] else f"{row['npu']} %", *(
+            _text(row.get(key)) for key in columns))
+    console = Console(width=220)
     console.print(table)
     for row in rows:
         if "error" in row or row["host"] or row["floats"] or not row["verified"]:
