@@ -37,6 +37,9 @@ class TfliteTarget(Target):
         own, _ = runtime_for(self.name)
         if foreign or own is None:
             return foreign
+        loops = any(op.name == "tfl.while" for op in module.ops())  # which are not run on numbers that nobody meant
+        if any(map(_is_rare, module.ops())) and not loops and refusal_by_runtime(own, module) is None:
+            return []  # an operator alone may end LiteRT where it does not in its model
         return merge_findings([
             Finding(op.name, f"LiteRT says: {why.rpartition('cannot run the model: ')[2]}", (op.origin,) if op.origin else ())
             for op, why in refused_ops(module, lambda alone: refusal_by_runtime(own, alone), _is_rare)])
