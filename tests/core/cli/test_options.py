@@ -68,7 +68,7 @@ def test_quantizing() -> None:
 
 
 @pytest.mark.parametrize("arguments", [
-    ["--resize", "256"], ["--resize", "axb"], ["--mean", "a"], ["--pad-value", "256"], ["--pixel-format", "yuv"], ["-n", "0"],
+    ["--resize", "256"], ["--resize", "axb"], ["--mean", "a"], ["--pad-value", "256"], ["--pixel-format", "yuv"], ["-n", "-1"],
 ])
 def test_what_does_not_read(arguments: list[str]) -> None:
     with pytest.raises(click.UsageError):
