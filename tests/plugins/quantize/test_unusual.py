@@ -181,7 +181,7 @@ def test_biases_that_are_computed_are_added_behind(weights: str, name: str, shap
     module = graph.done(graph.emit(name, graph.inputs[0], right, graph.inputs[1], **attributes))
     numbers = np.random.default_rng(7)
     samples = [{name: numbers.standard_normal(shape).astype(np.float32) for name, shape in zip(
-        module.inputs, (given, biases, filters), strict=False)} for _ in range(8)]
+        module.inputs, (given, biases, filters), strict=False)} for _ in range(64)]
     made = transload.quantize(module, "int8", samples)
     verify(made)
     ((_, wanted),), ((_, found),) = (transload.run(each, samples[0]).items() for each in (module, made))
