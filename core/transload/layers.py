@@ -212,8 +212,8 @@ class _Measuring:
         for layer in self.layers:
             self._beside.setdefault(layer.floats, []).append((layer.held, layer, layer.accumulated))
         returned = zip(floats.body_of_main.terminator.operands, quantized.body_of_main.terminator.operands, strict=True)
-        for name, (value, held) in zip(output_names(floats.main), returned, strict=True):
-            self.outputs[name] = _Sums()
+        for name, (given, held) in zip(output_names(floats.main), returned, strict=True):
+            value, self.outputs[name] = _before_cast(given), _Sums()
             if constant_of(held) is None and isinstance(value.element_or_none, FloatType):
                 self._beside.setdefault(value, []).append((held, None, self.outputs[name]))
 
@@ -322,6 +322,12 @@ def _thinned(array: np.ndarray, most: int) -> np.ndarray:
     """At most so many numbers, evenly spread over a tensor."""
     flat = array.reshape(-1)
     return flat if flat.size <= most else flat[np.linspace(0, flat.size - 1, most).astype(np.int64)]
+
+
+def _before_cast(value: Value) -> Value:
+    """Of a result that a float module gives as stored integers, the real numbers that these are made of."""
+    maker = value.op
+    return maker.operands[0] if value.quant is not None and maker is not None and is_cast(maker) else value
 
 
 def _real(value: Value, array: np.ndarray) -> np.ndarray:

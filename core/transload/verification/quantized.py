@@ -127,10 +127,14 @@ def _is_near(output: QuantizedOutput) -> bool:
 
 
 class _FloatModel:
-    """The float model on its inputs: in its framework's runtime, or in an engine where there is none, or it refuses."""
+    """The float model on its inputs: in its framework's runtime, or in an engine where there is none, or it refuses.
+
+    What it gives are real numbers, where the model was quantized already, too.
+    """
 
     def __init__(self, model: QuantizedModel, engine: str) -> None:
         self._floats, self._engine, self._fused, self._post = model.floats, engine, model.fused, model.post
+        self._source = model.source
         self._own: Callable[[Mapping[str, np.ndarray]], Outputs] | None = None
         self._execute: Callable[..., Outputs] | None = None
         self.who = f"engine {engine}"
@@ -148,12 +152,12 @@ class _FloatModel:
     def _outputs(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
         if self._own is not None:
             try:
-                return self._own(arrays if self._fused is None else self._fused.inside(arrays))
+                return _real(self._source, self._own(arrays if self._fused is None else self._fused.inside(arrays)))
             except _REFUSED:
                 self._own, self.who = None, f"engine {self._engine}"
         if self._execute is None:
             self._execute = resolve(host().get("engines", self._engine).prepare)(self._floats, "main")
-        return self._execute(dict(zip(self._floats.inputs, arrays.values(), strict=True)), False)
+        return _real(self._floats, self._execute(dict(zip(self._floats.inputs, arrays.values(), strict=True)), False))
 
 
 def _stored(module: Module, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
@@ -166,11 +170,11 @@ def _stored(module: Module, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def _real(module: Module, outputs: Outputs) -> Outputs:
-    """What the outputs of the quantized module stand for."""
-    made = {}
-    for type_, (name, array) in zip(module.outputs.values(), outputs.items(), strict=True):
+    """What the outputs of a module stand for, where they are quantized."""
+    made = dict(outputs)
+    for type_, (name, array) in zip(module.outputs.values(), outputs.items(), strict=False):  # states follow
         element = type_.element if isinstance(type_, TensorType) else None
-        made[name] = dequantize(array, element) if isinstance(element, QuantType) else array
+        made[name] = dequantize(array, element) if isinstance(element, QuantType) and array.dtype.kind in "iu" else array
     return made
 
 

@@ -86,7 +86,17 @@ class _Changing:
             real = build.emit("top.Cast", source, element=real.quant.expressed)
         if not isinstance(real.element_or_none, FloatType):
             return
-        self.real[op.results[0]] = self._clipped(real, quant, op)
+        self.real[op.results[0]] = self._named(self._clipped(real, quant, op), real, op)
+
+    @staticmethod
+    def _named(made: Value, real: Value, quantizing: Op) -> Value:
+        """`made` by the name of the tensor that it stands for; what it is clipped of, where it had none, by one made of that."""
+        name = quantizing.results[0].name
+        if name and made.op is not None and made.name is None:
+            made.op.location = name
+            if real is not made and real.op is not None and real.name is None:
+                real.op.location = f"{name}/unclipped"
+        return made
 
     def _clipped(self, real: Value, quant: QuantType, before: Op) -> Value:
         """Real numbers within the range of a type; as they are where they only were moved, or have many scales."""
@@ -95,7 +105,7 @@ class _Changing:
             return real
         low, high = ((end - quant.zero_point) * quant.scale for end in (quant.storage_min, quant.storage_max))
         assert isinstance(before.parent, Block)
-        build = Builder(before.parent, before=before, location=real.name)
+        build = Builder(before.parent, before=before)
         made: Value = build.emit("top.Clip", real, min=low, max=high)
         return made
 

@@ -93,3 +93,19 @@ def test_a_float_model_is_refused() -> None:
     g = Graph((4, 16))
     with pytest.raises(UsageError, match="is not quantized"):
         quantize_at_hub(g.done(g.Relu(g.inputs[0])), "float", None, {})
+
+
+def test_what_is_lost_is_told_in_real_numbers(tmp_path: Path) -> None:
+    """Beside the file's own runtime, whose outputs are stored integers, and by the names of its tensors."""
+    pytest.importorskip("ai_edge_litert")
+    file = DIGITS / "digits_int8.tflite"
+    (name, type_), = transload.load(file).inputs.items()
+    images = np.load(DIGITS / "test_images.npz")["images"][:8]
+    given = [{name: (np.round(image / 16 * 255) - 128).reshape(type_.static_shape).astype(np.int8)} for image in images]
+    report = transload.convert(file, "tosa", tmp_path / "out", data=given, quantize="int16x8").report
+    (output,) = report.verification.quantized
+    assert output.metrics["max_abs"] < 0.5  # probabilities; the stored integers differ from them by 128
+    assert output.metrics["sqnr"] > 20.0
+    (nearness,) = report.quantization.measured.outputs.values()
+    assert 20.0 < nearness.sqnr < 100.0
+    assert not [layer.name for layer in report.quantization.measured.layers if layer.name.startswith("top.")]
