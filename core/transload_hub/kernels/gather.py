@@ -17,7 +17,7 @@ from .common import Array, axis_of, checked_subscripts, finish, is_integer, wide
 if TYPE_CHECKING:
     from ..ops.gather import CumSum, Gather, GatherElements, GatherND, OneHot, ScatterElements, ScatterND, TopK
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "best_places"]
 
 KERNELS = KernelTable()
 
@@ -117,16 +117,20 @@ def one_hot(op: OneHot, indices: Array, on_value: Array, off_value: Array) -> Ar
     return np.where(chosen == np.arange(op.depth).reshape(shape), on_value.reshape(()), off_value.reshape(()))
 
 
+def best_places(x: Array, k: int, largest: bool, axis: int = -1) -> Array:
+    """Where the k greatest (or least) elements along a dimension are, best first, of equal ones the first in front."""
+    axis = axis_of(axis, x.ndim)
+    if largest:  # in descending order: sort the reversed tensor, and reverse the order
+        order = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(wide(x), axis), axis=axis, kind="stable"), axis)
+    else:
+        order = np.argsort(wide(x), axis=axis, kind="stable")
+    return order[(slice(None),) * axis + (slice(k),)]
+
+
 @KERNELS("top.TopK")
 def top_k(op: TopK, x: Array) -> tuple[Array, Array]:
     axis = axis_of(op.axis, x.ndim)
-    size = x.shape[axis]
-    if op.largest:
-        # descending, and of equal ones the first in front: sort the reversed tensor, and reverse the order
-        order = size - 1 - np.flip(np.argsort(np.flip(wide(x), axis), axis=axis, kind="stable"), axis)
-    else:
-        order = np.argsort(wide(x), axis=axis, kind="stable")
-    taken = order[(slice(None),) * axis + (slice(op.k),)]
+    taken = best_places(x, op.k, op.largest, axis)
     return finish(op, np.take_along_axis(x, taken, axis)), finish(op, taken, 1)
 
 

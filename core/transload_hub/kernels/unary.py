@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ThresholdedRelu,
     )
 
-__all__ = ["KERNELS", "erf", "sigmoid", "softplus"]
+__all__ = ["FUNCTIONS", "KERNELS", "erf", "sigmoid", "softplus"]
 
 KERNELS = KernelTable()
 
@@ -107,7 +107,7 @@ def _integers_stay(function: Callable[[Array], Any]) -> Callable[[Array], Any]:
     return lambda x: x if is_integer(x) else function(x)
 
 
-_FUNCTIONS: dict[str, Callable[[Array], Any]] = {
+FUNCTIONS: dict[str, Callable[[Array], Any]] = {
     "Abs": np.abs, "Neg": np.negative, "Sign": np.sign, "Square": np.square,
     "Floor": _integers_stay(np.floor), "Ceil": _integers_stay(np.ceil), "Round": _integers_stay(np.rint),
     "Exp": np.exp, "Log": np.log, "Log1p": np.log1p, "Sqrt": np.sqrt, "Reciprocal": np.reciprocal,
@@ -118,7 +118,8 @@ _FUNCTIONS: dict[str, Callable[[Array], Any]] = {
     "SiLU": lambda x: x * sigmoid(x), "Softplus": softplus, "Softsign": lambda x: x / (1 + np.abs(x)),
     "Mish": lambda x: x * np.tanh(softplus(x)), "HardSwish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
 }
-for _name, _of_array in _FUNCTIONS.items():
+"""Functions of the elements, by the names of their ops without `top.`."""
+for _name, _of_array in FUNCTIONS.items():
     _function(_name, _of_array)
 
 

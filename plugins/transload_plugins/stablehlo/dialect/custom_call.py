@@ -17,11 +17,12 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
-from transload.ir.types import TensorType, TupleType, Type
+from transload.ir.types import FloatType, TensorType, TupleType, Type
 
 from ..attributes import ALIASES, API_VERSIONS, CUSTOM_CALL_API, LAYOUTS, aliases_of
 from ..types import PASSED, shape_of
 from .base import STABLEHLO
+from .control import function_called
 
 IDENTITIES = frozenset((
     "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
@@ -34,6 +35,46 @@ def gives_back(op: CustomCall) -> bool:
     """Whether a call only annotates its operands, which are its results."""
     return op.call_target_name in IDENTITIES and len(op.operands) == len(op.results) and all(
         a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
+
+
+FUNCTIONS = {
+    "erf": "erf",
+    **{f"mhlo.{name}": name for name in ("erf", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "tan")}}
+"""Functions of one operand that exporters call by these names (JAX before 0.7 those of CHLO), by the names that CHLO has."""
+
+_BEST = frozenset(("mhlo.topk", "TopK"))
+
+
+def function_of(op: CustomCall) -> str | None:
+    """The function of one tensor of real numbers that a call computes, of `FUNCTIONS`; None for any other call."""
+    if len(op.operands) != 1 or len(op.results) != 1 or op.operands[0].type != op.results[0].type:
+        return None
+    real = isinstance(getattr(op.results[0].type, "element", None), FloatType)
+    return FUNCTIONS.get(op.call_target_name) if real else None
+
+
+def directions_of(op: CustomCall) -> list[str]:
+    """The comparisons, `GT` or `LT`, in the function by which a call orders elements."""
+    comparator = function_called(op, op.called_computations[0]) if op.called_computations else None
+    return [] if comparator is None else [
+        inner.comparison_direction for inner in comparator.walk() if inner.name == "stablehlo.compare"]
+
+
+def top_k_of(op: CustomCall) -> tuple[int, bool] | None:
+    """How many elements of the last dimension a call takes, and whether the greatest; None for any other call.
+
+    `mhlo.topk` says it among its attributes (`mhlo.attributes = {k, largest}`), XLA's own `TopK` by a comparison.
+    """
+    if op.call_target_name not in _BEST or len(op.operands) != 1 or len(op.results) != 2:
+        return None
+    kept = shape_of(op.results[0])
+    if not kept or kept[-1] is None or str(getattr(op.results[1].type, "element", "")) != "i32":
+        return None
+    told = op.attributes.get("mhlo.attributes")
+    if op.called_computations:
+        directions = directions_of(op)
+        return (kept[-1], directions == ["GT"]) if directions in (["GT"], ["LT"]) else None
+    return kept[-1], bool(told.get("largest", True)) if isinstance(told, dict) else True
 
 
 _BACKEND_CONFIG: AttributeKind[str | dict[str, Any]] = AttributeKind(

@@ -10,12 +10,14 @@ from transload.engine.run import Plan
 from transload.errors import RunError
 from transload.ir import Op
 from transload.ir.constants import dtype_of
+from transload_hub.kernels.gather import best_places
+from transload_hub.kernels.unary import FUNCTIONS
 
 from ..dialect.control import function_called
-from ..dialect.custom_call import gives_back
+from ..dialect.custom_call import function_of, gives_back, top_k_of
 from ..parallel import current_process
 from .movement import check_shape
-from .table import Array, kernel
+from .table import Array, exact_dtype, fit, kernel
 
 if TYPE_CHECKING:
     from ..dialect.control import (
@@ -116,6 +118,15 @@ def custom_call(op: CustomCall, *inputs: Array) -> Any:
         return ()
     if gives_back(op):
         return inputs
+    known = function_of(op)
+    if known is not None:
+        (x,) = inputs
+        with np.errstate(all="ignore"):
+            return fit(FUNCTIONS[known.capitalize()](x.astype(exact_dtype(x.dtype))), x.dtype)
+    best = top_k_of(op)
+    if best is not None:
+        places = best_places(inputs[0], *best)
+        return np.take_along_axis(inputs[0], places, -1), places.astype(np.int32)
     raise RunError(
         f"{op.name} at {op.origin!r}: nothing here computes {op.call_target_name!r}",
         hint="it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs",

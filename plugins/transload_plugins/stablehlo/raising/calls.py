@@ -12,8 +12,7 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from ..dialect.control import function_called
-from ..dialect.custom_call import gives_back
+from ..dialect.custom_call import FUNCTIONS, directions_of, function_of, gives_back, top_k_of
 from ..types import shape_of
 from .control import refuse_tokens
 from .numeric import factored
@@ -27,25 +26,19 @@ __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
-_MATHEMATICAL = ("Erf", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Tan")
-FUNCTIONS = {f"{space}.{name.lower()}": f"top.{name}" for space in ("mhlo", "chlo") for name in _MATHEMATICAL}
-FUNCTIONS |= {"chlo.square": "top.Square", "erf": "top.Erf"}
-"""Functions of one operand that exporters call by these names."""
+_CHLO = {f"chlo.{name}": name for name in (*FUNCTIONS.values(), "square")}
 
 
-@TABLE(*(name for name in FUNCTIONS if name.startswith("chlo.")))
+@TABLE(*_CHLO)
 def function(op: Op, rw: Rewriter) -> Value:
     """A function of CHLO that the hub has."""
-    return rw.emit(FUNCTIONS[op.name], op.operands[0])
+    return rw.emit(f"top.{_CHLO[op.name].capitalize()}", op.operands[0])
 
 
 @TABLE("chlo.top_k")
 def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     """The greatest elements of the last dimension."""
-    return _top_k(rw, op, op.attributes.get("k"))
-
-
-def _top_k(rw: Rewriter, op: Op, k: Any) -> tuple[Value, Value]:
+    k = op.attributes.get("k")
     if len(op.results) != 2 or not isinstance(k, int) or str(op.results[1].element) != "i32":
         raise Unsupported("is not of the form (values, places of i32)")
     values, places = rw.emit("top.TopK", op.operands[0], axis=-1, k=k)
@@ -58,10 +51,13 @@ def custom_call(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     name = op.call_target_name
     if gives_back(op):
         return op.operands
-    if name in FUNCTIONS and len(op.operands) == 1:
-        return [rw.emit(FUNCTIONS[name], op.operands[0])]
-    if name in ("mhlo.topk", "TopK") and len(op.results) == 2:
-        return _top_k(rw, op, op.results[0].shape[-1])
+    known = function_of(op)
+    if known is not None:
+        return [rw.emit(f"top.{known.capitalize()}", op.operands[0])]
+    best = top_k_of(op)
+    if best is not None:
+        k, largest = best
+        return list(rw.emit("top.TopK", op.operands[0], axis=-1, k=k, largest=largest))
     if name == "ApproxTopK":
         found = _approximate_top_k(op, rw)
         if found is not None:
@@ -88,9 +84,7 @@ def _approximate_top_k(op: CustomCall, rw: Rewriter) -> Sequence[Value] | None:
         return None
     values, numbers = op.operands[:2]
     axes = [axis for axis in range(values.rank) if op.results[0].shape[axis] != values.shape[axis]]
-    comparator = function_called(op, op.called_computations[0])
-    directions = [] if comparator is None else [
-        inner.comparison_direction for inner in comparator.walk() if inner.name == "stablehlo.compare"]
+    directions = directions_of(op)
     if len(axes) != 1 or not counts(rw, numbers, axes[0]) or directions not in (["GT"], ["LT"]):
         return None
     k = op.results[0].shape[axes[0]]

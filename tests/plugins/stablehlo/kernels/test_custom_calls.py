@@ -1,0 +1,63 @@
+"""Functions that exporters call by name (JAX before 0.7 those of CHLO), in our engines and raised, beside XLA."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import RunError
+from transload_plugins.stablehlo.dialect.custom_call import FUNCTIONS
+
+pytest.importorskip("jaxlib", reason="XLA judges")
+
+
+def _program(name: str, results: str, attributes: str = "", count: int = 1) -> str:
+    left, first = ("%r", "%r") if count == 1 else (f"%r:{count}", "%r#0, %r#1")
+    call = f'{left} = "stablehlo.custom_call"(%a) <{{call_target_name = "{name}"}}>'
+    return (
+        f'"builtin.module"() ({{\n"func.func"() <{{function_type = (tensor<3x64xf32>) -> ({results}), sym_name = "main"}}> ({{\n'
+        f"^bb0(%a: tensor<3x64xf32>):\n{call} {{mhlo.attributes = {{{attributes}}}, mhlo.version = 1 : i64}} "
+        f': (tensor<3x64xf32>) -> ({results})\n"func.return"({first}) : ({results}) -> ()\n}}) : () -> ()\n}}) : () -> ()\n')
+
+
+def _module(tmp_path: Path, text: str) -> transload.Module:
+    path = tmp_path / "program.mlir"
+    path.write_text(text)
+    return transload.load(path)
+
+
+def _run(module: transload.Module, x: np.ndarray, engine: str) -> list[np.ndarray]:
+    return list(transload.run(module, {next(iter(module.inputs)): x}, engine=engine).values())
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - {"erf"}))
+def test_functions(name: str, tmp_path: Path) -> None:
+    module = _module(tmp_path, _program(name, "tensor<3x64xf32>"))
+    low, high = {"acos": (-1, 1), "asin": (-1, 1), "atanh": (-0.99, 0.99), "acosh": (1, 4)}.get(FUNCTIONS[name], (-3, 3))
+    x = np.random.default_rng(1).uniform(low, high, (3, 64)).astype(np.float32)
+    expected = np.arctan(x) if name == "mhlo.atan" else _run(module, x, "xla-plain")[0]  # the one that XLA knows no more
+    for found in (*_run(module, x, "reference"), *_run(transload.legalize(module), x, "reference")):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-7)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_top_k_takes_the_end_that_it_names(largest: bool, tmp_path: Path) -> None:
+    word = "true" if largest else "false"
+    module = _module(tmp_path, _program(
+        "mhlo.topk", "tensor<3x5xf32>, tensor<3x5xi32>", f"k = 5 : i64, largest = {word}", count=2))
+    x = np.random.default_rng(2).integers(-9, 9, (3, 64)).astype(np.float32)  # equal elements, of which the first comes first
+    order = np.argsort(-x if largest else x, axis=1, kind="stable")[:, :5]
+    expected = [np.take_along_axis(x, order, 1), order.astype(np.int32)]
+    xla = [("xla-plain", module)] if largest else []  # XLA has no least ones
+    for engine, program in (*xla, ("reference", module), ("reference", transload.legalize(module))):
+        for found, wanted in zip(_run(program, x, engine), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted, err_msg=engine)
+
+
+def test_what_is_of_another_form_is_refused(tmp_path: Path) -> None:
+    module = _module(tmp_path, _program("mhlo.erf", "tensor<64x3xf32>"))
+    with pytest.raises(RunError, match=r"nothing here computes 'mhlo\.erf'"):
+        _run(module, np.zeros((3, 64), np.float32), "reference")
