@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, I32, Dense, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter
+from transload_hub.permuting import merged
 
 __all__ = [
     "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints",
@@ -127,32 +126,16 @@ def transpose(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
     made = permuted_constant(rw, value, order)
     if made is not None:
         return made
-    moving = [axis for axis in order if shape[axis] != 1]
-    if moving == sorted(moving):
-        return reshape(rw, value, [shape[axis] for axis in order])
-    runs = _runs(moving)
+    sizes, merged_order = merged(shape, order)
     result = [shape[axis] for axis in order]
-    if len(order) > 4 and len(runs) < len(order) and (value.quant is None or value.quant.per_tensor):
-        before = sorted(run[0] for run in runs)
-        sizes = {run[0]: math.prod(shape[axis] for axis in run) for run in runs}
-        value = reshape(rw, value, [sizes[axis] for axis in before])
-        order = tuple(before.index(run[0]) for run in runs)
+    if len(merged_order) <= 1:
+        return reshape(rw, value, result)
+    if len(order) > 4 and len(merged_order) < len(order) and (value.quant is None or value.quant.per_tensor):
+        value, order = reshape(rw, value, sizes), tuple(merged_order)
     if len(order) > 6:
         raise Unsupported(f"LiteRT transposes up to 6 dimensions, and here are {len(order)} that move apart")
     moved = emit(rw, "transpose", value, ints(rw, *order), like=value, shape=[static_shape(value)[axis] for axis in order])
     return reshape(rw, moved, result)
-
-
-def _runs(moving: Sequence[int]) -> list[list[int]]:
-    """Dimensions in a new order, those together that follow one another in the old order, too."""
-    after = dict(pairwise(sorted(moving)))
-    runs: list[list[int]] = []
-    for axis in moving:
-        if runs and after.get(runs[-1][-1]) == axis:
-            runs[-1].append(axis)
-        else:
-            runs.append([axis])
-    return runs
 
 
 # --- quantized types

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from transload.ir import BOOL, I8, I16, I32, FloatType, Op, Type, Value, dtype_o
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.permuting import merged
 
 from ... import build
 from ...dialect.base import storage_of
@@ -97,17 +97,15 @@ def transpose(rw: Builder, x: Value, order: Sequence[int]) -> Value:
     shape = static_shape(x)
     order = tuple(order)
     made = tuple(shape[dim] for dim in order)
-    groups = _runs([dim for dim in order if shape[dim] != 1], [dim for dim in range(len(shape)) if shape[dim] != 1])
-    if len(groups) <= 1:
+    sizes, after = merged(shape, order)
+    if len(after) <= 1:
         return reshape(rw, x, made)
-    if len(groups) == sum(size != 1 for size in shape) and len(shape) <= MAX_RANK:
+    if len(after) == sum(size != 1 for size in shape) and len(shape) <= MAX_RANK:
         return build.transpose(rw, x, order)
-    sizes = {group[0]: math.prod(shape[dim] for dim in group) for group in groups}
-    before = sorted(sizes)  # the merged dimensions, by the first one of each, as they lie
-    after = [group[0] for group in groups]
-    x = reshape(rw, x, [sizes[dim] for dim in before])
-    if len(before) <= MAX_RANK:
-        return reshape(rw, build.transpose(rw, x, [before.index(dim) for dim in after]), made)
+    x = reshape(rw, x, sizes)
+    if len(after) <= MAX_RANK:
+        return reshape(rw, build.transpose(rw, x, after), made)
+    before = list(range(len(sizes)))
     for place, dim in enumerate(after):
         where = before.index(dim)
         if where == place:
@@ -117,18 +115,6 @@ def transpose(rw: Builder, x: Value, order: Sequence[int]) -> Value:
         x = build.transpose(rw, reshape(rw, x, parts), (0, 2, 1, 3))
         before = [*outer, dim, *middle, *before[where + 1 :]]
     return reshape(rw, x, made)
-
-
-def _runs(order: Sequence[int], lying: Sequence[int]) -> list[list[int]]:
-    """`order` split into runs of dimensions that follow each other in `lying`, too."""
-    following = dict(pairwise(lying))
-    runs: list[list[int]] = []
-    for dim in order:
-        if runs and following.get(runs[-1][-1]) == dim:
-            runs[-1].append(dim)
-        else:
-            runs.append([dim])
-    return runs
 
 
 def along(rw: Builder, x: Value, axis: int, make: Callable[[Value, int], Value]) -> Value:
