@@ -144,9 +144,14 @@ def quantized_product(
     return [*nodes, node("QuantizeLinear", [end, *last], ["oq"]), node("DequantizeLinear", ["oq", *last], ["y"])], constants
 
 
-@pytest.mark.parametrize(("k", "block"), [(32, 8), (20, 8), (64, 64), (96, 32)])
-@pytest.mark.parametrize(("with_zero", "bias", "relu"), [(False, False, False), (True, True, False), (True, True, True)])
-@pytest.mark.parametrize("dtype", [np.int8, ml_dtypes.int4, ml_dtypes.uint4])
+DTYPES = (np.int8, ml_dtypes.int4, ml_dtypes.uint4)
+GROUPS = ((32, 8), (20, 8), (64, 64), (96, 32))
+FORMS = ((False, False, False), (True, True, False), (True, True, True))
+
+
+@pytest.mark.parametrize(("dtype", "k", "block", "with_zero", "bias", "relu"), [  # every two of the three together, at all times
+    pytest.param(dtype, *group, *form, marks=[] if (i + j + n) % 3 == 0 else [pytest.mark.slow])
+    for i, dtype in enumerate(DTYPES) for j, group in enumerate(GROUPS) for n, form in enumerate(FORMS)])
 def test_integer_activations_take_the_product_apart(
     tmp_path: Path, reference_model: Any, dtype: Any, k: int, block: int, with_zero: bool, bias: bool, relu: bool,
 ) -> None:

@@ -112,23 +112,22 @@ BITS = ["tosa.mul", "tosa.arithmetic_right_shift", "tosa.logical_left_shift", "t
 
 @pytest.mark.parametrize("operator", BITS)
 def test_operator_in_32_bits(operator: str) -> None:
-    """Each case by itself: what needs more than 32 bits is refused, and all else is the same."""
-    judged = 0
-    for case in catalogue.all_cases():
-        if case.op != operator or np.asarray(case.operands[0]).dtype.kind not in "iub":
-            continue
-        module, inputs = catalogue.graph_of([case])
-        wanted = transload.run(module, inputs)
-        try:
-            lowered = transload.lower(module, "onnx", bits="32")
-        except ConversionError as error:
-            assert all("more than" in finding.why for finding in error.findings), error
-            continue
-        given = run_model(model_of(lowered), dict(zip(lowered.inputs, inputs.values(), strict=True)))
-        for ours, theirs in zip(wanted.values(), given, strict=True):
-            np.testing.assert_array_equal(theirs, ours, err_msg=str(case)[:200])
-        judged += 1
-    assert judged
+    """What needs more than 32 bits is refused, case by case, and all else is the same."""
+    cases = [case for case in catalogue.all_cases()
+             if case.op == operator and np.asarray(case.operands[0]).dtype.kind in "iub"]
+    module, inputs = catalogue.graph_of(cases)
+    try:
+        transload.lower(module, "onnx", bits="32")
+    except ConversionError as error:
+        assert all("more than" in finding.why for finding in error.findings), error
+        refused = {name for finding in error.findings for name in finding.names}
+        cases = [case for number, case in enumerate(cases) if f"case {number}" not in refused]
+        module, inputs = catalogue.graph_of(cases)
+    assert cases
+    wanted = transload.run(module, inputs)
+    for given in in_onnxruntime(module, inputs, "32"):
+        for (name, ours), theirs in zip(wanted.items(), given, strict=True):
+            np.testing.assert_array_equal(theirs, ours, err_msg=name)
 
 
 @pytest.mark.parametrize(("a", "b"), [*itertools.product((-(1 << 31), -5, -1, 0, 1, 77, (1 << 31) - 1), repeat=2)])
