@@ -79,10 +79,7 @@ def _constant_bytes(module: Module) -> int:
 
 def _reasons(said: Quantized | None) -> dict[str, str]:
     """Why tensors have more bits than others, or stay float: what a quantizer tells by tensor."""
-    if said is None:
-        return {}
-    told = (each for each in said.report.values() if isinstance(each, Mapping))
-    return {name: why for each in (*told, said.floats or {}) for name, why in each.items() if isinstance(why, str)}
+    return {} if said is None else {**said.wide, **(said.floats or {})}
 
 
 def _affordable(module: Module) -> int:

@@ -491,6 +491,8 @@ class Quantized:
     """What else goes into `report.json`: its options, measured errors. `notes`, a list of sentences, are told in the terminal."""
     source: Any = None
     """The float module whose tensors those of `module` stand for, by name; None: the one that was quantized."""
+    wide: Mapping[str, str] = field(default_factory=dict)
+    """Tensors that have more bits than the others, by name, with the reason."""
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ def quantize_at_hub(
     verify(made.module)
     floats = made.floats if made.floats is not None else floats_in(made.module)
     source = made.source if made.source is not None else module.clone()  # the caller's may be changed afterwards
-    made.module.quantization = Quantized(None, floats, made.report, source)
-    return Quantized(made.module, floats, made.report, source)
+    made.module.quantization = Quantized(None, floats, made.report, source, made.wide)
+    return Quantized(made.module, floats, made.report, source, made.wide)
 
 
 def floats_in(module: Module) -> dict[str, str]:

@@ -381,7 +381,8 @@ def _nothing_quantized(outcome: Any) -> str | None:
     if not isinstance(outcome.module, Module) or not isinstance(outcome.source, Module | None):
         wrong = outcome.source if isinstance(outcome.module, Module) else outcome.module
         return f"gives a Quantized of {_a(wrong)}, where a Module is wanted"
-    for member, texts in (("floats", {} if outcome.floats is None else outcome.floats), ("report", outcome.report)):
+    floats = {} if outcome.floats is None else outcome.floats
+    for member, texts in (("floats", floats), ("report", outcome.report), ("wide", outcome.wide)):
         if not isinstance(texts, Mapping) or not all(isinstance(name, str) for name in texts):
             return f"gives a Quantized with {member} that are no dictionary by names, but {texts!r:.100}"
     return None

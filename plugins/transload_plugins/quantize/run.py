@@ -325,7 +325,7 @@ class _Work:
             round_all(result, rounds, anew=True)
         Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
         verify(result)
-        return Quantized(result, kept_float(result, self.floats), self.report(known), source)
+        return Quantized(result, kept_float(result, self.floats), self.report(known), source, self.wide)
 
     def make_room(self, samples: Sequence[Sample], seen: Mapping[str, Histogram]) -> None:
         """Let outputs reach farther than on the samples, where that costs next to nothing."""

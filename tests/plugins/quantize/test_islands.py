@@ -12,6 +12,7 @@ import transload
 from transload.api import at_hub
 from transload.errors import UsageError
 from transload.ir import I16, Module
+from transload.layers import layers_report
 from transload.quantization import quantize_at_hub
 from transload_plugins.quantize import islands
 from transload_plugins.quantize.groups import Groups
@@ -104,6 +105,8 @@ def test_sixteen_bits_where_they_do(islands: str) -> None:
     sixteen = {value.op.origin for value in results if value.quant is not None and value.quant.storage == I16}
     assert "far" in sixteen
     assert decibels(module, found.module, samples) > decibels(module, without.module, samples) + 6
+    whys = {layer.name: layer.why for layer in layers_report(module, found.module, samples).layers}
+    assert whys["far"] == found.wide["far"] == found.report["islands of 16 bits"]["far"], "the reason, and not the type again"
 
 
 def test_floats_alone_where_16_bits_are_not_wanted() -> None:
