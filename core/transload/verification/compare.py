@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..borders import note_borders
-from ..errors import RunError, UsageError
+from ..errors import ReadError, RunError, TransloadError, UsageError
 from ..given import open_given, shapes_of
 from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
 from ..ir.constants import dtype_of
@@ -138,13 +138,13 @@ def compare(
     `artifact` is a module, a file, or the folder of a conversion, which is run as a whole: by the target's own runtime where it
     has one, and parts for target and host one after the other.
 
-    `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
-    those of `shapes`; images become arrays as `preprocess` says, or else the file beside the artifact: where that has the program
-    take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides know by the same name is
-    compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before anything takes it, behind
-    that. Where the artifact was quantized on its way, its report says what its
-    integers stand for, and random inputs are of the range that it takes. `weights` and `outputs` are as in `load`; `excepts`
-    names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
+    `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs,
+    those of `shapes`, or the artifact's; images become arrays as `preprocess` says, or else the file beside the artifact: where
+    that has the program take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides
+    know by one name is compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before
+    anything takes it, behind that. Where the artifact was quantized on its way, its report says what its integers stand for,
+    and random inputs are of the range that it takes. `weights` and `outputs` are as in `load`; `excepts` names tensors that do
+    not count. Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
     from .information import attempts
@@ -155,13 +155,14 @@ def compare(
         preprocess = beside_of(Path(artifact))
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
-    source = load(model, inputs=types, weights=weights, outputs=outputs)
+    written, result = _opened(artifact)
+    source = _with_sizes_of(
+        result if not is_fused else None, types, lambda inputs: load(model, inputs=inputs, weights=weights, outputs=outputs))
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, meanings)
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     taken = source if fused is None else fused.outside
     runtime = _judge_of(source, model)
-    written, result = _opened(artifact)
     note_borders(result, source)
     hub = runnable(source)
     given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else next(attempts(taken, hub, seed))
@@ -200,6 +201,24 @@ def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module]:
         return None, artifact.clone()
     written = written_at(Path(artifact))
     return written, written.module if written is not None else load(artifact)
+
+
+def _with_sizes_of(
+    artifact: Module | None, types: Mapping[str, Sequence[int] | TensorType], read: Callable[[Mapping[str, Any]], Module],
+) -> Module:
+    """The model, read with the shapes that its artifact has of inputs of the same name where it leaves sizes open."""
+    try:
+        return read(types)
+    except ReadError:
+        known = artifact.inputs.items() if artifact is not None else ()
+        sizes = {name: type_.static_shape for name, type_ in known if isinstance(type_, TensorType) and type_.is_static}
+        if sizes.keys() <= types.keys():
+            raise
+        try:
+            return read({**sizes, **types})
+        except TransloadError:
+            pass  # the artifact is of something else: what was missing is said
+        raise
 
 
 def _as_taken(
