@@ -76,9 +76,9 @@ def unpacked(arrays: Mapping[str, Any]) -> dict[str, Histogram]:
     if (min(lengths.min(initial=0), firsts.min(initial=0), counts.min(initial=0)) < 0 or lengths.max(initial=0) > _PLACES
             or firsts.max(initial=0) > _PLACES or (firsts + lengths).max(initial=0) > _PLACES or lengths.sum() != counted):
         raise ValueError("it counts what is no place")
-    farthest, ends = (_read(arrays[key]) if key in arrays else None for key in _REACH)
-    if farthest is not None and ends is not None:
-        _check_reach(farthest, ends, tensors)
+    seen, ends = (_read(arrays[key]) if key in arrays else None for key in _REACH)
+    if seen is not None and ends is not None:
+        _check_reach(seen, ends, tensors)
     found: dict[str, Histogram] = {}
     end = 0
     for index, name in enumerate(names.tolist()):
@@ -86,8 +86,8 @@ def unpacked(arrays: Mapping[str, Any]) -> dict[str, Histogram]:
         histogram.low, histogram.high, histogram.exponent = float(low[index]), float(high[index]), int(exponents[index])
         first, start, end = int(firsts[index]), end, end + int(lengths[index])
         histogram.counts[first:first + end - start] = counts[start:end]
-        if farthest is not None and ends is not None:
-            histogram.arrays, histogram.ends = int(farthest[index]), ends[index]
+        if seen is not None and ends is not None:
+            histogram.arrays, histogram.ends = int(seen[index]), ends[index]
     return found
 
 
