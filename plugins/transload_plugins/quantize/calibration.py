@@ -154,8 +154,10 @@ def _parts(where: str, line: str) -> tuple[str, float, Range]:
         threshold, low, high = map(float, parts[1:])
     except ValueError:
         raise ReadError(f"{where}: {line!r} is not a name, a threshold, a least and a greatest number") from None
-    if not (np.abs([threshold, low, high]) <= np.finfo(np.float32).max).all():
+    farthest = float(np.finfo(np.float32).max)
+    if not (np.abs([threshold, low, high]) <= farthest * (1 + 1e-8)).all():  # nine digits of the greatest float are more
         raise ReadError(f"{where}: {parts[0]!r} has a number that is not finite, as a float of 32 bits")
+    threshold, low, high = np.clip([threshold, low, high], -farthest, farthest).tolist()
     if threshold < 0.0:
         raise ReadError(f"{where}: {parts[0]!r} has the threshold {threshold:g}, which is negative")
     if low > high:

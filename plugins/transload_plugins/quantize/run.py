@@ -35,6 +35,7 @@ from .histogram import Histogram
 from .islands import FORMS, Form, Islands, find, unlike
 from .kept import kept_float
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
+from .masks import has_masks, without_far_masks
 from .measure import Sample, Spread, some_of
 from .observe import observed
 from .quantize import quantize_module, types_of
@@ -158,25 +159,23 @@ def _prepared(
 ) -> Prepared:
     """`looks` says whether samples are needed beside a calibration that is given."""
     given = calibration is not None
+    if isinstance(calibration, str | Path):
+        calibration = Calibration.load(calibration)
+    if calibration is not None:
+        module = without_far_masks(module, table=calibration.ranges)
+    elif samples is not None and has_masks(module):
+        some, samples = some_of(samples, CORRECTED)
+        module = without_far_masks(module, some)
     if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
     spread = Spread(samples if samples is not None else (), CORRECTED)
-    calibration = _calibration_of(module, scheme, spread, calibration, method or "mse")
+    calibration = calibration if calibration is not None else calibrations.calibrate(
+        module, spread, method or "mse", bits=scheme.activations.width, symmetric=scheme.symmetric)
     if not spread.kept and looks:
         deque(spread, maxlen=0)
     _check_names(module, calibration)
     return Prepared(module, scheme, calibration, calibration.kept(scheme.symmetric), spread, given)
-
-
-def _calibration_of(
-    module: Module, scheme: Scheme, spread: Iterable[Sample], calibration: Calibration | str | Path | None, method: str,
-) -> Calibration:
-    """The calibration that is given, read from its file, or made on samples."""
-    if isinstance(calibration, str | Path):
-        return Calibration.load(calibration)
-    return calibration if calibration is not None else calibrations.calibrate(
-        module, spread, method, bits=scheme.activations.width, symmetric=scheme.symmetric)
 
 
 def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None) -> None:
@@ -382,4 +381,8 @@ def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[st
 def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **options: Any) -> Calibration:
     """The ranges of a module's tensors by a method; see `calibration.calibrate`."""
     _refuse_unknown(f"the method {method}", calibrations.calibrate, options)
-    return calibrations.calibrate(_written_out(module), samples, method, **options)
+    module = _written_out(module)
+    if has_masks(module):
+        some, samples = some_of(samples, CORRECTED)
+        module = without_far_masks(module, some)
+    return calibrations.calibrate(module, samples, method, **options)
