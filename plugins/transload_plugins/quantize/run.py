@@ -38,6 +38,7 @@ from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layer
 from .masks import has_masks, without_far_masks
 from .measure import Sample, Spread, some_of
 from .observe import observed
+from .possible import possible
 from .quantize import quantize_module, types_of
 from .requantize import as_floats, has_quantized
 from .room import roomy
@@ -175,7 +176,8 @@ def _prepared(
     if not spread.kept and looks:
         deque(spread, maxlen=0)
     _check_names(module, calibration)
-    return Prepared(module, scheme, calibration, calibration.kept(scheme.symmetric), spread, given)
+    ranges = calibration.kept(scheme.symmetric)
+    return Prepared(module, scheme, calibration, ranges if given else possible(module, ranges), spread, given)
 
 
 def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None) -> None:
@@ -197,7 +199,7 @@ def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool,
     if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
         raise UsageError(
             "no op of the model computes with floats, so there is nothing to quantize",
-            hint="a model that is quantized already is converted as it is, without --quantize")
+            hint="of a model that is quantized already `transload quantize MODEL --scheme float -o floats.mlir` makes floats")
 
 
 def _written_out(module: Module) -> Module:
@@ -332,7 +334,7 @@ class _Work:
             return
         types = self.types(self.wide)
         measured = self._measured or self.simulation.measure(types, samples[:: max(1, len(samples) // ROOMY)])
-        self.ranges = {**self.ranges, **roomy(self.simulation, types, measured, self.ranges, seen)}
+        self.ranges = possible(self.module, {**self.ranges, **roomy(self.simulation, types, measured, self.ranges, seen)})
 
 
 def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:

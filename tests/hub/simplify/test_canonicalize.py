@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import transload
 from transload.ir import F16, F32, I8, I32, Dense, DialectType, ElidedData, Op, QuantType, TensorType
 from transload.ir.declare import Dialect
 from transload.passes.canonicalize import canonicalize
@@ -110,6 +111,33 @@ def test_clip_at_zero_is_a_relu():
     y = g.Clip(g.inputs[0], min=0.0, max=math.inf)
     z = g.Clip(g.inputs[0], min=-1.0, max=1.0)
     check_pass(canonicalize, g.done(x, y, z), ["Relu", "Relu", "Clip"])
+
+
+@pytest.mark.parametrize(("low", "high", "left"), [
+    (0.0, 5.99, []), (-1.0, 6.2, []), (0.0, 5.98, ["Clip"]), (0.0119, 6.0, ["Clip"]), (0.0, 2.0, ["Clip"])])
+def test_limits_where_a_quantized_type_ends_go(low: float, high: float, left: list[str]) -> None:
+    """All the type's integers, by the kernels: what goes cut none of them, and what stays cuts some at the end that is left."""
+    kind = QuantType(I8, F32, (6.0 / 255,), (-128,))
+    g = Graph((256,), element=kind)
+    module = g.done(g.Clip(g.inputs[0], min=low, max=high, location="clipped"))
+    given = {"x0": np.arange(-128, 128).astype(np.int8)}
+    (before,) = transload.run(module, given, engine="reference").values()
+    canonicalize(module)
+    assert op_names(module) == left
+    (after,) = transload.run(module, given, engine="reference").values()
+    np.testing.assert_array_equal(after, before)
+    assert np.array_equal(after, given["x0"]) == (not left)
+    if left:
+        (op,) = (each for each in module.ops() if each.name == "top.Clip")
+        assert (math.isinf(op.min), math.isinf(op.max)) == (low == 0.0, high >= 6.0)
+
+
+def test_a_relu_goes_where_its_type_has_nothing_below_zero() -> None:
+    for zero_point, left in ((-128, []), (-127, ["Relu"])):
+        kind = QuantType(I8, F32, (0.1,), (zero_point,))
+        g = Graph((4,), element=kind)
+        canonicalize(g.done(g.Relu(g.inputs[0])))
+        assert op_names(g.module) == left
 
 
 # --- constants into weights

@@ -89,6 +89,16 @@ def test_a_real_file() -> None:
         assert np.mean(np.equal(*answers)) > 0.96
 
 
+def test_clips_that_cut_nothing_are_not_written() -> None:
+    """The ReLU that saturation did is saturation again, and neither MAXIMUM nor MINIMUM."""
+    module = of_bytes()
+    assert "top.Clip" in {op.name for op in quantize_at_hub(module, "float", None, {}).module.ops()}
+    made = transload.lower(quantize_at_hub(module, "int8", samples(), {}).module, "tfl")
+    names = {op.name for op in made.ops()}
+    assert "tfl.fully_connected" in names
+    assert not names & {"tfl.maximum", "tfl.minimum"}
+
+
 def test_a_float_model_is_refused() -> None:
     g = Graph((4, 16))
     with pytest.raises(UsageError, match="is not quantized"):

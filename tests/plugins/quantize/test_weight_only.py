@@ -228,6 +228,15 @@ def test_what_is_refused(options: dict[str, object], why: str) -> None:
         quantize_at_hub(network(), "w4a16", None, options)
 
 
+def test_what_onnxruntime_does_to_activations_is_noted(made: dict[str, Module]) -> None:
+    def notes(kind: str) -> tuple[str, ...]:
+        return transload.lower(made[kind], "onnx").notes
+
+    for kind in made:
+        said = [note for note in notes(kind) if "qdq_matmulnbits_accuracy_level" in note]
+        assert len(said) == 1
+
+
 def test_weights_that_are_no_numbers() -> None:
     g = Graph((1, 4))
     module = g.done(g.MatMul(g.inputs[0], np.full((4, 4), np.nan, np.float32)))

@@ -25,12 +25,18 @@ TABLE = RewriteTable()
 
 STORED = (4, 8, 16, 32)
 """Bits of the integers that DequantizeLinear takes; QuantizeLinear gives those of at most 16."""
+ROUNDS_ACTIVATIONS = (
+    "onnxruntime's optimizer rounds what is multiplied by these weights to 8 bits (MatMulNBits): with the session option "
+    "session.qdq_matmulnbits_accuracy_level of \"1\", or with basic optimizations, it computes what the model says")
+"""Of products with weights in groups; source: onnxruntime, DQMatMulToMatMulNBitsAction, accuracy_level 4 where none is set."""
 
 
 @TABLE("top.Cast")
 def cast_(op: Cast, rw: Rewriter) -> Value:
     """Cast, QuantizeLinear, DequantizeLinear, or both of these."""
     source, target = op.input.quant, op.result.quant
+    if source is not None and source.blocks is not None and any(user.name == "top.MatMul" for user in op.result.uses):
+        rw.note(ROUNDS_ACTIVATIONS)
     x = op.input if source is None else _dequantized(rw, op.input, source)
     if target is not None:
         return _quantized(rw, x if x.is_float else cast(rw, x, target.expressed), target)

@@ -65,3 +65,15 @@ def test_what_cannot_be_kept_ends_with_4_and_its_nearest(cli: Cli, model: Path, 
 def test_what_is_refused(cli: Cli, model: Path, samples: Path, more: tuple[object, ...], match: str) -> None:
     code, _, err = cli("search", model, "--data", samples, *more)
     assert code == 2 and match in err and not Path("mixed.txt").exists(), err
+
+
+def test_a_quantized_model_is_shown_the_way(cli: Cli, examples: Path, samples: Path) -> None:
+    """As floats it can be searched, with samples as it takes them itself."""
+    quantized = examples / "digits" / "digits_int8.tflite"
+    np.save(samples, (np.round(np.load(samples) * 255) - 128).astype(np.int8))
+    asked = ["--data", samples, "--min-sqnr", 15, "-o", "mixed.txt"]
+    code, out, err = cli("search", quantized, *asked)
+    assert code == 2
+    assert "transload quantize MODEL --scheme float -o floats.mlir" in " ".join((out + err).split())
+    assert cli("quantize", quantized, "--scheme", "float", "-o", "floats.mlir")[0] == 0
+    assert cli("search", "floats.mlir", *asked)[0] == 0
