@@ -15,7 +15,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: wheels test-lines test-keras test-torch torch-schemas test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
+.PHONY: checks wheels test-lines test-keras test-torch torch-schemas test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -45,15 +45,19 @@ demo: $(DEMO)
 	$(BIN)/transload convert examples/digits/digits_int8.tflite --target tosa -o build/demo/tosa
 
 ## make test       lint, types, import contracts, the documentation and the whole test suite
-test: $(STAMP) lint types docs
+test: $(STAMP) checks
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
+
+# Each has one core's work: side by side.
+checks: $(STAMP)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target types docs lint
 
 ## make test-lines  the same tests, and which lines they reach, which takes longer
 test-lines: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow' --cov --cov-report=term:skip-covered
 
 ## make test-all   the same with the thousands of cases that are judged slowly (StableHLO against XLA)
-test-all: $(STAMP) lint types docs
+test-all: $(STAMP) checks
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 ## make test-fast  the tests that need no real models, without coverage

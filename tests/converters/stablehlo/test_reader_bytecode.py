@@ -20,7 +20,7 @@ from transload_converters.stablehlo.bytecode.cursor import Cursor
 
 from tests.converters.stablehlo.programs import PROGRAMS
 from tests.plugins.stablehlo.kernels.test_specification_examples import EXAMPLES, _program
-from tests.support.jaxlib_version import newer_jaxlib
+from tests.support.judge_versions import newer_jaxlib
 
 pytest.importorskip("jaxlib", reason="jaxlib is the judge")
 from tests.converters.stablehlo.jaxlib_oracle import forms, judged, rounded

@@ -12,7 +12,7 @@ from transload.ir.constants import Dense
 from transload_converters.stablehlo.bytecode import UnknownConstruct, read_bytecode
 from transload_converters.stablehlo.bytecode.meshes import Axis, Mesh, MeshAxis, SubAxis, groups_along
 
-from tests.support.jaxlib_version import newer_jaxlib
+from tests.support.judge_versions import newer_jaxlib
 
 CASES = {
     "first": ("x=2 y=2", "x", None, [[0, 2], [1, 3]]),

@@ -10,7 +10,7 @@ import pytest
 import transload
 from transload_converters.stablehlo import bindings
 
-from tests.support.jaxlib_version import newer_jaxlib
+from tests.support.judge_versions import newer_jaxlib
 
 pytestmark = pytest.mark.skipif(bindings.available() is not None, reason="no jaxlib")
 

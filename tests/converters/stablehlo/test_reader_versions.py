@@ -13,7 +13,7 @@ from transload.errors import RunError, TransloadError
 
 pytest.importorskip("jaxlib", reason="jaxlib writes the artifacts")
 from tests.converters.stablehlo.jaxlib_oracle import VERSIONS, forms
-from tests.support.jaxlib_version import newer_jaxlib
+from tests.support.judge_versions import newer_jaxlib
 
 LENIENT = """
 func.func @op_all_gather(%arg0: tensor<16x8xf32>) -> tensor<16x16xf32> {

@@ -21,7 +21,7 @@ from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
 from transload_targets.xla.program import in_stablehlo, written
 
-from tests.support.jaxlib_version import newer_jaxlib
+from tests.support.judge_versions import newer_jaxlib
 from tests.targets.xla.xla_programs import dense, program, run, tensor
 
 
