@@ -6,6 +6,7 @@ zero, and the least and the greatest number for the others. The histograms they 
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,14 @@ from .picture import picture
 from .state import load_histograms, save_histograms
 from .thresholds import LEVELS, METHODS, Method, Range
 
-__all__ = ["Calibration", "calibrate", "chosen"]
+__all__ = ["ALL_INT8", "WORK_MODES", "Calibration", "calibrate", "chosen"]
+
+ALL_INT8 = "QAT_all_int8"
+WORK_MODES = (ALL_INT8, "QAT_mix_prec")
+"""What tables of models that were trained quantized say of themselves (manual, 15.5): whether what they leave out is float."""
+MODE = "# work_mode:{mode} //choices:[" + ", ".join(WORK_MODES) + "]\n"
+WEIGHTS = re.compile(r"(?P<name>\S.*_(?:weight|bias)) (?P<count>\d+) (?P<numbers>\S.*)")
+"""A line of scales, and as many zero points, of weights or a bias, which says how many before each."""
 
 SHOWN = 24
 """Tensors that notebooks show."""
@@ -58,6 +66,10 @@ class Calibration:
     """How many bins of distances from zero `kl` and `entropy` looked at."""
     tuned: int = 0
     """The samples on which `auto` tried ranges."""
+    mode: str = ""
+    """One of `WORK_MODES`, where training made the table."""
+    weights: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """The scales of weights that training found, by their names in the table."""
 
     def kept(self, symmetric: bool) -> dict[str, Range]:
         """The ranges for types of which zero points are, or are not, zero."""
@@ -81,6 +93,10 @@ class Calibration:
             save_histograms(_beside(file), self.histograms)
         tuned = f"# tune number: {self.tuned}\n" if self.tuned else ""
         header = HEADER.format(bins=self.bins, samples=self.samples, tuned=tuned, method=self.method)
+        if self.mode:
+            header = MODE.format(mode=self.mode) + "# op_name threshold min max\n"
+            lines += [f"{name} {len(each)} {' '.join(f'{scale:.9g}' for scale in each)} {len(each)} {' '.join('0' * len(each))}\n"
+                      for name, each in self.weights.items()]
         with atomic_path(file) as made:
             made.write_text(header + "".join(lines), encoding="utf-8")
         if not self.histograms:
@@ -113,13 +129,19 @@ class Calibration:
     def load(cls, path: str | Path) -> Calibration:
         """Read a table, ours or TPU-MLIR's, with its histograms where they lie beside it.
 
-        Raises `ReadError` that names the line that is none, and where a name has two.
+        Of a model that was trained quantized, it has the scales of weights, too (MQBench; manual, 15.5). Raises `ReadError` that
+        names the line that is none, and where a name has two.
         """
         lines = text_of(path, "a calibration table").splitlines()
         found = cls({})
         for number, line in enumerate(lines, 1):
             if line.startswith("#"):
-                found._note(line)
+                found._note(line, f"{path}:{number}")
+            elif found.mode and (scales := _scales(f"{path}:{number}", line)) is not None:
+                name, held = scales
+                if name in found.weights:
+                    raise ReadError(f"{path}:{number}: {name!r} has had a line before")
+                found.weights[name] = held
             elif line.strip():
                 name, threshold, kept = _parts(f"{path}:{number}", line)
                 if name in found.ranges:
@@ -133,13 +155,17 @@ class Calibration:
             found.histograms, _ = load_histograms(beside)
         return found
 
-    def _note(self, line: str) -> None:
+    def _note(self, line: str, where: str) -> None:
         key, _, value = line.lstrip("# ").partition(":")
         field_ = {"sample number": "samples", "histogram number": "bins", "tune number": "tuned"}.get(key)
         if field_ is not None and value.strip().isdigit():
             setattr(self, field_, int(value))
         elif key == "method":
             self.method = value.strip()
+        elif key == "work_mode":
+            self.mode = value.partition("//")[0].strip()
+            if self.mode not in WORK_MODES:
+                raise ReadError(f"{where}: the work mode {self.mode!r} is none of {', '.join(WORK_MODES)}")
 
 
 def _beside(table: Path) -> Path:
@@ -163,6 +189,28 @@ def _parts(where: str, line: str) -> tuple[str, float, Range]:
     if low > high:
         raise ReadError(f"{where}: {parts[0]!r} has the least number {low:g}, which is above the greatest, {high:g}")
     return parts[0], threshold, (low, high)
+
+
+def _scales(where: str, line: str) -> tuple[str, tuple[float, ...]] | None:
+    """The name and the scales of a line of weights; None where it is none. Raises `ReadError` where its numbers are no scales."""
+    match = WEIGHTS.fullmatch(line.strip())
+    if match is None:
+        return None
+    name, count, numbers = match["name"], int(match["count"]), match["numbers"].split()
+    if not count or len(numbers) != 2 * count + 1 or numbers[count] != match["count"]:
+        if len(numbers) == 2:
+            return None  # a tensor that is called so
+        raise ReadError(f"{where}: {name!r} is to have {count} scales, their number again, and as many zero points")
+    try:
+        scales, points = np.array(numbers[:count], np.float64), np.array(numbers[count + 1:], np.float64)
+    except ValueError:
+        raise ReadError(f"{where}: {name!r} has scales or zero points that are no numbers") from None
+    held = scales.astype(np.float32)
+    if not (np.isfinite(held) & (held > 0.0)).all():
+        raise ReadError(f"{where}: {name!r} has a scale that is no positive number")
+    if points.any():
+        raise ReadError(f"{where}: {name!r} has zero points, and products need weights whose zero is 0")
+    return name, tuple(held.astype(float).tolist())
 
 
 def calibrate(

@@ -46,6 +46,7 @@ from .rounding import rounded
 from .scheme import SCHEMES, Scheme
 from .simulation import Measured, Simulation, Types
 from .thresholds import Range
+from .trained import as_trained
 
 __all__ = [
     "Prepared", "bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_per_tensor", "int8_sym", "int16x8",
@@ -80,15 +81,23 @@ def quantized(
     `layers.MODES` by name, and then nothing is looked for. Inputs and outputs are float but for those that `quant_input` and
     `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each channel of weights,
     scales that are powers of two. `rounds` is how products that are scaled become integers, where that is not as LiteRT does
-    it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. Raises `UsageError` where there is neither
-    calibration nor a sample, where the calibration lacks a tensor, for names that the module does not have, and for a module
-    that is quantized already.
+    it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. A table that training made is taken as it is, and
+    nothing is looked for (`trained`). Raises `UsageError` where there is neither calibration nor a sample, where the calibration
+    lacks a tensor, for names that the module does not have, and for a module that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
     _check_asked(module, islands, rounds, calibration is not None or samples is not None, calibration is not None and method)
     module, (kept, wide) = _written_out(module), layers_of(layers)
     kept |= floats_of(floats)
     check_tensors(module, (*kept, *wide))
+    if isinstance(calibration, str | Path):
+        calibration = Calibration.load(calibration)
+    if calibration is not None and calibration.mode:
+        if wide:
+            raise UsageError("the table is of a model that was trained in 8 bits, and layers are to have 16",
+                             hint="leave them out, or say F32 for them")
+        return as_trained(module, scheme, calibration, samples, kept,
+                          quant_input=quant_input, quant_output=quant_output, rounds=rounds)
     known = set(observed(module))
     if islands == "int16" and calibration is None:
         module, parts = _without_normalizations(module)
