@@ -57,6 +57,8 @@ def register_passes(register: Any) -> None:
                   "Round biases that are finer than the products they are added to, as integer chips have them."))
     register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
+    register(Pass("scales-to-products", f"{_HERE}.simplify.scales:scales_to_products",
+                  "Write scales and shifts of channels as depthwise convolutions, others as products and sums."))
     register(Pass("write-out-normalizations", f"{_HERE}.simplify.normalization:write_out_normalizations",
                   "Write out normalizations and quotients of tensors: means, squares, products, reciprocals."))
     register(Pass("spell-out-quantized", f"{_HERE}.simplify.spell_out:spell_out_quantized",

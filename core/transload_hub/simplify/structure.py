@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from transload.ir import Op, TensorType, Value
+import ml_dtypes
+
+from transload.ir import FloatType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
+
+from ..ops.infer import spatial_axes
 
 if TYPE_CHECKING:
     from ..ops.cast import Bitcast
     from ..ops.elementwise import Max, Min
     from ..ops.movement import Concat, Permute, Reshape, Slice, Squeeze, Unsqueeze
+    from ..ops.pool import MaxPool
 
 __all__ = ["TABLE"]
 
@@ -60,6 +65,29 @@ def only_one(op: Concat | Max | Min, rw: Rewriter) -> Value | None:
     """A concatenation, maximum or minimum of one tensor is that tensor."""
     alone = len(op.operands) == 1 and op.results[0].type == op.operands[0].type
     return op.operands[0] if alone and not op.attribute("do_relu", False) else None
+
+
+@TABLE("top.MaxPool")
+def padding_that_no_maximum_takes(op: MaxPool, rw: Rewriter) -> Value | None:
+    """Padding with the least float, or less, is the pool's own padding, where each window has a number of the tensor."""
+    pad = _producer(op.input, "top.Pad")
+    if pad is None or pad.mode != "constant" or not isinstance(pad.input.element_or_none, FloatType) or any(
+            step != 1 for step in op.dilations):
+        return None
+    filled = pad.val if len(pad.operands) < 2 else constant_of(pad.operands[1])
+    number = filled if isinstance(filled, float) else None if filled is None else float(filled.numpy().reshape(()))
+    if number is None or not number <= -float(ml_dtypes.finfo(dtype_of(pad.input.element)).max):
+        return None
+    rank, axes = pad.input.rank, spatial_axes(op.layout, pad.input.rank)
+    ends = (pad.paddings[:rank], pad.paddings[rank:])
+    if min(pad.paddings) < 0 or any(end[axis] for end in ends for axis in range(rank) if axis not in axes):
+        return None
+    pads = [own + end[axis] for end, half in zip(ends, (op.pads[:len(axes)], op.pads[len(axes):]), strict=True)
+            for axis, own in zip(axes, half, strict=True)]
+    if any(padding >= size for padding, size in zip(pads, (*op.kernel_shape, *op.kernel_shape), strict=True)):
+        return None
+    made: Value = rw.emit("top.MaxPool", pad.input, **{**op.attributes, "pads": tuple(pads)})
+    return made
 
 
 @TABLE("top.Permute")

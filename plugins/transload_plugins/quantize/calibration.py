@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -216,7 +216,7 @@ def _scales(where: str, line: str) -> tuple[str, tuple[float, ...]] | None:
 def calibrate(
     module: Module, samples: Iterable[Sample], method: str = "mse", *, bits: int = 8, symmetric: bool | None = None,
     workers: int | None = None, resume: str | Path | None = None, progress: Progress | None = None, scheduler: Any = None,
-    bins: int | None = None, tune: int | None = None, tune_samples: Iterable[Sample] | None = None,
+    bins: int | None = None, tune: int | None = None, tune_samples: Iterable[Sample] | None = None, floats: Collection[str] = (),
 ) -> Calibration:
     """Run a float module of the hub on samples, and choose the range of each of its tensors by `auto` or a method of `METHODS`.
 
@@ -224,12 +224,13 @@ def calibrate(
     many the activations will have; `symmetric`, whether their zero points will be zero: it takes the time for both else.
     `workers`, `resume` and `progress` are as in `measured`, whose errors are raised; with a `scheduler`
     the workers of a Dask cluster count (`transload.scale.Crew`). `bins` is how many bins `kl` and `entropy` look at, 2048 without
-    it. `auto` tries ranges on `tune` of the samples, up to eight without it, or on the first so many of `tune_samples`.
+    it. `auto` tries ranges on `tune` of the samples, up to eight without it, or on the first so many of `tune_samples`. What
+    `floats` names, which stays float, may be infinite.
     """
     _check_asked(method, bins, tune, tune_samples)
     spread = Spread(samples, auto.SAMPLES if tune is None else 2 * tune)
     if scheduler is None:
-        histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress)
+        histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress, floats=floats)
     elif resume is None:
         histograms, count = counted_by(scheduler, module, spread, progress)
     else:

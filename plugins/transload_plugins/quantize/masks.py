@@ -53,8 +53,8 @@ class _Tree:
 
     @property
     def joins(self) -> bool:
-        """Whether anything is joined there, so that one part may be a mask of another."""
-        return any(len(_joined(op)) > 1 for op in self.inner)
+        """Whether anything is added or chosen there, so that one part may be a mask of another."""
+        return any(op.name in ("top.Add", "top.Where") for op in self.inner)
 
 
 def has_masks(module: Module) -> bool:

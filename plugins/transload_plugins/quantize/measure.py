@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice, pairwise
 from operator import length_hint
@@ -109,16 +109,17 @@ def check_inputs(sample: Sample, inputs: Sequence[str], number: int) -> None:
 
 def measured(
     module: Module, samples: Iterable[Sample], *, workers: int | None = None, resume: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, floats: Collection[str] = (),
 ) -> tuple[dict[str, Histogram], int]:
     """A histogram of each tensor that `observed` names, and how many samples there were, which are gone through once.
 
     `workers` is the number of threads, by default that of the cores. Where a path is given to `resume` at, the state is saved
-    there now and then, and a run that finds one goes on from it; it is removed at the end. Raises `UsageError` where there is no
-    sample, where one lacks an input, or a tensor is not finite on it, and where a state is of another module or other samples.
+    there now and then, and a run that finds one goes on from it; it is removed at the end. Of `floats`, tensors that stay such,
+    numbers that are not finite are passed over, with all beside them. Raises `UsageError` where there is no sample, where one
+    lacks an input, or a tensor is not finite on it, and where a state is of another module or other samples.
     """
     total = length_hint(samples) or None  # 0 where it is not known
-    counting = Counting(module, total)
+    counting = Counting(module, total, floats)
     state = State.open(Path(resume), module) if resume is not None else None
     if state is not None and state.histograms:
         if state.histograms.keys() != counting.histograms.keys():
@@ -158,8 +159,9 @@ def _finish(waiting: deque[Future[None]], most: int) -> None:
 class Counting:
     """Histograms of a module's tensors, that several threads add to."""
 
-    def __init__(self, module: Module, total: int | None) -> None:
+    def __init__(self, module: Module, total: int | None, floats: Collection[str] = ()) -> None:
         self.inputs = input_names(module.main)
+        self.floats = floats
         names = list(observed(module))
         self.runner = Runner(module, names, **({} if total is None else {"runs": total}))
         self.histograms = {name: Histogram() for name in names}
@@ -179,6 +181,15 @@ class Counting:
                 with self._locks[name]:
                     self.histograms[name].add(array)
             except UsageError as error:
-                raise UsageError(f"tensor {name!r} in sample {number} {error.message}", hint=error.hint) from None
+                if name in self.floats and name not in self.inputs:
+                    return
+                hint = error.hint if name in self.inputs or not _finite(sample) else (
+                    f"the sample is finite, and the model makes them, as by a logarithm of 0: --floats {name} leaves that float")
+                raise UsageError(f"tensor {name!r} in sample {number} {error.message}", hint=hint) from None
 
         self.runner.visit(sample, tell)
+
+
+def _finite(sample: Sample) -> bool:
+    arrays = [np.asarray(array) for array in sample.values()]
+    return all(bool(np.isfinite(array).all()) for array in arrays if array.dtype.kind in "fc")

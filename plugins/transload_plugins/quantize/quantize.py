@@ -94,6 +94,8 @@ class _Quantizing:
         """The quantized form of a float tensor, where one was made."""
         self.real: dict[Value, Value] = {}
         """The float form of a quantized tensor, where one was made."""
+        self.numbers: dict[Value, np.ndarray] = {}
+        """What the constants that were made of others stand for, unrounded."""
         self.floats: dict[Value, Type] = {}
         """The element type that a tensor had, which is quantized now."""
 
@@ -164,8 +166,10 @@ class _Quantizing:
         assert quant is not None
         if quant.storage == I16:
             return value
-        type_ = QuantType(I16, F32, quant.scales, (0,)) if exactly else self._wide(quant)
         build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
+        if not exactly and value in self.numbers:  # 16 bits hold more of them than the eight that they had
+            return self._constant(build, self.numbers[value], self.scheme.widened().constant_type(self.numbers[value]))
+        type_ = QuantType(I16, F32, quant.scales, (0,)) if exactly else self._wide(quant)
         dense = constant_of(value)
         if dense is not None:
             return self._constant(build, real(dense.numpy(), value.quant).astype(np.float64), type_)  # type: ignore[arg-type]
@@ -188,8 +192,9 @@ class _Quantizing:
             build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
             if dense is not None:
                 numbers = dense.numpy().astype(np.float64)
-                type_ = self.scheme.constant_type(numbers)
-                return self._constant(build, numbers, type_)
+                constant = self._constant(build, numbers, self.scheme.constant_type(numbers))
+                self.numbers[constant] = numbers
+                return constant
             made = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])
             self.quantized[value], self.floats[made] = made, value.element
         return self.quantized[value]

@@ -22,6 +22,7 @@ from transload_hub.ops.rounding import WORDS, round_all
 from transload_hub.simplify.biases import add_computed_biases
 from transload_hub.simplify.normalization import write_out_normalizations
 from transload_hub.simplify.recurrent import unroll_recurrent
+from transload_hub.simplify.scales import scales_to_products
 
 from . import calibration as calibrations
 from .bias import corrections, move_biases, with_biases
@@ -104,7 +105,7 @@ def quantized(
         wide |= parts
         known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
     looks = bias_correction or rounding or islands != "none"
-    ready = _prepared(module, scheme, samples, calibration, method, equalization=equalization, looks=looks)
+    ready = _prepared(module, scheme, samples, calibration, method, equalization=equalization, looks=looks, floats=kept)
     real = quant_output in (None, False)
     free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
     given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
@@ -165,9 +166,9 @@ def prepared(
 
 def _prepared(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None, calibration: Calibration | str | Path | None,
-    method: str | None, *, equalization: bool = True, looks: bool = True,
+    method: str | None, *, equalization: bool = True, looks: bool = True, floats: Collection[str] = (),
 ) -> Prepared:
-    """`looks` says whether samples are needed beside a calibration that is given."""
+    """`looks` says whether samples are needed beside a calibration that is given; `floats` names tensors that stay float."""
     given = calibration is not None
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)
@@ -181,7 +182,7 @@ def _prepared(
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
     spread = Spread(samples if samples is not None else (), CORRECTED)
     calibration = calibration if calibration is not None else calibrations.calibrate(
-        module, spread, method or "mse", bits=scheme.activations.width, symmetric=scheme.symmetric)
+        module, spread, method or "mse", bits=scheme.activations.width, symmetric=scheme.symmetric, floats=floats)
     if not spread.kept and looks:
         deque(spread, maxlen=0)
     _check_names(module, calibration)
@@ -213,9 +214,9 @@ def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool,
 
 def _written_out(module: Module) -> Module:
     """The module with the steps of its recurrent layers, and the sums of products and computed biases, as ops, whose tensors have
-    ranges of their own; itself without such."""
+    ranges of their own, and what scales channels as weights; itself without such."""
     copy = module.clone()
-    changed = [unroll_recurrent(copy), add_computed_biases(copy)]
+    changed = [unroll_recurrent(copy), add_computed_biases(copy), scales_to_products(copy)]
     return copy if any(changed) else module
 
 

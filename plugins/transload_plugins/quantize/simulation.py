@@ -153,6 +153,8 @@ class Simulation:
         errors = np.sqrt(np.maximum(squares / count - shifts ** 2, 0.0) / max(count - 1, 1))
         noise = np.nan_to_num(totals["noise"], nan=np.inf, posinf=np.inf)
         energies = np.nan_to_num(np.stack(each).astype(np.float64), nan=np.inf, posinf=np.inf)
+        infinite = ~np.isfinite(totals["signal"])  # as the model has it: nothing is to be said of these
+        totals["signal"][infinite] = noise[infinite] = energies[:, infinite] = 0.0
         return Measured(totals["signal"], noise, shifts, errors, energies)
 
     def _parameters(self, types: Types, shifts: np.ndarray | None = None, corrected: bool = False) -> dict[str, np.ndarray]:

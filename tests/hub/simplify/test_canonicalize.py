@@ -376,3 +376,17 @@ def test_a_dialect_brings_its_own_table():
         assert isinstance(module.body.first, Op) and module.body.first.result.type == DialectType("mine.t")
     finally:
         use_host(before)
+
+
+@pytest.mark.parametrize(("layout", "paddings", "number", "options", "names"), [
+    ("NCHW", (0, 0, 1, 1, 0, 0, 1, 0), -math.inf, {}, ["MaxPool"]),
+    ("NHWC", (0, 1, 0, 0, 0, 0, 1, 0), float(np.finfo(np.float32).min), {"pads": (1, 0, 1, 0)}, ["MaxPool"]),
+    ("NCHW", (0, 0, 1, 1, 0, 0, 1, 1), -1e9, {}, ["Pad", "MaxPool"]),
+    ("NCHW", (0, 1, 1, 1, 0, 0, 1, 1), -math.inf, {}, ["Pad", "MaxPool"]),  # a channel more
+    ("NCHW", (0, 0, 2, 1, 0, 0, 1, 1), -math.inf, {"pads": (1, 0, 1, 0)}, ["Pad", "MaxPool"]),  # a window of padding alone
+    ("NCHW", (0, 0, 1, 1, 0, 0, 1, 1), -math.inf, {"dilations": (2, 1)}, ["Pad", "MaxPool"])])
+def test_padding_of_a_maximum_is_its_own(layout, paddings, number, options, names):
+    """As TensorFlow and exported decompositions write it; a quantizer had to give infinity a scale."""
+    g = Graph((2, 6, 6, 6))
+    padded = g.Pad(g.inputs[0], paddings=paddings, val=number)
+    check_pass(canonicalize, g.done(g.MaxPool(padded, kernel_shape=(3, 3), strides=(2, 2), layout=layout, **options)), names)

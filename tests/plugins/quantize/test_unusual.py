@@ -11,6 +11,7 @@ import pytest
 import transload
 from transload.errors import UsageError
 from transload.ir import Module, verify
+from transload.metrics import sqnr
 from transload.text import parse_module
 
 from tests.support.graphs import Graph
@@ -187,3 +188,18 @@ def test_biases_that_are_computed_are_added_behind(weights: str, name: str, shap
     ((_, wanted),), ((_, found),) = (transload.run(each, samples[0]).items() for each in (module, made))
     assert np.abs(wanted - found).max() < 0.03 * np.abs(wanted).max()
     assert all(op.result.quant is not None for op in made.body_of_main if op.name == f"top.{name}")
+
+
+def test_what_a_model_makes_infinite_may_stay_float() -> None:
+    """The hint said to look at the sample, which had no infinity, and nothing helped."""
+    g = Graph((1, 8))
+    powers = g.Relu(g.MatMul(g.inputs[0], g.random(8, 8), g.random(8)))
+    module = g.done(g.MatMul(g.Exp(g.Log(powers, location="logs")), g.random(8, 4)))
+    given = [{"x0": np.random.default_rng(seed).normal(size=(1, 8)).astype(np.float32)} for seed in range(4)]
+    with pytest.raises(UsageError, match="'logs' in sample") as refused:
+        transload.quantize(module, "int8", given)
+    assert "--floats logs" in str(refused.value.hint)
+    made = transload.quantize(module, "int8", given, floats="logs")
+    wanted, found = (np.stack([transload.run(each, sample)["y0"] for sample in given]) for each in (module, made))
+    assert sqnr(wanted, found) > 30.0
+    assert any(value.quant is not None for op in made.ops() for value in op.results)
