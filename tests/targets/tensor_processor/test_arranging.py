@@ -142,9 +142,10 @@ def test_what_is_wider_is_moved_and_made_late():
     wide = function.emit("cast", pooled, element=F32, scale=0.1, zero=0)
     last = function.emit("max_pool2d", pooled, kernel=(2, 2))
     turned = function.emit("permute", wide, order=(0, 2, 3, 1))
-    module = function.done(function.emit("unary", turned, function="exp"), last)
+    result = function.emit("max_pool2d", function.emit("unary", turned, function="exp"), kernel=(2, 2))
+    module = function.done(result, last)
     assert arranged(module)
-    assert ops(module) == ["max_pool2d", "permute", "max_pool2d", "cast", "unary"]
+    assert ops(module) == ["max_pool2d", "permute", "max_pool2d", "cast", "unary", "max_pool2d"]
 
 
 def test_a_slice_goes_to_the_front_and_under_a_reshape():
@@ -152,9 +153,10 @@ def test_a_slice_goes_to_the_front_and_under_a_reshape():
     pooled = function.emit("concat", function.x, function.x, axis=1)
     wide = function.emit("cast", pooled, element=F32, scale=0.1, zero=0)
     flat = function.emit("reshape", wide, shape=(100, 91))
-    module = function.done(function.emit("slice", flat, starts=(0, 1), sizes=(100, 90), steps=(1, 1)))
+    sliced = function.emit("slice", flat, starts=(0, 1), sizes=(100, 90), steps=(1, 1))
+    module = function.done(function.emit("reduce", sliced, function="sum", axes=(1,)))
     assert arranged(module)
-    assert ops(module) == ["concat", "slice", "reshape", "cast"]
+    assert ops(module) == ["concat", "slice", "reshape", "cast", "reduce"]
 
 
 def shuffled(x):
@@ -349,3 +351,114 @@ def test_a_bound_below_stays_behind_one_above():
     module = function.done(function.emit("minimum", total, function.constant(np.full((1, 1, 1, 1), 2.0, np.float32))))
     assert arranged(module)
     assert ops(module) == ["mul"]
+
+
+def dynamic_product(function, channels=5, bounds=None, bias=True, shape=(1, 1, 1, 1)):
+    """A convolution of what is quantized as it runs, scaled by what that was worth, with a bias: a hybrid operator of TFLite."""
+    random = np.random.default_rng(1)
+    size = function.emit("unary", function.x, function="abs")
+    most = function.emit("reduce", size, function="max", axes=(0, 1, 2, 3))
+    full = function.constant(np.full((1, 1, 1, 1), 127 * 2.0**24, np.float32))
+    spread = function.emit("mul", function.x, function.emit("binary", full, most, function="div"))
+    x = function.emit("cast", spread, element=F32, mode="half-even", wrap=True, fraction=24)
+    worth = function.emit("binary", most, function.constant(np.full((1, 1, 1, 1), 127, np.float32)), function="div")
+    factor = function.emit("mul", function.constant(random.uniform(0.001, 0.01, shape).astype(np.float32)), worth)
+    weights = function.constant(random.integers(-127, 128, (channels, 4, 3, 3)).astype(np.float32))
+    sums = function.emit("conv2d", x, weights, pads=(1, 1, 1, 1))
+    x = function.emit("mul", sums, factor, **(bounds or {}))
+    if bias:
+        x = function.emit("add", function.constant(random.normal(0, 20, (1, channels, 1, 1)).astype(np.float32)), x, low=0.0)
+    return x, sums
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (1, 5, 1, 1)])
+@pytest.mark.parametrize("name", ["tp-small", "tp-large"])
+def test_what_is_quantized_as_it_runs_is_a_cast_and_a_product(name, shape):
+    function = Function((1, 4, 6, 8), F32)
+    result, _ = dynamic_product(function, shape=shape)
+    module = function.done(result)
+    x = np.random.default_rng(0).normal(0, 3, (1, 4, 6, 8)).astype(np.float32)
+    (wanted,) = transload.run(module, {"x": x}).values()
+    assert arranged(module, name)
+    assert ops(module) == ["unary", "reduce", "reduce", "cast", "binary", "mul", "conv2d"]
+    (found,) = Simulator(compile_function(module.main, load_chip(name)).program).run({"x": x}).values()
+    assert found.tobytes() == wanted.tobytes()
+    assert len(np.unique(wanted)) > 50  # of both sides of the bound
+
+
+def test_sums_are_multiplied_alone_where_others_read_them_or_bounds_lie_between():
+    function = Function((1, 4, 6, 8), F32)
+    module = function.done(*dynamic_product(function))
+    assert arranged(module)  # the cast
+    assert ops(module)[-3:] == ["conv2d", "mul", "add"]
+    function = Function((1, 4, 6, 8), F32)
+    result, _ = dynamic_product(function, bounds={"low": -1.0, "high": 0.0})
+    module = function.done(result)
+    assert arranged(module)
+    assert ops(module)[-2:] == ["conv2d", "add"]
+
+
+def test_a_factor_for_each_place_is_none_of_a_sum():
+    function = Function((1, 4, 6, 8), F32)
+    weights = function.constant(np.random.default_rng(1).normal(size=(5, 4, 1, 1)).astype(np.float32))
+    sums = function.emit("conv2d", function.x, weights)
+    assert not arranged(function.done(function.emit("mul", sums, function.constant(np.full((1, 1, 6, 8), 0.5, np.float32)))))
+
+
+def test_products_of_matrices_are_multiplied_by_column():
+    function = Function((3, 16), F32)
+    random = np.random.default_rng(1)
+    sums = function.emit("matmul", function.x, function.constant(random.normal(size=(16, 70)).astype(np.float32)))
+    scaled = function.emit("mul", function.constant(random.normal(size=(1, 70)).astype(np.float32)), sums)
+    module = function.done(function.emit("add", scaled, function.constant(np.full((1, 1), 2, np.float32))))
+    x = random.normal(size=(3, 16)).astype(np.float32)
+    (wanted,) = transload.run(module, {"x": x}).values()
+    assert arranged(module)
+    assert ops(module) == ["matmul"]
+    (found,) = Simulator(compile_function(module.main, load_chip("tp-large")).program).run({"x": x}).values()
+    np.testing.assert_array_equal(found, wanted)
+
+
+def heads(function, name="table", element=I8):
+    """Two heads of a detector: convolutions of which each is turned, flattened, requantized, and joined with the other."""
+    made, random, x = [], np.random.default_rng(1), function.x
+    for boxes in (3, 2):
+        weights = function.constant(random.integers(-127, 128, (boxes * 7, 4, 1, 1)).astype(np.int8))
+        rest = [function.constant(np.full(boxes * 7, number, np.int32)) for number in (0, 1 << 30, 38)]
+        each = function.emit("permute", function.emit("conv2d", x, weights, *rest), order=(0, 2, 3, 1))
+        each = function.emit("reshape", each, shape=(1, each.shape[1] * each.shape[2] * boxes, 7))
+        table = [function.constant(random.integers(-128, 128, 256).astype(np.int8))] if name == "table" else []
+        made.append(function.emit(name, each, *table, element=element))
+        x = function.emit("max_pool2d", x, kernel=(2, 2), strides=(2, 2))
+    return function.emit("concat", *made, axis=1)
+
+
+@pytest.mark.parametrize("name", ["tp-small", "tp-large"])
+def test_heads_of_detectors_are_stored_where_they_are_joined(name):
+    function = Function((1, 4, 8, 6), I8)
+    module = function.done(heads(function))
+    x = np.random.default_rng(0).integers(-128, 128, (1, 4, 8, 6)).astype(np.int8)
+    (wanted,) = transload.run(module, {"x": x}).values()
+    assert arranged(module, name)
+    assert [op for op in ops(module) if op != "max_pool2d"] == ["conv2d", "table", "permute", "reshape"] * 2 + ["concat"]
+    program = compile_function(module.main, load_chip(name)).program
+    (found,) = Simulator(program).run({"x": x}).values()
+    np.testing.assert_array_equal(found, wanted)
+    assert not [one for one in program.instructions if one.operation == "copy"]
+
+
+def test_moves_stay_in_front_of_what_makes_numbers_wider():
+    function = Function((1, 4, 8, 6), I8)
+    module = function.done(heads(function, "cast", F32))
+    arranged(module)
+    assert [op for op in ops(module) if op != "max_pool2d"] == [*["conv2d", "permute", "reshape"] * 2, "cast", "cast", "concat"]
+
+
+def test_a_move_of_what_is_given_out_comes_last():
+    function = Function((1, 4, 8, 6), I8)
+    turned = function.emit("permute", function.emit("max_pool2d", function.x, kernel=(2, 2)), order=(0, 2, 3, 1))
+    module = function.done(function.emit("cast", turned, element=I8))
+    assert arranged(module)
+    assert ops(module) == ["max_pool2d", "cast", "permute"]
+    program = compile_function(module.main, load_chip("tp-large")).program
+    assert not [one for one in program.instructions if one.operation == "copy"]

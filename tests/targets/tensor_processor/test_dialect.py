@@ -60,8 +60,38 @@ def test_a_multiplier_needs_a_shift() -> None:
     right = build.constant(np.zeros((6, 2), np.int8))
     multiplier = build.constant(np.ones(1, np.int32))
     set_results(module.main, [build.emit("tpu.matmul", a, right, None, multiplier, element=Q8)], ["y"])
-    with pytest.raises(transload.errors.TransloadError, match="a multiplier comes with a shift"):
+    with pytest.raises(transload.errors.TransloadError, match="a multiplier of integers comes with a shift"):
         verify(module)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_a_multiplier_of_floats_has_no_shift(shifted) -> None:
+    module, build, (a,) = one((4, 6))
+    real = build.emit("tpu.cast", a, element=F32)
+    operands = [np.ones((6, 2), np.float32), np.full(2, 5, np.float32), np.full(1, 0.5, np.float32)]
+    operands += [np.ones(1, np.int32)] * shifted
+    set_results(module.main, [build.emit("tpu.matmul", real, *map(build.constant, operands))], ["y"])
+    if shifted:
+        with pytest.raises(transload.errors.TransloadError, match="one of floats with none"):
+            verify(module)
+        return
+    verify(module)
+    found = transload.run(module, {"x0": np.full((4, 6), 3, np.int8)})["y"]
+    np.testing.assert_array_equal(found, np.full((4, 2), 6 * 3 * 0.5 + 5, np.float32))
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (2, 6)])
+def test_a_greatest_number_broadcasts_to_floats(shape) -> None:
+    module, build, (a,) = one((4, 6))
+    real, most = build.emit("tpu.cast", a, element=F32), build.constant(np.full(shape, 8, np.float32))
+    set_results(module.main, [build.emit("tpu.cast", real, most, element=I32, full=2.0)], ["y"])
+    if shape == (2, 6):
+        with pytest.raises(transload.errors.TransloadError, match="their size or 1"):
+            verify(module)
+        return
+    verify(module)
+    found = transload.run(module, {"x0": np.full((4, 6), 16, np.int8)})["y"]
+    np.testing.assert_array_equal(found, np.full((4, 6), 4, np.int32))
 
 
 def test_sums_without_a_multiplier_are_of_32_bits() -> None:

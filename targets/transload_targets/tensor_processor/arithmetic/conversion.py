@@ -33,12 +33,15 @@ _ROUND: dict[str, Any] = {"half-away": _half_away, "half-even": np.rint, "trunca
 
 
 def cast(
-    x: np.ndarray, *, dtype: str, scale: float | None = None, zero: int = 0, mode: str = "half-away", wrap: bool = False,
-    fraction: int = 0, away: bool = False,
+    x: np.ndarray, greatest: np.ndarray | None = None, *, dtype: str, scale: float | None = None, zero: int = 0,
+    mode: str = "half-away", wrap: bool = False, fraction: int = 0, away: bool = False, full: float = 1.0,
 ) -> np.ndarray:
     """Floats rounded to integers, integers as floats, floats as other floats; see `tpu.cast`."""
     target = dtype_named(dtype)
     floats = is_float(x)
+    if greatest is not None:
+        with np.errstate(all="ignore"):
+            x = wide(x) * (np.float32(full) / wide(greatest))
     if fraction:
         fixed = cast(x, dtype="int32", mode=mode, wrap=wrap)
         return (fixed + ((fixed >> 31) * np.int32(away) + np.int32(1 << (fraction - 1))) >> fraction).astype(target)

@@ -25,10 +25,11 @@ def finish(
 ) -> np.ndarray:
     """Sums plus the bias of their channel (dimension `axis`), scaled by its multiplier and shift, in the result's type.
 
-    Without a multiplier, integer sums are the result.
+    Without a multiplier, integer sums are the result. Floats are multiplied before the bias is added.
     """
     if is_float(sums):
-        return clamped(sums if bias is None else sums + channels(wide(bias), sums.ndim, axis), dtype, low, high)
+        real = sums if multiplier is None else sums * channels(wide(multiplier), sums.ndim, axis)
+        return clamped(real if bias is None else real + channels(wide(bias), sums.ndim, axis), dtype, low, high)
     if bias is not None:
         sums = sums + channels(bias, sums.ndim, axis).astype(np.int64)
     if multiplier is not None:

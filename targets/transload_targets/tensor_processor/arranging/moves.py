@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from transload.ir import Block, Op, QuantType, TensorType, Value, dtype_of, is_absent
+from transload.ir import Block, Op, TensorType, Value, is_absent
 from transload.ir.build import Builder, constant_of
 
 from ..chip import Chip
-from ..instructions import ELEMENTS
 from ..shapes import local_shape
+from .joining import is_joined
 from .reductions import ANY_ORDER
-from .tables import elements_of, is_elementwise
+from .values import bits_of, by_channel, elements_of, is_elementwise
 
 __all__ = ["move_first", "slice_each_part", "slice_first", "widen_late"]
 
@@ -42,7 +42,7 @@ def _slice_before(op: Op, block: Block) -> Op | None:
     maker = op.operands[0].op if op.name == "tpu.slice" and op.results[0].uses else None
     if maker is None or maker.name not in ("tpu.reshape", "tpu.concat") or 0 in op.results[0].static_shape:
         return None
-    if any(_by_channel(value) or value.element != op.results[0].element for value in (op.operands[0], *maker.operands)):
+    if any(by_channel(value) or value.element != op.results[0].element for value in (op.operands[0], *maker.operands)):
         return None
     return (_before_reshape if maker.name == "tpu.reshape" else _of_one_part)(op, maker, block)
 
@@ -63,7 +63,7 @@ def slice_each_part(block: Block, chip: Chip) -> bool:
             continue
         if any(user.name != "tpu.slice" for user in concat.results[0].uses):
             continue
-        if any(_by_channel(value) or value.element != op.results[0].element for value in concat.operands):
+        if any(by_channel(value) or value.element != op.results[0].element for value in concat.operands):
             continue
         build, parts = Builder(block, op, op.location), []
         for part in concat.operands:
@@ -183,11 +183,14 @@ def widen_late(block: Block, chip: Chip) -> bool:
     places = {op: number for number, op in enumerate(block)}
     for op in reversed(list(block)):
         users = [user for user in op.results[0].uses if user in places] if is_elementwise(op) else []
-        if not users or _by_channel(op.results[0]):
+        if not users or by_channel(op.results[0]):
             continue
-        bits = sum(prod(each.static_shape) * _bits(each) for each in op.operands if not is_absent(each))
+        bits = sum(prod(each.static_shape) * bits_of(each) for each in op.operands if not is_absent(each))
         first = min(users, key=places.__getitem__)
-        if bits < prod(op.results[0].static_shape) * _bits(op.results[0]) and op.next is not first:
+        behind = op.next
+        while behind is not first and behind is not None and behind.results and first in behind.results[0].uses:
+            behind = behind.next  # as late as this one
+        if bits < prod(op.results[0].static_shape) * bits_of(op.results[0]) and behind is not first:
             block.remove(op)
             block.insert(op, first)
             places[op] = places[first]
@@ -210,7 +213,7 @@ class _Raising:
 
     def done(self) -> bool:
         """Put the move in front of the members; False where that cannot be."""
-        if _by_channel(self.source) or not self._backward() or not self._sideways() or not self._pays():
+        if by_channel(self.source) or not self._backward() or not self._sideways() or not self._pays():
             return False
         for op in [op for op in self.block if op in self.members]:
             self._again(op)
@@ -233,15 +236,20 @@ class _Raising:
                     return False
                 self.members[op] = None
                 open_ += [each for each in op.operands[:elements_of(op)] if each.static_shape == self.shape]
-        return bool(self.members) and not any(map(_by_channel, self.edge))
+        return bool(self.members) and not any(map(by_channel, self.edge))
 
     def _is_elementwise(self, op: Op) -> bool:
-        return is_elementwise(op) and op.results[0].static_shape == self.shape and not _by_channel(op.results[0])
+        return is_elementwise(op) and op.results[0].static_shape == self.shape and not by_channel(op.results[0])
 
     def _pays(self) -> bool:
-        """Whether it takes less to move what is not loaded anyway, and compute on that, than to compute and move the result."""
+        """Whether it takes less to move what is not loaded anyway, and compute on that, than to compute and move the result.
+
+        What is computed and only joined then is stored where it is joined.
+        """
         if self.move.name == "tpu.slice":
             return True
+        if is_joined(self.move.results[0]) and not any(map(_is_loaded, self.edge)):
+            return False
         after = self.move.results[0].static_shape
         moved = sum(self._copied(value) for value in self.edge if not _is_loaded(value))
         return moved + sum(self._cycles(op, after) for op in self.members) <= self._copied(self.source) + sum(
@@ -249,12 +257,12 @@ class _Raising:
 
     def _copied(self, value: Value) -> float:
         """Cycles of a copy in the lanes."""
-        return self.chip.dma_latency + prod(self.shape) * _bits(value) / 8 / self.chip.dma_bytes
+        return self.chip.dma_latency + prod(self.shape) * bits_of(value) / 8 / self.chip.dma_bytes
 
     def _cycles(self, op: Op, shape: Sequence[int]) -> int:
         """Cycles of an op on a tensor of this shape, beside those in which it starts."""
         n, c, h, w = local_shape(shape)
-        bits = max(_bits(value) for value in (*op.operands, *op.results) if not is_absent(value))
+        bits = max(bits_of(value) for value in (*op.operands, *op.results) if not is_absent(value))
         return n * -(-c // self.chip.lanes) * -(-h * w * bits // (8 * self.chip.vector_bytes))
 
     def _smaller(self, op: Op) -> tuple[Value, ...]:
@@ -266,7 +274,7 @@ class _Raising:
         if is_absent(value) or all(size == 1 for size in value.static_shape):
             return True
         return constant_of(value) is not None and (
-            self.move.name != "tpu.reshape" or len(value.static_shape) != len(self.shape)) and not _by_channel(value)
+            self.move.name != "tpu.reshape" or len(value.static_shape) != len(self.shape)) and not by_channel(value)
 
     def _sideways(self) -> bool:
         """Whether all that members make is used by members, moved likewise, or reduced to a number; collects what is on the way
@@ -364,19 +372,8 @@ class _Raising:
             "tpu.reshape", number, shape=shape))
 
 
-def _by_channel(value: Value) -> bool:
-    """Whether a tensor's numbers have a scale for each index of a dimension, which a move would have to turn, too."""
-    return not is_absent(value) and isinstance(value.element, QuantType) and value.element.axis is not None
-
-
 def _is_loaded(value: Value) -> bool:
     """Whether a tensor is loaded, and so may lie in any order: a constant, an input, or one of these moved before."""
     while value.op is not None and value.op.name in MOVES:
         value = value.op.operands[0]
     return value.op is None or constant_of(value) is not None
-
-
-def _bits(value: Value) -> int:
-    """Bits of a tensor's element as it is stored."""
-    element = value.stored_element
-    return 0 if element is None else ELEMENTS[str(dtype_of(element))].bits

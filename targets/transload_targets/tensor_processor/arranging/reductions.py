@@ -13,7 +13,7 @@ from transload.ir.build import Builder
 
 from ..chip import Chip
 from ..shapes import places_of_rank
-from .tables import one_number
+from .values import one_number
 
 __all__ = ["ANY_ORDER", "bound_at_once", "reduce_in_lanes"]
 

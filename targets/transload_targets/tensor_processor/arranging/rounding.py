@@ -10,7 +10,7 @@ from transload.ir import I32, Block, FloatType, Op, Value
 from transload.ir.build import Builder
 
 from ..chip import Chip
-from .tables import one_number
+from .values import one_number
 
 __all__ = ["round_at_once"]
 

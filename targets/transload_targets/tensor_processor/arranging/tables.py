@@ -17,8 +17,9 @@ from transload.ir.build import Builder, constant_of
 from ..arithmetic import operation
 from ..chip import Chip
 from ..dialect.kernels import attributes_of, dtype_name
+from .values import elements_of, is_elementwise, one_number
 
-__all__ = ["elements_of", "is_elementwise", "one_number", "one_table"]
+__all__ = ["one_table"]
 
 BYTES = ("int8", "uint8")
 LONGEST = 32
@@ -103,26 +104,6 @@ class _Chain:
             arrays = [value_of(value, place < count) for place, value in enumerate(op.operands)]
             known[op.results[0]] = operation(op.name)(*arrays, dtype=dtype_name(op), **attributes_of(op))
         return known[self.last.results[0]]
-
-
-def is_elementwise(op: Op) -> bool:
-    """Whether an op of dialect `tpu` makes each element of its result of the elements at the same place."""
-    declaration = op.declaration
-    return op.dialect == "tpu" and declaration is not None and "elementwise" in declaration.traits
-
-
-def elements_of(op: Op) -> int:
-    """How many of an elementwise op's operands, the first ones, have an element for each of the result."""
-    return 1 if op.name == "tpu.table" else len(op.operands)
-
-
-def one_number(value: Value) -> np.ndarray | None:
-    """The one number of a constant that has no other, as an array of one element; None of all else."""
-    dense = None if is_absent(value) else constant_of(value)
-    if dense is None:
-        return None
-    array = dense.numpy().reshape(-1)
-    return array[:1] if array.size and (array == array[0]).all() else None
 
 
 def _stored(value: Value) -> str:

@@ -15,13 +15,13 @@ class Product(Rescaled):
 
     `y = clamp(round((bias + sum of (x - input_zero) * (w - weight_zero)) * multiplier / 2**shift) + output_zero)` of integers,
     where the sum is of 32 bits (of int16 operands 48); without a multiplier the sum is the result, in int32. Of floats `y` is
-    the sum in float32, plus the bias, clamped, rounded to the result's type.
+    the sum, times the multiplier where there is one, plus the bias, each in float32, clamped, rounded to the result's type.
     """
 
     input = operand("the data")
     weights = operand("what it is multiplied by")
     bias = operand("[O], int32 (int64 for int16 operands) or float; a number for each output channel", optional=True)
-    multiplier = operand("[O] or [1], int32; by what the sums of an output channel are multiplied", optional=True)
+    multiplier = operand("O or 1 elements, int32 or float; by what the sums of an output channel are multiplied", optional=True)
     shift = operand("[O] or [1], int32; by how many bits they are then shifted to the right", optional=True)
     output = result("the type is the caller's")
     input_zero = attribute(INT, "zero point of the input, and what its padding holds", default=0)
@@ -29,8 +29,8 @@ class Product(Rescaled):
 
     @constraint
     def scaled_by_both(op) -> bool:
-        """a multiplier comes with a shift"""
-        return (op.multiplier is None) == (op.shift is None)
+        """a multiplier of integers comes with a shift, one of floats with none"""
+        return (op.multiplier is None or op.input.is_float) == (op.shift is None)
 
 
 @TPU.op("conv2d")

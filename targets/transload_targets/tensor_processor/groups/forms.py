@@ -237,9 +237,9 @@ def _product(op: Any, data: Held, filters: Held, attributes: Mapping[str, Any]) 
     for value, constant in zip(values, arrays, strict=True):
         if value is None:
             places.append(None)
-        elif constant is None:
+        elif constant is None:  # a vector or a number as it lies in the lanes
             places.append(Input(len(tensors), 0, "channels"))
-            tensors.append(Held(value, (1, channels, 1, 1), (channels, 1, 1, 1), dtype_name(value), "channels"))
+            tensors.append(seen(value))
         else:
             array = np.broadcast_to(constant.numpy().reshape(-1), (channels,))
             rows = joined.setdefault(dtype_name(value), [])

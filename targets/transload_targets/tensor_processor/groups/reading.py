@@ -75,12 +75,15 @@ class _Reader:
         """The same with what is put there at once: what it moves in the lanes."""
         self.taken: set[Op] = set()
         """Moves that are done by the only op that reads what they give."""
+        self.places: dict[Any, Held] = {}
+        """Of tensors that lie within what they are joined to, by key: the part of that which they are."""
 
     def tensor(self, held: Held, name: str | None = None) -> int:
         """The number of a tensor; a view of another may have a name of its own."""
         number = self.numbers.get(held.key)
         if number is None:
             number = self.numbers[held.key] = len(self.held)
+            held = self.places.get(held.key, held)
             self.held.append(held)
             if 0 in held.shape:
                 raise TargetError(f"a tensor of shape {list(held.shape)} has no elements, and the chip moves and computes some")
@@ -157,21 +160,55 @@ class _Reader:
 
     def _put_at_once(self, op: Op, copy: Copy) -> bool:
         """Whether what computes the operand of a copy can put it where the copy would, in global memory; notes it down."""
-        value, (result,) = (self.all[op].sources or op.operands)[copy.operand], op.results
+        given, (result,) = (self.all[op].sources or op.operands)[copy.operand], op.results
+        value = self.root(given)
+        if seen(value).key in self.places:
+            return True
         owner = value.owner
         if not isinstance(owner, Op) or self.moves[owner.name] is not None or constant_of(value) is not None:
             return False
         if prod(copy.shape) != prod(sizes_of(value)) or ELEMENTS[dtype_name(value)].packed:
             return False
-        if any(not self._reads_strided(user, value) for user in value.uses if user is not op):
+        if form_of(owner, self.shapes.__getitem__).own or sum(each is given for each in op.operands) > 1:
             return False
-        if form_of(owner, self.shapes.__getitem__).own or sum(each is value for each in op.operands) > 1:
+        if value is not given:
+            return self._join(value) is not None
+        if any(not self._reads_strided(user, value) for user in value.uses if user is not op):
             return False
         held = view_of(result, _turned(copy, sizes_of(value)), sizes_of(value))
         if held is None:
             return False
+        joined = self._join(result)
+        if joined is not None:
+            held = replace(held, value=joined[0], first=held.first + joined[1])
         self.numbers[seen(value).key] = self.tensor(held, value.name)
         return True
+
+    def _join(self, value: Value) -> tuple[Value, int] | None:
+        """Let a tensor that is joined with others, as it is or in other shapes, and that nothing else reads, lie where it is
+        joined: in which tensor, from which element on. None where that is not in one piece.
+        """
+        alike = [value]
+        while True:
+            (user, *others), value = list(value.uses) or [self.last], alike[-1]
+            moves = self.moves[user.name]
+            if others or moves is None:
+                return None
+            copies, (result,) = moves(user), user.results
+            if not copies.same:
+                break
+            alike.append(result)
+            value = result
+        parts = [copy for copy in copies.copies if user.operands[copy.operand] is value]
+        if len(copies.copies) == 1 or len(parts) != 1 or copies.fill is not None or copies.gather is not None:
+            return None
+        (part,) = parts
+        if ELEMENTS[dtype_name(value)].packed or prod(part.shape) != prod(sizes_of(value)) or not (
+                _in_order(part.shape, part.source_steps) and _in_order(part.shape, part.target_steps)):
+            return None
+        for each in map(seen, alike):
+            self.places[each.key] = replace(each, value=result, first=part.target)
+        return result, part.target
 
     def move(self, op: Op, copies: Copies) -> None:
         """Read an op that only moves elements. What is the same bytes, or a view, is looked at where it is read."""
@@ -270,6 +307,11 @@ def _turned(copy: Copy, shape: tuple[int, ...]) -> Copy:
     steps = {step: target for size, step, target in triples if size > 1}
     return Copy(0, shape, copy.target, tuple(
         steps.get(step, 1) if size > 1 else 1 for size, step in zip(shape, row_major(shape), strict=True)), 0, ())
+
+
+def _in_order(shape: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether elements of this shape lie one after the other by these steps."""
+    return all(size == 1 or step == own for size, step, own in zip(shape, steps, row_major(shape), strict=True))
 
 
 def _region_of_copies(node: Node, part: Box) -> Need | None:
