@@ -157,10 +157,10 @@ def measured(module: Module, chip: Chip, check: bool) -> dict[str, Any]:
     others = {way: [partition(one.reading.network, machine, way) for one in made] for way in ("layers", "greedy")}
     moved = sum(each.bytes for each in times)
     cycles = sum(each.cycles for each in times)
-    parts_of = [shares(each) for each in times]
+    parts_of, some = [shares(each) for each in times], cycles or 1.0  # what only sees bytes otherwise takes no time
     return {
-        "cycles": cycles, "shares": {share: sum(each[share] for each in parts_of) / cycles for share in parts_of[0]},
-        "dma": sum(each.busy("dma") for each in times) / cycles,
+        "cycles": cycles, "shares": {share: sum(each[share] for each in parts_of) / some for share in parts_of[0]},
+        "dma": sum(each.busy("dma") for each in times) / some,
         "unavoidable": cycles / sum(unavoidable(one.program, each) for one, each in zip(made, times, strict=True)),
         "ops": sum(len(one.reading.network.nodes) for one in made), "groups": sum(len(one.partition.groups) for one in made),
         "compulsory": moved / sum(compulsory_bytes(one.program) for one in made),
@@ -190,8 +190,9 @@ def checked(parts: list[Module], made: list[Compiled]) -> bool:
                 inputs[name] = None  # an operand that is not there
                 continue
             dtype = np.dtype(dtype_of(type_.element))
-            given = random.integers(-128, 128, type_.shape) if dtype.kind == "i" else random.standard_normal(type_.shape)
-            inputs[name] = given.astype(dtype)
+            low, high = {"b": (0, 2), "u": (0, 256)}.get(dtype.kind, (-128, 128))
+            whole = dtype.kind in "biu"
+            inputs[name] = (random.integers(low, high, type_.shape) if whole else random.standard_normal(type_.shape)).astype(dtype)
         expected, found = transload.run(part, inputs), Simulator(one.program).run(
             {name: array for name, array in inputs.items() if array is not None})
         if not all(np.array_equal(*pair) for pair in zip(expected.values(), found.values(), strict=True)):

@@ -9,6 +9,8 @@ from transload.ir import FloatType, TensorType
 from transload.memory import Buffer
 from transload_targets.tensor_processor.codegen import compile_function
 from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes
+from transload_targets.tensor_processor.groups.partition import _Partitioning, partition
+from transload_targets.tensor_processor.groups.reading import machine_of, read
 from transload_targets.tensor_processor.instructions import Global, Local
 from transload_targets.tensor_processor.placement.everywhere import place_global
 from transload_targets.tensor_processor.simulator import Simulator
@@ -31,7 +33,7 @@ def check(module, compiled):
 
 @pytest.mark.parametrize("way", ["best", "greedy", "layers"])
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("name, local_bytes", [("tp-tiny", None), ("tp-tiny", 3072), ("tp-small", 1024), ("tp-large", 2048)])
+@pytest.mark.parametrize("name, local_bytes", [("tp-tiny", None), ("tp-tiny", 3328), ("tp-small", 1024), ("tp-large", 2048)])
 def test_programs_give_what_kernels_give(name, local_bytes, seed, way):
     module, target = network(seed), chip(name, local_bytes)
     compiled = compile_function(module.main, target, way=way, banked=seed % 2 == 0)
@@ -81,6 +83,25 @@ def test_a_network_that_no_slice_fits_is_refused_by_the_names_of_its_ops():
     with pytest.raises(PlacementError) as error:
         compile_function(module.main, chip("tp-tiny", 256))
     assert [finding.names for finding in error.value.findings] == [("conv2d5",), ("conv2d10",)]
+
+
+def test_what_is_told_to_be_too_large_is_what_no_slicing_makes_fit(monkeypatch):
+    made = Maker((1, 5, 5, 4))
+    x = made.conv(made.conv(made.input, 8), 8, 5, 2, groups=8)
+    x = made.emit("tpu.max_pool2d", made.add(x, made.conv(x, 8, 1)), kernel=(2, 2), pads=(1, 0, 0, 1))
+    module = made.done(made.emit("tpu.softmax", x, made.constant(np.arange(256, dtype=np.int32) << 20), axis=2))
+    network = read(module.main, chip("tp-tiny")).network
+    told = []
+    for quick in (True, False):
+        if not quick:
+            monkeypatch.setattr(_Partitioning, "_too_large", lambda self, number: False)
+        for local_bytes in range(32, 160, 16):
+            try:
+                partition(network, machine_of(chip("tp-tiny", local_bytes)), "layers")
+                told.append([])
+            except PlacementError as error:
+                told.append([finding.names for finding in error.findings])
+    assert told[:8] == told[8:] and len({len(names) for names in told}) > 3
 
 
 def test_weights_lie_at_their_alignment_and_tensors_reuse_places():

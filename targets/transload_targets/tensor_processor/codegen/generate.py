@@ -80,7 +80,7 @@ def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool
         for ahead in SHARES if not banked else SHARES[-1:]:
             steps = schedule(reading.network, machine, made, ahead, keeping)
             try:
-                return made, steps, place_densely(steps, machine)
+                return made, steps, place_densely(steps, machine, ahead == SHARES[-1])
             except PlacementError as error:
                 failed = error
     raise failed

@@ -19,7 +19,7 @@ from itertools import accumulate, pairwise
 
 from transload.errors import Finding, PlacementError
 
-from ..regions import whole
+from ..regions import Box, whole
 from .machine import Machine
 from .network import Network
 from .slicing import WHOLE, Slicing
@@ -204,6 +204,8 @@ class _Partitioning:
         if moved is not None:
             cycles = self.machine.transfer(2 * moved) if moved else 0.0
             return Group(number, number + 1, WHOLE, 0.0, cycles, 2 * moved, 0)
+        if self._too_large(number):
+            return None
         tried: Group | None = None
         enough = 0
         for slicing in self._every(number):
@@ -219,6 +221,20 @@ class _Partitioning:
             if slicing == WHOLE:
                 break
         return tried
+
+    def _too_large(self, number: int) -> bool:
+        """Whether the least that any slicing leaves of one slice does not fit: the first channels of the first place, of which all
+        have more in a slice.
+        """
+        node = self.network.nodes[number]
+        corner: Box = ((0, 1), (0, min(self.machine.lanes, node.result_shape[1])), (0, 1), (0, 1))
+        need = node.region(node, corner)
+        if need is None:
+            return False
+        boxes = [*((operand, box) for operand, box in zip(node.operands, need.operands, strict=True)), (node.result, corner)]
+        sizes = {(tensor, box): self.machine.lane_bytes(self.network.tensors[tensor], box) for tensor, box in boxes
+                 if tensor is not None and box is not None}
+        return sum(sizes.values()) > self.machine.local_bytes
 
     def _every(self, number: int) -> list[Slicing]:
         """All ways to cut one node's result, those with few slices first."""

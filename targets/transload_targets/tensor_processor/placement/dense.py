@@ -12,7 +12,15 @@ SECONDS = 2.0
 """That are spent on fewer bytes at most, where not as few are found at once as there have to be."""
 
 
-def densest(asked: Sequence[memory.Buffer], capacity: int, alignment: int) -> memory.Plan:
-    """Place buffers in as few bytes as are found in some time. Raises `PlacementError` where they do not fit into `capacity`."""
+LAST_SECONDS = 5.0
+"""That are spent then on a placement that fits, where there is no other way."""
+
+
+def densest(asked: Sequence[memory.Buffer], capacity: int, alignment: int, last: bool = True) -> memory.Plan:
+    """Place buffers in as few bytes as are found in some time, in more where it is the `last` way. Raises `PlacementError` where
+    they do not fit into `capacity`.
+    """
     plan = memory.plan(asked, seconds=SECONDS, alignment=alignment)
-    return plan if plan.peak <= capacity else memory.plan(asked, capacity, seconds=5.0, alignment=alignment)
+    if plan.peak <= capacity:
+        return plan
+    return memory.plan(asked, capacity, seconds=LAST_SECONDS if last else SECONDS / 4, alignment=alignment)

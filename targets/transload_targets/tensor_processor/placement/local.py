@@ -52,10 +52,12 @@ def place_by_banks(made: Schedule, machine: Machine) -> LocalPlan | None:
     return LocalPlan(offsets, peak, made.room, True)
 
 
-def place_densely(made: Schedule, machine: Machine) -> LocalPlan:
-    """Place them in as few bytes as are found, wherever they lie. Raises `PlacementError` where they do not fit."""
+def place_densely(made: Schedule, machine: Machine, last: bool = True) -> LocalPlan:
+    """Place them in as few bytes as are found, wherever they lie. Raises `PlacementError` where they do not fit; where this is
+    not the `last` way, that is found out sooner.
+    """
     asked = [memory.Buffer(number, buffer.first, buffer.last + 1, buffer.size) for number, buffer in enumerate(made.buffers)]
-    plan = densest(asked, machine.local_bytes, machine.eu_bytes)
+    plan = densest(asked, machine.local_bytes, machine.eu_bytes, last)
     offsets = {buffer: plan.offsets[number] for number, buffer in enumerate(made.buffers)}
     return LocalPlan(offsets, plan.peak, plan.bound.bytes, False)
 
