@@ -191,8 +191,8 @@ def checked(parts: list[Module], made: list[Compiled]) -> bool:
                 continue
             dtype = np.dtype(dtype_of(type_.element))
             low, high = {"b": (0, 2), "u": (0, 256)}.get(dtype.kind, (-128, 128))
-            whole = dtype.kind in "biu"
-            inputs[name] = (random.integers(low, high, type_.shape) if whole else random.standard_normal(type_.shape)).astype(dtype)
+            given = random.integers(low, high, type_.shape) if dtype.kind in "biu" else random.standard_normal(type_.shape)
+            inputs[name] = given.astype(dtype)
         expected, found = transload.run(part, inputs), Simulator(one.program).run(
             {name: array for name, array in inputs.items() if array is not None})
         if not all(np.array_equal(*pair) for pair in zip(expected.values(), found.values(), strict=True)):

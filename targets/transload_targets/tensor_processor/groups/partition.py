@@ -223,9 +223,7 @@ class _Partitioning:
         return tried
 
     def _too_large(self, number: int) -> bool:
-        """Whether the least that any slicing leaves of one slice does not fit: the first channels of the first place, of which all
-        have more in a slice.
-        """
+        """Whether the least that any slicing leaves of one slice does not fit: the first channels of the first place."""
         node = self.network.nodes[number]
         corner: Box = ((0, 1), (0, min(self.machine.lanes, node.result_shape[1])), (0, 1), (0, 1))
         need = node.region(node, corner)
