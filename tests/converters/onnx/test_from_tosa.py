@@ -22,6 +22,7 @@ from transload_converters.onnx.writer import model_of
 from transload_plugins.tosa.build import rescale
 
 from tests.support import tosa_catalogue as catalogue
+from tests.support.judge_versions import newer_onnxruntime
 from tests.support.onnx_out.operators import outcome_of
 from tests.support.onnx_out.roundtrip import run_model
 from tests.support.tflite_ops.measure import all_cases
@@ -50,7 +51,12 @@ def in_onnxruntime(module: Any, inputs: dict[str, np.ndarray], bits: str = "64")
     return [run_model(model, given, optimized) for optimized in (False, True)]
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+OTHERWISE = {
+    "tosa.erf": newer_onnxruntime("gives 1 of NaN"),
+    "tosa.matmul_t": newer_onnxruntime("makes FusedMatMul of integers, which it has no kernel of")}
+
+
+@pytest.mark.parametrize("operator", [pytest.param(name, marks=OTHERWISE.get(name, ())) for name in OPERATORS])
 def test_operator(operator: str) -> None:
     cases = [case for case in catalogue.all_cases() if case.op == operator and not any(word in str(case) for word in UNKNOWN)]
     if operator in WITH_NAN:

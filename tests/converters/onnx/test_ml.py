@@ -12,6 +12,7 @@ import transload
 from transload.errors import ConversionError
 from transload.ir import input_names
 
+from tests.support.judge_versions import newer_onnxruntime
 from tests.support.onnx_models import make_model, node, read_model
 
 G = np.random.default_rng(8)
@@ -75,8 +76,13 @@ def test_classes_by_trees(compare: Callable[..., Any], transform: str) -> None:
                **_trees(4, 3, "LEQ", "class", 3)), {"x": X}, ("l", "y"))
 
 
+NO_LOGISTIC = newer_onnxruntime("gives one score of two classes without the LOGISTIC that is asked for")
+
+
 @pytest.mark.parametrize("positive", [True, False])
-@pytest.mark.parametrize(("transform", "base"), [("NONE", []), ("LOGISTIC", []), ("LOGISTIC", [0.3]), ("NONE", [0.3])])
+@pytest.mark.parametrize(("transform", "base"), [
+    ("NONE", []), pytest.param("LOGISTIC", [], marks=NO_LOGISTIC), pytest.param("LOGISTIC", [0.3], marks=NO_LOGISTIC),
+    ("NONE", [0.3])])
 def test_two_classes_by_trees(compare: Callable[..., Any], positive: bool, transform: str, base: list[float]) -> None:
     more = {"base_values": base} if base else {}
     compare(ml("TreeEnsembleClassifier", ("l", "y"), classlabels_int64s=[3, 5], post_transform=transform, **more,
@@ -124,7 +130,8 @@ def test_whole_numbers(compare: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(("classes", "transform"), [
-    (1, "NONE"), (1, "LOGISTIC"), (2, "NONE"), (2, "LOGISTIC"), (3, "SOFTMAX"), (3, "LOGISTIC"), (3, "SOFTMAX_ZERO")])
+    (1, "NONE"), pytest.param(1, "LOGISTIC", marks=NO_LOGISTIC), (2, "NONE"), (2, "LOGISTIC"), (3, "SOFTMAX"), (3, "LOGISTIC"),
+    (3, "SOFTMAX_ZERO")])
 def test_linear_classes(compare: Callable[..., Any], classes: int, transform: str) -> None:
     labels = [4, 6, 8][: max(classes, 2)]
     compare(ml("LinearClassifier", ("l", "y"), coefficients=G.normal(size=5 * classes).tolist(),
@@ -151,7 +158,9 @@ def test_classes_that_are_texts_are_refused() -> None:
 # --- what came with them: runs of numbers, images in files
 
 
-@pytest.mark.parametrize("mode", ["TF", "IDF", "TFIDF"])
+@pytest.mark.parametrize("mode", ["TF", *(
+    pytest.param(mode, marks=newer_onnxruntime("takes weights in the order of the pool, and not of ngram_indexes"))
+    for mode in ("IDF", "TFIDF"))])
 @pytest.mark.parametrize("batch", [(), (2,)])
 def test_runs_of_numbers(compare: Callable[..., Any], mode: str, batch: tuple[int, ...]) -> None:
     x = G.integers(1, 6, (*batch, 12)).astype(np.int32)

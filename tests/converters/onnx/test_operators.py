@@ -18,6 +18,7 @@ import transload
 from transload.errors import ConversionError
 from transload.ir import QuantType
 
+from tests.support.judge_versions import newer_onnxruntime
 from tests.support.onnx_models import make_model, node, op_names, read_model
 
 G = np.random.default_rng(3)
@@ -143,7 +144,11 @@ CASES: list[Case] = [
 ]
 
 
-@pytest.mark.parametrize(("nodes", "inputs", "constants", "opset"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+OTHERWISE = {"sum over nothing": newer_onnxruntime("expects one number of it")}
+
+
+@pytest.mark.parametrize(("nodes", "inputs", "constants", "opset"), [
+    pytest.param(*case[1:], id=case[0], marks=OTHERWISE.get(case[0], ())) for case in CASES])
 def test_as_onnxruntime(compare: Callable[..., Any], nodes: Any, inputs: Any, constants: Any, opset: int) -> None:
     compare(nodes, inputs, ("y",), constants, opset=opset)
 

@@ -13,6 +13,7 @@ import transload
 from transload.errors import ConversionError
 from transload.ir import F32, I8, I32, UI8, QuantType
 
+from tests.support.judge_versions import newer_onnxruntime
 from tests.support.onnx_models import make_model, node, op_names
 
 G = np.random.default_rng(11)
@@ -265,7 +266,9 @@ def test_products_of_integers(compare: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("inner", [5, 3000])
-@pytest.mark.parametrize(("left", "right"), [(np.uint8, np.int8), (np.uint8, np.uint8), (np.int8, np.int8), (np.int8, np.uint8)])
+@pytest.mark.parametrize(("left", "right"), [
+    (np.uint8, np.int8), (np.uint8, np.uint8), (np.int8, np.int8),
+    pytest.param(np.int8, np.uint8, marks=newer_onnxruntime("has no kernel of signed by unsigned bytes"))])
 @pytest.mark.parametrize("zeros", [(), ("az",), ("az", "bz"), ("az", "columns"), ("computed",)])
 def test_products_of_integers_are_exact(
     compare: Callable[..., Any], inner: int, left: Any, right: Any, zeros: tuple[str, ...],
