@@ -36,6 +36,7 @@ def register_quantizers(register: Any) -> None:
         ("int8-sym", "8 bits, activations symmetric, weights by channel."),
         ("int8-per-tensor", "8 bits, activations with a zero point, weights with one scale."),
         ("int16x8", "16-bit activations, 8-bit weights by channel."),
+        ("uint8", "8 bits without a sign, activations with a zero point, weights signed, by channel."),
     ):
         register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds")))
     for name in ("f16", "bf16"):

@@ -51,7 +51,7 @@ from .trained import as_trained
 
 __all__ = [
     "Prepared", "bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_per_tensor", "int8_sym", "int16x8",
-    "prepared", "quantized"]
+    "prepared", "quantized", "uint8"]
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
@@ -368,7 +368,7 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
     return run
 
 
-int8, int8_asym, int8_sym, int8_per_tensor, int16x8 = map(by_scheme, SCHEMES.values())
+int8, int8_asym, int8_sym, int8_per_tensor, int16x8, uint8 = map(by_scheme, SCHEMES.values())
 f16, bf16 = map(by_scheme, FLOAT_SCHEMES.values())
 
 

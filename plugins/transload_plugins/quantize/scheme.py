@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from transload.engine.quantized import dequantize
 from transload.errors import UsageError
-from transload.ir import F32, I8, I16, I32, I64, IntegerType, QuantType
+from transload.ir import F32, I8, I16, I32, I64, UI8, IntegerType, QuantType
 
 from .thresholds import Fixed, Range
 
@@ -131,9 +131,10 @@ SCHEMES = {scheme.name: scheme for scheme in (
     Scheme("int8-sym", symmetric=True),
     Scheme("int8-per-tensor", per_channel=False),
     Scheme("int16x8", activations=I16, symmetric=True),
+    Scheme("uint8", activations=UI8),
 )}
 """The schemes by name. `int8` has zero points, as TFLite, TOSA and Ethos-U take them: behind a ReLU they are worth a bit;
-`int8-sym` has none, as TPUs and the manual have it."""
+`int8-sym` has none, as TPUs and the manual have it. `uint8` has the numbers of `int8`, 128 more (the manual's 6.1.1)."""
 
 
 def stored(array: NDArray[np.floating], type_: QuantType) -> NDArray[np.integer]:

@@ -13,15 +13,17 @@ import transload
 from transload.api import at_hub
 from transload.errors import UsageError
 from transload.hookspecs import hookimpl
-from transload.ir import BF16, F16, F32, I8, IntegerType, Module, QuantType
+from transload.ir import BF16, F16, F32, I8, UI8, IntegerType, Module, QuantType
 from transload.metrics import sqnr
 from transload.plugin import Quantizer
 from transload.plugin_host import Host, host, use_host
 from transload.quantization import Quantization, quantize_at_hub
+from transload_converters.tflite.writer_module import serialize
 from transload_plugins.quantize.run import by_scheme
 from transload_plugins.quantize.scheme import SCHEMES, Scheme
 
 from tests.support.graphs import Graph
+from tests.support.litert import run_litert
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
 FRESH = slice(40, 72)
@@ -41,6 +43,23 @@ def decibels(reference: Module, module: Module, samples: list[dict[str, np.ndarr
     there, here = (np.stack([transload.run(each, sample, engine="reference")["probabilities"] for sample in samples])
                    for each in (reference, module))
     return sqnr(there, here)
+
+
+def test_bytes_without_a_sign_are_the_same_numbers(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    """`uint8` has what `int8` has, 128 more; LiteRT runs it, whose kernels want signed bytes in between."""
+    borders = {"quant_input": "all", "quant_output": "all"}
+    table = transload.calibrate(hub, samples[:32])
+    signed, unsigned = (
+        quantize_at_hub(hub, scheme, samples[:32], {**borders, "calibration": table, "islands": "none"}).module
+        for scheme in ("int8", "uint8"))
+    (kind,) = (type_.element for type_ in unsigned.inputs.values())
+    assert kind.storage == UI8 and kind.zero_point == 0
+    (stored,) = (np.round(sample["image"] / kind.scale).astype(np.int64) for sample in samples[50:51])
+    here = transload.run(signed, {"image": (stored - 128).astype(np.int8)}, engine="reference")["probabilities"]
+    there = transload.run(unsigned, {"image": stored.astype(np.uint8)}, engine="reference")["probabilities"]
+    np.testing.assert_array_equal(here.astype(np.int64) + 128, there)
+    (theirs,) = run_litert(serialize(transload.lower(unsigned, "tfl")), [stored.astype(np.uint8)])
+    np.testing.assert_array_equal(theirs, there)
 
 
 @pytest.mark.parametrize(("scheme", "element", "least"), [("f16", F16, 60.0), ("bf16", BF16, 45.0)])
