@@ -15,12 +15,14 @@ signal-to-noise ratio says more about how certain a network is than about its qu
 from __future__ import annotations
 
 import csv
+import json
 import os
 import wave
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -28,6 +30,7 @@ from package_models import fetch
 from PIL import Image
 from quantizer_cases import BUILT, ROOT, Case, Sample
 from quantizer_networks import SEEDS, as_onnx, cut, input_name, with_shape
+from rich.console import Console
 
 __all__ = ["MODELS", "PHOTOGRAPHS", "Missing", "Pictures"]
 
@@ -259,3 +262,22 @@ MODELS: dict[str, Callable[[], Case]] = {
         ("tflite/support_deeplabv3_float/deeplabv3.tflite",), 257, 257, 127.5, 127.5, evaluation=22, classes=True)),
 }
 """By name, in the order of the rows."""
+
+
+def rows_of_cases(
+    names: Iterable[str], measure: Callable[[Case], Iterable[Mapping[str, Any]]], file: Path | None,
+) -> list[dict[str, Any]]:
+    """The rows that `measure` gives of each model, printed and written to a JSON file as they come; of one not there, why."""
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        try:
+            case = MODELS[name]()
+        except Missing as why:
+            rows.append({"case": name, "error": str(why)})
+            continue
+        for row in measure(case):
+            rows.append({"case": name, **row})
+            Console(stderr=True).print(rows[-1])
+            if file is not None:
+                file.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    return rows

@@ -16,7 +16,6 @@ is kept. Both may choose floats alone (`--types` says otherwise for ours, and th
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from quantizer_cases import Case, Sample
-from quantizer_models import MODELS, Missing
+from quantizer_models import rows_of_cases
 from rich.console import Console
 from rich.table import Table
 
@@ -52,21 +51,10 @@ def main() -> None:
     parser.add_argument("--no-plain", action="store_true", help="leave the plain way out")
     parser.add_argument("--json", type=Path, help="write all figures to this file, row by row")
     arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for name in arguments.only or CASES:
-        try:
-            case = MODELS[name]()
-        except Missing as why:
-            rows.append({"case": name, "error": str(why)})
-            continue
-        for row in searches(name, case, arguments):
-            rows.append(row)
-            if arguments.json:
-                arguments.json.write_text(json.dumps(rows, indent=1))
-    show(rows)
+    show(rows_of_cases(arguments.only or CASES, lambda case: searches(case, arguments), arguments.json))
 
 
-def searches(name: str, case: Case, arguments: argparse.Namespace) -> Any:
+def searches(case: Case, arguments: argparse.Namespace) -> Any:
     """A row for each kind of promise."""
     ending = ".onnx" if ".onnx" in case.files else ".tflite"
     seen, unseen, labels, others = divided(case, ending, arguments.samples)
@@ -79,7 +67,7 @@ def searches(name: str, case: Case, arguments: argparse.Namespace) -> Any:
         start = time.perf_counter()
         found = search(model, seen, promise, labels=labels, types=arguments.types.split(","))
         seconds = time.perf_counter() - start
-        row = {"case": name, "promise": promise.text, "seconds": seconds, "kept": found.kept, "floats": found.floats,
+        row = {"promise": promise.text, "seconds": seconds, "kept": found.kept, "floats": found.floats,
                "wide": found.wide, "unseen": judged(promise, model, found, unseen, others)}
         if not arguments.no_plain and promise.qualities and arguments.types == "F32":
             row["plain"] = plain_search(model, seen, promise, labels=labels).floats

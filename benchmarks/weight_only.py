@@ -13,7 +13,6 @@ the TOSA reference model, and XLA.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from quantizer_cases import Case, Sample
-from quantizer_models import MODELS, Missing
+from quantizer_models import MODELS, rows_of_cases
 from quantizer_tools import tflite_run
 from rich.console import Console
 from rich.table import Table
@@ -47,19 +46,7 @@ def main() -> None:
     parser.add_argument("--no-judges", action="store_true", help="run no converted files")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for name in arguments.only or CASES:
-        try:
-            case = MODELS[name]()
-        except Missing as why:
-            rows.append({"case": name, "error": str(why)})
-            continue
-        for row in measured(case, arguments):
-            rows.append({"case": name, **row})
-            Console(stderr=True).print(rows[-1])
-            if arguments.json:
-                arguments.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    show(rows)
+    show(rows_of_cases(arguments.only or CASES, lambda case: measured(case, arguments), arguments.json))
 
 
 def measured(case: Case, arguments: argparse.Namespace) -> Any:

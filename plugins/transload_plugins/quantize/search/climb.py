@@ -3,8 +3,9 @@
 The simulation says which layer is the next to be given up (`choosing`), and about how far one has to go; whether the promise is
 kept is judged of the quantized module itself, on samples that are held apart. Where it is not, the way goes on until the
 simulation says that the noise is less by as many decibels as were missed, or, of a metric that says no decibels, by one, then by
-two, by four. Where it is, layers are taken back for as long as the simulation says no more noise than there may be; what comes of
-that is judged anew.
+two, by four. Where it is, the first such choice of that stretch is found by halves, and the plain way is tried as far as it costs
+less: of a score that few samples decide, the simulation may say little. Then layers are taken back for as long as the simulation
+says no more noise than there may be; what comes of that is judged anew.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ class Climb:
             return
         self._reach(way)
         if self.best.kept:
+            self._go_plainly(list(by_sensitivity(alone, self._base, self._modes[-1])))
             self._save(by_sensitivity(alone, self._base, self._modes[-1]))
 
     def curve(self) -> list[Point]:
@@ -108,20 +110,59 @@ class Climb:
         failed = self.first
         goal = failed.decibels + (self._short(failed) or 0.0)
         step, seems = 1.0, self._short(failed) is not None
+        passed: list[dict[str, str]] = []
         for chosen in way:
             point = self._point(chosen)
+            passed.append(chosen)
             self._tell(f"{len(chosen)} layers with more bits, {point.decibels:.1f} dB", None)
             if point.decibels < goal or not (seems or self._seems_kept(chosen)):
                 continue
             judged = self.judged(chosen)
             if judged.kept:
-                self._failed, self.best = failed, judged
+                self._failed, self.best = self._between(failed, passed[:-1], judged)
                 return
             failed, seems = judged, True
+            passed.clear()
             goal = point.decibels + max(self._short(judged) or 0.0, step)
             step *= 2.0
         last = self.judged(self._last)
-        self._failed, self.best = failed, last if last.kept or self._is_better(last, self.best) else self.best
+        if last.kept:
+            self._failed, self.best = self._between(failed, passed[:-1], last)
+        else:
+            self._failed, self.best = failed, last if self._is_better(last, self.best) else self.best
+
+    def _between(self, failed: Point, choices: Sequence[Assignment], kept: Point) -> tuple[Point, Point]:
+        """Of choices in a row between one that failed and one that kept the promise two neighbours of that kind, by halves."""
+        low, high = -1, len(choices)
+        while high - low > 1:
+            middle = (low + high) // 2
+            point = self.judged(choices[middle])
+            if point.kept:
+                kept, high = point, middle
+            else:
+                failed, low = point, middle
+        return failed, kept
+
+    def along(self, way: Sequence[Assignment]) -> tuple[Point, Point]:
+        """The choice of a way with which the promise begins to be kept, and what failed before it; where none keeps it, the last.
+
+        Whether one does is tried after 1, 2, 4, ... steps, and then between the last two by halves: more bits are never worse by
+        much.
+        """
+        failed, before, here = self.first, 0, 0
+        while not (judged := self.judged(way[here])).kept and here < len(way) - 1:
+            failed, before, here = judged, here + 1, min(2 * here + 1, len(way) - 1)
+        return self._between(failed, way[before:here], judged) if judged.kept else (failed, judged)
+
+    def _go_plainly(self, plain: Sequence[dict[str, str]]) -> None:
+        """Where the plain way keeps the promise for less, that is where to begin to take back."""
+        price = self.best.price
+        cheaper = [chosen for chosen in plain if self._spending.price(chosen) < price and self._affordable(chosen)]
+        if cheaper:
+            self._tell("the plain way", None)
+            failed, found = self.along(cheaper)
+            if found.kept:
+                self._failed, self.best = failed, found
 
     def _short(self, judged: Point) -> float | None:
         """The decibels of noise by which a promise is missed, or more than kept (negative), where decibels say it."""

@@ -22,22 +22,14 @@ __all__ = ["plain_search"]
 def plain_search(
     module: Module, samples: Iterable[Sample], promise: Promise, *, labels: Sequence[Any] | None = None, scheme: str = "int8",
 ) -> Point:
-    """The first choice on the plain way that keeps a promise, all given up in floats; the last where none does.
+    """The first choice on the plain way that keeps a promise (`Climb.along`), all given up in floats; the last where none does.
 
-    Whether one does is tried after 1, 2, 4, ... layers, and then between the last two by halves: more floats are never worse by
-    much. Raises `UsageError` as `search` does.
+    Raises `UsageError` as `search` does.
     """
     with begun(module, samples, promise, labels=labels, scheme=scheme, types=["F32"]) as start:
         climb = Climb(start.measuring, start.spending, start.real, promise, start.types, start.base, start.free, start.say)
-        first = climb.judged(start.base)
-        if first.kept:
-            return first
+        climb.first = climb.judged(start.base)
+        if climb.first.kept:
+            return climb.first
         alone = sensitivities(start.measuring, start.free, start.types, start.base)
-        way = list(by_sensitivity(alone, start.base, start.types[-1]))
-        low, high = -1, 0
-        while high < len(way) - 1 and not climb.judged(way[high]).kept:
-            low, high = high, min(2 * high + 1, len(way) - 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if climb.judged(way[middle]).kept else (middle, high)
-        return climb.judged(way[high])
+        return climb.along(list(by_sensitivity(alone, start.base, start.types[-1])))[1]

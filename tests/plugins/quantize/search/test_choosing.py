@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from transload_plugins.quantize.search.choosing import by_interaction, by_sensitivity, decibels, sensitivities, taken_back
+from transload_plugins.quantize.search.climb import Climb
 from transload_plugins.quantize.search.measuring import Measured
+from transload_plugins.quantize.search.promise import Kept, promise_of
 
 UNITS = ("a", "b", "c", "d")
 NOISE = {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}
@@ -70,3 +74,36 @@ def test_no_way_leads_beyond_what_is_affordable_and_none_ends_early() -> None:
     whole = list(by_interaction(formula, prices, UNITS, ["INT16", "F32"], {}, alone, lambda chosen: True))  # type: ignore[arg-type]
     assert whole[-1] == dict.fromkeys(UNITS, "F32")
     assert decibels(formula(whole[-1]).loss) == 120.0
+
+
+class Truth:
+    """A judge for whom one unit alone decides, of which the simulation says little for its price."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted, self.asked = wanted, 0
+
+    def judged(self, assignment: Any) -> list[Kept]:
+        self.asked += 1
+        kept = self.wanted in assignment
+        return [Kept("cos", 1.0 if kept else 0.5, 1.0 if kept else 0.5, kept)]
+
+
+class Shares(Prices):
+    def floats(self, assignment: Any) -> float:
+        return self.price(assignment) / sum(PRICES.values())
+
+    def wide(self, assignment: Any) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize("wanted", UNITS)
+def test_no_more_is_given_up_than_by_the_plain_way(wanted: str) -> None:
+    """Whatever it is that decides: the simulation's order is followed where that is for less, the loss table's where it is."""
+    truth, spending, formula = Truth(wanted), Shares(), Formula()
+    climb = Climb(formula, spending, truth, promise_of(min_cos=0.9), ["F32"], {}, UNITS, lambda stage, share: None)  # type: ignore[arg-type]
+    climb.run()
+    alone = sensitivities(formula, UNITS, ["F32"], {})  # type: ignore[arg-type]
+    plain = next(chosen for chosen in by_sensitivity(alone, {}, "F32") if wanted in chosen)
+    assert climb.best.kept and wanted in climb.best.assignment
+    assert spending.price(climb.best.assignment) <= spending.price(plain)
+    assert truth.asked <= 12
