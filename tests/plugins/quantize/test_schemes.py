@@ -48,10 +48,9 @@ def decibels(reference: Module, module: Module, samples: list[dict[str, np.ndarr
 def test_bytes_without_a_sign_are_the_same_numbers(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
     """`uint8` has what `int8` has, 128 more; LiteRT runs it, whose kernels want signed bytes in between."""
     borders = {"quant_input": "all", "quant_output": "all"}
-    table = transload.calibrate(hub, samples[:32])
+    table = transload.calibrate(hub, samples[:8])
     signed, unsigned = (
-        quantize_at_hub(hub, scheme, samples[:32], {**borders, "calibration": table, "islands": "none"}).module
-        for scheme in ("int8", "uint8"))
+        quantize_at_hub(hub, scheme, None, {**borders, "calibration": table}).module for scheme in ("int8", "uint8"))
     (kind,) = (type_.element for type_ in unsigned.inputs.values())
     assert kind.storage == UI8 and kind.zero_point == 0
     (stored,) = (np.round(sample["image"] / kind.scale).astype(np.int64) for sample in samples[50:51])
