@@ -12,6 +12,7 @@ pytest.importorskip("onnxruntime")
 
 from transload_converters.onnx.writer import model_of
 
+from tests.support.judge_versions import is_before
 from tests.support.onnx_ops.measure import cell_of, node_cases
 from tests.support.onnx_out.roundtrip import outcome, run_model
 
@@ -22,10 +23,13 @@ REFUSED = (
     "downsample_sizes_nearest_not_smaller",  # reads beyond its end, by scales that do not give its sizes
 )
 
+# onnxruntime before 1.24 turns a sequence of no elements round as if it were whole.
+OTHERWISE = ("test_reversesequence_batch",) if is_before("onnxruntime", 1, 24) else ()
+
 
 @pytest.mark.parametrize("part", range(4))
 def test_operators_come_back_right(part: int) -> None:
-    cases = [case for case in node_cases()[part::4] if cell_of(case) is not None]
+    cases = [case for case in node_cases()[part::4] if cell_of(case) is not None and case.name not in OTHERWISE]
     ends = {case.name: outcome(case) for case in cases}
     wrong = {name: end for name, end in ends.items() if end[0] not in ("right", "not read", "refused")}
     assert not wrong

@@ -159,7 +159,7 @@ def floor_div(op: Binary, rw: Rewriter) -> Value:
     narrow = isinstance(element, IntegerType) and element.width < 32
     a, b = (cast(rw, value, I32) if narrow else value for value in op.operands)
     quotient = broadcast(rw, "Div", a, b)
-    cut, floored = emit(rw, "Mod", a, b, like=quotient, fmod=1), broadcast(rw, "Mod", a, b)
+    cut, floored = broadcast(rw, "Sub", a, broadcast(rw, "Mul", quotient, b)), broadcast(rw, "Mod", a, b)
     whole = emit(rw, "Equal", cut, floored, element=BOOL)
     floor = emit(rw, "Sub", quotient, cast(rw, emit(rw, "Not", whole), quotient.element))
     return cast(rw, floor, element)
