@@ -13,8 +13,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
-from importlib.metadata import EntryPoint, entry_points
+from functools import cached_property, lru_cache, partial
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from itertools import takewhile
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -526,8 +526,14 @@ def _order(point: EntryPoint) -> tuple[str, bool, str]:
 def _info_of(point: EntryPoint) -> PluginInfo:
     distribution = getattr(point, "dist", None)
     if distribution is not None:
-        return PluginInfo(point.name, distribution.name, distribution.version, point.value)
+        return PluginInfo(point.name, *_named(distribution), point.value)
     return PluginInfo(point.name, "transload" if point.value == CORE else "", "", point.value)
+
+
+@lru_cache(64)
+def _named(distribution: Distribution) -> tuple[str, str]:
+    """Name and version: each reading of one parses the file of metadata, and a distribution has many plugins."""
+    return distribution.name, distribution.version
 
 
 def host() -> Host:
