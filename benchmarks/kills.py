@@ -76,9 +76,14 @@ def command(words: list[str], out: Path) -> list[str]:
 
 
 def contents(out: Path) -> dict[str, str]:
-    """The files of a folder, by their digests; of the report, which has times and places, those that it lists."""
+    """The files of a folder, by their digests; of the report, which has times and places, those that it lists.
+
+    What is begun lies in hidden folders; the next run removes those of processes that were killed, which is looked at by itself.
+    """
     found = {}
     for file in sorted(out.rglob("*")) if out.exists() else ():
+        if any(part.startswith(".transload-") for part in file.relative_to(out).parts):
+            continue
         if file.name == "report.json":
             found[file.name] = str(json.loads(file.read_text(encoding="utf-8"))["files"])
         elif file.is_file():
