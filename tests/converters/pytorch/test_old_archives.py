@@ -134,4 +134,4 @@ def test_instructions_that_are_followed_are_those_that_are_there() -> None:
 
 
 def test_mutated_archives_end_in_one_error() -> None:
-    assert check_reader(NEWEST.read_bytes(), "pytorch", count=100)["refused"] > 33  # `make fuzz` goes on
+    assert check_reader(NEWEST.read_bytes(), "pytorch", count=300)["refused"] > 100
