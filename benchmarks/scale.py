@@ -6,7 +6,8 @@ Converts the models of the folders (by default the TFLite and ONNX models of `TR
 a process each: `transload.convert` in a loop, and one `transload.convert_all` of all folders with so many workers. Artifacts are
 compared byte for byte over all rounds and ways; seconds are medians, and the ratio is that to the loop of the same round. `CPU`
 are the seconds of all processes that took part, half of which two cores need at least; MiB is the greatest memory of one. What
-else ran meanwhile is told by the load.
+else ran meanwhile is told by the load, and what the machine can give by a plain loop of Python's, measured in the same rounds:
+cores that share a clock, a cache or a host are slower when all of them work, and no program can be faster than that.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from rich.table import Table
 
 MODELS = Path(os.environ.get("TRANSLOAD_MODELS") or Path(__file__).resolve().parents[2] / "shared" / "models")
 LOOP = "one by one"
+PLAIN = "import time; start = time.perf_counter(); sum(number % 7 for number in range(20_000_000)); print(time.perf_counter() - start)"
+"""Work of two or three seconds that needs a core and nothing else."""
 
 
 def main() -> None:
@@ -49,7 +52,10 @@ def main() -> None:
     _take_over_orphans()
     ways = [LOOP, *asked.workers.split(",")]
     found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+    plain: dict[str, list[float]] = {way: [] for way in ways[1:]}
     for _ in range(asked.rounds):
+        for way in ways[1:]:
+            plain[way].append(machine(int(way)))
         for way in ways:
             with tempfile.TemporaryDirectory() as out:
                 command = [sys.executable, __file__, *map(str, asked.folders), "--target", asked.target, "--step", way, out]
@@ -58,8 +64,10 @@ def main() -> None:
                 cpu = _cpu_of_children() - before
                 found[way].append(json.loads(done.stdout.splitlines()[-1]) | {"cpu": cpu, "load": load})
     show(found)
+    for way, ratios in plain.items():
+        print(f"a plain loop in {way} process(es) at once: {statistics.median(ratios):.2f} times one ({min(ratios):.2f} to {max(ratios):.2f})")
     if asked.json is not None:
-        asked.json.write_text(json.dumps(found, indent=2))
+        asked.json.write_text(json.dumps({**found, "machine": plain}, indent=2))
     digests = {each["digest"] for rounds in found.values() for each in rounds}
     if len(digests) != 1:
         sys.exit("the artifacts differ")
@@ -78,6 +86,16 @@ def _cpu_of_children() -> float:
             os.wait()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def machine(count: int) -> float:
+    """How many times the work of one process so many do at once."""
+
+    def slowest(processes: int) -> float:
+        begun = [subprocess.Popen([sys.executable, "-c", PLAIN], stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+        return max(float(each.communicate()[0]) for each in begun)
+
+    return count * slowest(1) / slowest(count)
 
 
 def show(found: dict[str, list[dict[str, Any]]]) -> None:

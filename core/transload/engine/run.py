@@ -30,6 +30,7 @@ from ..ir import (
 from ..ir.build import constant_of
 from ..ir.constants import TensorData
 from ..plugin_host import host
+from .facts import facts_kept
 from .integers import exact_kernel
 
 __all__ = ["Plan", "Watch", "check_inputs", "named_outputs"]
@@ -161,7 +162,7 @@ class Plan:
         for argument, array in zip(self.arguments, inputs, strict=True):
             values[self.slots[argument]] = array
         check_deadline()
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), facts_kept():
             for op, kernel, ins, outs, dead, forms in self.steps:
                 check_deadline()
                 arrays = [values[slot] for slot in ins]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from transload.analysis.movement import any_rounds, is_float_of_integers, origins
+from transload.engine.facts import fact_of
 from transload.ir import Op
 from transload.ir.build import constant_of
 
@@ -19,12 +20,13 @@ __all__ = ["LIMIT", "product", "rounds_floats"]
 LIMIT = 1 << 26
 """How many products are summed one after the other at most; beyond, that would take too long."""
 
+
 def rounds_floats(op: Op) -> bool:
     """Whether a cast in the block of `op` makes integers of floats, and `op` does not itself multiply such integers."""
     makers = [origin.op for origin in origins(op.operands[0]) if constant_of(origin) is None]
     if makers and all(maker is not None and is_float_of_integers(maker) for maker in makers):
         return False  # any order is exact
-    return op.parent is not None and any_rounds(op.parent)
+    return op.parent is not None and fact_of(op.parent, any_rounds)
 
 
 def product(left: np.ndarray, right: np.ndarray, in_order: bool) -> np.ndarray:
