@@ -241,17 +241,18 @@ def _rows(array: np.ndarray, most: int) -> np.ndarray:
 
 def _windows(op: Any, array: np.ndarray, most: int) -> np.ndarray:
     """What some sums of a convolution take [rows, G, D], D in the order of channels and places of the kernel."""
-    image = array if op.layout == "NCHW" else np.moveaxis(array, -1, 1)
     n = len(op.kernel_shape)
-    image = np.pad(image, [(0, 0), (0, 0), *zip(op.pads[:n], op.pads[n:], strict=True)])
-    shape = op.results[0].static_shape
-    sizes = shape[2:] if op.layout == "NCHW" else shape[1:-1]
-    chosen = _some(shape[0] * int(np.prod(sizes)), most)
-    batch, *at = np.unravel_index(chosen, (shape[0], *sizes))
+    image = np.moveaxis(array, 1, -1) if op.layout == "NCHW" else array
+    sizes = op.results[0].static_shape[2:] if op.layout == "NCHW" else op.results[0].static_shape[1:-1]
+    chosen = _some(len(image) * int(np.prod(sizes)), most)
+    batch, *at = np.unravel_index(chosen, (len(image), *sizes))
     kernel = np.indices(op.kernel_shape).reshape(n, -1)
-    index = [place[:, None] * stride + offsets[None] * dilation
-             for place, stride, offsets, dilation in zip(at, op.strides, kernel, op.dilations, strict=True)]
-    taken = np.moveaxis(image, 1, -1)[(batch[:, None], *index)]  # [rows, places of the kernel, C]
+    index = [place[:, None] * stride + offsets[None] * dilation - before
+             for place, stride, offsets, dilation, before in zip(
+                 at, op.strides, kernel, op.dilations, op.pads[:n], strict=True)]
+    inside = np.logical_and.reduce([(0 <= each) & (each < size) for each, size in zip(index, image.shape[1:-1], strict=True)])
+    taken = image[(batch[:, None], *(np.where(inside, each, 0) for each in index))]  # [rows, places of the kernel, C]
+    taken[~inside] = 0.0  # what is padded
     return taken.transpose(0, 2, 1).reshape(len(chosen), op.group, -1)
 
 

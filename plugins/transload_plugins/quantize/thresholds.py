@@ -74,8 +74,8 @@ def _within(histogram: Histogram, threshold: float) -> Range:
 
 def _cut(histogram: Histogram, least: float, greatest: float) -> Range:
     """What was seen, cut at both ends."""
-    low, high = np.clip((min(histogram.low, histogram.high), histogram.high), least, greatest)
-    return float(low), float(high)
+    low, high = min(histogram.low, histogram.high), histogram.high
+    return float(min(max(low, least), greatest)), float(min(max(high, least), greatest))
 
 
 Spread = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
