@@ -51,6 +51,8 @@ def register_passes(register: Any) -> None:
                   "Say quantized constants that are to stay stored by a cast of integers and a product with their scales."))
     register(Pass("fold-qdq", f"{_HERE}.simplify.qdq:fold_qdq",
                   "Make quantized ops of ops between casts from and to quantized types."))
+    register(Pass("fold-fake-quant", f"{_HERE}.simplify.fake_quant:fold_fake_quant",
+                  "Make integer arithmetic of models that training rounded in floats: simplify, then fold-qdq."))
     register(Pass("round-once", f"{_HERE}.ops.rounding:round_once",
                   "Say of quantized ops that they round a scaled sum once, as models mean it that are quantized around floats."))
     register(Pass("plain-biases", f"{_HERE}.simplify.biases:plain_biases",

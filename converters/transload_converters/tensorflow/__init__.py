@@ -76,4 +76,5 @@ def register_conversions(register: Any) -> None:
     register(Conversion(
         "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE",
         before="tf-as-imported,tf-inline,tf-drop-training,tf-freeze-variables,dce",
-        after="dce", doc="TensorFlow's ops as hub operations.", options=OPTIONS, evidence=f"{_HERE}:coverage.json"))
+        after="fold-fake-quant{rounding=$fake_quant},dce", doc="TensorFlow's ops as hub operations.", options=OPTIONS,
+        evidence=f"{_HERE}:coverage.json"))

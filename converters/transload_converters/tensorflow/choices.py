@@ -9,6 +9,10 @@ __all__ = ["OPTIONS"]
 
 OPTIONS: Options = {
     **LOOP_OPTIONS,
+    "fake_quant": (
+        ("litert", "once"), "litert",
+        "how integers that FakeQuant nodes made are rounded: as LiteRT's kernels do, for which such models are trained, or once, "
+        "to what the nodes compute"),
     "random": (
         ("refuse", "drawn"), "refuse",
         "random numbers: refused, or drawn once, those of TensorFlow's first run with the model's seeds"),

@@ -22,6 +22,8 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import Affine, Array, affine_of, constant_array, is_ranked_float, relu_of, used_once
 from ..ops.infer import channel_axis
+from .biases import output_axis
+from .weights import rescaled
 
 if TYPE_CHECKING:
     from ..ops.conv import Conv, Deconv
@@ -86,7 +88,7 @@ def _holds_integers(value: Value, depth: int = 8) -> bool:
     if op.name in ("top.Round", "top.Floor", "top.Ceil"):
         return True
     if is_cast(op):
-        return not is_ranked_float(op.operands[0])
+        return not is_ranked_float(op.operands[0]) and op.operands[0].quant is None
     moves = moves_of(op)
     if moves is not None and all(number.is_integer() or math.isinf(number) for number in moves.constants):
         return all(_holds_integers(operand, depth - 1) for operand in moves.operands(op))
@@ -156,13 +158,12 @@ def _absorb(
     dtype = dtype_of(affine.source.element)
     new_weights = weights
     if scale is not None:
-        dense = constant_array(weights)
-        if dense is None or not used_once(weights):  # others use them as they are: no second copy
+        if not used_once(weights):  # others use them as they are: no second copy
             return None
-        product = _cast(scaled(dense, scale), dtype)
+        product = _times(maker, weights, scale, rw, scaled)
         if product is None:
             return None
-        new_weights = rw.constant(product)
+        new_weights = product
     total = bias
     if bias is not None and scale is not None:
         total = bias * scale
@@ -172,6 +173,19 @@ def _absorb(
         return new_weights, None
     stored = _cast(np.broadcast_to(total, (channels,)), dtype)
     return None if stored is None else (new_weights, rw.constant(stored))
+
+
+def _times(maker: Op, weights: Value, scale: Array, rw: Rewriter, scaled: Callable[[Array, Array], Array]) -> Value | None:
+    """Constant weights times a factor for each output channel; None where they are none, or it cannot be held.
+
+    Of weights that integers stand for, as training rounded them, the integers stay.
+    """
+    dense = constant_array(weights)
+    if dense is None:
+        axis = output_axis(maker, weights)
+        return None if axis is None or weights.shape[axis] != len(scale) else rescaled(weights, axis, scale, rw)
+    product = _cast(scaled(dense, scale), dtype_of(weights.element))
+    return None if product is None else rw.constant(product)
 
 
 def _cast(array: Array, dtype: np.dtype) -> Array | None:

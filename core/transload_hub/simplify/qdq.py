@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
     from transload_hub.ops.matmul import MatMul
 
-__all__ = ["fold_qdq", "kept"]
+__all__ = ["dequantized", "fold_qdq", "has_casts", "kept"]
 
 COMPUTE = (
     "Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "Reduce", "Softmax", "Interp", "Relu", "LeakyRelu", "PRelu",
@@ -59,7 +59,7 @@ def _table(module: Module) -> RewriteTable:
 
 def fold_qdq(module: Module) -> bool:
     """Make quantized ops of QDQ patterns, in place; returns whether anything changed."""
-    if not any(_is_cast(op) for op in module.walk()):
+    if not has_casts(module):
         return False
     changed = False
     table = _table(module)
@@ -68,6 +68,11 @@ def fold_qdq(module: Module) -> bool:
             break
         changed = True
     return apply_greedily(module, _LEFT) or changed
+
+
+def has_casts(module: Module) -> bool:
+    """Whether a module has casts from or to quantized types."""
+    return any(_is_cast(op) for op in module.walk())
 
 
 def kept(rw: Rewriter, name: str, *operands: Value | None, **attributes: Any) -> Value:
@@ -100,7 +105,7 @@ def _is_cast(op: Op) -> bool:
     return op.name == "top.Cast" and (_quant(op.operands[0]) is not None or _quant(op.results[0]) is not None)
 
 
-def _dequantized(value: Value | None) -> Value | None:
+def dequantized(value: Value | None) -> Value | None:
     """The quantized value of which `value` are the real numbers, or None."""
     owner = value.owner if value is not None else None
     if isinstance(owner, Op) and owner.name == "top.Cast" and isinstance(value.element, FloatType):  # type: ignore[union-attr]
@@ -137,9 +142,11 @@ def cast_of_cast(op: Cast, rw: Rewriter) -> Any:
     value = op.operands[0]
     if kind is None or not kind.per_tensor or not isinstance(value.element, FloatType):
         return None
-    source = _dequantized(value)
+    source = dequantized(value)
     if source is not None and _quant(source).per_tensor:  # type: ignore[union-attr]
         if source.element == kind:
+            if source.op is not None and source.name is None and len(source.op.results) == 1 and op.location is not None:
+                source.op.location = op.location  # the tensor of that name
             return source
         return rw.emit("top.Cast", source, element=kind, round_mode=op.attributes.get("round_mode"), location=op.location)
     maker = value.owner
@@ -181,7 +188,7 @@ def _moves_first(op: Op, by_value: bool = True) -> bool:
 
 def move(op: Op, rw: Rewriter) -> Any:
     """Dequantizing passes below an op that moves or compares the numbers of its first operand."""
-    source = _dequantized(op.operands[0]) if _moves_first(op) else None
+    source = dequantized(op.operands[0]) if _moves_first(op) else None
     kind = _quant(source)
     if source is None or kind is None:
         return None
@@ -198,7 +205,7 @@ def join(op: Op, rw: Rewriter) -> Any:
     values = moved(op, constants=False)
     if not values or _moves_first(op):
         return None
-    found = {value: _dequantized(value) or _exact(rw, value) for value in values}
+    found = {value: dequantized(value) or _exact(rw, value) for value in values}
     sources = [source for source in found.values() if source is not None]
     kinds = {_quant(source) for source in sources}
     if len(sources) < len(found) or any(kind is None or not kind.per_tensor for kind in kinds):
@@ -235,7 +242,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
     if ending is None:
         return None
     quantizers, relu = ending
-    sources = [_dequantized(value) or _exact(rw, value) for value in op.operands]
+    sources = [dequantized(value) or _exact(rw, value) for value in op.operands]
     if any(source is None or not _quant(source).per_tensor for source in sources):  # type: ignore[union-attr]
         return None
     if all(constant_of(source) is not None for source in sources):
@@ -251,7 +258,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
 def product(op: Conv | Deconv | MatMul, rw: Rewriter) -> Any:
     """A convolution or product: weights per tensor or per output channel, of a product in blocks, too, and a bias of i32."""
     ending = _ending(op)
-    value, weights = _dequantized(op.operands[0]), _dequantized(op.operands[1])
+    value, weights = dequantized(op.operands[0]), dequantized(op.operands[1])
     if ending is None or value is None or weights is None:
         return None
     kind, weight_kind = _quant(value), _quant(weights)
@@ -280,7 +287,7 @@ def _stored_bias(op: Op, rw: Rewriter, bias: Value, x: Value, weights: Value, re
     Of weights in blocks the product's scale is the least one's. None where the bias is computed, or beyond 32 bits.
     """
     kind, held = _quant(x), _quant(weights)
-    source = _dequantized(bias)
+    source = dequantized(bias)
     dense = constant_of(bias if source is None else source)
     if kind is None or held is None or dense is None or bias.rank != 1:
         return None

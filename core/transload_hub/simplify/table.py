@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..recognize.activation import GATED
-from . import activation, affine, structure
+from . import activation, affine, structure, weights
 
 __all__ = ["TABLE"]
 
-TABLE = structure.TABLE + activation.TABLE + GATED + affine.TABLE
+TABLE = structure.TABLE + activation.TABLE + GATED + affine.TABLE + weights.MOVED

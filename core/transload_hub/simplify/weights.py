@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.engine.quantized import dequantize
-from transload.ir import F32, Dense, FloatType, IntegerType, LazyData, Op, Packed4Data, QuantType, TensorType, Value, dtype_of
+from transload.ir import (
+    F32,
+    I32,
+    Dense,
+    FloatType,
+    IntegerType,
+    LazyData,
+    Op,
+    Packed4Data,
+    QuantType,
+    TensorType,
+    Value,
+    dtype_of,
+)
 from transload.ir.build import constant_of
 from transload.ir.quantization import split_shapes
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
@@ -19,7 +32,9 @@ from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 if TYPE_CHECKING:
     from ..ops.cast import Cast
 
-__all__ = ["blocks_apart", "dequantize_weights", "real_weight", "reshaped_data", "spell_out_weights"]
+__all__ = [
+    "MOVED", "blocks_apart", "dequantize_weights", "integers_of", "real_weight", "rescaled", "reshaped_data",
+    "spell_out_weights"]
 
 TABLE = RewriteTable()
 
@@ -100,3 +115,94 @@ def reshaped_data(dense: Dense, shape: tuple[int, ...]) -> Any:
     if isinstance(data, Packed4Data):
         return Packed4Data(data.packed, shape, data.signed)
     return LazyData(lambda: dense.numpy().reshape(shape), shape, data.dtype)
+
+
+# --- integers that stay what they are, whatever is done to the real numbers
+
+MOVED = RewriteTable()
+
+
+def integers_of(value: Value | None) -> tuple[Dense, QuantType] | None:
+    """The integers of which a tensor is the real numbers by a cast, and their type: of a constant that is not to stay stored."""
+    op = value.op if value is not None else None
+    if op is None or op.name != "top.Cast" or op.attribute("stored", False):
+        return None
+    if not isinstance(op.results[0].element_or_none, FloatType):
+        return None
+    dense, kind = constant_of(op.operands[0]), op.operands[0].quant
+    return (dense, kind) if dense is not None and kind is not None and kind.blocks is None else None
+
+
+def _real_again(rw: Rewriter, numbers: np.ndarray, kind: QuantType, like: Value) -> Value:
+    fold, rw.fold = rw.fold, False
+    try:
+        held = rw.constant(numbers.astype(dtype_of(kind.storage)), element=kind)
+        return rw.emit("top.Cast", held, element=like.element)
+    finally:
+        rw.fold = fold
+
+
+@MOVED("top.Reshape", "top.Permute", "top.Squeeze", "top.Unsqueeze", "top.Slice", "top.Reverse", "top.Expand", "top.Tile")
+def moved_weight(op: Op, rw: Rewriter) -> Value | None:
+    """What moves the real numbers of a weight moves its integers, where the scales are still those of one dimension."""
+    found = integers_of(op.operands[0])
+    if found is None or len(op.operands) != 1 or len(op.results) != 1:
+        return None
+    dense, kind = found
+
+    def moved(array: np.ndarray, element: IntegerType) -> np.ndarray | None:
+        given = rw.constant(array, element=element)
+        made = constant_of(rw.emit(op.name, given, element=element, **op.attributes))
+        return None if made is None else made.numpy()
+
+    numbers = moved(dense.numpy(), kind.storage)
+    if numbers is None:
+        return None
+    if kind.axis is not None:
+        shape = [1] * len(dense.shape)
+        shape[kind.axis] = kind.count
+        places = np.arange(kind.count, dtype=np.int32).reshape(shape)
+        owners = moved(np.ascontiguousarray(np.broadcast_to(places, dense.shape)), I32)
+        kind_moved = None if owners is None else _along_one(kind, owners)
+        if kind_moved is None:
+            return None
+        kind = kind_moved
+    return _real_again(rw, numbers, kind, op.results[0])
+
+
+def _along_one(kind: QuantType, owners: np.ndarray) -> QuantType | None:
+    """The type of a tensor whose numbers have the scales that `owners` say; None where these vary along two dimensions."""
+    if not owners.size:
+        return None
+    for axis in range(owners.ndim):
+        rows = np.moveaxis(owners, axis, 0).reshape(owners.shape[axis], -1)
+        if (rows == rows[:, :1]).all():
+            taken = rows[:, 0]
+            return kind.replace(
+                scales=kind.scale_array[taken], zero_points=tuple(np.array(kind.zero_points)[taken].tolist()), axis=axis)
+    return None
+
+
+def rescaled(weights: Value, axis: int, factors: np.ndarray, rw: Rewriter) -> Value | None:
+    """Weights that integers stand for times a factor for each index of a dimension: the same integers, by other scales.
+
+    Negative factors turn the integers round; None where their type ends before that, or a scale is none of float32.
+    """
+    found = integers_of(weights)
+    if found is None or found[1].axis not in (None, axis):
+        return None
+    dense, kind = found
+    stored = dense.numpy().astype(np.int64)
+    shape = [1] * stored.ndim
+    shape[axis] = len(factors)
+    points = np.broadcast_to(np.array(kind.zero_points), factors.shape)
+    point, sign = points.reshape(shape), np.sign(factors).astype(np.int64).reshape(shape)
+    numbers = (stored - point) * sign + point
+    scales = np.broadcast_to(kind.scale_array, factors.shape)
+    scales = np.where(factors == 0, scales, scales * np.abs(factors)).astype(np.float32).astype(np.float64)
+    if numbers.min(initial=0) < kind.storage_min or numbers.max(initial=0) > kind.storage_max:
+        return None
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        return None
+    held = kind.replace(scales=scales, zero_points=tuple(points.tolist()), axis=axis)
+    return _real_again(rw, numbers, held, weights)

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I8, I16, I32, UI8, UI16, DialectType, IntegerType, Op, QuantType, Type, Value
+from transload.ir import F32, I8, I16, I32, UI8, UI16, DialectType, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, scalar_like
+from transload_hub.simplify.qdq import kept
 
 from .table import TfTable, attr, axis_of, constant_array, constant_float, constant_int, shape_of
 
@@ -57,7 +58,9 @@ def fake_quant_channels(op: Op, rw: Rewriter) -> Value:
 def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: int | None) -> Value:
     """The nearest of the numbers that so many bits tell apart; the range is moved so that 0 is one of them.
 
-    Source: the documentation of `tf.quantization.fake_quant_with_min_max_args`.
+    To a quantized type and back; of constants, which are weights, the integers are there already. `fold-fake-quant` makes integer
+    arithmetic of that. Source: the documentation of `tf.quantization.fake_quant_with_min_max_args`, and the kernels' formula
+    (`Nudge` in `tensorflow/core/kernels/fake_quant_ops_functor.h`), which is in float32, and rounds the zero point away from 0.
     """
     value, bits = op.operands[0], int(attr(op, "num_bits", 8))
     low, high = low.astype(np.float32).reshape(-1), high.astype(np.float32).reshape(-1)
@@ -70,14 +73,46 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
         return rw.emit("top.Mul", value, scalar_like(rw, value, 0))
     with np.errstate(all="ignore"):
         scale = (high - low) / np.float32(most - least)
-        zero = np.clip(np.round(least - low / scale), least, most)
-    if (scale == 0).any() or (axis is not None and rw.constant_of(value) is None):
+        zero = np.clip(np.floor((np.float32(least) - low / scale).astype(np.float64) + 0.5), least, most)
+    given = rw.constant_of(value)
+    if given is not None and (is_nothing | (scale > 0)).all():
+        live = ~is_nothing  # where nothing is, a bias that is added is to be as fine as that of the others
+        scale, zero = np.where(live, scale, scale[live].min()), np.where(live, zero, zero[live][0])
+        inverse = None if op.name.endswith("Vars") else np.float32(most - least) / np.where(live, high - low, np.float32(1))
+        numbers = np.where(live, _whole(given, scale, inverse, zero - least, most - least), 0) + zero
+        kind = _element(bits, scale, zero, axis, least, most, weights=True)
+        stored = (numbers - (1 << (bits - 1))).astype(dtype_of(kind.storage))
+        return kept(rw, "top.Cast", rw.constant(stored, element=kind), element=F32)
+    if (scale == 0).any() or axis is not None:
         low, high = (np.where(is_nothing, 0, (end - zero) * scale).astype(np.float32) for end in (least, most))
         return _by_arithmetic(rw, value, np.where(scale == 0, np.float32(1), scale), low, high)
+    name = op.origin or None  # of the integers, as everywhere
+    held = rw.emit("top.Cast", value, element=_element(bits, scale, zero, None, least, most), location=name)
+    return rw.emit("top.Cast", held, element=F32, location=name and f"{name}/float")
+
+
+def _whole(given: np.ndarray, scale: np.ndarray, inverse: np.ndarray | None, below: np.ndarray, count: int) -> np.ndarray:
+    """How many steps numbers are from 0, of `count` steps that begin `below` 0: for all, or for each of the last dimension.
+
+    In float32, as the kernels compute: the one of `Vars` divides by a step, the others multiply by its inverse. Halves go up.
+    """
+    below = below.astype(np.float32)
+    low, high = -below * scale, (np.float32(count) - below) * scale
+    shifted = np.maximum(np.minimum(given.astype(np.float32), high), low) - low
+    steps = shifted / scale if inverse is None else shifted * inverse
+    return np.clip(np.floor(steps - below + np.float32(0.5)), -below, count - below)
+
+
+def _element(
+    bits: int, scale: np.ndarray, zero: np.ndarray, axis: int | None, least: int, most: int, *, weights: bool = False,
+) -> QuantType:
+    """The type of integers from `least` to `most`, made signed ones; of few bits, which only weights are held in, as few."""
     half = 1 << (bits - 1)
-    element = QuantType(I8 if bits <= 8 else I16, F32, tuple(scale.astype(float).tolist()),
-                        tuple((zero - half).astype(int).tolist()), axis, least - half, most - half)
-    return rw.emit("top.Cast", rw.emit("top.Cast", value, element=element), element=F32)
+    points = (zero - half).astype(int).tolist()
+    narrow = weights and bits <= 4 and not any(points)
+    storage = IntegerType(4) if narrow else I8 if bits <= 8 else I16
+    axis = axis if len(points) > 1 else None
+    return QuantType(storage, F32, tuple(scale.astype(float).tolist()), tuple(points), axis, least - half, most - half)
 
 
 def _by_arithmetic(rw: Rewriter, value: Value, scale: np.ndarray, least: np.ndarray, most: np.ndarray) -> Value:

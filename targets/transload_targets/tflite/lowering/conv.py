@@ -72,6 +72,13 @@ def product_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value,
     return constant(rw, Dense(numbers), element)
 
 
+def need_narrow_weights(weights: QuantType) -> None:
+    """Refuse weights of more bits than LiteRT's kernels take."""
+    if weights.storage.width > 8:
+        raise Unsupported(f"LiteRT's kernels take weights of 8 bits at most, and these are {weights.storage}",
+                          "quantize weights in 8 bits, or leave them float")
+
+
 def _check_types(op: Conv | Deconv) -> None:
     need_quantized_alike(op, op.input, op.filter)
     a, b = quant(op.input), quant(op.filter)
@@ -80,6 +87,7 @@ def _check_types(op: Conv | Deconv) -> None:
     if a is not None and b is not None:
         if not a.per_tensor:
             raise Unsupported("its input is quantized per axis", "quantize activations with one scale for the whole tensor")
+        need_narrow_weights(b)
         if (a.storage in (I8, I16)) and any(b.zero_points):
             raise Unsupported("its filter has zero points other than 0, which kernels of signed bytes leave out",
                               "quantize weights symmetrically, as --quantize int8 does of the float model")

@@ -27,7 +27,7 @@ from .common import (
     static_shape,
     transpose,
 )
-from .conv import product_bias
+from .conv import need_narrow_weights, product_bias
 
 if TYPE_CHECKING:
     from transload_hub.ops.matmul import MatMul
@@ -69,6 +69,9 @@ def _rows(op: MatMul, rw: Rewriter) -> Value:
 
 def _layer(op: MatMul, rw: Rewriter) -> Value:
     """FULLY_CONNECTED."""
+    held = quant(op.right)
+    if held is not None:
+        need_narrow_weights(held)
     value, weights = op.input, _rows(op, rw)
     outputs, inputs = static_shape(weights)
     if value.rank == 1:

@@ -43,7 +43,7 @@ def check_types(module: Module) -> bool:
     for op in module.walk():
         if op.name == "func.func" or any(_reason(value) for value in op.operands):
             continue  # what follows from it is not said again
-        why = _unsigned(op)
+        why = _unsigned(op) or _shifted(op)
         if why:
             findings.append(Finding(op.name, why[0], (op.origin,) if op.origin else (), why[1]))
         for result in op.results:
@@ -87,3 +87,13 @@ def _unsigned(op: Op) -> tuple[str, str] | None:
     if moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad"):
         return None
     return f"LiteRT has no kernel of it for {wide}", "cast to a signed type of more bits"
+
+
+def _shifted(op: Op) -> tuple[str, str] | None:
+    """Why LiteRT cannot compute with quantized numbers of 16 bits whose zero is another number than 0."""
+    if op.name == "top.Cast" or moves_of(op) is not None:
+        return None
+    kinds = [value.quant for value in (*op.operands, *op.results)]
+    found = next((kind for kind in kinds if kind is not None and kind.storage == I16 and any(kind.zero_points)), None)
+    return None if found is None else (
+        f"LiteRT's kernels of 16 bits have zero points of 0, and this is {found}", "quantize 16 bits symmetrically")
