@@ -53,6 +53,10 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "cycles", "a function `(work, part, dtypes) -> Effort`: what computing a part takes (`cycles.rules`)",
         "layer groups and the cycle model of a tensor processor", Callable))
+    register(FactKind(
+        "in-place", "True: the op reads an element of an operand before it writes that of its result at the same place, and may "
+        "be written over it", "layer groups of a tensor processor, its checker", bool))
+    register(Facts("in-place", "tpu", f"{_HERE}.in_place:IN_PLACE"))
     register(Facts("region", "tpu", f"{_HERE}.regions:RULES"))
     register(Facts("form", "tpu", f"{_HERE}.groups.forms:FORMS"))
     register(Facts("copies", "tpu", f"{_HERE}.groups.copies:COPIES"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from transload_targets.tensor_processor.groups.machine import Machine
 from transload_targets.tensor_processor.groups.network import Network, Node, Tensor
+from transload_targets.tensor_processor.in_place import in_place
 from transload_targets.tensor_processor.regions import RULES, Need, Shape, volume
 
 
@@ -26,11 +27,11 @@ class Maker:
         self.tensors.append(Tensor(f"t{len(self.tensors)}", shape, **about))
         return len(self.tensors) - 1
 
-    def op(self, operation: str, operands: tuple[int, ...], shape: Shape, **attributes: Any) -> int:
-        result = self.tensor(shape)
+    def op(self, operation: str, operands: tuple[int, ...], shape: Shape, bits: int = 8, **attributes: Any) -> int:
+        result = self.tensor(shape, bits=bits)
         self.nodes.append(Node(
             f"n{len(self.nodes)}", operation, operands, result, tuple(self.tensors[each].shape for each in operands), shape,
-            RULES[operation], cycles, attributes))
+            RULES[operation], cycles, attributes, in_place=in_place(operation)))
         return result
 
     def conv(

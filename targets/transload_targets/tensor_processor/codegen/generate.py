@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from transload import memory
 from transload.errors import PlacementError
 from transload.ir import Op, QuantType, TensorType, Value
 from transload.ir.build import constant_of
@@ -18,6 +17,7 @@ from ..chip import Chip
 from ..groups.copies import Copies, row_major
 from ..groups.forms import Held, dtype_name, sizes_of
 from ..groups.lanes import KEPT
+from ..groups.machine import Machine as Planned
 from ..groups.partition import Partition, partition
 from ..groups.reading import Reading, machine_of, read
 from ..groups.schedule import schedule
@@ -25,7 +25,9 @@ from ..groups.steps import Buffer, Schedule, Step
 from ..instructions import ELEMENTS, Global, Local, Machine, Part, Port, Program, Tensor, Weights
 from ..placement.everywhere import GlobalPlan, place_global
 from ..placement.local import LocalPlan, place_by_banks, place_densely
+from ..placement.timing import cycles_of
 from ..regions import Box
+from .lifetimes import lifetimes
 from .operands import global_part, image_of, in_rank, indices, loaded_part, local_part, own_shape, part_of
 from .waits import Emitter
 
@@ -73,10 +75,9 @@ def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool
     for share in SMALLER:
         made = partition(reading.network, replace(machine, local_bytes=int(share * chip.local_bytes)), way, h_slice)
         for ahead in SHARES if banked else ():
-            steps = schedule(reading.network, machine, made, ahead, keeping)
-            local = place_by_banks(steps, machine)
-            if local is not None:
-                return made, steps, local
+            found = _by_banks(reading, machine, made, ahead, keeping)
+            if found is not None:
+                return made, *found
         for ahead in SHARES if not banked else SHARES[-1:]:
             steps = schedule(reading.network, machine, made, ahead, keeping)
             try:
@@ -84,6 +85,26 @@ def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool
             except PlacementError as error:
                 failed = error
     raise failed
+
+
+def _by_banks(
+    reading: Reading, machine: Planned, made: Partition, ahead: float, keeping: bool,
+) -> tuple[Schedule, LocalPlan] | None:
+    """Steps whose buffers find places in banks, and these; None where there are none. Results are written over operands wherever
+    that can be, or where less is needed at once then, whichever takes fewer cycles.
+    """
+    def size(buffer: Buffer) -> int:
+        return machine.bytes(reading.network.tensors[buffer.tensor], buffer.box)
+
+    found: list[tuple[float, int, Schedule, LocalPlan]] = []
+    for over in (True, False):
+        steps = schedule(reading.network, machine, made, ahead, keeping, over)
+        local = place_by_banks(steps, machine)
+        if local is not None:
+            found.append((cycles_of(steps, local.offsets, machine, size), local.peak, steps, local))
+        if all(buffer.over is None for buffer in steps.buffers):
+            break
+    return min(found, key=lambda each: each[:2])[2:] if found else None
 
 
 class _Generating:
@@ -121,34 +142,12 @@ class _Generating:
                 self.constants[key] = about.name, data, held.dtype
 
     def _place(self) -> GlobalPlan:
-        first: dict[Hashable, int] = {}
-        last: dict[Hashable, int] = {}
-        end = len(self.partition.groups)
-        for value in self.reading.inputs:
-            first[self.reading.root(value)] = last[self.reading.root(value)] = 0
-        for step in self.steps.steps:
-            node = self.reading.network.nodes[step.node]
-            for load in (load for command in step.commands for load in command.loads):
-                last[self._key(load.buffer.tensor)] = self.steps.steps[load.need].group
-            for operand in (*node.also, *(node.operands if step.part is None else ())):
-                if operand is not None:
-                    last[self._key(operand)] = step.group
-            made = [store.buffer.tensor for store in step.stores] + ([node.result] if step.part is None else [])
-            for tensor in made:
-                key = self._key(tensor)
-                first.setdefault(key, step.group)
-                last[key] = max(last.get(key, 0), step.group)
-        for value in self.reading.outputs:
-            key = self.reading.root(value)
-            if key not in self.constants:
-                first.setdefault(key, 0)
-                last[key] = end
-        buffers = [memory.Buffer(key, first[key], last[key] + 1, self._bytes(key)) for key in first]
+        outputs = [key for key in map(self.reading.root, self.reading.outputs) if key not in self.constants]
+        buffers = lifetimes(
+            self.reading.network, self.steps, self.reading.held, self.base, self._bytes,
+            map(self.reading.root, self.reading.inputs), outputs)
         weights = [(key, self._bytes(key)) for key in self.constants]
         return place_global(weights, buffers, self.chip.alignment, self.chip.weight_alignment, self.chip.global_bytes)
-
-    def _key(self, tensor: int) -> Hashable:
-        return self.base(self.reading.held[tensor])
 
     def _bytes(self, key: Hashable) -> int:
         dtype = self.constants[key][2] if key in self.constants else dtype_name(key)  # type: ignore[arg-type]

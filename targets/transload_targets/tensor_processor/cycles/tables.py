@@ -62,7 +62,7 @@ def save_all(compiled: Compiled, made: Timeline, directory: Path, stem: str) -> 
     save_roofline(rows, made.chip, files[3], f"{stem} on {made.chip.name}")
     if compiled.everywhere.plan is None:  # of nothing there is no picture
         return files[:4]
-    memory.save_picture(compiled.everywhere.plan, files[4], f"{stem}: global memory beside weights, by groups")
+    memory.save_picture(compiled.everywhere.plan, files[4], f"{stem}: global memory beside weights, by commands of the DMA")
     return files
 
 

@@ -59,6 +59,8 @@ class Node:
     """Tensors that it reads in global memory, besides its operands."""
     source: Any = None
     """What codegen makes instructions of."""
+    in_place: bool = False
+    """Whether it reads an element of an operand before it writes that of its result at the same place."""
     lanes: LaneCopies | None = None
     """What a node that only moves does where it is in a group: it moves in the lanes."""
 

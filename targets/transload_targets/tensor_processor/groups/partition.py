@@ -22,6 +22,7 @@ from transload.errors import Finding, PlacementError
 from ..regions import Box, whole
 from .machine import Machine
 from .network import Network
+from .over import fits_over
 from .slicing import WHOLE, Slicing
 from .tail import Memo, Tail
 
@@ -229,7 +230,9 @@ class _Partitioning:
         need = node.region(node, corner)
         if need is None:
             return False
-        boxes = [*((operand, box) for operand, box in zip(node.operands, need.operands, strict=True)), (node.result, corner)]
+        boxes = list(zip(node.operands, need.operands, strict=True))
+        if not any(operand is not None and fits_over(self.network, node, operand, box, corner) for operand, box in boxes):
+            boxes.append((node.result, corner))
         sizes = {(tensor, box): self.machine.lane_bytes(self.network.tensors[tensor], box) for tensor, box in boxes
                  if tensor is not None and box is not None}
         return sum(sizes.values()) > self.machine.local_bytes

@@ -15,6 +15,7 @@ from transload.plugin_host import host
 
 from ..chip import Chip
 from ..cycles.rules import cycles_of, elementwise
+from ..in_place import in_place
 from ..instructions import ELEMENTS
 from ..regions import Box, Need, volume, whole
 from .copies import Copies, Copy, row_major
@@ -115,7 +116,7 @@ class _Reader:
         self.nodes.append(Node(
             op.origin or op.name, form.operation, operands, self.tensor(made), tuple(held.shape for held in form.tensors),
             made.shape, region, partial(_cycles, self.cycles[form.rule], self.chip, dtypes_of(form, dtype_name(result))),
-            form.attributes, alone=alone, also=also, source=op))
+            form.attributes, alone=alone, also=also, source=op, in_place=in_place(form.rule or op.name)))
         self.forms.append(form)
         self.ops.append(op)
 

@@ -19,6 +19,7 @@ from .joining import join
 from .keeping import keep, store_less
 from .machine import Machine
 from .network import Network
+from .over import write_over
 from .partition import Group, Partition
 from .steps import Buffer, Load, Schedule, Step, Store
 from .tail import Memo, Tail
@@ -29,15 +30,18 @@ AHEAD = 256
 """Slots that a load is done ahead at most."""
 
 
-def schedule(network: Network, machine: Machine, partition: Partition, share: float = 1.0, keeping: bool = True) -> Schedule:
+def schedule(
+    network: Network, machine: Machine, partition: Partition, share: float = 1.0, keeping: bool = True, over: bool = True,
+) -> Schedule:
     """The steps of a partition. Loads are done ahead where no more than this share of local memory is in use then.
 
-    With `keeping`, groups find in local memory what lay there before, as far as there is room for it until then.
+    With `keeping`, groups find in local memory what lay there before, as far as there is room for it until then. With `over`,
+    results are written over operands wherever that can be, else where less is needed at once then.
     """
     made = _Scheduling(network, machine)
     for number, group in enumerate(partition.groups):
         made.group(number, group)
-    return made.schedule(int(share * machine.local_bytes), keeping)
+    return made.schedule(int(share * machine.local_bytes), keeping, over)
 
 
 class _Scheduling:
@@ -119,7 +123,7 @@ class _Scheduling:
 
     # --- slots
 
-    def schedule(self, room: int, keeping: bool) -> Schedule:
+    def schedule(self, room: int, keeping: bool, over: bool) -> Schedule:
         """Do loads ahead and stores later, as far as there is room."""
         used = self._profile()
         for load in self.loads:
@@ -128,6 +132,7 @@ class _Scheduling:
             self.buffers, self.loads = join(self.steps, self.buffers, self.loads, used, room, self.machine.lanes)
             self.buffers, self.loads = keep(self.steps, self.buffers, self.loads, used, room)
             store_less(self.network, self.steps, self.loads)
+        write_over(self.network, self.steps, used, over)
         for step in self.steps:
             for store in step.stores:
                 self._later(store, used, room)
@@ -143,7 +148,7 @@ class _Scheduling:
     def _profile(self) -> list[int]:
         change = [0] * (len(self.steps) + 1)
         for buffer in self.buffers:
-            change[buffer.first] += buffer.size
+            change[buffer.first + (buffer.over is not None)] += buffer.size
             change[buffer.last + 1] -= buffer.size
         used, sum_ = [], 0
         for each in change[:-1]:

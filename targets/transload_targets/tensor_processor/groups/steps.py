@@ -20,6 +20,8 @@ class Buffer:
     last: int
     compact: bool = False
     """Whether its channels lie without gaps."""
+    over: Buffer | None = None
+    """The buffer in whose place it is written, by the step that reads that last."""
 
 
 @dataclass(eq=False)

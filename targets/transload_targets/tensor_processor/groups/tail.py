@@ -13,6 +13,7 @@ from ..regions import Box, Need
 from ..regions.boxes import hull
 from .machine import Machine
 from .network import Network
+from .over import fits_over
 from .slicing import Slicing
 
 __all__ = ["Memo", "Tail"]
@@ -46,6 +47,8 @@ class Tail:
         self.live: list[int] = []
         """Bytes of a lane in use at each node, the last one first, besides `base`."""
         self._spans: dict[int, tuple[int, int, int, bool]] = {}
+        self._over: dict[int, tuple[int, int]] = {}
+        """Of nodes whose result is written over an operand: which, and how many bytes that is."""
 
     # --- figures
 
@@ -126,6 +129,7 @@ class Tail:
         if held is not None:
             self._add(held, -1)
         self._hold(tensor, (number, held[1] if held is not None else number, size, False))
+        self._write_over(tensor)
 
     def _need(self, tensor: int, boxes: list[Box | None], number: int) -> None:
         """A node reads a tensor that is loaded, as far as is known yet."""
@@ -142,6 +146,26 @@ class Tail:
         if held is not None:
             self._add(held, -1)
         self._hold(tensor, (number, last, self._size(tensor), stays))
+        self._write_over(tensor)
+
+    def _write_over(self, tensor: int) -> None:
+        """Count a tensor that the node which reads it last writes its result over, or no more where that cannot be."""
+        low, last, size, stays = self._spans[tensor]
+        node = self.network.nodes[last]
+        over = self._over.get(last)
+        if not node.in_place or tensor not in node.operands or (over is not None and over[0] != tensor):
+            return
+        if over is not None:
+            self.live[self.end - 1 - last] += over[1]
+            del self._over[last]
+        places = [place for place, operand in enumerate(node.operands) if operand == tensor]
+        moved = tensor in self.stored and low == last - 1  # it is being stored then
+        if not stays and not moved and all(
+                fits_over(self.network, node, tensor, need.operands[place], made) and need.operands[place] == held
+                for place in places
+                for need, made, held in zip(self.needs[last], self.boxes[node.result], self.boxes[tensor], strict=True)):
+            self.live[self.end - 1 - last] -= size
+            self._over[last] = tensor, size
 
     def _count_loads(self, tensor: int, boxes: list[Box | None]) -> bool:
         """Count what loading takes: a part that the slice before has, too, stays and is not loaded again. Returns whether one

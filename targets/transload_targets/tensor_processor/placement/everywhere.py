@@ -1,6 +1,7 @@
 """Addresses in global memory: weights first, one after the other at their alignment, then inputs, outputs and what groups give.
 
-A tensor is there from the group that gives it to the last one that reads it, and its place is used again after that.
+A tensor is there from the first command that writes to it to the last one that reads of it (`codegen.lifetimes`), and its place
+is used again after that.
 
 Source: the manual's chapter 11 (GMEM assignment). Where it takes the first dead tensor that is large enough, this asks
 `transload.memory` for a placement of all.

@@ -28,6 +28,15 @@ LONG = 64
 """Steps looked at that run while one command does."""
 
 
+@dataclass(eq=False)
+class _Place:
+    """Where a buffer lies, and those that are written over it, from slot `first` to slot `last`."""
+
+    size: int
+    first: int
+    last: int
+
+
 @dataclass(frozen=True)
 class LocalPlan:
     """Offsets of a schedule's buffers, in its order, and what they need: `peak` bytes of a lane, no placement less than
@@ -56,67 +65,81 @@ def place_densely(made: Schedule, machine: Machine, last: bool = True) -> LocalP
     """Place them in as few bytes as are found, wherever they lie. Raises `PlacementError` where they do not fit; where this is
     not the `last` way, that is found out sooner.
     """
-    asked = [memory.Buffer(number, buffer.first, buffer.last + 1, buffer.size) for number, buffer in enumerate(made.buffers)]
+    numbers = {buffer: number for number, buffer in enumerate(made.buffers)}
+    asked = [memory.Buffer(number, buffer.first + (buffer.over is not None), buffer.last + 1, buffer.size,
+                           shares=None if buffer.over is None else numbers[buffer.over])
+             for buffer, number in numbers.items()]
     plan = densest(asked, machine.local_bytes, machine.eu_bytes, last)
     offsets = {buffer: plan.offsets[number] for number, buffer in enumerate(made.buffers)}
     return LocalPlan(offsets, plan.peak, plan.bound.bytes, False)
 
 
-def _meetings(made: Schedule) -> dict[Buffer, dict[Buffer, float]]:
-    """With which buffers each should share no bank, and how many bytes are moved meanwhile."""
-    met: dict[Buffer, dict[Buffer, float]] = {buffer: {} for buffer in made.buffers}
+def _places(made: Schedule) -> dict[Buffer, _Place]:
+    """The place of each buffer: that of the one which it is written over, or one of its own."""
+    places: dict[Buffer, _Place] = {}
+    for buffer in sorted(made.buffers, key=lambda each: (each.over is not None, each.first)):  # the one written over comes first
+        place = places[buffer] = _Place(buffer.size, buffer.first, buffer.last) if buffer.over is None else places[buffer.over]
+        place.last = max(place.last, buffer.last)
+    return places
+
+
+def _meetings(made: Schedule, places: dict[Buffer, _Place]) -> dict[_Place, dict[_Place, float]]:
+    """With which places each should share no bank, and how many bytes are moved meanwhile."""
+    met: dict[_Place, dict[_Place, float]] = {place: {} for place in places.values()}
     for number, step in enumerate(made.steps):
         before = made.steps[number - 1] if number else None
         for command in step.commands:
             for load in command.loads:
-                _meet(met, load.buffer, made.steps[number:min(command.until + 1, load.need)])
+                _meet(met, places, load.buffer, made.steps[number:min(command.until + 1, load.need)])
         for store in before.stores if before is not None else ():
             if not store.at_once:
-                _meet(met, store.buffer, [step])
+                _meet(met, places, store.buffer, [step])
     return met
 
 
-def _meet(met: dict[Buffer, dict[Buffer, float]], moved: Buffer, steps: Sequence[Step]) -> None:
+def _meet(met: dict[_Place, dict[_Place, float]], places: dict[Buffer, _Place], moved: Buffer, steps: Sequence[Step]) -> None:
     """Note down that a buffer is moved while these steps compute."""
+    place = places[moved]
     for step in (step for step in steps[:LONG] if not step.moves):
-        for used in {buffer for buffer in (*step.reads, step.writes) if buffer is not None}:
-            if used is not moved:
-                met[moved][used] = met[used][moved] = met[moved].get(used, 0.0) + moved.size
+        for used in {places[buffer] for buffer in (*step.reads, step.writes) if buffer is not None}:
+            if used is not place:
+                met[place][used] = met[used][place] = met[place].get(used, 0.0) + moved.size
 
 
-def _in_time(buffer: Buffer) -> tuple[int, ...]:
-    return buffer.first, buffer.first - buffer.last, -buffer.size
+def _in_time(place: _Place) -> tuple[int, ...]:
+    return place.first, place.first - place.last, -place.size
 
 
-def _by_size(buffer: Buffer) -> tuple[int, ...]:
-    return -buffer.size, buffer.first - buffer.last, buffer.first
+def _by_size(place: _Place) -> tuple[int, ...]:
+    return -place.size, place.first - place.last, place.first
 
 
-def _by_banks(made: Schedule, machine: Machine, order: Callable[[Buffer], tuple[int, ...]]) -> dict[Buffer, int] | None:
+def _by_banks(made: Schedule, machine: Machine, order: Callable[[_Place], tuple[int, ...]]) -> dict[Buffer, int] | None:
     """Offsets, each where it shares the fewest banks; None where a buffer finds no hole."""
     bank = machine.local_bytes // machine.banks
-    met = _meetings(made)
-    offsets: dict[Buffer, int] = {}
-    placed: list[Buffer] = []
-    for buffer in sorted(made.buffers, key=order):
+    places = _places(made)
+    met = _meetings(made, places)
+    offsets: dict[_Place, int] = {}
+    placed: list[_Place] = []
+    for place in sorted(met, key=order):
         if order is _in_time:
-            placed = [other for other in placed if other.last >= buffer.first]
+            placed = [other for other in placed if other.last >= place.first]
         taken = [(offsets[other], offsets[other] + other.size) for other in placed
-                 if other.first <= buffer.last and other.last >= buffer.first]
+                 if other.first <= place.last and other.last >= place.first]
         others = [(offsets[other] // bank, (offsets[other] + max(other.size, 1) - 1) // bank, weight)
-                  for other, weight in met[buffer].items() if other in offsets]
+                  for other, weight in met[place].items() if other in offsets]
         best = None
-        for low, high in _holes(taken, buffer.size, machine.local_bytes, machine.eu_bytes):
+        for low, high in _holes(taken, place.size, machine.local_bytes, machine.eu_bytes):
             for offset in _offers(low, high, bank):
-                first, last = offset // bank, (offset + max(buffer.size, 1) - 1) // bank
+                first, last = offset // bank, (offset + max(place.size, 1) - 1) // bank
                 cost = sum(weight for start, stop, weight in others if start <= last and stop >= first), offset
                 if best is None or cost < best:
                     best = cost
         if best is None:
             return None
-        offsets[buffer] = best[1]
-        placed.append(buffer)
-    return offsets
+        offsets[place] = best[1]
+        placed.append(place)
+    return {buffer: offsets[place] for buffer, place in places.items()}
 
 
 def _holes(taken: list[tuple[int, int]], size: int, room: int, grain: int) -> list[tuple[int, int]]:

@@ -17,6 +17,7 @@ from .hazards import hazards
 from .memory import Memory
 from .moves import FILL, GATHER, ORDER, is_barrier, is_move, wrong_with
 from .order import Order
+from .overwriting import InPlace, in_place, overwriting
 from .provenance import provenance
 from .tensors import Assembled
 
@@ -33,12 +34,13 @@ WORK_LIMIT = 1 << 28
 """Elements that a padded operand may have: they are made, whatever the result is."""
 
 
-def check(program: Program) -> list[Finding]:
+def check(program: Program, may_overwrite: InPlace = in_place) -> list[Finding]:
     """All rules of the machine that a program breaks, whatever its inputs are.
 
     That it is well-formed (`instructions.invalidity`); that it comes to its end; that nothing depends on which queue is faster
-    (bytes and banks, `hazards`); that all that is read was written, and is what it should be (`provenance`). As nothing depends
-    on the order then, one order shows the last for all.
+    (bytes and banks, `hazards`), or on how an instruction goes about it (`overwriting`: only what `may_overwrite` writes over an
+    input); that all that is read was written, and is what it should be (`provenance`). As nothing depends on the order then, one
+    order shows the last for all.
     """
     findings = list(islice(invalidity(program), MANY))
     if findings:
@@ -47,6 +49,7 @@ def check(program: Program) -> list[Finding]:
     findings = order.findings()
     if not findings:
         findings += islice(hazards(program, order), MANY)
+        findings += islice(overwriting(program, may_overwrite), MANY)
         findings += islice(provenance(program, order), MANY)
     return findings
 
@@ -56,16 +59,17 @@ class Simulator:
 
     Its rules are checked once, here: a program that breaks one is an `ArtifactError` which lists all, by instruction and tensor.
     Then `run` executes it on inputs, as often as one likes. `operations` are what it can compute besides moves. What they give
-    for a slice is what the machine computes: `operation(*arrays, dtype=of the first output, **attributes)`.
+    for a slice is what the machine computes: `operation(*arrays, dtype=of the first output, **attributes)`. `may_overwrite` says
+    which of them may write over an input.
     """
 
-    def __init__(self, program: Program, operations: Operations = operation) -> None:
+    def __init__(self, program: Program, operations: Operations = operation, may_overwrite: InPlace = in_place) -> None:
         self.program = program
         self.operations: dict[str, Callable[..., Any]] = {}
         large = list(_too_large(program))
         if large:
             raise RunError(f"program {program.name!r} cannot be run here", large)
-        findings = list(self._unknown(operations)) or check(program)
+        findings = list(self._unknown(operations)) or check(program, may_overwrite)
         if findings:
             raise ArtifactError(f"program {program.name!r} breaks the rules of {program.machine.name}", findings)
         self.order = Order(program)

@@ -1,4 +1,6 @@
-"""Binaries changed as a compiler's mistakes would: a dependency gone, an operand elsewhere, instructions in another order."""
+"""Binaries changed as a compiler's mistakes would: a dependency gone, an operand elsewhere, instructions in another order, a
+result where an input lies.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Iterator
 
 from transload_targets.tensor_processor.instructions import Instruction, Local, Operand, Program
 
-KINDS = ("dependency removed", "dependency moved", "address moved", "instructions swapped")
+KINDS = ("dependency removed", "dependency moved", "address moved", "instructions swapped", "written over an input")
 
 
 def mutations(program: Program, count: int, seed: int) -> Iterator[tuple[str, Program]]:
@@ -39,6 +41,12 @@ def _mutated(kind: str, program: Program, chance: random.Random) -> Program | No
         operands[place] = _elsewhere(operands[place], chance)
         instructions[at] = dataclasses.replace(
             one, inputs=tuple(operands[: len(one.inputs)]), outputs=tuple(operands[len(one.inputs) :]))  # type: ignore[arg-type]
+    elif kind == "written over an input":
+        inputs = [operand.address for operand in one.inputs if isinstance(operand, Local)]
+        if not inputs or not one.outputs or not isinstance(one.outputs[0], Local):
+            return None
+        first = dataclasses.replace(one.outputs[0], address=chance.choice(inputs))
+        instructions[at] = dataclasses.replace(one, outputs=(first, *one.outputs[1:]))
     else:
         others = [number for number, other in enumerate(instructions)
                   if number != at and (other.queue, other.core) == (one.queue, one.core)]

@@ -39,6 +39,11 @@ def operation(name: str) -> Callable[..., Any]:
     return OPERATIONS[name]
 
 
+def may_overwrite(name: str) -> bool:
+    """Those that go element by element, but for the first, of which nobody says so."""
+    return name in ("plus", "looked_up")
+
+
 SLICES = """
 program "slices" global_bytes=256
 machine "four lanes" lanes=4 local_bytes=256 banks=4 eu_bytes=8 cores=1

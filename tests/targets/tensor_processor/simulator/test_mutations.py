@@ -12,7 +12,7 @@ from transload_targets.tensor_processor.instructions import deserialize, seriali
 from transload_targets.tensor_processor.simulator import Simulator
 
 from .mutations import KINDS, mutations
-from .programs import inputs_of, operation, programs
+from .programs import inputs_of, may_overwrite, operation, programs
 
 
 @pytest.mark.parametrize("name", ["slices", "cores", "tables"])
@@ -20,13 +20,13 @@ def test_a_mutated_binary_is_found_or_computes_the_same_in_any_order(name: str):
     """500 of them. What nobody finds fault with is run in many orders, and each gives what the program gave."""
     program = programs()[name]
     inputs = inputs_of(program)
-    wanted = Simulator(program, operation).run(inputs)
+    wanted = Simulator(program, operation, may_overwrite).run(inputs)
     found, harmless = Counter[str](), Counter[str]()
     for kind, changed in mutations(program, 500, seed=5):
         data = serialize(changed)
         assert data != serialize(program)
         try:
-            simulator = Simulator(deserialize(data), operation)
+            simulator = Simulator(deserialize(data), operation, may_overwrite)
         except TransloadError as error:
             assert error.findings
             found[kind] += 1

@@ -13,7 +13,7 @@ from transload.errors import RunError
 from transload_targets.tensor_processor.instructions import Program, assemble, disassemble
 from transload_targets.tensor_processor.simulator import Order, Simulator, check
 
-from .programs import CORES, inputs_of, looked_up, operation, product, programs
+from .programs import CORES, inputs_of, looked_up, may_overwrite, operation, product, programs
 
 NAMES = ["slices", "cores", "tables"]
 
@@ -37,7 +37,7 @@ def expected(name: str, inputs: dict[str, np.ndarray], program: Program) -> dict
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_computes_what_it_says_in_any_order(name: str):
     program = programs()[name]
-    simulator, inputs = Simulator(program, operation), inputs_of(program)
+    simulator, inputs = Simulator(program, operation, may_overwrite), inputs_of(program)
     wanted = expected(name, inputs, program)
     for seed in (None, *range(20)):
         found = simulator.run(inputs, seed)
@@ -58,15 +58,16 @@ def test_seeds_give_other_orders_and_the_same_seed_the_same():
 def test_each_instruction_can_be_watched():
     program = programs()["slices"]
     seen: list[tuple[str, Any]] = []
-    Simulator(program, operation).run(inputs_of(program), observe=lambda one, arrays: seen.append((one.label, arrays[0].shape)))
+    Simulator(program, operation, may_overwrite).run(
+        inputs_of(program), observe=lambda one, arrays: seen.append((one.label, arrays[0].shape)))
     assert seen[2] == ("tiu.1", (1, 6, 2, 4)) and len(seen) == 7
 
 
 def test_tensors_are_put_together_of_their_parts():
     program = programs()["slices"]
-    assert list(Simulator(program, operation).run(inputs_of(program), keep=True)) == ["y"]
+    assert list(Simulator(program, operation, may_overwrite).run(inputs_of(program), keep=True)) == ["y"]
     program = programs()["tables"]
-    found = Simulator(program, operation).run(inputs := inputs_of(program), keep=True)
+    found = Simulator(program, operation, may_overwrite).run(inputs := inputs_of(program), keep=True)
     np.testing.assert_array_equal(found["image/planes"], inputs["image"].transpose(0, 3, 1, 2))
     assert list(found) == ["image/planes", "product", "result"] and found["product"].shape == (1, 5, 2, 2)
 
@@ -131,13 +132,23 @@ OF_CORES: list[tuple[Change, str]] = [
     (rewritten((BARRIERS[0], "")), "cores have different numbers of barriers"),
     (WITHOUT_BARRIERS, "dma.2 load at 'y': reads bytes at 0x20 while 1:dma.2 store (for 'y') may be writing them"),
 ]
-BROKEN = [*(("slices", *one) for one in OF_SLICES), *(("cores", *one) for one in OF_CORES)]
+OVER = "tiu.2 looked_up at 'result': writes over its input 0 at 0x20: their elements do not lie at the same places"
+OF_TABLES: list[tuple[Change, str]] = [
+    (rewritten(("(L[0x20] int8 1x5x2x2 compact %5) \"", f"(L[{address}] int8 1x5x2x2 {layout} %5) \"")), OVER)
+    for address, layout in (("0x24", "compact"), ("0x20", "compact lane=1"), ("0x1c", "compact"))] + [
+    (rewritten(("(L[0x20] int8 1x5x2x2 compact %5) \"", "(L[0x40] int8 1x5x2x2 compact %5) \"")),
+     "tiu.2 looked_up at 'result': writes over its input 1 at 0x40: their elements do not"),
+    (rewritten(("-> (L[0x20] int8 1x5x2x2 compact %4)", "-> (L[0x0] int8 1x5x2x2 compact %4)")),
+     "tiu.1 product at 'product': writes over its input 0 at 0x0: nothing says that it reads an element before it writes there"),
+    (rewritten(("looked_up", "scaled")), "tiu.2 scaled at 'result': writes over its input 0 at 0x20: nothing says that it reads"),
+]
+BROKEN = [("slices", *one) for one in OF_SLICES] + [("cores", *one) for one in OF_CORES] + [("tables", *one) for one in OF_TABLES]
 
 
 @pytest.mark.parametrize(("name", "change", "why"), BROKEN, ids=range(len(BROKEN)))
 def test_a_broken_rule_is_told_by_instruction_and_tensor(name: str, change: Change, why: str):
     with pytest.raises(RunError) as caught:
-        Simulator(change(programs()[name]), operation)
+        Simulator(change(programs()[name]), operation, may_overwrite)
     assert any(why in str(finding) for finding in caught.value.findings), str(caught.value)
 
 
@@ -158,6 +169,16 @@ def test_a_bank_serves_one_queue_at_a_time():
     assert not [one for one in check(waiting) if "dma.3" in one.why]
 
 
+def test_a_move_must_not_write_over_what_it_reads():
+    text = CORES.partition("dma.1")[0] + """
+dma.1 wait 0 copy (G[0x0] int16 2x3 %0) -> (G[{to}] int16 2x3 %0)
+dma.2 wait 0 copy (G[{to}] int16 2x3 %0) -> (G[0x40] int16 2x3 %2)
+"""
+    for to, count in (("0x4", 1), ("0xc", 0), ("0x3c", 1)):
+        found = [one.why for one in check(assemble(text.format(to=to))) if "writes over its input 0" in one.why]
+        assert len(found) == count, to
+
+
 def test_a_value_fills_all_of_an_operand():
     text = CORES.partition("dma.1")[0].replace('input "x" int16 2x3 at 0x0 %0\n', "")
     program = assemble(text + """
@@ -165,7 +186,7 @@ dma.1 wait 0 fill () -> (L[0x0] int16 2x3 aligned %2) {"value": -7}
 dma.2 wait 0 store (L[0x0] int16 2x3 aligned %2) -> (G[0x40] int16 2x3 %2)
 dma.3 wait 0 copy (G[0x40] int16 2x3 %2) -> (G[0x60] int16 3x2)
 """)
-    np.testing.assert_array_equal(Simulator(program, operation).run({})["sum"], np.full((2, 3), -7, np.int16))
+    np.testing.assert_array_equal(Simulator(program, operation, may_overwrite).run({})["sum"], np.full((2, 3), -7, np.int16))
 
 
 @pytest.mark.parametrize(("change", "why"), [
@@ -179,7 +200,7 @@ dma.3 wait 0 copy (G[0x40] int16 2x3 %2) -> (G[0x60] int16 3x2)
 def test_what_cannot_be_computed_is_told(change: dict[str, Any], why: str):
     program = changed(programs()["slices"], "tiu.1", **change)
     with pytest.raises(RunError, match=why) as caught:
-        Simulator(program, operation).run(inputs_of(program))
+        Simulator(program, operation, may_overwrite).run(inputs_of(program))
     assert caught.value.findings[0].names == ("y",)
 
 
@@ -196,7 +217,7 @@ def test_results_of_another_shape_or_type_are_told():
 
 def test_inputs_that_do_not_fit_are_told_at_once():
     program = programs()["cores"]
-    simulator = Simulator(program, operation)
+    simulator = Simulator(program, operation, may_overwrite)
     for given, why in (({}, "is not given"), ({"x": np.zeros((3, 2), np.int16)}, r"int16 \[3, 2\], not int16 \[2, 3\]")):
         with pytest.raises(RunError, match=why):
             simulator.run(given)
@@ -210,8 +231,8 @@ def test_lanes_that_hold_different_copies_are_told():
 program "copies" global_bytes=16
 machine "two lanes" lanes=2 local_bytes=16 banks=1 eu_bytes=1 cores=1
 dma.1 wait 0 fill () -> (L[0x0] int8 1x2x1x2 aligned) {"value": 1}
-tiu.1 wait 1 drawn (L[0x0] int8 1x2x1x2 aligned) -> (L[0x0] int8 1x2x1x2 aligned) "x"
-tiu.2 wait 0 drawn (L[0x0] int8 2 copies) -> (L[0x8] int8 2 copies) "y"
+tiu.1 wait 1 drawn (L[0x0] int8 1x2x1x2 aligned) -> (L[0x4] int8 1x2x1x2 aligned) "x"
+tiu.2 wait 0 drawn (L[0x4] int8 2 copies) -> (L[0x8] int8 2 copies) "y"
 """)
     with pytest.raises(RunError, match=r"tiu.2 drawn at 'y': .* different copies in different lanes"):
         Simulator(program, lambda name: drawn).run({})
