@@ -50,7 +50,22 @@ def recount(network, chip, tail):
             size = max(chip.lane_bytes(network.tensors[tensor], box) for box in boxes)
             for number in range(first, last + 1):
                 profile[index_, number] = profile.get((index_, number), 0) + size
+    for index, number in steps:
+        if over(network, tail, number, inner):
+            profile[index, number] -= max(chip.lane_bytes(network.tensors[network.nodes[number].result], box)
+                                          for box in tail.boxes[network.nodes[number].result])
     return moved, max(profile.values())
+
+
+def over(network, tail, number, inner):
+    """Whether a node's result lies over an operand: one of the same parts that ends there, and is not just being stored."""
+    node = network.nodes[number]
+    return node.in_place and any(
+        tail.boxes[operand] == tail.boxes[node.result] and (operand in inner or len(tail.slicing) == 1 or len(set(
+            tail.boxes[operand])) > 1)
+        and not any(operand in network.nodes[later].operands for later in range(number + 1, tail.end))
+        and not (operand in tail.stored and operand == network.nodes[number - 1].result)
+        for operand in node.operands)
 
 
 NETWORKS = {"chain": chain(5), "residual": residual(4), "narrow": chain(4, channels=6, kernel=5)}
