@@ -32,7 +32,7 @@ from rich.table import Table
 
 MODELS = Path(os.environ.get("TRANSLOAD_MODELS") or Path(__file__).resolve().parents[2] / "shared" / "models")
 LOOP = "one by one"
-PLAIN = "import time; start = time.perf_counter(); sum(number % 7 for number in range(20_000_000)); print(time.perf_counter() - start)"
+PLAIN = "import time; start = time.perf_counter(); sum(n % 7 for n in range(20_000_000)); print(time.perf_counter() - start)"
 """Work of two or three seconds that needs a core and nothing else."""
 
 
@@ -65,7 +65,8 @@ def main() -> None:
                 found[way].append(json.loads(done.stdout.splitlines()[-1]) | {"cpu": cpu, "load": load})
     show(found)
     for way, ratios in plain.items():
-        print(f"a plain loop in {way} process(es) at once: {statistics.median(ratios):.2f} times one ({min(ratios):.2f} to {max(ratios):.2f})")
+        print(f"a plain loop in {way} process(es) at once: {statistics.median(ratios):.2f} times the work of one"
+              f" ({min(ratios):.2f} to {max(ratios):.2f})")
     if asked.json is not None:
         asked.json.write_text(json.dumps({**found, "machine": plain}, indent=2))
     digests = {each["digest"] for rounds in found.values() for each in rounds}

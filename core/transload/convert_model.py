@@ -258,9 +258,9 @@ class _Work:
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
         if self.mode != "no":
-            from .verification.compare import warm_runtime
+            from .verification.compare import judged_format, warm_runtime
 
-            warm_runtime(self.source.source_format)
+            warm_runtime(judged_format(self.source))
         self.module = self.source.clone()
         if isinstance(self.model, Module) and self.mode != "no" and (note := note_of_edits(self.model)) is not None:
             self.module.notes = (*self.module.notes, note)

@@ -46,6 +46,10 @@ def refusal_by_runtime(runtime: Runtime, module: Module) -> str | None:
     types = [type_ for type_ in module.inputs.values() if isinstance(type_, TensorType) and type_.is_static]
     if len(types) < len(module.inputs):
         return None
+    try:
+        forms = [(type_.static_shape, dtype_of(type_.element)) for type_ in types]
+    except ValueError:  # a resource, say, which nobody can be given
+        return None
     with ScratchFolder() as folder:
         path = folder / f"model.{runtime.format}"
         try:
@@ -57,7 +61,7 @@ def refusal_by_runtime(runtime: Runtime, module: Module) -> str | None:
         why = ""
         for make in (np.zeros, np.ones):
             try:
-                run({name: make(type_.static_shape, dtype_of(type_.element)) for name, type_ in zip(names, types, strict=True)})
+                run({name: make(*form) for name, form in zip(names, forms, strict=True)})
                 return None
             except TransloadError as error:
                 why = why or error.message.replace(f"{path}: ", "").replace(str(path), "it")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..borders import note_borders
+from ..contents import STRUCTURE, dialects_in
 from ..errors import ReadError, RunError, TransloadError, UsageError
 from ..given import open_given, shapes_of
 from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
@@ -30,7 +31,7 @@ from .tolerance import names_among
 if TYPE_CHECKING:
     from ..written import Written
 
-__all__ = ["Comparison", "compare", "other_runtimes", "run_of", "runtime_for", "warm_runtime"]
+__all__ = ["Comparison", "compare", "judged_format", "other_runtimes", "run_of", "runtime_for", "warm_runtime"]
 
 
 @dataclass
@@ -68,6 +69,21 @@ class Comparison:
         if any(math.isnan(v) for v in values):
             return math.nan
         return (min if better == "higher" else max)(values, default=math.nan)
+
+
+def judged_format(source: Module) -> str | None:
+    """The format whose runtimes judge a module: its file's.
+
+    MLIR text in generic form, all of one dialect, is judged as what the reader of that dialect takes by the same suffix: a
+    StableHLO program in whichever form it is printed.
+    """
+    readers = host().readers
+    reader = readers.get(source.source_format or "")
+    if reader is None or reader.dialect not in STRUCTURE:
+        return source.source_format
+    held = set(dialects_in(source))
+    return next((other.name for other in readers.values() if held == {other.dialect} and {*other.suffixes} & {*reader.suffixes}),
+                source.source_format)
 
 
 def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
@@ -186,7 +202,7 @@ def compare(
 
 
 def _judge_of(source: Module, model: str | Path) -> Runtime:
-    runtime, why = runtime_for(source.source_format)
+    runtime, why = runtime_for(judged_format(source))
     if runtime is None:
         raise UsageError(f"nothing can run {model} to compare with: {why}")
     return runtime

@@ -25,7 +25,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
-from .compare import run_of, runtime_for
+from .compare import judged_format, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import checked_inputs
@@ -139,7 +139,7 @@ class _FloatModel:
         self._execute: Callable[..., Outputs] | None = None
         self.who = f"engine {engine}"
         source = model.source
-        runtime, _ = runtime_for(source.source_format)
+        runtime, _ = runtime_for(judged_format(source))
         if runtime is None or source.source is None or not (runtime.functions or source.entry == "main"):
             return
         with suppress(*_REFUSED):

@@ -25,7 +25,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
-from .compare import other_runtimes, run_of, runtime_for
+from .compare import judged_format, other_runtimes, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import checked_inputs, plain_integers, random_inputs
@@ -106,7 +106,7 @@ def verify_conversion(
     checked = _checked(taken, inputs) if inputs is not None else None
     if source.source is None:
         return Verification("skipped", "the model was not read from a file")
-    runtime, why = runtime_for(source.source_format)
+    runtime, why = runtime_for(judged_format(source))
     if source.entry != "main" and (runtime is None or not runtime.functions):
         who = runtime.name if runtime is not None else "a runtime"
         return Verification("skipped", f"{who} runs the function main, and {source.entry!r} was converted")
@@ -125,7 +125,7 @@ def verify_conversion(
     if judge.refused and checked is None and hub is not None and plain_integers(hub):  # a shift by less than nothing, say
         judge = judge_by(runtime)
         verdict = judge.verdict(attempts(taken, hub, seed, signed=False))
-    for other in other_runtimes(source.source_format) if judge.refused else ():
+    for other in other_runtimes(judged_format(source)) if judge.refused else ():
         given = _checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed)
         again = judge_by(other).verdict(given)
         if again.status != "skipped":
@@ -395,7 +395,7 @@ class _Judge:
     ) -> tuple[dict[int, list[str]], list[str]]:
         """The limits that are broken all the same beside what the target's runtime gives of the source's own file."""
         own = self.running.own
-        for runtime in other_runtimes(self.source.source_format, own.target) if own is not None else ():
+        for runtime in other_runtimes(judged_format(self.source), own.target) if own is not None else ():
             try:
                 reference = self._of_model(run_of(runtime, self.source))(given)
             except (RunError, ReadError):

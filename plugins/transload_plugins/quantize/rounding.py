@@ -250,7 +250,7 @@ def _windows(op: Any, array: np.ndarray, most: int) -> np.ndarray:
     index = [place[:, None] * stride + offsets[None] * dilation - before
              for place, stride, offsets, dilation, before in zip(
                  at, op.strides, kernel, op.dilations, op.pads[:n], strict=True)]
-    inside = np.logical_and.reduce([(0 <= each) & (each < size) for each, size in zip(index, image.shape[1:-1], strict=True)])
+    inside = np.logical_and.reduce([(each >= 0) & (each < size) for each, size in zip(index, image.shape[1:-1], strict=True)])
     taken = image[(batch[:, None], *(np.where(inside, each, 0) for each in index))]  # [rows, places of the kernel, C]
     taken[~inside] = 0.0  # what is padded
     return taken.transpose(0, 2, 1).reshape(len(chosen), op.group, -1)

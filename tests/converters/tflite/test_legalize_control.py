@@ -305,6 +305,13 @@ def test_all_that_cannot_be_converted(load: Callable[..., Module]) -> None:
     assert "SIGN_BIT" in found["tfl.add"].why and found["tfl.random_uniform"].hint
 
 
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_dense_layer_has_one_output(count: int, write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    content = write("FULLY_CONNECTED", [((3, 8), F), ((2, 8), F, np.ones((2, 8))), None], [((3, 2), F)] * count)
+    with pytest.raises(ConversionError, match=f"it has {count} outputs"):
+        legalize(load(content))
+
+
 def test_shape_known_only_at_run_time(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
     content = write("RESHAPE", [((4,), F), ((2,), "int32")], [((2, 2), F)])
     with pytest.raises(ConversionError, match="the new shape must be a constant"):

@@ -11,6 +11,7 @@ import pytest
 
 import transload
 from transload.errors import TargetError
+from transload_converters.tflite.writer import ModelWriter
 
 from tests.support.onnx_models import make_model, node
 
@@ -66,3 +67,15 @@ def test_division_of_integers_is_not_tried_on_zeros_alone(tmp_path: Path) -> Non
     given = {"a": np.array([-7, 7], np.int64), "b": np.array([2, -2], np.int64)}
     model = make_model([node("Mod", ["a", "b"], ["y"])], given, ["y"])
     assert converted(model, given, tmp_path).verification.passed
+
+
+def test_what_nobody_can_give_is_not_tried_out(tmp_path: Path) -> None:
+    """A handle of a resource is no number: whether LiteRT runs the op is found by running it, and nobody can."""
+    model = ModelWriter()
+    handle = model.add_tensor("r", (2,), "resource")
+    x, y = (model.add_tensor(name, (2,), "int32") for name in "xy")
+    model.add_operator("BITWISE_XOR", [handle, x], [y])
+    model.inputs, model.outputs = [handle, x], [y]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.finish())
+    transload.convert(path, "tflite", tmp_path / "out", verify=False)

@@ -20,6 +20,8 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
     value, weights = op.operands[:2]
     if op.attribute("weights_format") != "DEFAULT":
         raise Unsupported(f"the weights are stored in the order {op.attribute('weights_format')}, which is not supported")
+    if len(op.results) != 1:
+        raise Unsupported(f"it has {len(op.results)} outputs, and one alone where weights are in the default order")
     inputs = static_shape(weights, "the weights", 2)[1]
     sizes = static_shape(value, "the input")
     keep = op.attribute("keep_num_dims") and bool(sizes) and sizes[-1] == inputs

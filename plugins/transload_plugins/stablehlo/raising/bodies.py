@@ -20,7 +20,7 @@ from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
 from ..types import shape_of
-from .table import cast
+from .table import cast, expand
 
 __all__ = ["apply_body", "constant_number", "only_orders", "outcome", "run_region", "single_op", "yielded"]
 
@@ -114,10 +114,13 @@ def outcome(region: Region, numbers: Sequence[float]) -> list[float]:
 
 # --- a body of whole tensors
 
-def apply_body(rw: Rewriter, region: Region, arguments: Sequence[Value]) -> list[Value]:
+def apply_body(
+    rw: Rewriter, region: Region, arguments: Sequence[Value], shape: Sequence[int] | None = None,
+) -> list[Value]:
     """What a body gives, element by element, of tensors whose shapes broadcast: its ops, copied before the one rewritten.
 
-    The copies are StableHLO ops, which the conversion visits next. Their operands may be scalars and tensors, mixed.
+    The copies are StableHLO ops, which the conversion visits next. Their operands may be scalars and tensors, mixed. What the
+    body gives whatever its arguments are is a scalar, or broadcast to `shape`, where that is said.
     """
     block = region.block
     mapping: dict[Value, Value] = {}
@@ -127,17 +130,18 @@ def apply_body(rw: Rewriter, region: Region, arguments: Sequence[Value]) -> list
         if op is block.terminator:
             break
         operands = [mapping.get(value, value) for value in op.operands]
-        shape = np.broadcast_shapes(*(shape_of(value) for value in operands)) if operands else ()
+        whole = np.broadcast_shapes(*(shape_of(value) for value in operands)) if operands else ()
         declaration = op.declaration
         scalar = all(isinstance(v.type, TensorType) and v.type.shape == () for v in (*op.operands, *op.results))
         if not scalar or op.regions or declaration is None or not declaration.traits & {"elementwise", "constant"}:
             raise Unsupported(
                 f"its function holds {op.name}, which is not computed element by element",
                 "combine elements by arithmetic, comparison and selection")
-        types = [TensorType(tuple(int(size) for size in shape), value.element) for value in op.results]
+        types = [TensorType(tuple(int(size) for size in whole), value.element) for value in op.results]
         made = rw.create(op.name, operands, types, op.attributes.copy())
         mapping.update(zip(op.results, made.results, strict=True))
-    return [mapping.get(value, value) for value in block.terminator.operands]
+    made = [mapping.get(value, value) for value in block.terminator.operands]
+    return made if shape is None else [expand(rw, value, shape) for value in made]
 
 
 def constant_number(value: Value) -> Any | None:

@@ -218,7 +218,7 @@ def _tree(op: Reduce, rw: Rewriter, inputs: Sequence[Value], inits: Sequence[Val
         pairs = [
             reshape(rw, cut_axis(rw, x, 0, 0, 2 * half), (half, 2, *rest)) for x in current]
         sides = [[reshape(rw, cut_axis(rw, x, 1, side, side + 1), (half, *rest)) for x in pairs] for side in (0, 1)]
-        joined = apply_body(rw, op.body, (*sides[0], *sides[1]))
+        joined = apply_body(rw, op.body, (*sides[0], *sides[1]), (half, *rest))
         if count % 2:
             last = [cut_axis(rw, x, 0, count - 1, count) for x in current]
             joined = [rw.emit("top.Concat", a, b, axis=0) for a, b in zip(joined, last, strict=True)]

@@ -243,8 +243,12 @@ def _along(op: ReduceWindow, rw: Rewriter, current: list[Value], axis: int) -> l
     if size == 1 and stride == 1:
         return current
 
-    def behind(values: list[Value], offset: int, length: int) -> list[Value]:
-        return [cut_axis(rw, x, axis, offset, offset + length) for x in values]
+    def joined(first: list[Value], second: list[Value], offset: int) -> list[Value]:
+        """Windows of `first`, and those of `second` that begin so far behind them, as far as both reach."""
+        length = second[0].static_shape[axis] - offset
+        sides = [[cut_axis(rw, x, axis, start, start + length) for x in values]
+                 for values, start in ((first, 0), (second, offset))]
+        return apply_body(rw, op.body, [*sides[0], *sides[1]], sides[0][0].static_shape)
 
     made: list[Value] | None = None
     done, width, doubled = 0, 1, current
@@ -253,13 +257,11 @@ def _along(op: ReduceWindow, rw: Rewriter, current: list[Value], axis: int) -> l
             if made is None:
                 made = doubled
             else:
-                length = doubled[0].static_shape[axis] - done * dilation
-                made = apply_body(rw, op.body, [*behind(made, 0, length), *behind(doubled, done * dilation, length)])
+                made = joined(made, doubled, done * dilation)
             done += width
         if done == size:
             break
-        length = doubled[0].static_shape[axis] - width * dilation
-        doubled = apply_body(rw, op.body, [*behind(doubled, 0, length), *behind(doubled, width * dilation, length)])
+        doubled = joined(doubled, doubled, width * dilation)
         width *= 2
     count = (current[0].static_shape[axis] - (size - 1) * dilation - 1) // stride + 1
     return [cut_axis(rw, x, axis, 0, (count - 1) * stride + 1, stride) for x in made or current]
