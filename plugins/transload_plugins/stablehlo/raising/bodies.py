@@ -140,8 +140,8 @@ def apply_body(
         types = [TensorType(tuple(int(size) for size in whole), value.element) for value in op.results]
         made = rw.create(op.name, operands, types, op.attributes.copy())
         mapping.update(zip(op.results, made.results, strict=True))
-    made = [mapping.get(value, value) for value in block.terminator.operands]
-    return made if shape is None else [expand(rw, value, shape) for value in made]
+    given = [mapping.get(value, value) for value in block.terminator.operands]
+    return given if shape is None else [expand(rw, value, shape) for value in given]
 
 
 def constant_number(value: Value) -> Any | None:
