@@ -45,6 +45,8 @@ def register_facts(register: Any) -> None:
 def register_passes(register: Any) -> None:
     register(Pass("recognize", f"{_HERE}.recognize.composites:recognize",
                   "Put composites that exporters take apart (softmax, layer norm, GELU, ...) together as one op of `top`."))
+    register(Pass("recognize-quantized", f"{_HERE}.recognize.quantized:recognize_quantized",
+                  "Make casts from and to quantized types of arithmetic that quantizes and dequantizes."))
     register(Pass("dequantize-weights", f"{_HERE}.simplify.weights:dequantize_weights",
                   "Make quantized constants that are used as real numbers float constants."))
     register(Pass("spell-out-weights", f"{_HERE}.simplify.weights:spell_out_weights",

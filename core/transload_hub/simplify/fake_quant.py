@@ -23,20 +23,23 @@ from transload.ir.build import Builder
 from transload.passes.canonicalize import canonicalize
 
 from ..ops.rounding import round_once
+from ..recognize.composites import recognize
 from .qdq import dequantized, fold_qdq, has_casts
 
-__all__ = ["between_casts", "fold_fake_quant", "joined"]
+__all__ = ["between_casts", "fold_fake_quant", "follows", "rounded_later"]
 
 
-def fold_fake_quant(module: Module, rounding: Literal["litert", "once"] = "litert") -> bool:
+def fold_fake_quant(module: Module, rounding: Literal["litert", "once"] = "litert", complete: bool = True) -> bool:
     """The pass `fold-fake-quant`: quantized ops of a model that says with floats what its training rounded.
 
-    `rounding`: as LiteRT's kernels round, which is each op's default, or once, as the floats of the model do.
+    `rounding`: as LiteRT's kernels round, which is each op's default, or once, as the floats of the model do. `complete` says
+    whether what training left out gets the type that follows from its op.
     """
     if not has_casts(module):
         return False
     canonicalize(module)
-    told = _complete(module)
+    recognize(module)
+    told = _complete(module, complete)
     fold_qdq(module)
     if told:
         module.notes = (*module.notes, f"training rounded nothing behind {', '.join(map(repr, told[:5]))}"
@@ -46,8 +49,9 @@ def fold_fake_quant(module: Module, rounding: Literal["litert", "once"] = "liter
     return True
 
 
-def _complete(module: Module) -> list[str]:
-    """Round what training left out, where a type follows from the op and what comes in; the names of such tensors."""
+def _complete(module: Module, everything: bool) -> list[str]:
+    """Round what training left out: what it rounds only behind moves before them, which gives the same, and, for `everything`,
+    where a type follows from the op and what comes in. The names of the latter."""
     told = []
     for op in list(module.walk()):
         if len(op.results) != 1 or not isinstance(op.results[0].element_or_none, FloatType):
@@ -56,7 +60,7 @@ def _complete(module: Module) -> list[str]:
         if later is not None:
             if moves_of(op) is None or op.name in _TYPES:
                 _round_before(op.results[0], later)
-        elif op.name in _TYPES and (kind := _TYPES[op.name](op)) is not None:
+        elif everything and (kind := follows(op)) is not None:
             between_casts(op.results[0], kind)
             told.append(op.origin or op.name)
     return told
@@ -73,6 +77,11 @@ def rounded_later(value: Value) -> QuantType | None:
             kind = rounded_later(user.results[0])
         kinds.add(kind)
     return kinds.pop() if len(kinds) == 1 else None
+
+
+def follows(op: Op) -> QuantType | None:
+    """The type of what an op gives, where it follows from the op and what it takes; None where it does not."""
+    return _TYPES[op.name](op) if op.name in _TYPES else None
 
 
 def _round_before(value: Value, kind: QuantType) -> None:
@@ -116,7 +125,7 @@ def _fixed(scale: float, point: int, attribute: str = "") -> Callable[[Op], Quan
     return of
 
 
-def joined(op: Op) -> QuantType | None:
+def _joined(op: Op) -> QuantType | None:
     """The type of tensors that are joined, where they have unlike ones: from the least number to the greatest of all."""
     kinds = [_taken(value) for value in op.operands]
     known = [kind for kind in kinds if kind is not None]
@@ -136,4 +145,4 @@ def _same(op: Op) -> QuantType | None:
 
 _TYPES: dict[str, Callable[[Op], QuantType | None]] = {
     "top.Softmax": _fixed(1 / 256, -128, "log"), "top.Sigmoid": _fixed(1 / 256, -128, "log"), "top.Tanh": _fixed(1 / 128, 0),
-    "top.Concat": joined, "top.AvgPool": _same}
+    "top.Concat": _joined, "top.AvgPool": _same}

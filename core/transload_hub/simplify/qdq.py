@@ -21,14 +21,14 @@ from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
 
 from ..tables import distinct
 from .biases import PRODUCTS, finest, output_axis, reach_of
-from .weights import real_weight
+from .weights import grid_of, real_weight
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Cast
     from transload_hub.ops.conv import Conv, Deconv
     from transload_hub.ops.matmul import MatMul
 
-__all__ = ["dequantized", "fold_qdq", "has_casts", "kept"]
+__all__ = ["dequantized", "fold_qdq", "folds", "has_casts", "kept"]
 
 COMPUTE = (
     "Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "Reduce", "Softmax", "Interp", "Relu", "LeakyRelu", "PRelu",
@@ -73,6 +73,11 @@ def fold_qdq(module: Module) -> bool:
 def has_casts(module: Module) -> bool:
     """Whether a module has casts from or to quantized types."""
     return any(_is_cast(op) for op in module.walk())
+
+
+def folds(op: Op) -> bool:
+    """Whether an op that computes is one that can be put on quantized tensors."""
+    return op.name in _COMPUTES
 
 
 def kept(rw: Rewriter, name: str, *operands: Value | None, **attributes: Any) -> Value:
@@ -155,10 +160,21 @@ def cast_of_cast(op: Cast, rw: Rewriter) -> Any:
     rounding = op.attributes.get("round_mode")
     if maker.name in ("top.Relu", "top.Clip") and _within(kind, *_limits(maker)):
         return rw.emit("top.Cast", maker.operands[0], element=kind, round_mode=rounding, location=op.location)
-    if _moves_first(maker, by_value=False) and constant_of(maker.operands[0]) is None:
+    if _moves_first(maker, by_value=_ends_computing(maker.operands[0])) and constant_of(maker.operands[0]) is None:
         stored = rw.emit("top.Cast", maker.operands[0], element=kind, round_mode=rounding)
         return rw.emit(maker.name, stored, *maker.operands[1:], location=op.location, **maker.attributes)
     return None
+
+
+def _ends_computing(value: Value) -> bool:
+    """Whether a tensor that is taken once is what an op computes that could give it quantized, with a ReLU or without.
+
+    The greatest of rounded numbers is the greatest, rounded: then that op rounds, in front of a maximum.
+    """
+    op = value.op if len(value.uses) == 1 else None
+    if op is not None and op.name == "top.Relu":
+        op = op.operands[0].op if len(op.operands[0].uses) == 1 else None
+    return op is not None and folds(op)
 
 
 def _limits(op: Op) -> tuple[float, float]:
@@ -259,7 +275,10 @@ def product(op: Conv | Deconv | MatMul, rw: Rewriter) -> Any:
     """A convolution or product: weights per tensor or per output channel, of a product in blocks, too, and a bias of i32."""
     ending = _ending(op)
     value, weights = dequantized(op.operands[0]), dequantized(op.operands[1])
-    if ending is None or value is None or weights is None:
+    if ending is None or value is None:
+        return None
+    weights = weights if weights is not None else _on_grid(op, rw)
+    if weights is None:
         return None
     kind, weight_kind = _quant(value), _quant(weights)
     if not kind.per_tensor or not _fits_product(op, weights, weight_kind):  # type: ignore[union-attr, arg-type]
@@ -272,6 +291,22 @@ def product(op: Conv | Deconv | MatMul, rw: Rewriter) -> Any:
             return None
         operands.append(stored)
     return _quantized(op, rw, operands, *ending)
+
+
+def _on_grid(op: Op, rw: Rewriter) -> Value | None:
+    """Constant weights of floats that integers were, as these: on a grid for each output channel. None of all others."""
+    dense, axis = constant_of(op.operands[1]), output_axis(op, op.operands[1])
+    if dense is None or axis is None or not isinstance(op.operands[1].element, FloatType) or len(dense.shape) < 2:
+        return None
+    numbers = dense.numpy().astype(np.float64)
+    channels = np.moveaxis(numbers, axis, 0)
+    steps = grid_of(channels.reshape(len(channels), -1))
+    if not steps.all():
+        return None
+    shape = [1] * numbers.ndim
+    shape[axis] = -1
+    kind = QuantType(I8, op.operands[1].element, tuple(steps.tolist()), (0,), axis, -127, 127)
+    return rw.constant(np.rint(numbers / steps.reshape(shape)).astype(np.int8), element=kind)
 
 
 def _fits_product(op: Op, weights: Value, kind: QuantType) -> bool:

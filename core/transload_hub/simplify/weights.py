@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..ops.cast import Cast
 
 __all__ = [
-    "MOVED", "blocks_apart", "dequantize_weights", "integers_of", "real_weight", "rescaled", "reshaped_data",
+    "MOVED", "blocks_apart", "dequantize_weights", "grid_of", "integers_of", "real_weight", "rescaled", "reshaped_data",
     "spell_out_weights"]
 
 TABLE = RewriteTable()
@@ -206,3 +206,34 @@ def rescaled(weights: Value, axis: int, factors: np.ndarray, rw: Rewriter) -> Va
         return None
     held = kind.replace(scales=scales, zero_points=tuple(points.tolist()), axis=axis)
     return _real_again(rw, numbers, held, weights)
+
+
+_FEW = 64
+"""Numbers of a row that say on which grid it may be, before all of them are looked at."""
+_MOST = 127
+
+
+def grid_of(rows: np.ndarray, most: int = _MOST) -> np.ndarray:
+    """For each row of float64 the step, a float32, of which all its numbers are whole multiples, up to `most`; 0 where none is.
+
+    As float32 holds them: weights that were rounded to integers and are floats again, whatever became of them since.
+    """
+    found = np.zeros(len(rows))
+    farthest = np.abs(rows).max(axis=1, initial=0.0)
+    found[farthest == 0] = 1.0
+    pending = np.flatnonzero(farthest > 0)
+    for count in range(1, most + 1):
+        steps = (farthest[pending, None] / count).astype(np.float32).astype(np.float64)
+        likely = _are_whole(rows[pending, :_FEW], steps)
+        likely[likely] = _are_whole(rows[pending[likely]], steps[likely])
+        found[pending[likely]] = steps[likely, 0]
+        pending = pending[~likely]
+    return found
+
+
+def _are_whole(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Which rows are of whole numbers of their steps."""
+    with np.errstate(all="ignore"):
+        counts = rows / steps
+        whole: np.ndarray = (np.abs(counts - np.rint(counts)) < 5e-5).all(axis=1)
+    return whole

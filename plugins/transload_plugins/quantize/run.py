@@ -28,6 +28,7 @@ from . import calibration as calibrations
 from .bias import corrections, move_biases, with_biases
 from .borders import Which, take_casts_off
 from .calibration import Calibration
+from .completing import completed, is_partly_quantized
 from .effort import best, options_for
 from .equalization import equalized
 from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
@@ -38,6 +39,7 @@ from .kept import kept_float
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
 from .masks import has_masks, without_far_masks
 from .measure import Sample, Spread, some_of
+from .names import with_our_names
 from .observe import observed
 from .possible import possible
 from .quantize import quantize_module, types_of
@@ -99,6 +101,15 @@ def quantized(
                              hint="leave them out, or say F32 for them")
         return as_trained(module, scheme, calibration, samples, kept,
                           quant_input=quant_input, quant_output=quant_output, rounds=rounds)
+    if is_partly_quantized(module):
+        if calibration is not None:
+            calibration = with_our_names(calibration, observed(module))
+            _check_names(module, calibration)
+        if wide:
+            raise UsageError("the model is quantized in part, in 8 bits, and layers are to have 16",
+                             hint="leave them out, or say F32 for them")
+        return completed(module, scheme, samples, calibration, kept, method=method,
+                         quant_input=quant_input, quant_output=quant_output, rounds=rounds)
     known = set(observed(module))
     if islands == "int16" and calibration is None:
         module, parts = _without_normalizations(module)
@@ -173,6 +184,7 @@ def _prepared(
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)
     if calibration is not None:
+        calibration = with_our_names(calibration, observed(module))
         module = without_far_masks(module, table=calibration.ranges)
     elif samples is not None and has_masks(module):
         some, samples = some_of(samples, CORRECTED)
@@ -234,18 +246,20 @@ def _without_normalizations(module: Module) -> tuple[Module, dict[str, str]]:
 
 
 def _check_names(module: Module, calibration: Calibration) -> None:
+    """`UsageError` where a tensor has no line. Lines of no tensor are none: TPU-MLIR has tensors that are parts of ops here."""
     names = observed(module)
     missing = [name for name in names if name not in calibration.ranges]
     unknown = [name for name in calibration.ranges if name not in names]
-    if missing or unknown:
-        what = [f"lacks {', '.join(map(repr, missing[:5]))}{' and more' if missing[5:] else ''}"] if missing else []
+    if missing:
+        what = [f"lacks {', '.join(map(repr, missing[:5]))}{' and more' if missing[5:] else ''}"]
         what += [f"names {', '.join(map(repr, unknown[:5]))}, which the module does not have"] if unknown else []
         raise UsageError(f"the calibration {' and '.join(what)}", hint="calibrate the module that is quantized")
 
 
 def _notes(ready: Prepared) -> list[str]:
     """What is to be told of the ranges: an input that was one number alone says that the samples, or the table, are not right."""
-    found = []
+    there = observed(ready.module)
+    found = [f"the table names {name!r}, which the model does not have" for name in ready.calibration.ranges if name not in there]
     for name in input_names(ready.module.main):
         seen = ready.calibration.histograms.get(name)
         low, high = (seen.low, seen.high) if seen is not None and seen.total else ready.ranges.get(name, (0.0, 1.0))

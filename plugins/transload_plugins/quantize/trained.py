@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,12 +21,14 @@ from transload.ir.verify import verify
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload_hub.ops.rounding import round_all
+from transload_hub.simplify.fake_quant import between_casts
 
 from .borders import Which, take_casts_off
 from .calibration import ALL_INT8, Calibration, calibrate
 from .groups import Groups, rule_of
 from .kept import kept_float
 from .measure import Sample
+from .names import name_of, placed
 from .observe import observed
 from .scheme import Scheme, stored
 
@@ -53,7 +54,7 @@ def as_trained(
                          hint="one of the schemes int8, int8-sym")
     result = module.clone()
     named = observed(result)
-    lines, unknown = _placed(table.ranges, named)
+    lines, unknown = placed(table.ranges, named)
     if not lines:
         raise UsageError(
             f"the table names nothing that the model has: {', '.join(map(repr, unknown[:5]))}",
@@ -69,7 +70,7 @@ def as_trained(
     decided = {**floats, **dict.fromkeys(left, "the table says nothing of it")}
     weights = _weights(table, named, floats)
     for name, type_ in kept.items():
-        _between_casts(named[name], type_)
+        between_casts(named[name], type_)
     for op, each in weights.items():
         _weights_between_casts(op, each)
     Pipeline.parse("fold-qdq,round-once,dce,canonicalize,dce").run(result)
@@ -79,31 +80,6 @@ def as_trained(
     verify(result)
     return Quantized(result, kept_float(result, decided), {
         "notes": told, "trained": {"tensors": len(kept), "weights": len(weights), "work mode": table.mode}}, module)
-
-
-def _placed(given: Iterable[str], named: Mapping[str, Value]) -> tuple[dict[str, str], list[str]]:
-    """Of our tensors the line of each, by the name that is in the table; and the names that are nobody's.
-
-    TPU-MLIR calls a tensor as the model does, and by the kind of its op behind that: `472_Relu` is ONNX's `472`.
-    """
-    found: dict[str, str] = {}
-    unknown = []
-    for line in given:
-        name = _name(line, named)
-        if name is None:
-            unknown.append(line)
-        elif name in found:
-            raise UsageError(f"the table has two lines for {name!r}: {found[name]!r} and {line!r}")
-        else:
-            found[name] = line
-    return found, unknown
-
-
-def _name(line: str, named: Mapping[str, Value]) -> str | None:
-    if line in named:
-        return line
-    stem = line.rpartition("_")[0]
-    return stem if stem in named else None
 
 
 def _ranges(table: Calibration, scheme: Scheme, lines: Mapping[str, str]) -> dict[str, QuantType]:
@@ -147,7 +123,7 @@ def _weights(table: Calibration, named: Mapping[str, Value], floats: Mapping[str
     for line, scales in table.weights.items():
         if line.endswith(BIAS):
             continue
-        name = _name(line.removesuffix(WEIGHT), named)
+        name = name_of(line.removesuffix(WEIGHT), named)
         op = _multiplying(named[name]) if name is not None else None
         if op is None:
             raise UsageError(
@@ -168,19 +144,6 @@ def _multiplying(value: Value) -> Op | None:
             return None
         value = op.operands[0]
     return None
-
-
-def _between_casts(value: Value, type_: QuantType) -> None:
-    """Let all that takes a tensor take it rounded to a type; the name is that of the integers, as everywhere."""
-    block: Any = value.op.parent if value.op is not None else value.owner
-    before = value.op.next if value.op is not None else next(iter(block))
-    users = list(value.uses)
-    name = value.name
-    integers = Builder(block, before=before, location=name).emit("top.Cast", value, element=type_)
-    after = Builder(block, before=before, location=f"{name}/float" if name else None)
-    real = after.emit("top.Cast", integers, element=value.element)
-    for user in users:
-        user.operands = tuple(real if operand is value else operand for operand in user.operands)
 
 
 def _weights_between_casts(op: Op, told: _Scales) -> None:

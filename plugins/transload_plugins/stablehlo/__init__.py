@@ -41,7 +41,7 @@ def register_conversions(register: Any) -> None:
             "top",
             f"{_HERE}.raising:TABLE",
             before="inline,stablehlo-flatten-tuples,stablehlo-fill-in-sizes,dce,stablehlo-check-borders",
-            after="fold-constants,dce,cse,recognize,dce",
+            after="recognize-quantized,fold-fake-quant{complete=false rounding=once},fold-constants,dce,cse,recognize,dce",
             entries=f"{_HERE}.raising.structure:entries",
             doc="StableHLO to the hub, op by op, and then by what several ops say together.",
         )

@@ -12,7 +12,9 @@ from transload.api import at_hub
 from transload.errors import ReadError, UsageError
 from transload.ir import I16, I32, Module, update_function_type
 from transload.ir.build import constant_of
+from transload.ir.compare import difference
 from transload.journey import Journey, Stage
+from transload.quantization import quantize_at_hub
 from transload_plugins.quantize.calibration import Calibration, calibrate
 from transload_plugins.quantize.observe import observed
 from transload_plugins.quantize.scheme import SCHEMES, stored
@@ -238,6 +240,23 @@ def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.nd
         transload.quantize(hub, "int8", calibration=Calibration({}))
     with pytest.raises(UsageError, match="no float tensor 'nobody'"):
         transload.quantize(hub, "int8", samples[:1], floats={"nobody": ""})
+
+
+def test_tables_may_call_tensors_as_tpu_mlir_does(hub: Module, samples: list[dict[str, np.ndarray]], tmp_path: Path) -> None:
+    """By the kind of the operator behind the name; tensors that there are not are told, two lines for one refused."""
+    ours = calibrate(hub, samples[:4], "minmax")
+    lines = ours.save(tmp_path / "ours").read_text().splitlines()
+    kinds = {"conv1": "Relu", "residual": "Add", "logits": "Gemm", "image": "Input"}
+    theirs = [line.replace(line.split()[0], f"{line.split()[0]}_{kinds.get(line.split()[0], 'Conv')}", 1)
+              if not line.startswith("#") else line for line in lines]
+    (tmp_path / "theirs").write_text("\n".join([*theirs, "inside_Conv 3 -1 2"]) + "\n")
+    assert "logits_Gemm " in (tmp_path / "theirs").read_text()
+    made, wanted = (quantize_at_hub(hub, "int8", samples[:4], {"calibration": tmp_path / name}) for name in ("theirs", "ours"))
+    assert difference(made.module, wanted.module) is None
+    assert made.report["notes"] == ["the table names 'inside_Conv', which the model does not have"] and not wanted.report["notes"]
+    (tmp_path / "twice").write_text("\n".join([*theirs, *lines]) + "\n")
+    with pytest.raises(UsageError, match="two lines for 'image'"):
+        transload.quantize(hub, "int8", calibration=tmp_path / "twice")
 
 
 # --- schemes

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F16, F32, F64, FloatType, IntegerType, Op, Value
+from transload.ir import BF16, F16, F32, F64, FloatType, IntegerType, Op, QuantType, Type, Value
+from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.simplify.qdq import kept
 
 from ..types import element_of, shape_of
 from .table import (
@@ -273,10 +275,11 @@ def convert(op: Convert, rw: Rewriter) -> Value:
 
 @TABLE("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize")
 def quantize(op: UniformDequantize | UniformQuantize, rw: Rewriter) -> Value:
-    """To, from and between quantized types, halves to the even number."""
+    """To, from and between quantized types, halves to the even number. A weight stays visible as the integers that it is."""
     element = op.results[0].element
-    how: dict[str, Any] = {"round_mode": "HalfToEven"} if op.results[0].is_quantized else {}
-    return cast(rw, op.operands[0], element, **how)
+    if op.results[0].is_quantized:
+        return cast(rw, op.operands[0], element, round_mode="HalfToEven")
+    return kept(rw, "top.Cast", op.operands[0], element=element)
 
 
 @TABLE("stablehlo.bitcast_convert")
@@ -286,6 +289,8 @@ def bitcast_convert(op: BitcastConvert, rw: Rewriter) -> Value:
     source, target = x.element, result.element
     if source == target:
         return x
+    if isinstance(source, QuantType) or isinstance(target, QuantType):
+        return _stored(rw, x, target)
     if not (isinstance(source, IntegerType) and isinstance(target, IntegerType)) or 1 in (source.width, target.width):
         raise Unsupported(
             f"reads the bits of {source} as {target}, and the hub has no op that does", "convert the numbers instead (convert)")
@@ -305,6 +310,16 @@ def bitcast_convert(op: BitcastConvert, rw: Rewriter) -> Value:
         moved = rw.emit("top.ShiftLeft", part, like(rw, part, place * source.width))
         total = rw.emit("top.BitwiseOr", total, moved)
     return total
+
+
+def _stored(rw: Rewriter, x: Value, target: Type) -> Value:
+    """The stored integers of quantized numbers, and quantized numbers of integers, of one width."""
+    here, there = (each.storage if isinstance(each, QuantType) else each for each in (x.element, target))
+    if not isinstance(here, IntegerType) or not isinstance(there, IntegerType) or here.width != there.width:
+        raise Unsupported(f"reads the bits of {x.element} as {target}", "convert the numbers instead (convert)")
+    dense = constant_of(x)
+    return rw.constant(dense.numpy(), element=target) if dense is not None and here == there else (
+        rw.emit("top.Bitcast", x, element=target))
 
 
 def _at_least(rw: Rewriter, x: Value, shape: Any) -> Value:
