@@ -95,21 +95,10 @@ def quantized(
     check_tensors(module, (*kept, *wide))
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)
-    if calibration is not None and calibration.mode:
-        if wide:
-            raise UsageError("the table is of a model that was trained in 8 bits, and layers are to have 16",
-                             hint="leave them out, or say F32 for them")
-        return as_trained(module, scheme, calibration, samples, kept,
-                          quant_input=quant_input, quant_output=quant_output, rounds=rounds)
-    if is_partly_quantized(module):
-        if calibration is not None:
-            calibration = with_our_names(calibration, observed(module))
-            _check_names(module, calibration)
-        if wide:
-            raise UsageError("the model is quantized in part, in 8 bits, and layers are to have 16",
-                             hint="leave them out, or say F32 for them")
-        return completed(module, scheme, samples, calibration, kept, method=method,
-                         quant_input=quant_input, quant_output=quant_output, rounds=rounds)
+    made = _taken_as_it_is(module, scheme, samples, calibration, kept, wide, method=method, quant_input=quant_input,
+                           quant_output=quant_output, rounds=rounds)
+    if made is not None:
+        return made
     known = set(observed(module))
     if islands == "int16" and calibration is None:
         module, parts = _without_normalizations(module)
@@ -132,6 +121,28 @@ def quantized(
     if kept_samples and room and not ready.given and scheme.activations.width == 8:
         work.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
     return work.finished(ready.module, known, quant_input, quant_output, rounds)
+
+
+def _taken_as_it_is(
+    module: Module, scheme: Scheme, samples: Iterable[Sample] | None, calibration: Calibration | None, kept: Mapping[str, str],
+    wide: Collection[str], *, method: str | None, quant_input: Which, quant_output: Which, rounds: str | None,
+) -> Quantized | None:
+    """A model whose types are said, by a table that training made or by itself in part, for which nothing is looked for; None of
+    any other."""
+    is_trained = calibration is not None and bool(calibration.mode)
+    if not is_trained and not is_partly_quantized(module):
+        return None
+    if wide:
+        what = "the table is of a model that was trained" if is_trained else "the model is quantized in part,"
+        raise UsageError(f"{what} in 8 bits, and layers are to have 16", hint="leave them out, or say F32 for them")
+    if calibration is not None and is_trained:
+        return as_trained(module, scheme, calibration, samples, kept,
+                          quant_input=quant_input, quant_output=quant_output, rounds=rounds)
+    if calibration is not None:
+        calibration = with_our_names(calibration, observed(module))
+        _check_names(module, calibration)
+    return completed(module, scheme, samples, calibration, kept, method=method,
+                     quant_input=quant_input, quant_output=quant_output, rounds=rounds)
 
 
 @dataclass(frozen=True)
