@@ -85,10 +85,14 @@ def model_of(module: Module, external: _External | None = None) -> Any:
     opsets = _opsets(module)
     imports = [helper.make_opsetid("" if domain == "ai.onnx" else domain, version) for domain, version in opsets.items()]
     function = module.main
-    graph = _Writing(opsets["ai.onnx"], external).graph(function)
-    return helper.make_model(
+    writing = _Writing(opsets["ai.onnx"], external)
+    graph, constants = writing.graph(function)
+    model = helper.make_model(
         graph, opset_imports=imports, ir_version=helper.find_min_ir_version_for(imports, ignore_unknown=True),
         producer_name="transload", producer_version=__version__)
+    for dense, name in constants:  # made where they stay: a message that is put into another is copied
+        writing.put(dense, name, model.graph.initializer.add())
+    return model
 
 
 def _opsets(module: Module) -> dict[str, int]:
@@ -138,8 +142,9 @@ class _Writing:
         self.names: dict[Value, str] = {}
         self.taken: set[str] = set()
 
-    def graph(self, function: Op) -> Any:
-        """The model's graph. Outputs that are an input, a constant, or given twice are copied by an Identity."""
+    def graph(self, function: Op) -> tuple[Any, list[tuple[Dense, str]]]:
+        """The model's graph, and its constants, which are not in it yet. Outputs that are an input, a constant, or given twice
+        are copied by an Identity."""
         from onnx import helper
 
         block = function.regions[0].block
@@ -156,11 +161,11 @@ class _Writing:
                 copies.append((value, name))
             else:
                 self.names[value] = name
-        initializers, nodes = self.body(block)
+        constants, nodes = self.body(block)
         nodes += [helper.make_node("Identity", [self.name(value)], [name]) for value, name in copies]
         return helper.make_graph(
             nodes, "main", [self.info(value) for value in block.arguments],
-            [_info(name, value) for value, name in zip(outputs, wanted, strict=True)], initializers)
+            [_info(name, value) for value, name in zip(outputs, wanted, strict=True)]), constants
 
     def name(self, value: Value, wish: str | None = None) -> str:
         """The name of a value: its own, where it has one that no other has."""
@@ -179,17 +184,17 @@ class _Writing:
     def info(self, value: Value) -> Any:
         return _info(self.name(value), value)
 
-    def body(self, block: Block) -> tuple[list[Any], list[Any]]:
-        """The initializers and nodes of a block."""
-        initializers, nodes = [], []
+    def body(self, block: Block) -> tuple[list[tuple[Dense, str]], list[Any]]:
+        """The constants, each with its name, and the nodes of a block."""
+        constants, nodes = [], []
         for op in block:
             if op.name in ("onnx.NoValue", "onnx.Yield", "func.return"):
                 continue
             if op.name == "onnx.Constant" and isinstance(op.attributes.get("value"), Dense):
-                initializers.append(self.tensor(op.attributes["value"], self.name(op.results[0])))
+                constants.append((op.attributes["value"], self.name(op.results[0])))
             else:
                 nodes.append(self.node(op))
-        return initializers, nodes
+        return constants, nodes
 
     def node(self, op: Op) -> Any:
         from onnx import NodeProto
@@ -214,7 +219,7 @@ class _Writing:
         from onnx import helper
 
         arguments = [self.info(value) for value in block.arguments]
-        initializers, nodes = self.body(block)
+        constants, nodes = self.body(block)
         outputs: list[Any] = []
         inside = {result for op in block for result in op.results}
         for value in block.terminator.operands:
@@ -224,7 +229,7 @@ class _Writing:
                 copy = self._fresh(self.name(value))
                 nodes.append(helper.make_node("Identity", [self.name(value)], [copy]))
                 outputs.append(_info(copy, value))
-        return helper.make_graph(nodes, name, arguments, outputs, initializers)
+        return helper.make_graph(nodes, name, arguments, outputs, [self.tensor(*each) for each in constants])
 
     def _fresh(self, stem: str) -> str:
         number = 1
@@ -260,16 +265,22 @@ class _Writing:
         """A constant as a `TensorProto`, its numbers as raw bytes."""
         from onnx import TensorProto
 
+        tensor = TensorProto()
+        self.put(dense, name, tensor)
+        return tensor
+
+    def put(self, dense: Dense, name: str, tensor: Any) -> None:
+        """Say a constant in a `TensorProto` that is empty."""
         code = element_code(_stored(dense.type))
         if code is None:
             raise UsageError(f"ONNX has no element type {dense.type.element}")
-        tensor = TensorProto(name=name, data_type=code, dims=dense.shape)
+        tensor.name, tensor.data_type = name, code
+        tensor.dims.extend(dense.shape)
         content = _raw_bytes(dense)
         if self.external is not None and len(content) > _INLINE:
             self.external.put(tensor, content)
         else:
             tensor.raw_data = content
-        return tensor
 
 
 def _raw_bytes(dense: Dense) -> bytes:

@@ -25,6 +25,8 @@ from .running import Runner
 __all__ = ["compensated", "moments_of"]
 
 Array = NDArray[np.float64]
+ROWS = 1 << 20
+"""Weights that are rounded at a time, about: what is made of them on the way takes many times the room of the weights."""
 
 
 def moments_of(module: Module, ops: Sequence[Op], samples: Sequence[Mapping[str, Any]]) -> dict[Op, Array]:
@@ -48,16 +50,30 @@ def moments_of(module: Module, ops: Sequence[Op], samples: Sequence[Mapping[str,
     return {layer.op: layer.moments() for there in inputs.values() for layer in there}
 
 
-def compensated(op: Op, numbers: Array, type_: QuantType, moments: Array) -> NDArray[np.int64]:
-    """The integers of an op's weights in a type, by the moments of what they are multiplied by."""
-    def laid_out(values: Any) -> Array:
+def compensated(op: Op, numbers: NDArray[np.floating], type_: QuantType, moments: Array) -> NDArray[np.int64]:
+    """The integers of an op's weights in a type, by the moments of what they are multiplied by.
+
+    Output channels do not depend on each other: so many are rounded at a time as `ROWS` says.
+    """
+    def laid_out(values: Any) -> NDArray[Any]:
         return grouped(op, np.broadcast_to(spread(values, type_, numbers.ndim, np.float64), numbers.shape))
 
     order, passed = in_order(moments)
-    weights = grouped(op, numbers)
+    weights, scales, points = grouped(op, numbers), laid_out(type_.scales), laid_out(type_.zero_points)
+    result = np.empty(weights.shape, np.int8 if type_.storage.width <= 8 else np.int64)
+    rows = max(1, ROWS // (weights.shape[0] * weights.shape[2]))
+    for start in range(0, weights.shape[1], rows):
+        some = (slice(None), slice(start, start + rows))
+        result[some] = _rounded(weights[some].astype(np.float64), scales[some], points[some], type_, order, passed)
+    return ungrouped(op, result, numbers.shape)
+
+
+def _rounded(
+    weights: Array, scales: Array, points: Array, type_: QuantType, order: NDArray[np.intp], passed: Array,
+) -> NDArray[Any]:
+    """Integers [G, O, D] of weights, and of the scale and the zero point of each."""
     places = np.broadcast_to(order[:, None, :], weights.shape)
-    given, scales, points = (
-        np.take_along_axis(array, places, 2) for array in (weights, laid_out(type_.scales), laid_out(type_.zero_points)))
+    given, scales, points = (np.take_along_axis(array, places, 2) for array in (weights, scales, points))
     left, integers = given.copy(), np.zeros_like(given)
     for start in range(0, left.shape[2], BLOCK):
         stop = min(start + BLOCK, left.shape[2])
@@ -71,4 +87,4 @@ def compensated(op: Op, numbers: Array, type_: QuantType, moments: Array) -> NDA
         left[:, :, stop:] += remains @ passed[:, start:stop, stop:]
     result = np.empty_like(integers)
     np.put_along_axis(result, places, integers, 2)
-    return ungrouped(op, result, numbers.shape).astype(np.int64)
+    return result

@@ -76,19 +76,19 @@ class Layer:
     """An op that sums products with constant weights, and the second moments of its inputs so far."""
 
     op: Op
-    weights: Array
-    """[G, O, D]: groups, output channels of each, inputs of a sum."""
+    shape: tuple[int, ...]
+    """(G, O, D): groups, output channels of each, inputs of a sum."""
     products: Array = field(init=False)
     """Sums of products of inputs [G, D, D]."""
     rows: int = 0
 
     def __post_init__(self) -> None:
-        groups, _, inputs = self.weights.shape
+        groups, _, inputs = self.shape
         self.products = np.zeros((groups, inputs, inputs))
 
     def see(self, array: np.ndarray, samples: int) -> None:
         """Add what some of the op's sums take, of one of so many samples; which ones is the same whenever it is asked."""
-        most = -(-max(ROWS * self.weights.shape[2], LEAST_ROWS) // samples)
+        most = -(-max(ROWS * self.shape[2], LEAST_ROWS) // samples)
         taken = _windows(self.op, array, most) if self.op.name == "top.Conv" else _rows(array, most)
         self.rows += len(taken)
         rows = np.ascontiguousarray(taken.transpose(1, 0, 2), np.float32)  # [G, rows, D]
@@ -108,7 +108,7 @@ class Layer:
         nearest = stored(numbers, type_)
         scales = grouped(self.op, np.broadcast_to(real(np.ones_like(nearest), type_).astype(np.float64), numbers.shape))
         fixed = grouped(self.op, np.abs(nearest) == type_.storage_max)
-        steps, moments = self.weights / scales, self.moments()
+        steps, moments = grouped(self.op, numbers) / scales, self.moments()
         integers = _compensated(steps, fixed, moments, type_.storage_max)
         if polish:
             integers = _polished(steps, integers, fixed, moments, type_.storage_max)
@@ -209,11 +209,11 @@ def layer_of(op: Op) -> Layer | None:
         return None
     if op.name == "top.MatMul" and (op.operands[1].rank != 2 or op.left_transpose or op.operands[0].rank < 2):
         return None
-    numbers = dense.numpy().astype(np.float64)
+    numbers = dense.numpy()
     if not numbers.size or not np.isfinite(numbers).all():
         return None
-    weights = grouped(op, numbers)
-    return Layer(op, weights) if 1 < weights.shape[2] <= WIDEST else None
+    shape = grouped(op, numbers).shape
+    return Layer(op, shape) if 1 < shape[2] <= WIDEST else None
 
 
 def grouped(op: Any, numbers: NDArray[Any]) -> NDArray[Any]:

@@ -35,7 +35,7 @@ from .layers import Floats, check_tensors, floats_of
 from .measure import Sample, some_of
 from .observe import observed
 
-__all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "packed", "w4a16", "w8a16", "weight_type"]
+__all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "packed", "w4a16", "w8a16", "weights_held"]
 
 SHARES = np.linspace(1.0, 0.6, 17)
 """Parts of a group's range that are tried for one."""
@@ -43,6 +43,8 @@ FEWEST = 4
 """How many times a group may be smaller than asked for, where sizes do not divide, before a channel has one scale instead."""
 FEW = 32
 """Products of a sum below which its weights keep 8 bits: they weigh little, and their errors do not cancel."""
+PART = 1 << 20
+"""Weights whose scales are looked for at a time: what is made of them on the way takes many times their room."""
 SAMPLES = 16
 """Samples by which weights are rounded."""
 Sizes = tuple["int | None", ...]
@@ -134,15 +136,16 @@ class _Work:
         sizes, summed = _sizes(op, self.scheme.group), _summed(op)
         scheme = replace(self.scheme, bits=8) if summed < self.few else self.scheme
         if (value, sizes) not in self.made:
-            numbers = dense.numpy().astype(np.float64)
+            numbers = dense.numpy()
             if not np.isfinite(numbers).all():
                 raise UsageError(f"the weights of {name!r} hold infinities, or what are no numbers",
                                  hint=f"keep them as floats: --floats {name}")
             moments = self.moments.get(op)
             element = value.element
             assert isinstance(element, FloatType)
-            type_ = weight_type(numbers, sizes, scheme, element)
-            integers = quantize(numbers, type_) if moments is None else compensated(op, numbers, type_, moments)
+            type_, integers = weights_held(numbers, sizes, scheme, element)
+            if moments is not None:
+                integers = compensated(op, numbers, type_, moments)
             build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
             held = build.constant(packed(integers, scheme.storage), element=type_)
             self.made[value, sizes] = build.emit("top.Cast", held, element=element, stored=True)
@@ -220,8 +223,34 @@ def block_sizes(shape: Sequence[int], along: int, kernel: Iterable[int], summed:
 # --- scales
 
 
-def weight_type(numbers: NDArray[np.float64], sizes: Sizes, scheme: WeightScheme, expressed: FloatType) -> QuantType:
-    """The type of weights with a scale, and a zero point, for each block.
+def weights_held(
+    numbers: NDArray[np.floating], sizes: Sizes, scheme: WeightScheme, expressed: FloatType,
+) -> tuple[QuantType, NDArray[Any]]:
+    """The type of weights with a scale, and a zero point, for each block; and their integers, each the nearest.
+
+    Blocks do not depend on each other: about `PART` weights are looked at at a time, in float64.
+    """
+    like = QuantType(scheme.storage, expressed, (1.0,), (0,))
+    counts = [size // (size if block is None else block) for size, block in zip(numbers.shape, sizes, strict=True)]
+    along = int(np.argmax(counts))
+    step = max(1, PART * counts[along] // numbers.size)
+    block = sizes[along]
+    width = numbers.shape[along] if block is None else step * block
+    integers = np.empty(numbers.shape, np.int8)
+    found = []
+    for start in range(0, numbers.shape[along], width):
+        some = (slice(None),) * along + (slice(start, start + width),)
+        part = numbers[some].astype(np.float64)
+        found.append(_grids(part, sizes, scheme, expressed))
+        integers[some] = quantize(part, quantized_over(like, *found[-1], sizes))
+    scales, points = (np.concatenate(each, axis=along) for each in zip(*found, strict=True))
+    return quantized_over(like, scales, points, sizes), integers
+
+
+def _grids(
+    numbers: NDArray[np.float64], sizes: Sizes, scheme: WeightScheme, expressed: FloatType,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The scale and the zero point of each block, as arrays of the tensor's rank.
 
     Of each block's whole range and of lesser ones that is taken which has the least squared error of its weights.
     """
@@ -244,7 +273,7 @@ def weight_type(numbers: NDArray[np.float64], sizes: Sizes, scheme: WeightScheme
         better = error < least
         least, scales, points = (np.where(better, new, old) for new, old in
                                  ((error, least), (scale, scales), (point, points)))
-    return quantized_over(QuantType(scheme.storage, expressed, (1.0,), (0,)), scales.reshape(grid), points.reshape(grid), sizes)
+    return scales.reshape(grid), points.reshape(grid)
 
 
 def _grid_of(

@@ -19,7 +19,7 @@ from transload.metrics import sqnr
 from transload.passes.manager import Pipeline
 from transload.quantization import quantize_at_hub
 from transload.text import parse_module, print_module
-from transload_plugins.quantize.weight_only import WEIGHT_SCHEMES, block_sizes, weight_type
+from transload_plugins.quantize.weight_only import WEIGHT_SCHEMES, block_sizes, weights_held
 
 from tests.support.graphs import Graph
 from tests.support.tosa_reference import run_module
@@ -163,7 +163,7 @@ def test_a_large_weight_costs_its_group_alone(name: str, asymmetric: bool) -> No
     numbers = G.standard_normal((4, 32))
     numbers[1, 9] = 1000.0
     scheme = WEIGHT_SCHEMES[name]
-    type_ = weight_type(numbers, (1, 8), type(scheme)(name, scheme.bits, 8, asymmetric), F32)
+    type_ = weights_held(numbers, (1, 8), type(scheme)(name, scheme.bits, 8, asymmetric), F32)[0]
     g = Graph((1, 32))
     module = quantize_at_hub(
         g.done(g.MatMul(g.inputs[0], numbers.astype(np.float32), right_transpose=True)), name, None,
@@ -176,7 +176,7 @@ def test_a_large_weight_costs_its_group_alone(name: str, asymmetric: bool) -> No
     free[1, 1] = False
     allowed = 0.51 if scheme.bits == 8 and asymmetric else 3.0  # symmetric ranges, and those cut short
     assert (off.max(axis=2)[free] <= allowed * steps[free]).all()
-    one = weight_type(numbers, (1, 32), type(scheme)(name, scheme.bits, 32, asymmetric), F32)
+    one = weights_held(numbers, (1, 32), type(scheme)(name, scheme.bits, 32, asymmetric), F32)[0]
     assert min(one.scales[1] / np.array(held.quant.scales).reshape(4, 4)[1, [0, 2, 3]]) > 100
 
 
