@@ -1,5 +1,5 @@
 """From groups with addresses to a program: instructions of both queues, and what waits for what."""
 
-from .generate import Compiled, compile_function
+from .generate import Compiled, compile_function, timed
 
-__all__ = ["Compiled", "compile_function"]
+__all__ = ["Compiled", "compile_function", "timed"]

@@ -24,14 +24,14 @@ from ..groups.schedule import schedule
 from ..groups.steps import Buffer, Schedule, Step
 from ..instructions import ELEMENTS, Global, Local, Machine, Part, Port, Program, Tensor, Weights
 from ..placement.everywhere import GlobalPlan, place_global
-from ..placement.local import LocalPlan, place_by_banks, place_densely
+from ..placement.local import Cycles, LocalPlan, narrowed, place_by_banks, place_densely, place_tightly
 from ..placement.timing import cycles_of
 from ..regions import Box
 from .lifetimes import lifetimes
 from .operands import global_part, image_of, in_rank, indices, loaded_part, local_part, own_shape, part_of
 from .waits import Emitter
 
-__all__ = ["Compiled", "compile_function"]
+__all__ = ["Compiled", "compile_function", "timed"]
 
 SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.25, 0.0)
 """Shares of local memory that loads done ahead may fill, tried one after the other until buffers can be placed."""
@@ -74,37 +74,45 @@ def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool
     machine, keeping = machine_of(chip), way != "layers"  # op by op, all goes through global memory
     for share in SMALLER:
         made = partition(reading.network, replace(machine, local_bytes=int(share * chip.local_bytes)), way, h_slice)
+        found: list[tuple[Schedule, LocalPlan]] = []
         for ahead in SHARES if banked else ():
-            found = _by_banks(reading, machine, made, ahead, keeping)
-            if found is not None:
-                return made, *found
+            some = list(_by_banks(reading, machine, made, ahead, keeping))
+            found += some or _by_banks(reading, machine, made, ahead, keeping, place_tightly)
+            if some:
+                break
+        if found:
+            steps, local = min(found, key=lambda each: (each[1].cycles, each[1].peak))
+            return made, steps, narrowed(steps, machine, timed(reading, machine, steps), local)
         for ahead in SHARES if not banked else SHARES[-1:]:
             steps = schedule(reading.network, machine, made, ahead, keeping)
             try:
-                return made, steps, place_densely(steps, machine, ahead == SHARES[-1])
+                return made, steps, place_densely(steps, machine, timed(reading, machine, steps), ahead == SHARES[-1])
             except PlacementError as error:
                 failed = error
     raise failed
 
 
 def _by_banks(
-    reading: Reading, machine: Planned, made: Partition, ahead: float, keeping: bool,
-) -> tuple[Schedule, LocalPlan] | None:
-    """Steps whose buffers find places in banks, and these; None where there are none. Results are written over operands wherever
-    that can be, or where less is needed at once then, whichever takes fewer cycles.
+    reading: Reading, machine: Planned, made: Partition, ahead: float, keeping: bool, place: Any = place_by_banks,
+) -> Iterator[tuple[Schedule, LocalPlan]]:
+    """Steps whose buffers find places in banks, and these: with results over operands wherever that can be, and where less is
+    needed at once then.
     """
+    for over in (True, False):
+        steps = schedule(reading.network, machine, made, ahead, keeping, over)
+        local = place(steps, machine, timed(reading, machine, steps))
+        if local is not None:
+            yield steps, local
+        if all(buffer.over is None for buffer in steps.buffers):
+            return
+
+
+def timed(reading: Reading, machine: Planned, steps: Schedule) -> Cycles:
+    """What tells the cycles of a schedule by the offsets of its buffers."""
     def size(buffer: Buffer) -> int:
         return machine.bytes(reading.network.tensors[buffer.tensor], buffer.box)
 
-    found: list[tuple[float, int, Schedule, LocalPlan]] = []
-    for over in (True, False):
-        steps = schedule(reading.network, machine, made, ahead, keeping, over)
-        local = place_by_banks(steps, machine)
-        if local is not None:
-            found.append((cycles_of(steps, local.offsets, machine, size), local.peak, steps, local))
-        if all(buffer.over is None for buffer in steps.buffers):
-            break
-    return min(found, key=lambda each: each[:2])[2:] if found else None
+    return lambda offsets: cycles_of(steps, offsets, machine, size)
 
 
 class _Generating:

@@ -55,6 +55,8 @@ class Node:
     """Of a node that only moves elements: how many bytes in global memory, where it is a group of its own. It needs nothing of
     local memory then.
     """
+    filled: int = 0
+    """How many bytes of global memory it fills with one number before."""
     also: tuple[int, ...] = ()
     """Tensors that it reads in global memory, besides its operands."""
     source: Any = None

@@ -203,8 +203,9 @@ class _Partitioning:
         """The cheapest way to compute a node alone; None where none fits."""
         moved = self.network.nodes[number].moved
         if moved is not None:
-            cycles = self.machine.transfer(2 * moved) if moved else 0.0
-            return Group(number, number + 1, WHOLE, 0.0, cycles, 2 * moved, 0)
+            filled = self.network.nodes[number].filled
+            cycles = sum(self.machine.transfer(size) for size in (2 * moved, filled) if size)
+            return Group(number, number + 1, WHOLE, 0.0, cycles, 2 * moved + filled, 0)
         if self._too_large(number):
             return None
         tried: Group | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from transload.errors import TargetError
 from transload.ir import Op, Value, input_names, is_absent, output_names
@@ -17,7 +17,8 @@ from ..chip import Chip
 from ..cycles.rules import cycles_of, elementwise
 from ..in_place import in_place
 from ..instructions import ELEMENTS
-from ..regions import Box, Need, volume, whole
+from ..regions import Box, Need, Shape, volume, whole
+from ..regions.boxes import extent
 from .copies import Copies, Copy, row_major
 from .forms import Form, Held, dtype_name, form_of, seen, sizes_of, view_of
 from .lanes import LaneCopies, LaneCopy, lane_copies
@@ -238,7 +239,7 @@ class _Reader:
         self.nodes.append(Node(
             op.origin or op.name, "copy", operands, self.tensor(held), shapes, held.shape,
             whole_only if lanes is None else _region_of_copies, partial(_copying, self.chip, held.dtype), alone=lanes is None,
-            moved=size, source=op, lanes=lanes))
+            moved=size, filled=0 if copies.fill is None else ELEMENTS[held.dtype].size(prod(held.shape)), source=op, lanes=lanes))
         self.forms.append(copies)
         self.ops.append(op)
 
@@ -321,8 +322,12 @@ def _region_of_copies(node: Node, part: Box) -> Need | None:
 
 
 def _copying(chip: Chip, dtype: str, node: Node, part: Box, need: Need) -> float:
-    """Cycles of a copy in the lanes."""
-    return chip.dma_latency + ELEMENTS[dtype].size(volume(part)) / chip.dma_bytes
+    """Cycles of a copy in the lanes: a command for each order of dimensions, and one that fills the rest."""
+    assert node.lanes is not None  # it moves in the lanes
+    copies = node.lanes.within(part)
+    commands = len({copy.order for copy in copies}) + (node.lanes.fill is not None)
+    size = sum(volume(copy.target) for copy in copies) + (volume(part) if node.lanes.fill is not None else 0)
+    return commands * chip.dma_latency + ELEMENTS[dtype].size(size) / chip.dma_bytes
 
 
 def _alike(one: Held, other: Held) -> bool:
@@ -337,7 +342,17 @@ def dtypes_of(form: Form, result: str) -> tuple[str, ...]:
 
 
 def _cycles(rule: Callable[..., Any] | None, chip: Chip, dtypes: tuple[str, ...], node: Node, part: Box, need: Need) -> float:
-    return cycles_of(chip, dtypes[0], part, (rule or elementwise)(node, part, dtypes))
+    shapes = tuple(None if box is None else extent(box) for box in need.operands)
+    part = whole(extent(part))
+    return cycles_of(chip, dtypes[0], part, (rule or elementwise)(_Part(shapes, extent(part), node.attributes), part, dtypes))
+
+
+class _Part(NamedTuple):
+    """A part of a node as rules of cycles see it, as they see an instruction: its operands are what the part needs."""
+
+    operand_shapes: tuple[Shape | None, ...]
+    result_shape: Shape
+    attributes: Mapping[str, Any]
 
 
 def whole_only(work: Any, part: Box) -> Need | None:

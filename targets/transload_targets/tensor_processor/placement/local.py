@@ -1,14 +1,15 @@
 """Addresses in local memory: what is moved while something is computed lies in other banks than what that reads and writes.
 
 A bank serves one queue at a time, so buffers that share one make the queues wait for each other. Buffers are placed one by one in
-the order of time, or else the biggest first, each where it shares the fewest banks with those that it meets, lowest first.
-Where that leaves no hole for one, the placement of `transload.memory`, which looks for one as hard as is asked for and knows no
-banks.
+the order of time, or else the biggest first, each where it shares the fewest banks with those that it meets, lowest first. That
+takes up to a few banks, however little is alive at once. So smaller windows are tried, down to what is alive at once
+(`placement.windows`), and taken where that is no slower. Where nothing else fits, the placement of `transload.memory`, which
+looks for one as hard as is asked for and knows no banks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from transload import memory
@@ -16,8 +17,9 @@ from transload import memory
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Schedule, Step
 from .dense import densest
+from .windows import Place, within
 
-__all__ = ["LocalPlan", "place_by_banks", "place_densely"]
+__all__ = ["Cycles", "LocalPlan", "narrowed", "place_by_banks", "place_densely", "place_tightly"]
 
 
 SQUARE = 2_000
@@ -27,20 +29,25 @@ SQUARE = 2_000
 LONG = 64
 """Steps looked at that run while one command does."""
 
+NEAR = 1.02
+"""What is alive at once times this is dense."""
 
-@dataclass(eq=False)
-class _Place:
-    """Where a buffer lies, and those that are written over it, from slot `first` to slot `last`."""
+WINDOWS = ((NEAR, 0), (1.2, 0), (1.5, 0), (1.0, 1), (1.0, 2))
+"""Windows that are tried: what is alive at once times the first, and so many banks besides."""
+SLOWER = 1.003
+"""A smaller window is taken where cycles are no more than this times those without."""
 
-    size: int
-    first: int
-    last: int
+WORK, DENSE = (3_000, 1_000), 10_000
+"""Places that are given for a window, beyond which no more are tried: in banks, of what is alive at once and of more; densely."""
+
+Cycles = Callable[[Mapping[Buffer, int]], float]
+"""What a schedule takes with its buffers at given offsets."""
 
 
 @dataclass(frozen=True)
 class LocalPlan:
-    """Offsets of a schedule's buffers, in its order, and what they need: `peak` bytes of a lane, no placement less than
-    `bound`.
+    """Offsets of a schedule's buffers, in its order, and what they need: `peak` bytes of a lane, from the first that is used on,
+    no placement less than `bound`; and the cycles that it takes, as far as that is known without instructions.
     """
 
     offsets: dict[Buffer, int]
@@ -48,44 +55,88 @@ class LocalPlan:
     bound: int
     banked: bool
     """Whether banks were looked at."""
+    cycles: float
 
 
-def place_by_banks(made: Schedule, machine: Machine) -> LocalPlan | None:
+def place_by_banks(made: Schedule, machine: Machine, cycles: Cycles) -> LocalPlan | None:
     """Place the buffers of a schedule in a lane, each where it shares the fewest banks; None where one finds no hole."""
-    offsets = _by_banks(made, machine, _in_time)
-    if offsets is None and len(made.buffers) <= SQUARE:
-        offsets = _by_banks(made, machine, _by_size)
-    if offsets is None:
-        return None
-    peak = max((offsets[buffer] + buffer.size for buffer in made.buffers), default=0)
-    return LocalPlan(offsets, peak, made.room, True)
+    for order in (_in_time, _by_size) if len(made.buffers) <= SQUARE else (_in_time,):
+        offsets = _by_banks(made, machine, order)
+        if offsets is not None:
+            return _plan(made, offsets, True, cycles)
+    return None
 
 
-def place_densely(made: Schedule, machine: Machine, last: bool = True) -> LocalPlan:
-    """Place them in as few bytes as are found, wherever they lie. Raises `PlacementError` where they do not fit; where this is
-    not the `last` way, that is found out sooner.
+def place_tightly(made: Schedule, machine: Machine, cycles: Cycles) -> LocalPlan | None:
+    """Place them with more pains in all of a lane, where `place_by_banks` finds no hole for one; None where that is no help."""
+    return _in_window(made, machine, machine.local_bytes, cycles, 0.0, WORK[1])
+
+
+def narrowed(made: Schedule, machine: Machine, cycles: Cycles, plan: LocalPlan) -> LocalPlan:
+    """A placement in the smallest window in which that takes no more cycles; the plan itself where there is none."""
+    for size in sorted({_window(made, machine, *window) for window in WINDOWS}):
+        if size >= plan.peak:
+            break
+        work = WORK[size > NEAR * made.room]
+        found = _in_window(made, machine, size, cycles, plan.cycles * SLOWER, work)
+        if found is not None and found.cycles <= plan.cycles * SLOWER:
+            return found
+    return plan
+
+
+def place_densely(made: Schedule, machine: Machine, cycles: Cycles, last: bool = True) -> LocalPlan:
+    """Place them in as few bytes as are found, in the window of that size that takes the fewest cycles. Raises `PlacementError`
+    where they do not fit; where this is not the `last` way, that is found out sooner.
     """
+    found = _in_window(made, machine, _window(made, machine, NEAR), cycles, 0.0, DENSE)
+    if found is not None:
+        return found
     numbers = {buffer: number for number, buffer in enumerate(made.buffers)}
     asked = [memory.Buffer(number, buffer.first + (buffer.over is not None), buffer.last + 1, buffer.size,
                            shares=None if buffer.over is None else numbers[buffer.over])
              for buffer, number in numbers.items()]
     plan = densest(asked, machine.local_bytes, machine.eu_bytes, last)
-    offsets = {buffer: plan.offsets[number] for number, buffer in enumerate(made.buffers)}
-    return LocalPlan(offsets, plan.peak, plan.bound.bytes, False)
+    return _plan(made, {buffer: plan.offsets[number] for buffer, number in numbers.items()}, False, cycles)
 
 
-def _places(made: Schedule) -> dict[Buffer, _Place]:
+def _plan(made: Schedule, offsets: dict[Buffer, int], banked: bool, cycles: Cycles) -> LocalPlan:
+    low = min(offsets.values(), default=0)
+    high = max((offsets[buffer] + buffer.size for buffer in made.buffers), default=0)
+    return LocalPlan(offsets, high - low, made.room, banked, cycles(offsets))
+
+
+def _window(made: Schedule, machine: Machine, times: float, banks: int = 0) -> int:
+    size = int(times * made.room) // machine.eu_bytes * machine.eu_bytes + banks * machine.local_bytes // machine.banks
+    return min(max(size, made.room), machine.local_bytes)
+
+
+def _in_window(made: Schedule, machine: Machine, size: int, cycles: Cycles, enough: float, work: int) -> LocalPlan | None:
+    """The placement in windows of so many bytes that takes the fewest cycles, or the first that takes no more than is enough."""
+    places = _places(made)
+    best: LocalPlan | None = None
+    for given in within(_meetings(made, places), machine, size, work):
+        found = _plan(made, {buffer: given[place] for buffer, place in places.items()}, True, cycles)
+        if best is None or found.cycles < best.cycles:
+            best = found
+        if best.cycles <= enough:
+            break
+    return best
+
+
+def _places(made: Schedule) -> dict[Buffer, Place]:
     """The place of each buffer: that of the one which it is written over, or one of its own."""
-    places: dict[Buffer, _Place] = {}
+    places: dict[Buffer, Place] = {}
     for buffer in sorted(made.buffers, key=lambda each: (each.over is not None, each.first)):  # the one written over comes first
-        place = places[buffer] = _Place(buffer.size, buffer.first, buffer.last) if buffer.over is None else places[buffer.over]
+        place = places[buffer] = Place(buffer.size, buffer.first, buffer.last) if buffer.over is None else places[buffer.over]
         place.last = max(place.last, buffer.last)
+    for load in (load for step in made.steps for command in step.commands for load in command.loads):
+        places[load.buffer].moved = True
     return places
 
 
-def _meetings(made: Schedule, places: dict[Buffer, _Place]) -> dict[_Place, dict[_Place, float]]:
+def _meetings(made: Schedule, places: dict[Buffer, Place]) -> dict[Place, dict[Place, float]]:
     """With which places each should share no bank, and how many bytes are moved meanwhile."""
-    met: dict[_Place, dict[_Place, float]] = {place: {} for place in places.values()}
+    met: dict[Place, dict[Place, float]] = {place: {} for place in places.values()}
     for number, step in enumerate(made.steps):
         before = made.steps[number - 1] if number else None
         for command in step.commands:
@@ -97,7 +148,7 @@ def _meetings(made: Schedule, places: dict[Buffer, _Place]) -> dict[_Place, dict
     return met
 
 
-def _meet(met: dict[_Place, dict[_Place, float]], places: dict[Buffer, _Place], moved: Buffer, steps: Sequence[Step]) -> None:
+def _meet(met: dict[Place, dict[Place, float]], places: dict[Buffer, Place], moved: Buffer, steps: Sequence[Step]) -> None:
     """Note down that a buffer is moved while these steps compute."""
     place = places[moved]
     for step in (step for step in steps[:LONG] if not step.moves):
@@ -106,21 +157,21 @@ def _meet(met: dict[_Place, dict[_Place, float]], places: dict[Buffer, _Place], 
                 met[place][used] = met[used][place] = met[place].get(used, 0.0) + moved.size
 
 
-def _in_time(place: _Place) -> tuple[int, ...]:
+def _in_time(place: Place) -> tuple[int, ...]:
     return place.first, place.first - place.last, -place.size
 
 
-def _by_size(place: _Place) -> tuple[int, ...]:
+def _by_size(place: Place) -> tuple[int, ...]:
     return -place.size, place.first - place.last, place.first
 
 
-def _by_banks(made: Schedule, machine: Machine, order: Callable[[_Place], tuple[int, ...]]) -> dict[Buffer, int] | None:
+def _by_banks(made: Schedule, machine: Machine, order: Callable[[Place], tuple[int, ...]]) -> dict[Buffer, int] | None:
     """Offsets, each where it shares the fewest banks; None where a buffer finds no hole."""
     bank = machine.local_bytes // machine.banks
     places = _places(made)
     met = _meetings(made, places)
-    offsets: dict[_Place, int] = {}
-    placed: list[_Place] = []
+    offsets: dict[Place, int] = {}
+    placed: list[Place] = []
     for place in sorted(met, key=order):
         if order is _in_time:
             placed = [other for other in placed if other.last >= place.first]

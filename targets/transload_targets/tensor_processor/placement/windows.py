@@ -1,0 +1,155 @@
+"""Places within a window of local memory: as few bytes as may be, laid over the borders of banks so that queues wait least.
+
+What moves while something computes has to lie in another bank than what that uses. A bank may be larger than all that is alive;
+but where a window lies is free, so the border of two banks goes through it where that is of most use. Places are given one by
+one, by several orders, and one that finds no hole is given before all others the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..groups.machine import Machine
+
+__all__ = ["Met", "Place", "Window", "within"]
+
+AGAIN = 12
+"""Times that an order is changed for a place that found no hole."""
+BORDERS = (0.0, 0.5, 0.25, 0.75, 0.33, 0.66, 0.1, 0.9)
+"""Parts of a window, of a bank at most, that lie before the first border; 0: the window begins where memory does."""
+
+
+@dataclass(eq=False)
+class Place:
+    """Where a buffer lies, and those that are written over it, from slot `first` to slot `last`."""
+
+    size: int
+    first: int
+    last: int
+    moved: bool = False
+    """Whether it is loaded."""
+
+
+Met = Mapping[Place, Mapping[Place, float]]
+"""With which places each should share no bank, and how many bytes are moved meanwhile."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A range of local memory."""
+
+    low: int
+    high: int
+
+
+@dataclass
+class _Work:
+    """How many places may be given yet, besides those of the first order."""
+
+    left: int
+
+
+def within(met: Met, machine: Machine, size: int, work: int) -> Iterator[dict[Place, int]]:
+    """Offsets of all places within windows of so many bytes, until so many places were given."""
+    bank = machine.local_bytes // machine.banks
+    left = _Work(work)
+    for key, apart in _ways(met):
+        order = sorted(met, key=key)
+        for border in BORDERS:
+            low = bank - int(border * min(size, bank)) // machine.eu_bytes * machine.eu_bytes if border else 0
+            if low + size > machine.local_bytes:
+                continue
+            offsets = _given(met, machine, Window(low, low + size), order, apart, left)
+            if offsets is not None:
+                yield offsets
+            if left.left <= 0:
+                return
+
+
+def _ways(met: Met) -> Iterator[tuple[Callable[[Place], tuple[float, ...]], bool]]:
+    """Orders in which places are given, those first that most often do well, and whether what is loaded lies apart."""
+    def in_time(place: Place) -> tuple[float, ...]:
+        return place.first, place.first - place.last, -place.size
+
+    def by_banks(place: Place) -> tuple[float, ...]:
+        return -sum(met[place].values()), place.first
+
+    def by_size(place: Place) -> tuple[float, ...]:
+        return -place.size, place.first - place.last, place.first
+
+    def by_span(place: Place) -> tuple[float, ...]:
+        return -place.size * (place.last - place.first + 1), place.first
+
+    others = by_banks, by_size, by_span
+    yield from ((in_time, False), (in_time, True), *((key, apart) for apart in (False, True) for key in others))
+
+
+def _given(
+    met: Met, machine: Machine, window: Window, order: Sequence[Place], apart: bool, left: _Work,
+) -> dict[Place, int] | None:
+    """Offsets by an order, which is changed for places that find no hole; None where that does not help."""
+    order = list(order)
+    for _ in range(AGAIN):
+        giving = _Giving(met, machine, window, apart)
+        missing = next((place for place in order if not giving.give(place)), None)
+        left.left -= len(giving.offsets)
+        if missing is None:
+            return giving.offsets
+        if left.left <= 0:
+            return None
+        order.remove(missing)
+        order.insert(0, missing)
+    return None
+
+
+class _Giving:
+    """Places given one by one, each where it shares the fewest banks; with `apart` what is loaded high, all else low."""
+
+    def __init__(self, met: Met, machine: Machine, window: Window, apart: bool) -> None:
+        self.met, self.window, self.apart = met, window, apart
+        self.bank, self.grain = machine.local_bytes // machine.banks, machine.eu_bytes
+        self.offsets: dict[Place, int] = {}
+
+    def give(self, place: Place) -> bool:
+        """Give a place; False where it finds no hole."""
+        met = self.met[place]
+        others = [(*self._banks(other, offset), met[other]) for other, offset in self.offsets.items() if other in met]
+        best: tuple[float, int, int] | None = None
+        for low, high in self._holes(place):
+            for offset in self._offers(low, high, place.size):
+                first, last = self._banks(place, offset)
+                cost = sum(weight for start, stop, weight in others if start <= last and stop >= first)
+                rank = cost, -offset if self.apart and place.moved else offset, offset
+                if best is None or rank < best:
+                    best = rank
+        if best is None:
+            return False
+        self.offsets[place] = best[2]
+        return True
+
+    def _banks(self, place: Place, offset: int) -> tuple[int, int]:
+        return offset // self.bank, (offset + max(place.size, 1) - 1) // self.bank
+
+    def _holes(self, place: Place) -> list[tuple[int, int]]:
+        """Ranges of offsets at which it fits between what is there at the same time."""
+        first, last = place.first, place.last
+        taken = sorted((offset, offset + other.size) for other, offset in self.offsets.items()
+                       if other.first <= last and other.last >= first)
+        holes, low = [], self.window.low
+        for start, stop in taken:
+            if low + place.size <= start:
+                holes.append((low, start - place.size))
+            low = max(low, -(-stop // self.grain) * self.grain)
+        if low + place.size <= self.window.high:
+            holes.append((low, self.window.high - place.size))
+        return holes
+
+    def _offers(self, low: int, high: int, size: int) -> set[int]:
+        """Offsets to try in a hole: its ends, and where one begins or ends at a border of banks."""
+        bank, grain = self.bank, self.grain
+        if high // grain * grain <= low:
+            return {low}
+        ends = range(-(-(low + size) // bank) * bank, high + size + 1, bank)
+        return {low, high // grain * grain, *range(-(-low // bank) * bank, high + 1, bank),
+                *(end - size for end in ends if not size % grain)}
