@@ -108,7 +108,7 @@ class TensorProcessor(Target):
             "groups": (("best", "greedy", "layers"), "best", "how ops are grouped so that what is between them stays in local "
                        "memory: at the least cost; from the tail on, as much as fits; each op by itself"),
             "local": (("banks", "dense"), "banks", "where tensors lie in local memory: in banks of their own, so that "
-                      "computing and moving do not wait for each other; or in as few bytes as can be"),
+                      "computing and moving do not wait for each other; or within 1.02 times what is alive at once"),
             "floats": (("float32", "float16", "bfloat16"), "float32",
                        "the type in which floats are computed where the chip has it"),
             "pictures": (bool, False, "write what layers and groups cost (STEM.cycles.json), and pictures: both queues in time, "

@@ -277,3 +277,17 @@ def test_tensors_of_no_elements_are_refused():
     module = made.done(made.emit("tpu.table", made.input, made.constant(np.zeros(256, np.int8))))
     with pytest.raises(TargetError, match="has no elements"):
         compile_function(module.main, chip("tp-small"))
+
+
+@pytest.mark.parametrize("shape", [(2, 9, 12), (18, 12), (2, 9, 3, 4)])
+def test_a_part_of_what_lies_in_global_memory_is_read_there_though_a_reshape_names_it_anew(shape):
+    made = Maker((2, 12, 9))
+    x = made.emit("tpu.permute", made.input, order=(0, 2, 1))
+    x = made.emit("tpu.concat", made.emit("tpu.table", x, made.constant(np.arange(256).astype(np.int8))), x, axis=2)
+    x = made.emit("tpu.slice", x, starts=(0, 0, 5), sizes=(2, 9, 12), steps=(1, 1, 1))
+    x = made.emit("tpu.reshape", x, shape=shape)
+    module = made.done(made.emit("tpu.table", x, made.constant(np.arange(256)[::-1].astype(np.int8))))
+    compiled = compile_function(module.main, chip("tp-small"), way="layers")
+    check(module, compiled)
+    copies = [one for one in compiled.program.instructions if one.operation == "copy"]
+    assert len(copies) == (2 if shape == (2, 9, 12) else 3)

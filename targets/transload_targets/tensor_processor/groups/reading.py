@@ -133,7 +133,11 @@ class _Reader:
         copies = self.copies[op] = self.all[op] = self._through(op, moves(op))
         (result,) = op.results
         if copies.same:
-            self.same[result] = op.operands[copies.copies[0].operand]
+            source = op.operands[copies.copies[0].operand]
+            if source in self.views and _alike(seen(source), seen(result)):
+                self.views[result] = self.views[source]
+            else:
+                self.same[result] = source
             return
         view = self.view(op, copies)
         if view is not None:
@@ -263,6 +267,10 @@ class _Reader:
         held, view, root, owner = seen(value), self.views.get(value), self.root(value), value.owner
         if held.key in self.numbers or (view is None and root is value):
             return
+        if isinstance(owner, Op) and view is not None and self.views.get(owner.operands[0]) is view:  # one name more
+            self._resolve(owner.operands[0])
+            self.numbers[held.key] = self.numbers[seen(owner.operands[0]).key]
+            return
         base = root if view is None or view.value is None else view.value
         if view is None and _alike(seen(base), held):
             self.numbers[held.key] = self.tensor(seen(base))
@@ -291,7 +299,10 @@ class _Reader:
 
     def _reads_strided(self, user: Op, value: Value) -> bool:
         """Whether an op reads a tensor as it lies in the lanes, so that in global memory it may lie with any strides."""
-        if user is self.last or self.moves[user.name] is not None:
+        moves = self.moves[user.name]
+        if user is not self.last and moves is not None and moves(user).same and _alike(seen(value), seen(user.results[0])):
+            return all(self._reads_strided(other, user.results[0]) for other in user.results[0].uses)
+        if user is self.last or moves is not None:
             return False
         form = form_of(user, self.shapes.__getitem__)
         return not form.own and all(held.value is not value or held.key == seen(value).key for held in form.tensors)
