@@ -72,7 +72,8 @@ def test_a_smaller_window_takes_no_more_cycles_and_dense_is_dense(name):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("name", "local_bytes"), [("tp-small", None), ("tp-small", 1024), ("tp-large", 2048), ("tp-large", None)])
+@pytest.mark.parametrize(("name", "local_bytes"), [
+    ("tp-small", None), ("tp-small", 1024), ("tp-large", 2048), ("tp-large", None)])
 def test_cycles_that_are_told_without_instructions_are_those_with_them(name, local_bytes, seed):
     module = network(seed)
     for banked in (True, False):
