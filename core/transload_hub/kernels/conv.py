@@ -11,7 +11,7 @@ import numpy as np
 from transload.plugin import KernelTable
 
 from .common import Array, finish, is_integer, whole, wide
-from .sums import product, rounds_floats
+from .sums import product, rounds_floats, rows_of
 
 if TYPE_CHECKING:
     from ..ops.conv import Conv, Deconv
@@ -121,15 +121,15 @@ def _dense(op: Conv, x: Array, weights: Array, last: bool) -> Array:
     batch, out_channels = x.shape[0], weights.shape[0]
     outputs = _output_sizes(op, x.shape[1 : 1 + n] if last else x.shape[2:])
     dtype = np.result_type(x, weights)
-    matrix = weights.reshape(out_channels, -1)
+    matrix = rows_of(weights, 1)
     in_order = last and rounds_floats(op)
     if math.prod(op.kernel_shape) == 1:
         steps = [slice(None, None, stride) for stride in op.strides]
         met: Any = (_ALL, *steps) if last else (_ALL, _ALL, *steps)
         x = x[met]
         if last:
-            return product(x.reshape(-1, x.shape[-1]), matrix.T, in_order).reshape(batch, *outputs, out_channels)
-        return np.matmul(matrix, x.reshape(batch, x.shape[1], -1)).reshape(batch, out_channels, *outputs)
+            return product(rows_of(x, x.ndim - 1), matrix.T, in_order).reshape(batch, *outputs, out_channels)
+        return np.matmul(matrix, x.reshape(batch, x.shape[1], math.prod(outputs))).reshape(batch, out_channels, *outputs)
     windows = _windows(op, x, outputs, last)
     depth = matrix.shape[1]
     y = np.empty((batch, *outputs, out_channels) if last else (batch, out_channels, *outputs), dtype)
@@ -137,11 +137,11 @@ def _dense(op: Conv, x: Array, weights: Array, last: bool) -> Array:
     for samples, rows in _blocks(batch, outputs[0], row_bytes):
         if last:
             part = windows[samples, rows]
-            sums = product(part.reshape(-1, depth), matrix.T, in_order)
+            sums = product(rows_of(part, 1 + n), matrix.T, in_order)
             y[samples, rows] = sums.reshape(*part.shape[: 1 + n], out_channels)
         else:
             part = windows[(samples, *(_ALL,) * (n + 1), rows)]
-            sums = np.matmul(matrix, part.reshape(part.shape[0], depth, -1))
+            sums = np.matmul(matrix, part.reshape(part.shape[0], depth, math.prod(part.shape[2 + n:])))
             y[samples, :, rows] = sums.reshape(part.shape[0], out_channels, *part.shape[2 + n :])
     return y
 
@@ -185,8 +185,9 @@ def deconv(op: Deconv, x: Array, weights: Array, bias: Array | None = None) -> A
     sizes, kernel = x.shape[2:], tuple(op.kernel_shape)
     per_group = weights.shape[1]
     # [N, g, I/g, P] times [g, (O/g * K), I/g]: what each input element adds at each kernel element
-    inputs = x.reshape(batch, group, -1, math.prod(sizes))
-    matrix = weights.reshape(group, -1, per_group * math.prod(kernel)).transpose(0, 2, 1)
+    inner = x.shape[1] // group
+    inputs = x.reshape(batch, group, inner, math.prod(sizes))
+    matrix = weights.reshape(group, inner, per_group * math.prod(kernel)).transpose(0, 2, 1)
     added = np.matmul(matrix, inputs).reshape(batch, group * per_group, *kernel, *sizes)
     full = tuple(
         (size - 1) * stride + (k - 1) * dilation + 1 + extra

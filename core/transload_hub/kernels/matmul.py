@@ -10,6 +10,7 @@ from transload.plugin import KernelTable
 
 from ..ops.matmul import expand_equation
 from .common import Array, finish, is_integer, whole, wide
+from .sums import rows_of
 
 if TYPE_CHECKING:
     from ..ops.matmul import Einsum, MatMul
@@ -37,7 +38,7 @@ def matmul(op: MatMul, left: Array, right: Array, bias: Array | None = None) -> 
         b = b.swapaxes(-1, -2)
     if b.ndim == 2 and a.ndim > 2:
         # one large product instead of many small ones
-        y = np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+        y = np.matmul(rows_of(a, a.ndim - 1), b).reshape(*a.shape[:-1], b.shape[-1])
     else:
         y = np.matmul(a, b)
     if bias is not None:

@@ -8,6 +8,8 @@ kernels do.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from transload.analysis.movement import any_rounds, is_float_of_integers, origins
@@ -15,10 +17,15 @@ from transload.engine.facts import fact_of
 from transload.ir import Op
 from transload.ir.build import constant_of
 
-__all__ = ["LIMIT", "product", "rounds_floats"]
+__all__ = ["LIMIT", "product", "rounds_floats", "rows_of"]
 
 LIMIT = 1 << 26
 """How many products are summed one after the other at most; beyond, that would take too long."""
+
+
+def rows_of(array: np.ndarray, kept: int) -> np.ndarray:
+    """An array with its first `kept` dimensions as one, and the others as one; any of them may be empty."""
+    return array.reshape(math.prod(array.shape[:kept]), math.prod(array.shape[kept:]))
 
 
 def rounds_floats(op: Op) -> bool:

@@ -19,6 +19,11 @@ def _reduced(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
+def _default_rounding(op: Reduce) -> str:
+    """LiteRT scales a sum by a float, and a mean in fixed point."""
+    return "exact" if op.mode == "ReduceSum" else "double"
+
+
 @TOP.op("Reduce")
 class Reduce(DeclaredOp):
     """One number of all elements along `axes` (ONNX ReduceMean, ...; TFLite MEAN, SUM, ...; TPU-MLIR's top.Reduce).
@@ -35,7 +40,7 @@ class Reduce(DeclaredOp):
     mode = attribute(
         enum("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
              "ReduceLogSumExp", "ReduceSumSquare", "ReduceAll", "ReduceAny"), "which number")
-    rounding = rounds("double", "once")
+    rounding = rounds("double", "exact", "once", default=_default_rounding)
 
     @constraint
     def all_and_any_are_of_flags(op) -> bool | str:

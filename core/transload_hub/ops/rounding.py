@@ -5,7 +5,7 @@ a factor made of scales, and differ in how it is rounded. The words:
 
 `"exact"`
     The integer nearest to the real result, halves away from zero, as C's `round`. A factor is the quotient of scales
-    in float64. LiteRT's FULLY_CONNECTED, its tables of functions, and its divisions by powers of two.
+    in float64. LiteRT's FULLY_CONNECTED and SUM, its tables of functions, and its divisions by powers of two.
 `"double"`
     As fixed-point arithmetic of gemmlowp rounds, twice: the factor is `m * 2**-s` with `m` of 31 bits, the sum times `m`
     is rounded to its upper 32 bits (SaturatingRoundingDoublingHighMul, halves up), and that divided by the rest of the
@@ -31,6 +31,9 @@ operand and result differ, they do as `top.Cast` with its default.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from transload.ir import Module
 from transload.ir.declare import attribute, enum
 
@@ -42,9 +45,9 @@ WORDS = ("exact", "double", "once", "float32", "truncate")
 _DOC = "how a quantized result is rounded, see `transload_hub.ops.rounding`"
 
 
-def rounds(*words: str) -> str:
-    """Declare the attribute `rounding` of an op that knows these words, the default first."""
-    return attribute(enum(*words), _DOC, default=words[0])
+def rounds(*words: str, default: Callable[[Any], str] | None = None) -> str:
+    """Declare the attribute `rounding` of an op that knows these words, the default first, or what `default(op)` says."""
+    return attribute(enum(*words), _DOC, default=default or words[0])
 
 
 def round_all(module: Module, word: str, *, anew: bool = False) -> bool:

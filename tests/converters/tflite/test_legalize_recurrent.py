@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from transload.api import legalize
+from transload.errors import ConversionError
 from transload.ir import Module
 
 T, N, I, H, P = 4, 2, 3, 5, 4
@@ -98,6 +100,13 @@ def test_bidirectional_lstm(merge: bool, write: Callable[..., bytes], judge: Cal
     operands, outputs = bidirectional(merge)
     options = {"merge_outputs": merge, "time_major": merge, "fused_activation_function": "TANH"}
     judge(write("BIDIRECTIONAL_SEQUENCE_LSTM", operands, outputs, options, version=3), tolerance=1e-5)
+
+
+def test_merged_outputs_are_one(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    operands, outputs = bidirectional(True)
+    options = {"merge_outputs": True, "time_major": True, "fused_activation_function": "TANH"}
+    with pytest.raises(ConversionError, match="its second output is asked for"):
+        legalize(load(write("BIDIRECTIONAL_SEQUENCE_LSTM", operands, outputs * 2, options, version=3)))
 
 
 def test_single_step_lstm(write: Callable[..., bytes], judge: Callable[..., Module]) -> None:

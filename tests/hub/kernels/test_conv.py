@@ -107,3 +107,18 @@ def test_negative_pads_cut_off(run_op, near, rng):
     w = rng.standard_normal((3, 2, 3, 3)).astype(np.float32)
     near(run_op("Conv", x, w, kernel_shape=(3, 3), pads=(-1, 0, -2, 1)),
          run_op("Conv", np.pad(x[:, :, 1:-2], ((0, 0), (0, 0), (0, 0), (0, 1))), w, kernel_shape=(3, 3)))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize(("batch", "inputs", "outputs"), [(0, 2, 3), (2, 0, 3), (2, 2, 0), (0, 0, 0)])
+def test_what_is_empty_gives_biases(run_op, batch, inputs, outputs, size):
+    """A sum of nothing is zero, in each layout; and nothing of anything is nothing."""
+    x = np.ones((batch, inputs, 5, 5), np.float32)
+    b = np.arange(outputs, dtype=np.float32)
+    w = np.ones((outputs, size, size, inputs), np.float32)
+    for name, second, places in (("Conv", (0, 3, 1, 2), 6 - size), ("Deconv", (3, 0, 1, 2), 4 + size)):
+        made = run_op(name, x, w.transpose(second), b, kernel_shape=(size, size))
+        last = run_op(name, to_last(x), w, b, kernel_shape=(size, size), layout="NHWC")
+        assert made.shape == (batch, outputs, places, places) and np.array_equal(made, to_second(last))
+        if not inputs:
+            np.testing.assert_array_equal(made, np.broadcast_to(b.reshape(1, -1, 1, 1), made.shape))

@@ -8,7 +8,7 @@ import pytest
 from transload.errors import ShapeError
 
 SHAPES = [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((1, 3, 4), (6, 4, 5)), ((7, 1, 3, 4), (2, 4, 5)),
-          ((3, 4), (2, 4, 5))]
+          ((3, 4), (2, 4, 5)), ((2, 3, 0), (0, 5)), ((0, 3, 4), (4, 5))]
 
 
 @pytest.mark.parametrize("shapes", SHAPES)

@@ -85,7 +85,10 @@ def _both(op: Op, rw: Rewriter, forward: Layer, backward: Layer) -> list[Value]:
     if op.attribute("merge_outputs"):
         outputs = [rw.emit("top.Concat", *outputs, axis=-1)]
         # Files may keep a second result, which nothing computes.
-        outputs += [rw.none("top")] * (len(op.results) - n_states(op) - 1)
+        others = op.results[1:len(op.results) - n_states(op)]
+        if any(other.uses for other in others):
+            raise Unsupported("its second output is asked for, and where outputs are merged nothing computes that")
+        outputs += [rw.none("top")] * len(others)
     if len(outputs) != len(op.results) - n_states(op):
         raise Unsupported(f"gives {len(outputs)} sequences, and the file has tensors for {len(op.results) - n_states(op)}")
     return [*outputs, *forward.results(n_states(op))[1:], *backward.results(n_states(op))[1:]]

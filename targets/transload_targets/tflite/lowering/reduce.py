@@ -36,7 +36,10 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | None:
             return None
         if not source.per_tensor or source.storage not in (I8, UI8, I16) or source.storage != target.storage:
             return None
-        need_rounding(op, rw, "double", operator="MEAN")
+        if op.mode == "ReduceSum":
+            need_rounding(op, rw, "exact", operator="SUM")
+        else:
+            need_rounding(op, rw, "double", operator="MEAN")
         if op.mode in ("ReduceMax", "ReduceMin"):
             value = retyped(rw, value, op.output.element)
     if not axes:

@@ -210,7 +210,8 @@ def reduce_(op: Reduce, rw: Rewriter) -> Value | None:
 def reduce_quantized(op: Reduce, rw: Rewriter) -> Value | None:
     """Sums and means in i32, rescaled once; extremes of the stored numbers; products by `_quantized_product`.
 
-    Source: LiteRT's reference kernels of MEAN, SUM, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD.
+    Source: LiteRT's reference kernels of MEAN, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD, and its usual one of SUM, whose reference
+    kernel adds in the input's own type.
     """
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor:
