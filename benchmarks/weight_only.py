@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--group", type=int, action="append", help="this size of groups, 0 for a channel; repeatable")
     parser.add_argument("--scheme", choices=("w4a16", "w8a16"), action="append", help="this scheme; repeatable")
     parser.add_argument("--samples", type=int, default=100, help="that judge, at most")
+    parser.add_argument("--effort", choices=("default", "best"), default="default", help="of the rows on samples")
     parser.add_argument("--no-judges", action="store_true", help="run no converted files")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     arguments = parser.parse_args()
@@ -59,10 +60,14 @@ def measured(case: Case, arguments: argparse.Namespace) -> Any:
             for asymmetric in (False, True):
                 for rounding in (False, True):
                     options = {"q_group_size": group, "asymmetric": asymmetric, "rounding": rounding}
+                    if rounding:
+                        options["effort"] = arguments.effort
                     made = quantize_at_hub(source, scheme, calibration, options)
                     told = made.report["weights"]
                     judges = {} if arguments.no_judges or not rounding else judged(made.module, judging[0])
                     held = told["bytes of integers"] + told["bytes of scales"]
+                    if arguments.effort == "best" and rounding:
+                        judges = {"effort": made.report["effort"]["scaling"], "scaled": len(told.get("scaled", ())), **judges}
                     yield {
                         "scheme": scheme, "group": group, "zero points": asymmetric, "on samples": rounding,
                         "float kB": told["bytes before"] / 1e3, "kB": held / 1e3, "bits": 32 * held / told["bytes before"],

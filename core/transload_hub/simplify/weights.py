@@ -208,7 +208,7 @@ def rescaled(weights: Value, axis: int, factors: np.ndarray, rw: Rewriter) -> Va
     return _real_again(rw, numbers, held, weights)
 
 
-_FEW = 64
+_FEW = 8
 """Numbers of a row that say on which grid it may be, before all of them are looked at."""
 _MOST = 127
 

@@ -48,15 +48,18 @@ EXACT = 120.0
 Run = Callable[..., Quantized]
 
 
-def options_for(effort: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with what an effort other than `best` changes. Raises `UsageError` for a word that is none."""
+def options_for(effort: str, options: Mapping[str, Any], fast: Mapping[str, Any] = FAST) -> dict[str, Any]:
+    """Options with what an effort other than `best` changes; `fast` is what that leaves out. `UsageError` for another word."""
     if effort not in EFFORTS:
         raise UsageError(f"there is no effort {effort!r}", hint=f"one of {', '.join(EFFORTS)}")
-    return {**(FAST if effort == "fast" else {}), **options}
+    return {**(fast if effort == "fast" else {}), **options}
 
 
-def best(run: Run, module: Module, samples: Iterable[Sample] | None, options: Mapping[str, Any]) -> Quantized:
-    """What `run(module, samples, **options)` makes of a float module of the hub with the passes that gain.
+def best(
+    run: Run, module: Module, samples: Iterable[Sample] | None, options: Mapping[str, Any],
+    passes: Mapping[str, Mapping[str, Any]] = PASSES,
+) -> Quantized:
+    """What `run(module, samples, **options)` makes of a float module of the hub with those of `passes` that gain.
 
     Passes whose options the caller says are not tried, nor what a calibration that is given decides. Raises `UsageError` without
     samples, at least four of them.
@@ -72,7 +75,7 @@ def best(run: Run, module: Module, samples: Iterable[Sample] | None, options: Ma
     chosen: dict[str, Any] = {}
     found = _decibels(module, run(module, others, **options).module, apart)
     told: dict[str, str] = {"default": f"{found.mean():.2f} dB on {len(apart)} samples held apart"}
-    for name, change in PASSES.items():
+    for name, change in passes.items():
         if not decided.isdisjoint(change):
             continue
         tried = _decibels(module, run(module, others, **{**options, **chosen, **change}).module, apart)

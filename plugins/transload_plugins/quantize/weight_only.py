@@ -30,10 +30,12 @@ from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 
 from .compensation import compensated, moments_of
+from .effort import best, options_for
 from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
 from .measure import Sample, some_of
 from .observe import observed
+from .scaling import divided, scaled
 
 __all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "packed", "w4a16", "w8a16", "weights_held"]
 
@@ -47,6 +49,8 @@ PART = 1 << 20
 """Weights whose scales are looked for at a time: what is made of them on the way takes many times their room."""
 SAMPLES = 16
 """Samples by which weights are rounded."""
+PASSES: Mapping[str, Mapping[str, Any]] = {"scaling": {"scaling": True}}
+"""What the effort `best` tries."""
 Sizes = tuple["int | None", ...]
 
 
@@ -72,15 +76,16 @@ WEIGHT_SCHEMES = {scheme.name: scheme for scheme in (WeightScheme("w8a16", 8), W
 def weights_quantized(
     module: Module, scheme: WeightScheme, samples: Iterable[Sample] | None = None, *,
     q_group_size: int | None = None, asymmetric: bool | None = None, few: int = FEW, rounding: bool = True,
-    floats: Floats = None,
+    scaling: bool = False, floats: Floats = None,
 ) -> Quantized:
     """A new module of the hub whose ops multiply by weights of a scheme's integers, and compute with floats as before.
 
     `q_group_size` is how many weights share a scale, 0 for all of an output channel, `asymmetric` whether they have a zero
     point, too. Sums of fewer than `few` products have weights of 8 bits. With samples weights are rounded against each other
-    (`rounding`). `floats` names layers, by what they compute, whose weights stay what they are. Raises `UsageError` for names
-    that the module does not have, for sizes below zero, for weights that are no numbers, and where there is no layer with
-    constant weights.
+    (`rounding`), and, with `scaling`, multiplied before that by factors of input channels, by which what the layer takes is
+    divided, where that makes its error less. `floats` names layers, by what they compute, whose weights stay what they are.
+    Raises `UsageError` for names that the module does not have, for sizes below zero, for weights that are no numbers, and where
+    there is no layer with constant weights.
     """
     if q_group_size is not None and q_group_size < 0:
         raise UsageError(f"groups of {q_group_size} weights cannot be", hint="a size, or 0 for one scale an output channel")
@@ -96,7 +101,7 @@ def weights_quantized(
             "no op of the model multiplies by constant weights of floats, so there is nothing to quantize",
             hint=f"{scheme.name} makes integers of the weights of Conv, Deconv and MatMul")
     some = some_of(samples, SAMPLES)[0] if samples is not None and rounding else []
-    work = _Work(scheme, few, moments_of(result, list(layers.values()), some) if some else {})
+    work = _Work(scheme, few, moments_of(result, list(layers.values()), some) if some else {}, scaling)
     for name, op in layers.items():
         work.change(name, op)
     Pipeline.parse("dce").run(result)
@@ -122,11 +127,15 @@ class _Work:
     few: int
     moments: Mapping[Op, NDArray[np.float64]]
     """Of what layers take, where samples tell (`compensation`)."""
+    scaling: bool = False
+    """Whether input channels may have factors."""
     made: dict[tuple[Value, Sizes], Value] = field(default_factory=dict)
     """The integers as floats again, by the constant and its blocks."""
     bytes: list[int] = field(default_factory=lambda: [0, 0, 0])
     """Of the weights before, of their integers, and of scales and zero points."""
     groups: dict[str, int] = field(default_factory=dict)
+    scaled: list[str] = field(default_factory=list)
+    """Layers whose input channels have factors."""
 
     def change(self, name: str, op: Op) -> None:
         """Give an op its weights as integers behind a cast."""
@@ -140,12 +149,9 @@ class _Work:
             if not np.isfinite(numbers).all():
                 raise UsageError(f"the weights of {name!r} hold infinities, or what are no numbers",
                                  hint=f"keep them as floats: --floats {name}")
-            moments = self.moments.get(op)
             element = value.element
             assert isinstance(element, FloatType)
-            type_, integers = weights_held(numbers, sizes, scheme, element)
-            if moments is not None:
-                integers = compensated(op, numbers, type_, moments)
+            type_, integers = self._rounded(name, op, numbers, sizes, scheme, element)
             build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
             held = build.constant(packed(integers, scheme.storage), element=type_)
             self.made[value, sizes] = build.emit("top.Cast", held, element=element, stored=True)
@@ -153,6 +159,25 @@ class _Work:
         op.set_operand(rule.weights, self.made[value, sizes])
         self.groups[name] = math.prod(size if block is None else block
                                       for size, block in zip(dense.shape, sizes, strict=True))
+
+    def _rounded(
+        self, name: str, op: Op, numbers: NDArray[np.floating], sizes: Sizes, scheme: WeightScheme, element: FloatType,
+    ) -> tuple[QuantType, NDArray[Any]]:
+        """The type and the integers of an op's weights; what it takes is divided by the factors that they have."""
+        def make(numbers: NDArray[np.floating], moments: NDArray[np.float64]) -> tuple[QuantType, NDArray[Any]]:
+            type_, _ = weights_held(numbers, sizes, scheme, element)
+            return type_, compensated(op, numbers, type_, moments)
+
+        moments = self.moments.get(op)
+        if moments is None:
+            return weights_held(numbers, sizes, scheme, element)
+        if not self.scaling or len(op.operands[1].uses) > 1:  # others take the weights as they are
+            return make(numbers, moments)
+        made, factors = scaled(op, numbers.astype(np.float64), moments, make)
+        if factors is not None:
+            divided(op, factors)
+            self.scaled.append(name)
+        return made
 
     def _count(self, dense: Dense, type_: QuantType, scheme: WeightScheme) -> None:
         points = scheme.bits if scheme.asymmetric else 0
@@ -164,7 +189,7 @@ class _Work:
         """What a report says: of each layer how many weights share a scale, and what all of them take."""
         before, integers, scales = self.bytes
         return {"shared": self.groups, "bytes before": before, "bytes of integers": integers, "bytes of scales": scales,
-                "rounded on samples": bool(self.moments)}
+                "rounded on samples": bool(self.moments), **({"scaled": self.scaled} if self.scaling else {})}
 
 
 # --- which weights share a scale
@@ -302,17 +327,26 @@ def packed(integers: NDArray[Any], storage: IntegerType) -> Dense:
 
 
 def by_weights(scheme: WeightScheme) -> Callable[..., Quantized]:
-    """What a `Quantizer` runs for a scheme: `run(module, samples=None, **options)`; options may be text."""
-    parameters = [each for each in inspect.signature(weights_quantized).parameters.values() if each.kind == each.KEYWORD_ONLY]
-    kinds = {"asymmetric": bool, "rounding": bool, "q_group_size": int, "few": int}
+    """What a `Quantizer` runs for a scheme: `run(module, samples=None, **options)`; options may be text.
 
-    def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
+    `effort`: "fast" does not round on samples, "best" tries `PASSES` on samples held apart.
+    """
+    parameters = [each for each in inspect.signature(weights_quantized).parameters.values() if each.kind == each.KEYWORD_ONLY]
+    kinds = {"asymmetric": bool, "rounding": bool, "scaling": bool, "q_group_size": int, "few": int}
+
+    def plain(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
         known = [each.name for each in parameters]
         if unknown := sorted(set(options) - set(known)):
             raise UsageError(
                 f"the quantizer {scheme.name} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
         return weights_quantized(module, scheme, samples, **{
             name: typed(name, value, kinds[name]) if name in kinds else value for name, value in options.items()})
+
+    def run(module: Module, samples: Iterable[Sample] | None = None, /, effort: str = "default", **options: Any) -> Quantized:
+        options = options_for(effort, options, {"rounding": False})
+        if effort == "best":
+            return best(plain, module, samples, options, PASSES)
+        return plain(module, samples, **options)
 
     return run
 

@@ -59,6 +59,21 @@ def of_few_bits() -> Any:
     return g.done()
 
 
+def of_bytes() -> Any:
+    """Weights with a zero point, one scale each, as training for kernels of unsigned bytes has them."""
+    g = Made()
+
+    def weights(name: str, *shape: int) -> str:
+        return g.fake(name, g.random.normal(0, 0.3, shape).astype(np.float32), -0.51, 0.83, narrow_range=True)
+
+    c = g.conv("c", g.fake("xq", "x", -1.0113, 0.9871), weights("w", 3, 3, 3, 5))
+    c = g.fake("cq", g.op("cr", "Relu6", g.biased("cb", c, 5)), 0.0, 3.1313)
+    c = g.fake("dq", g.conv("d", c, weights("v", 3, 3, 5, 1), kind="DepthwiseConv2dNative"), -2.177, 2.2)
+    m = g.fake("mq", g.op("m", "Mean", c, np.array([1, 2], np.int32), Tidx=INDEX), -1.0417, 1.0991)
+    g.op("y", "Softmax", g.fake("lq", g.op("p", "MatMul", m, weights("u", 5, 10)), -2.1, 2.3))
+    return g.done()
+
+
 def of_16_bits() -> Any:
     g = Made()
     c = g.conv("c", g.fake("xq", "x", -1.0, 1.0, num_bits=16), g.weights("w", 3, 3, 3, 5))
@@ -137,7 +152,8 @@ def test_weights_are_the_integers_of_the_nodes() -> None:
 
 
 @pytest.mark.parametrize(("made", "least", "most"), [
-    (network, 0.95, 1), (normalized, 0.99, 1), (of_few_bits, 0.95, 1), (of_16_bits, 0.95, 1), (left_out, 0.8, 2)])
+    (network, 0.95, 1), (normalized, 0.99, 1), (of_few_bits, 0.95, 1), (of_16_bits, 0.95, 1), (of_bytes, 0.8, 2),
+    (left_out, 0.8, 2)])
 def test_litert_gives_the_integers_of_the_hub(made: Callable[[], Any], least: float, most: int, tmp_path: Path) -> None:
     """Of what is written, with biases as it adds them. LiteRT rounds twice: few are a step off what the nodes compute."""
     graph = made()
