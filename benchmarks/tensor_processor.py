@@ -40,11 +40,10 @@ from transload.ir.build import Builder
 from transload.partitioning import TARGET
 from transload.passes.manager import Pipeline
 from transload_targets.tensor_processor.chip import Chip, load_chip
-from transload_targets.tensor_processor.codegen import Compiled, compile_function, timed
+from transload_targets.tensor_processor.codegen import Compiled, compile_function
 from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes, roofline, shares, timeline, unavoidable
 from transload_targets.tensor_processor.groups.partition import partition
 from transload_targets.tensor_processor.groups.reading import machine_of
-from transload_targets.tensor_processor.placement.local import place_densely
 from transload_targets.tensor_processor.simulator import Simulator
 
 LOWERING = ('inline,layout{{to=NCHW}},lower-to-tpu{{chip="{chip}"}},arrange-for-lanes{{chip="{chip}"}},dce,cse,'
@@ -156,7 +155,7 @@ def measured(module: Module, chip: Chip, check: bool) -> dict[str, Any]:
     seconds = time.process_time() - begin
     times = [timeline(one.program, chip) for one in made]
     machine = machine_of(chip)
-    dense = [densely(one) for one in made]
+    dense = [compile_function(part.main, chip, way="best", banked=False) for part in parts]
     others = {way: [partition(one.reading.network, machine, way) for one in made] for way in ("layers", "greedy")}
     moved = sum(each.bytes for each in times)
     cycles = sum(each.cycles for each in times)
@@ -170,21 +169,13 @@ def measured(module: Module, chip: Chip, check: bool) -> dict[str, Any]:
         "layers": moved / max(sum(each.bytes for each in others["layers"]), 1),
         "greedy": sum(one.partition.cost for one in made) / max(sum(each.cost for each in others["greedy"]), 1),
         "roofline": cycles / sum(roofline(one.program, each) for one, each in zip(made, times, strict=True)),
-        "local": max(one.local.peak / max(one.local.bound, 1) for one in made), "dense": max(each[0] for each in dense),
-        "slower": sum(each[2] for each in dense) / max(sum(each[1] for each in dense), 1.0),
+        "local": max(one.local.peak / max(one.local.bound, 1) for one in made),
+        "dense": max(one.local.peak / max(one.local.bound, 1) for one in dense),
+        "slower": sum(timeline(one.program, chip).cycles for one in dense) / some,
         "global": max(one.everywhere.peak / max(one.everywhere.bound, 1) for one in made), "seconds": seconds,
         "note": ", ".join([f"{len(made)} parts"] * (len(made) > 1) + (["same" if checked(parts, made) else "DIFFERENT"] if check
         else [])),
     }
-
-
-def densely(made: Compiled) -> tuple[float, float, float]:
-    """The local memory that the buffers take with `--option local=dense`, in terms of the largest sum alive at once, the cycles
-    that the program takes without and with it, those of copies in global memory left out.
-    """
-    machine = machine_of(made.chip)
-    plan = place_densely(made.schedule, machine, timed(made.reading, machine, made.schedule))
-    return plan.peak / max(plan.bound, 1), made.local.cycles, plan.cycles
 
 
 def checked(parts: list[Module], made: list[Compiled]) -> bool:

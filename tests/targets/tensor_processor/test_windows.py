@@ -64,8 +64,9 @@ def test_a_smaller_window_takes_no_more_cycles_and_dense_is_dense(name):
     how_long = timed(compiled.reading, figures, compiled.schedule)
     apart = place_by_banks(compiled.schedule, figures, how_long)
     assert apart is not None
-    found = narrowed(compiled.schedule, figures, how_long, apart)
-    assert found.cycles <= 1.003 * apart.cycles and found.bound <= found.peak < apart.peak
+    schedule, found = narrowed([(compiled.schedule, apart, how_long)], figures)
+    assert schedule is compiled.schedule
+    assert found.cycles <= 1.01 * apart.cycles and found.bound <= found.peak < apart.peak
     dense = place_densely(compiled.schedule, figures, how_long)
     assert dense.peak <= 1.02 * dense.bound
     assert found.cycles <= dense.cycles

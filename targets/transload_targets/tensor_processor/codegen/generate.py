@@ -14,6 +14,7 @@ from transload.ir import Op, QuantType, TensorType, Value
 from transload.ir.build import constant_of
 
 from ..chip import Chip
+from ..groups.commands import PLAIN, Joining
 from ..groups.copies import Copies, row_major
 from ..groups.forms import Held, dtype_name, sizes_of
 from ..groups.lanes import KEPT
@@ -24,7 +25,7 @@ from ..groups.schedule import schedule
 from ..groups.steps import Buffer, Schedule, Step
 from ..instructions import ELEMENTS, Global, Local, Machine, Part, Port, Program, Tensor, Weights
 from ..placement.everywhere import GlobalPlan, place_global
-from ..placement.local import Cycles, LocalPlan, narrowed, place_by_banks, place_densely, place_tightly
+from ..placement.local import Cycles, Found, LocalPlan, narrowed, place_by_banks, place_densely, place_tightly
 from ..placement.timing import cycles_of
 from ..regions import Box
 from .lifetimes import lifetimes
@@ -37,6 +38,9 @@ SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.25, 0.0)
 """Shares of local memory that loads done ahead may fill, tried one after the other until buffers can be placed."""
 SMALLER = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Shares of local memory that groups are made for, where buffers of those before could not be placed."""
+
+MANY = 2_000
+"""Buffers beyond which one way is tried."""
 
 
 @dataclass(frozen=True)
@@ -74,36 +78,43 @@ def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool
     machine, keeping = machine_of(chip), way != "layers"  # op by op, all goes through global memory
     for share in SMALLER:
         made = partition(reading.network, replace(machine, local_bytes=int(share * chip.local_bytes)), way, h_slice)
-        found: list[tuple[Schedule, LocalPlan]] = []
+        found: list[Found] = []
         for ahead in SHARES if banked else ():
             some = list(_by_banks(reading, machine, made, ahead, keeping))
             found += some or _by_banks(reading, machine, made, ahead, keeping, place_tightly)
             if some:
                 break
         if found:
-            steps, local = min(found, key=lambda each: (each[1].cycles, each[1].peak))
-            return made, steps, narrowed(steps, machine, timed(reading, machine, steps), local)
+            return made, *narrowed(found, machine)
         for ahead in SHARES if not banked else SHARES[-1:]:
-            steps = schedule(reading.network, machine, made, ahead, keeping)
+            ways = [schedule(reading.network, machine, made, ahead, keeping, True, joining) for joining in JOININGS]
             try:
-                return made, steps, place_densely(steps, machine, timed(reading, machine, steps), ahead == SHARES[-1])
+                dense = [(steps, place_densely(steps, machine, timed(reading, machine, steps), ahead == SHARES[-1]))
+                         for steps in ways]
+                return made, *min(dense, key=lambda each: each[1].cycles)
             except PlacementError as error:
                 failed = error
     raise failed
 
 
+JOININGS = (PLAIN, Joining(32, 1.0), Joining(32, 4.0))
+"""Ways to join loads that are tried."""
+
+
 def _by_banks(
     reading: Reading, machine: Planned, made: Partition, ahead: float, keeping: bool, place: Any = place_by_banks,
-) -> Iterator[tuple[Schedule, LocalPlan]]:
+) -> Iterator[Found]:
     """Steps whose buffers find places in banks, and these: with results over operands wherever that can be, and where less is
-    needed at once then.
+    needed at once then, and with loads joined in several ways.
     """
-    for over in (True, False):
-        steps = schedule(reading.network, machine, made, ahead, keeping, over)
-        local = place(steps, machine, timed(reading, machine, steps))
+    ways = [(True, joining) for joining in JOININGS[:1 if place is place_tightly else None]]
+    for over, joining in (*ways, (False, JOININGS[0])):
+        steps = schedule(reading.network, machine, made, ahead, keeping, over, joining)
+        cycles = timed(reading, machine, steps)
+        local = place(steps, machine, cycles)
         if local is not None:
-            yield steps, local
-        if all(buffer.over is None for buffer in steps.buffers):
+            yield steps, local, cycles
+        if len(steps.buffers) > MANY:
             return
 
 

@@ -15,25 +15,41 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import NamedTuple
 
 from .machine import Machine
 from .steps import Buffer, Command, Load, Step
 
-__all__ = ["give"]
+__all__ = ["PLAIN", "Joining", "give"]
 
-JOINED = 8
-"""Steps whose loads one command may bring at most. The time that this takes grows with their number then; and a command keeps all
-banks that it writes to from what computes until it ends.
-"""
+
+class Joining(NamedTuple):
+    """How loads are joined: for how many steps one command may bring them at most, and how many times its own a command's latency
+    counts.
+
+    The time that joining takes grows with the number of steps. A command keeps all banks that it writes to from what computes
+    until it ends, which is not seen here: so it may be better to join more than would be best otherwise, or less.
+    """
+
+    steps: int
+    latency: float
+
+
+PLAIN = Joining(8, 1.0)
+"""The first to be tried."""
+
 KEPT = 4
 """Ways of having loaded the first loads that are kept."""
 
 
-def give(loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> list[Command]:
+def give(
+    loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int], how: Joining = PLAIN,
+) -> list[Command]:
     """The commands that the loads become, in order; each load's slot, and its buffer's first, is that of its command."""
-    commands = _Joining(sorted(loads, key=lambda load: load.need), steps, machine, size).commands()
+    counted = replace(machine, latency=how.latency * machine.latency)
+    commands = _Joining(sorted(loads, key=lambda load: load.need), steps, counted, size, how.steps).commands()
     _follow(commands, steps, machine, size)
     for command in commands:
         for load in command.loads:
@@ -61,8 +77,10 @@ class _Way:
 class _Joining:
     """Loads of each step that needs some, a *point*, joined to commands for several points."""
 
-    def __init__(self, loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> None:
-        self.machine = machine
+    def __init__(
+        self, loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int], most: int,
+    ) -> None:
+        self.machine, self.most = machine, most
         self.points: list[list[Load]] = []
         for load in loads:
             if not self.points or self.points[-1][0].need != load.need:
@@ -98,7 +116,7 @@ class _Joining:
     def _longer(self, way: _Way, start: int) -> Iterator[tuple[int, _Way]]:
         """Ways with one more command, for the points from `start` until before the one given with it."""
         size = slot = 0
-        for stop in range(start + 1, min(start + JOINED, len(self.points)) + 1):
+        for stop in range(start + 1, min(start + self.most, len(self.points)) + 1):
             size += self.bytes[stop - 1]
             slot = max(slot, self.slots[stop - 1])
             if slot > self.needs[start]:  # memory is not there when the first of them is needed

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..regions import Box
-from .commands import give
+from .commands import PLAIN, Joining, give
 from .joining import join
 from .keeping import keep, store_less
 from .machine import Machine
@@ -32,16 +32,18 @@ AHEAD = 256
 
 def schedule(
     network: Network, machine: Machine, partition: Partition, share: float = 1.0, keeping: bool = True, over: bool = True,
+    joining: Joining = PLAIN,
 ) -> Schedule:
     """The steps of a partition. Loads are done ahead where no more than this share of local memory is in use then.
 
     With `keeping`, groups find in local memory what lay there before, as far as there is room for it until then. With `over`,
-    results are written over operands wherever that can be, else where less is needed at once then.
+    results are written over operands wherever that can be, else where less is needed at once then. `joining` says how loads
+    become commands.
     """
     made = _Scheduling(network, machine)
     for number, group in enumerate(partition.groups):
         made.group(number, group)
-    return made.schedule(int(share * machine.local_bytes), keeping, over)
+    return made.schedule(int(share * machine.local_bytes), keeping, over, joining)
 
 
 class _Scheduling:
@@ -123,7 +125,7 @@ class _Scheduling:
 
     # --- slots
 
-    def schedule(self, room: int, keeping: bool, over: bool) -> Schedule:
+    def schedule(self, room: int, keeping: bool, over: bool, joining: Joining) -> Schedule:
         """Do loads ahead and stores later, as far as there is room."""
         used = self._profile()
         for load in self.loads:
@@ -138,7 +140,7 @@ class _Scheduling:
                 self._later(store, used, room)
         for load in self.loads:
             self._ahead(load, used, room, AHEAD)
-        for command in give(self.loads, self.steps, self.machine, self._bytes):
+        for command in give(self.loads, self.steps, self.machine, self._bytes, joining):
             self.steps[command.slot].commands.append(command)
         return Schedule(self.steps, self.buffers, max(self._profile(), default=0))
 

@@ -19,7 +19,7 @@ from ..groups.steps import Buffer, Schedule, Step
 from .dense import densest
 from .windows import Place, within
 
-__all__ = ["Cycles", "LocalPlan", "narrowed", "place_by_banks", "place_densely", "place_tightly"]
+__all__ = ["Cycles", "Found", "LocalPlan", "narrowed", "place_by_banks", "place_densely", "place_tightly"]
 
 
 SQUARE = 2_000
@@ -34,7 +34,7 @@ NEAR = 1.02
 
 WINDOWS = ((NEAR, 0), (1.2, 0), (1.5, 0), (1.0, 1), (1.0, 2))
 """Windows that are tried: what is alive at once times the first, and so many banks besides."""
-SLOWER = 1.003
+SLOWER = 1.01
 """A smaller window is taken where cycles are no more than this times those without."""
 
 WORK, DENSE = (3_000, 1_000), 10_000
@@ -72,16 +72,27 @@ def place_tightly(made: Schedule, machine: Machine, cycles: Cycles) -> LocalPlan
     return _in_window(made, machine, machine.local_bytes, cycles, 0.0, WORK[1])
 
 
-def narrowed(made: Schedule, machine: Machine, cycles: Cycles, plan: LocalPlan) -> LocalPlan:
-    """A placement in the smallest window in which that takes no more cycles; the plan itself where there is none."""
-    for size in sorted({_window(made, machine, *window) for window in WINDOWS}):
-        if size >= plan.peak:
-            break
-        work = WORK[size > NEAR * made.room]
-        found = _in_window(made, machine, size, cycles, plan.cycles * SLOWER, work)
-        if found is not None and found.cycles <= plan.cycles * SLOWER:
-            return found
-    return plan
+Found = tuple[Schedule, LocalPlan, Cycles]
+"""A schedule, where its buffers lie, and what tells its cycles."""
+
+
+def narrowed(found: Sequence[Found], machine: Machine) -> tuple[Schedule, LocalPlan]:
+    """Of schedules of the same groups the one, and the smallest window for its buffers, in which that takes hardly more cycles
+    than the best of those that are found; that one itself where there is no window.
+    """
+    found = sorted(found, key=lambda each: (each[1].cycles, each[1].peak))
+    least = found[0][1].cycles * SLOWER
+    for times, banks in WINDOWS:
+        for made, plan, cycles in found if times == NEAR else found[:1]:
+            size = _window(made, machine, times, banks)
+            if size >= plan.peak:
+                if plan.cycles <= least:
+                    return made, plan
+                continue
+            tried = _in_window(made, machine, size, cycles, least, WORK[times != NEAR])
+            if tried is not None and tried.cycles <= least:
+                return made, tried
+    return found[0][:2]
 
 
 def place_densely(made: Schedule, machine: Machine, cycles: Cycles, last: bool = True) -> LocalPlan:
