@@ -39,8 +39,8 @@ SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.25, 0.0)
 SMALLER = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Shares of local memory that groups are made for, where buffers of those before could not be placed."""
 
-MANY = 2_000
-"""Buffers beyond which one way is tried."""
+MANY = 400
+"""Buffers beyond which one way is tried, for what that takes."""
 
 
 @dataclass(frozen=True)
