@@ -441,21 +441,21 @@ def _weights_of_no_numbers(hub: Module | None) -> list[str]:
     return list(found)[:3]
 
 
-def output_steps(hub: Module) -> list[float | None]:
+def output_steps(hub: Module, which: Callable[[list[float]], float] = max) -> list[float | None]:
     """For each output, the step between its numbers where it is a dequantized integer, else None.
 
-    Such a float output is as exact as the integer behind it: one step of that is one step of it.
+    Such a float output is as exact as the integer behind it: one step of that is one step of it. `which` is taken of several.
     """
-    return [_step(value) for value in hub.body_of_main.terminator.operands]
+    return [_step(value, which) for value in hub.body_of_main.terminator.operands]
 
 
-def _step(value: Value) -> float | None:
-    """The greatest step of the quantized tensors of whose dequantized elements a value consists; None where of others, too."""
-    steps = [_step_behind(origin) for origin in origins(value) if constant_of(origin) is None]
-    return max(steps) if steps and None not in steps else None  # type: ignore[type-var]
+def _step(value: Value, which: Callable[[list[float]], float]) -> float | None:
+    """One of the steps of the quantized tensors of whose dequantized elements a value consists; None where of others, too."""
+    steps = [_step_behind(origin, which) for origin in origins(value) if constant_of(origin) is None]
+    return which(steps) if steps and None not in steps else None  # type: ignore[arg-type]
 
 
-def _step_behind(value: Value) -> float | None:
+def _step_behind(value: Value, which: Callable[[list[float]], float]) -> float | None:
     """The step of a quantized tensor, cast to floats; None of what is computed otherwise."""
     maker = value.op
     if maker is None or not is_cast(maker) or not isinstance(value.type, TensorType):
@@ -464,7 +464,7 @@ def _step_behind(value: Value) -> float | None:
     if not isinstance(value.type.element, FloatType) or not isinstance(before, TensorType):
         return None
     element = before.element
-    return max(element.scales) if isinstance(element, QuantType) else None
+    return which(list(element.scales)) if isinstance(element, QuantType) else None
 
 
 def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | None = None) -> list[str]:

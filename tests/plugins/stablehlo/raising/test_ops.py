@@ -59,7 +59,8 @@ FAMILIES = [
 ]
 CASES = [
     pytest.param(generate, given, least, id=f"{generate.__name__.removeprefix('test_')}-{given}",
-                 marks=[] if given in QUICK or given in (0, 1, "complex<f32>", "ui32") else [pytest.mark.slow])
+                 marks=[] if given in QUICK or given in (0, 1, "complex<f32>", "ui32") or (
+                     generate is structure.test_dot_general and given == "ui8") else [pytest.mark.slow])
     for generate, types, least in FAMILIES for given in types]
 
 
