@@ -90,7 +90,7 @@ def test_a_poor_result_that_no_limit_was_set_for_is_said_to_be_poor(
 def test_other_roundings_of_the_same_integers_are_the_same(
     convert: Convert, monkeypatch: pytest.MonkeyPatch, off: float, same: bool,
 ) -> None:
-    """Floats that a runtime makes of integers otherwise differ in their last bits: by far less than steps, which are 2^-8 here."""
+    """Floats that a runtime makes of integers otherwise differ in their last bits; steps are 2^-8 here."""
     from transload.verification import running
 
     run = running.Running.__call__

@@ -49,8 +49,8 @@ from .sources import Sources, sources
 __all__ = ["make_signed", "signed_element"]
 
 WRAPPING = frozenset({
-    "top.Add", "top.BitwiseNot", "top.Conv", "top.CumSum", "top.Deconv", "top.Einsum", "top.MatMul", "top.Mul", "top.Neg", "top.Pow",
-    "top.Reduce", "top.ShiftLeft", "top.Sub"})
+    "top.Add", "top.BitwiseNot", "top.Conv", "top.CumSum", "top.Deconv", "top.Einsum", "top.MatMul", "top.Mul", "top.Neg",
+    "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
 """Ops whose result may leave the range of a type that a wider one stands for, and then wraps round."""
 
 
