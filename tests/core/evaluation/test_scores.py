@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from transload.evaluation.detection import average_precision, detections
 from transload.evaluation.labels import labels_of
 from transload.evaluation.scores import (
     agreement,
+    beyond,
     classes_of,
     energies,
     estimate,
@@ -64,6 +66,13 @@ def test_overlap_of_classes_leaves_out_what_has_none() -> None:
     assert mean_overlap(rows) == 0.5
     interval = estimate(find_scores(["miou"])["miou"], rows * 3)
     assert interval.value == 0.5 and interval.low == interval.high == 0.5
+
+
+@pytest.mark.parametrize(("count", "quantile"), [(5, 2.776445), (12, 2.200985), (40, 2.022691), (1000, 1.962341)])
+def test_intervals_of_few_samples_are_wider(count: int, quantile: float) -> None:
+    """By Student's quantile, and by what samples that are drawn from samples spread less."""
+    assert beyond(count) == pytest.approx(NormalDist().cdf(-quantile * (count / (count - 1)) ** 0.5), rel=3e-2)
+    assert beyond(count) < 0.025
 
 
 def test_average_precision_is_cocos() -> None:

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from transload.errors import UsageError
-from transload.evaluation.scores import estimate, find_scores
+from transload.evaluation.scores import beyond, estimate, find_scores
 from transload.plugin import Score, resolve
 
 __all__ = ["Kept", "Promise", "Quality", "promise_of"]
 
 RESAMPLES = 1000
 """How often samples are drawn anew, where a drop is judged."""
-SURE = 2.5
-"""Percent of these below or above which a score is believed not to lie."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ class Quality:
         draw = np.random.default_rng(0)
         drawn = [drop(draw.integers(len(rows), size=len(rows)).tolist()) for _ in range(RESAMPLES)]
         value = drop(range(len(rows)))
-        return value, max(value, float(np.percentile(drawn, 100.0 - SURE)))
+        return value, max(value, float(np.percentile(drawn, 100.0 - 100.0 * beyond(len(rows))))) if len(rows) > 1 else value
 
 
 @dataclass(frozen=True)
