@@ -256,7 +256,8 @@ class _Generating:
             return
         op = self.reading.ops[number]
         (result,) = op.results
-        dtype, target = dtype_name(result), self.reading.root(result)
+        held = self.reading.held[self.reading.network.nodes[number].result]  # where it is joined, if it is
+        dtype, target, first = dtype_name(result), self.base(held), held.first
         if copies.fill is not None:
             into = Global(self.everywhere.addresses[target], self.bases[target], dtype, part=Part(self.numbers[target]))
             self.emitter.emit("dma", "fill", [], [into], {"value": copies.fill}, op.origin or "")
@@ -267,7 +268,7 @@ class _Generating:
         asked = [(self.reading.root(sources[copy.operand]), copy) for copy in copies.copies if prod(copy.shape)]
         if asked:
             taken = [self._strided(source, dtype, copy.shape, copy.source, copy.source_steps) for source, copy in asked]
-            put = [self._strided(target, dtype, copy.shape, copy.target, copy.target_steps) for _, copy in asked]
+            put = [self._strided(target, dtype, copy.shape, first + copy.target, copy.target_steps) for _, copy in asked]
             self.emitter.emit("dma", "copy", taken, put, name=op.origin or "")
 
     def _copy(self, step: Step) -> None:
@@ -307,7 +308,7 @@ class _Generating:
             "dma", "gather", [whole(table, sizes), whole(indices, (count,))], [whole(op.results[0], (lead, count, rest))],
             name=op.origin or "")
 
-    def _strided(self, key: Value, dtype: str, shape: tuple[int, ...], first: int, steps: tuple[int, ...]) -> Global:
+    def _strided(self, key: Hashable, dtype: str, shape: tuple[int, ...], first: int, steps: tuple[int, ...]) -> Global:
         size = ELEMENTS[dtype].size(1)
         part = Part(self.numbers[key], indices(first, self.bases[key]), steps)
         return Global(self.everywhere.addresses[key] + first * size, shape, dtype, tuple(step * size for step in steps), part)
