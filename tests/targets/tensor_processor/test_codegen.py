@@ -227,6 +227,21 @@ def test_what_is_joined_is_stored_where_it_is_joined():
     assert [len(one.inputs) for one in held] == [2]  # the input, and what is an output of its own; nothing else
 
 
+@pytest.mark.parametrize("way", ["layers", "best"])
+@pytest.mark.parametrize("first", ["computed", "an input", "a reshape", "a reshape, twice"])
+def test_what_is_joined_and_joined_again_lies_in_the_outermost(first, way):
+    made = Maker((1, 6, 8, 8))
+    x, y = made.input if first == "an input" else made.conv(made.input, 6), made.conv(made.input, 10)
+    if "reshape" in first:
+        x = made.emit("tpu.reshape", x, shape=(1, 6, 8, 8))
+    x = made.emit("tpu.concat", x, y, axis=1)
+    if "twice" in first:
+        x = made.emit("tpu.concat", made.conv(made.input, 2), made.emit("tpu.reshape", x, shape=(1, 16, 8, 8)), axis=1)
+    compiled = compile_function(made.done(made.emit("tpu.concat", x, made.conv(made.input, 4), axis=1)).main, chip("tp-small"), way=way)
+    check(made.module, compiled)
+    assert moved_in(compiled, Global) == (first == "an input")
+
+
 def test_one_tensor_given_twice_is_two_outputs_by_the_names_of_the_module():
     made = Maker((1, 4, 6, 6))
     x = made.conv(made.input, 4)

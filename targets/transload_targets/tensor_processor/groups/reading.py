@@ -192,7 +192,7 @@ class _Reader:
 
     def _join(self, value: Value) -> tuple[Value, int] | None:
         """Let a tensor that is joined with others, as it is or in other shapes, and that nothing else reads, lie where it is
-        joined: in which tensor, from which element on. None where that is not in one piece.
+        joined, or where that is joined in turn: in which tensor, from which element on. None where that is not in one piece.
         """
         alike = [value]
         while True:
@@ -212,9 +212,10 @@ class _Reader:
         if ELEMENTS[dtype_name(value)].packed or prod(part.shape) != prod(sizes_of(value)) or not (
                 _in_order(part.shape, part.source_steps) and _in_order(part.shape, part.target_steps)):
             return None
+        base, first = self._join(result) or (result, 0)
         for each in map(seen, alike):
-            self.places[each.key] = replace(each, value=result, first=part.target)
-        return result, part.target
+            self.places[each.key] = replace(each, value=base, first=first + part.target)
+        return base, first + part.target
 
     def move(self, op: Op, copies: Copies) -> None:
         """Read an op that only moves elements. What is the same bytes, or a view, is looked at where it is read."""
