@@ -237,8 +237,9 @@ def test_what_is_joined_and_joined_again_lies_in_the_outermost(first, way):
     x = made.emit("tpu.concat", x, y, axis=1)
     if "twice" in first:
         x = made.emit("tpu.concat", made.conv(made.input, 2), made.emit("tpu.reshape", x, shape=(1, 16, 8, 8)), axis=1)
-    compiled = compile_function(made.done(made.emit("tpu.concat", x, made.conv(made.input, 4), axis=1)).main, chip("tp-small"), way=way)
-    check(made.module, compiled)
+    module = made.done(made.emit("tpu.concat", x, made.conv(made.input, 4), axis=1))
+    compiled = compile_function(module.main, chip("tp-small"), way=way)
+    check(module, compiled)
     assert moved_in(compiled, Global) == (first == "an input")
 
 
