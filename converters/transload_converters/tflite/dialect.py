@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.ir.build import constant_of
 from transload.ir.declare import (
     ANY,
     BOOLEAN,
@@ -38,13 +39,14 @@ from transload.ir.declare import (
     OpDeclaration,
     TypeConstraint,
     attribute,
+    constraint,
     enum,
     operand,
     result,
     variadic,
     variadic_result,
 )
-from transload.ir.types import NoneType
+from transload.ir.types import NoneType, TensorType
 
 from .dialect_ops import SIGNATURES
 from .schema import ENUMERATIONS, OptionField, enumeration, operators, option_fields, options_table
@@ -126,6 +128,16 @@ def _slots(words: str, is_result: bool) -> dict[str, Any]:
     return members
 
 
+def _turns(op: Any) -> bool | str:
+    """`perm` has every dimension of the input once"""  # LiteRT does not ask, and reads beyond the input
+    order, type_ = constant_of(op.perm), op.input.type
+    if order is None or not isinstance(type_, TensorType) or type_.shape is None:
+        return True
+    rank, dimensions = len(type_.shape), order.numpy().reshape(-1).tolist()
+    counted = [axis + rank if axis < 0 else axis for axis in dimensions]
+    return sorted(counted) == list(range(rank)) or f"it is {dimensions}, for {rank} dimensions"
+
+
 def _declare(name: str, operator: str, signature: str, meaning: str) -> OpDeclaration:
     """The declaration of a builtin operator as the op `name`."""
     operands, _, results = signature.partition("->")
@@ -146,6 +158,8 @@ def _declare(name: str, operator: str, signature: str, meaning: str) -> OpDeclar
     if operator == "FULLY_CONNECTED":
         members[BLOCKWISE] = attribute(
             BOOLEAN, "whether the file gives the filter's scales by blocks, even if one takes a whole row", default=False)
+    if operator == "TRANSPOSE":
+        members["turns"] = constraint(_turns)
     traits = ("effects",) if operator in _EFFECTS else ()
     cited = f" with the options `{table}`" if fields else ""
     members["__doc__"] = f"{meaning}\n\nTFLite operator {operator}{cited}."

@@ -297,6 +297,10 @@ def break_model(change: Callable[[ModelWriter, list[int]], None]) -> bytes:
             lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("q", (2,), "int8", [1, 2], ([1.0], [300]))], [t[1]]),
             "outside the range",
         ),
+        (
+            lambda m, t: m.add_operator("TRANSPOSE", [t[0], m.add_tensor("p", (2,), "int32", [0, 0])], [t[1]]),
+            "every dimension of the input once: it is .0, 0., for 1 dim",
+        ),
         (lambda m, t: m.inputs.append(t[0]), "an input twice"),
         (lambda m, t: m.outputs.append(44), "tensor 44 does not exist"),
     ],
