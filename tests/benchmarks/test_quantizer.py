@@ -129,3 +129,13 @@ def test_integers_of_litert_stand_for_reals():
     assert stored.tolist() == [-4, -2, -1, 16] and stored.dtype == np.int8
     assert np.array_equal(as_reals(stored, 0.5, -2), reals)
     assert as_integers(reals, np.float32, 0.0, 0) is reals  # type: ignore[arg-type]
+
+
+def test_our_modules_are_compiled_beforehand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "some_package_of_ours"
+    package.mkdir()
+    for name in ("__init__", "inner"):
+        (package / f"{name}.py").write_text("number = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    quantizer.compile_ours(("some_package_of_ours", "none_such"))
+    assert {path.name.partition(".")[0] for path in package.rglob("*.pyc")} == {"__init__", "inner"}

@@ -39,12 +39,12 @@ class _Scratch(threading.local):
     """
 
     def __init__(self) -> None:
-        self._rooms: dict[type[np.floating], tuple[NDArray[np.floating], NDArray[np.intp]]] = {}
+        self._rooms: dict[type[np.floating], tuple[NDArray[np.floating], NDArray[np.int32], NDArray[np.intp]]] = {}
 
-    def of(self, wide: type[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
-        """Two arrays of `_CHUNK` numbers: of floats of a type, and of places."""
+    def of(self, wide: type[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int32], NDArray[np.intp]]:
+        """Three arrays of `_CHUNK` numbers: of floats of a type, of their whole parts, and of places."""
         if wide not in self._rooms:
-            self._rooms[wide] = (np.empty(_CHUNK, wide), np.empty(_CHUNK, np.intp))
+            self._rooms[wide] = (np.empty(_CHUNK, wide), np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.intp))
         return self._rooms[wide]
 
 
@@ -79,17 +79,22 @@ class Histogram:
             raise UsageError("has numbers that are not finite", hint="look at the sample: NaN and infinity have no range")
         self.low, self.high = min(self.low, low), max(self.high, high)
         self.arrays += 1
-        self._end([[-low], [high]])
+        if -low > self.ends[0, -1] or high > self.ends[1, -1]:
+            self._end([[-low], [high]])
         self._reach(math.frexp(max(-low, high))[1])
         numbers = np.ascontiguousarray(array).reshape(-1)
         wide = np.float64 if numbers.dtype == np.float64 else np.float32
-        scaled, places = _scratch.of(wide)
+        counts = self.counts[BINS - 1:] if low >= 0.0 else self.counts
         for start in range(0, numbers.size, _CHUNK):
             some = numbers[start:start + _CHUNK]
-            np.multiply(some, wide(1.0 / self.width), out=scaled[:some.size], dtype=wide)
-            places[:some.size] = scaled[:some.size]  # drops the fraction
-            places[:some.size] += BINS - 1
-            self.counts += np.bincount(places[:some.size], minlength=len(self.counts))
+            floats, wholes, all_places = _scratch.of(wide)
+            scaled, whole, places = floats[:some.size], wholes[:some.size], all_places[:some.size]
+            np.multiply(some, wide(1.0 / self.width), out=scaled, dtype=wide)
+            whole[:] = scaled  # drops the fraction; to 32 bits, and from there to 64, processors do many at once
+            if low < 0.0:
+                whole += BINS - 1
+            places[:] = whole
+            np.add.at(counts, places, 1)
 
     def join(self, other: Histogram) -> None:
         """Add what another worker counted."""
@@ -127,9 +132,13 @@ class Histogram:
 
     def first_from(self, numbers: NDArray[np.float64]) -> NDArray[np.intp]:
         """For each number the first bin, as an index of `counts`, whose center is not below it."""
-        widths = numbers / self.width
-        bins = np.where(widths > 0.0, np.maximum(np.ceil(widths - 0.5), 1.0), np.minimum(np.ceil(widths + 0.5), 0.0))
-        return np.clip(bins + (BINS - 1), 0, len(self.counts)).astype(np.intp)
+        bins = numbers / self.width
+        above = bins > 0.0
+        bins -= np.where(above, 0.5, -0.5)
+        np.ceil(bins, out=bins)
+        bins = np.where(above, np.maximum(bins, 1.0), np.minimum(bins, 0.0))
+        bins += BINS - 1
+        return np.minimum(np.maximum(bins, 0.0, out=bins), len(self.counts), out=bins).astype(np.intp)
 
     @property
     def total(self) -> int:

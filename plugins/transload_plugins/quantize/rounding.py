@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Layer:
     products: Array = field(init=False)
     """Sums of products of inputs [G, D, D]."""
     rows: int = 0
+    _windows: _Windows | None = None
 
     def __post_init__(self) -> None:
         groups, _, inputs = self.shape
@@ -89,9 +91,13 @@ class Layer:
     def see(self, array: np.ndarray, samples: int) -> None:
         """Add what some of the op's sums take, of one of so many samples; which ones is the same whenever it is asked."""
         most = -(-max(ROWS * self.shape[2], LEAST_ROWS) // samples)
-        taken = _windows(self.op, array, most) if self.op.name == "top.Conv" else _rows(array, most)
-        self.rows += len(taken)
-        rows = np.ascontiguousarray(taken.transpose(1, 0, 2), np.float32)  # [G, rows, D]
+        if self.op.name == "top.Conv":
+            if self._windows is None or self._windows.shape != array.shape:
+                self._windows = _Windows(self.op, array.shape, most)
+            rows = self._windows.of(array)
+        else:
+            rows = _rows(array, most)
+        self.rows += rows.shape[1]
         if len(rows) == 1:  # of one matrix and itself numpy computes but a half
             self.products[0] += rows[0].T @ rows[0]
         else:
@@ -233,30 +239,57 @@ def ungrouped(op: Any, weights: NDArray[Any], shape: tuple[int, ...]) -> NDArray
     return np.moveaxis(weights.reshape(shape[0], shape[-1], *shape[1:-1]), 1, -1)
 
 
-def _rows(array: np.ndarray, most: int) -> np.ndarray:
-    """Some rows of what a matrix product takes [rows, 1, D]."""
+def _rows(array: np.ndarray, most: int) -> NDArray[np.float32]:
+    """Some rows of what a matrix product takes [1, rows, D]."""
     rows = array.reshape(-1, array.shape[-1])
-    return rows[_some(len(rows), most)][:, None, :]
+    return np.ascontiguousarray(rows[_some(len(rows), most)][None], np.float32)
 
 
-def _windows(op: Any, array: np.ndarray, most: int) -> np.ndarray:
-    """What some sums of a convolution take [rows, G, D], D in the order of channels and places of the kernel."""
-    n = len(op.kernel_shape)
-    image = np.moveaxis(array, 1, -1) if op.layout == "NCHW" else array
-    sizes = op.results[0].static_shape[2:] if op.layout == "NCHW" else op.results[0].static_shape[1:-1]
-    chosen = _some(len(image) * int(np.prod(sizes)), most)
-    batch, *at = np.unravel_index(chosen, (len(image), *sizes))
-    kernel = np.indices(op.kernel_shape).reshape(n, -1)
-    index = [place[:, None] * stride + offsets[None] * dilation - before
-             for place, stride, offsets, dilation, before in zip(
-                 at, op.strides, kernel, op.dilations, op.pads[:n], strict=True)]
-    inside = np.logical_and.reduce([(each >= 0) & (each < size) for each, size in zip(index, image.shape[1:-1], strict=True)])
-    taken = image[(batch[:, None], *(np.where(inside, each, 0) for each in index))]  # [rows, places of the kernel, C]
-    taken[~inside] = 0.0  # what is padded
-    return taken.transpose(0, 2, 1).reshape(len(chosen), op.group, -1)
+class _Windows:
+    """What some sums of a convolution take of arrays of one shape: where it lies is found once."""
+
+    def __init__(self, op: Any, shape: tuple[int, ...], most: int) -> None:
+        self.shape = shape
+        self._first = op.layout == "NCHW" and shape[0] == 1
+        """Whether channels are before places, and stay there."""
+        self._moved = op.layout == "NCHW" and not self._first
+        self._groups = op.group
+        n = len(op.kernel_shape)
+        sizes = op.results[0].static_shape[2:] if op.layout == "NCHW" else op.results[0].static_shape[1:-1]
+        image = shape[2:] if op.layout == "NCHW" else shape[1:-1]
+        chosen = _some(shape[0] * int(np.prod(sizes)), most)
+        batch, *at = np.unravel_index(chosen, (shape[0], *sizes))
+        kernel = np.indices(op.kernel_shape).reshape(n, -1)
+        index = [place[:, None] * stride + offsets[None] * dilation - before
+                 for place, stride, offsets, dilation, before in zip(
+                     at, op.strides, kernel, op.dilations, op.pads[:n], strict=True)]
+        inside = np.logical_and.reduce([(each >= 0) & (each < size) for each, size in zip(index, image, strict=True)])
+        places = batch[:, None]
+        for each, size in zip(index, image, strict=True):
+            places = places * size + np.where(inside, each, 0)
+        self._places: NDArray[np.intp] = places
+        """Of each sum and place of the kernel the place in the images [rows, K]."""
+        self._outside = None if inside.all() else ~inside
+
+    def of(self, array: np.ndarray) -> NDArray[np.float32]:
+        """They are [G, rows, D], D in the order of channels and places of the kernel."""
+        rows, places = self._places.shape
+        if self._first:
+            taken = np.take(array.reshape(array.shape[1], -1), self._places, axis=1)  # [C, rows, K]
+            if self._outside is not None:
+                taken[:, self._outside] = 0.0  # what is padded
+            taken = taken.reshape(self._groups, -1, rows, places).transpose(0, 2, 1, 3)
+        else:
+            image = np.moveaxis(array, 1, -1) if self._moved else array
+            taken = image.reshape(-1, image.shape[-1])[self._places]  # [rows, K, C]
+            if self._outside is not None:
+                taken[self._outside] = 0.0
+            taken = taken.reshape(rows, places, self._groups, -1).transpose(2, 0, 3, 1)
+        return np.ascontiguousarray(taken.reshape(self._groups, rows, -1), np.float32)
 
 
-def _some(count: int, most: int) -> np.ndarray:
+@lru_cache(maxsize=64)
+def _some(count: int, most: int) -> NDArray[np.intp]:
     """Numbers below `count`, `most` of them at random where there are more."""
     if count <= most:
         return np.arange(count)

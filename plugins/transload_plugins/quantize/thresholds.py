@@ -19,6 +19,7 @@ __all__ = ["METHODS", "Fixed", "Method", "Range", "aciq", "entropy", "kl", "minm
            "unseen"]
 
 Range = tuple[float, float]
+Ranges = Sequence[Range] | NDArray[np.float64]
 Method = Callable[[Histogram, int, bool], Range]
 
 
@@ -29,6 +30,10 @@ class Fixed(NamedTuple):
     high: float
 
 
+WIDE = 16
+"""Ranges that are counted before others of the same end, the widest of them."""
+SURE, NOISE = 1.5, 1e-9
+"""What saturates has to be this much of the least error, and this much of all squares beside, for a range not to be counted."""
 STRETCHES = tuple(1.0 + 0.05 * step for step in range(21))
 """How much farther than what is best on the samples that were seen a range may reach."""
 LEAST_ENDS = 3
@@ -127,12 +132,13 @@ def mse(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
     range is stretched as far as that saves more on other samples than it costs (`unseen`): of tensors of few numbers these few
     samples do not show the ends.
     """
-    kept = _least_seen(histogram, bits, symmetric)
+    sums = _Sums(histogram)
+    kept = _least_seen(sums, bits, symmetric)
     for end in range(1 if symmetric else 2):
         ranges = [_stretched(kept, stretch, end, symmetric) for stretch in STRETCHES]
         beyond = unseen(histogram, ranges, symmetric)
         if beyond[0] > beyond[-1]:
-            kept = ranges[int(np.argmin(quantization_errors(histogram, ranges, bits, symmetric) + beyond))]
+            kept = ranges[int(np.argmin(sums.errors(ranges, bits, symmetric) + beyond))]
     return kept
 
 
@@ -142,8 +148,9 @@ def _stretched(kept: Range, stretch: float, end: int, symmetric: bool) -> Range:
     return (low * stretch if end == 0 else low, high * stretch if end == 1 or symmetric else high)
 
 
-def _least_seen(histogram: Histogram, bits: int, symmetric: bool) -> Range:
+def _least_seen(sums: _Sums, bits: int, symmetric: bool) -> Range:
     """The range with the least mean squared error of the numbers that were seen."""
+    histogram = sums.histogram
     ends = [1.0, 1.0]  # shares of low and of high that are kept
     movable = [True] if symmetric else [histogram.low < 0.0, histogram.high > 0.0]
     step, steps = 1.0 / 64, 64
@@ -152,11 +159,11 @@ def _least_seen(histogram: Histogram, bits: int, symmetric: bool) -> Range:
             if not moves:
                 continue
             shares = np.unique(np.clip(ends[end] + step * np.arange(-steps, steps + 1), 1.0 / 64, 1.0))
-            kept = [_drawn_in(histogram, share, ends, end, symmetric) for share in shares]
-            errors = quantization_errors(histogram, kept, bits, symmetric)
+            errors = sums.least(_drawn_in(histogram, shares, ends, end, symmetric), bits, symmetric)
             ends[end] = float(shares[errors == errors.min()].max())
         step, steps = step / 8, 8
-    return _drawn_in(histogram, ends[0], ends, 0, symmetric)
+    low, high = _drawn_in(histogram, np.array(ends[:1]), ends, 0, symmetric)[0].tolist()
+    return low, high
 
 
 def unseen(histogram: Histogram, ranges: Sequence[Range], symmetric: bool = False) -> NDArray[np.float64]:
@@ -184,52 +191,99 @@ def unseen(histogram: Histogram, ranges: Sequence[Range], symmetric: bool = Fals
     return errors
 
 
-def _drawn_in(histogram: Histogram, share: float, ends: list[float], end: int, symmetric: bool) -> Range:
-    """The range with a share kept of one end; of both where they are one."""
+def _drawn_in(
+    histogram: Histogram, shares: NDArray[np.float64], ends: list[float], end: int, symmetric: bool,
+) -> NDArray[np.float64]:
+    """The ranges [S, 2] with some shares kept of one end; of both where they are one."""
     if symmetric:
-        return _within(histogram, histogram.farthest * share)
-    low, high = min(histogram.low, 0.0), max(histogram.high, 0.0)
-    return _cut(histogram, low * share, high * ends[1]) if end == 0 else _cut(histogram, low * ends[0], high * share)
+        greatest = histogram.farthest * shares
+        least = -greatest
+    else:
+        one = np.ones(len(shares))
+        of_low, of_high = (shares, ends[1] * one) if end == 0 else (ends[0] * one, shares)
+        least, greatest = min(histogram.low, 0.0) * of_low, max(histogram.high, 0.0) * of_high
+    return np.stack([np.minimum(np.maximum(seen, least), greatest)
+                     for seen in (min(histogram.low, histogram.high), histogram.high)], axis=1)
 
 
 def quantization_errors(
-    histogram: Histogram, ranges: Sequence[Range], bits: int = 8, symmetric: bool = False,
+    histogram: Histogram, ranges: Ranges, bits: int = 8, symmetric: bool = False,
 ) -> NDArray[np.float64]:
     """The mean squared error of numbers so distributed, for each of some ranges in which they are held in `bits`.
 
     Ranges are widened to hold zero. All numbers that a level stands for contribute by their sums alone: of their squares, of
     themselves, and their count.
     """
-    low = np.minimum([kept[0] for kept in ranges], 0.0)[:, None]
-    high = np.maximum([kept[1] for kept in ranges], 0.0)[:, None]
-    greatest = (1 << (bits - 1)) - 1
-    scale = np.maximum(-low, high) / greatest if symmetric else (high - low) / (2 * greatest + 1)
-    scale = np.maximum(scale, np.finfo(np.float64).tiny)
-    zero = np.zeros_like(scale) if symmetric else np.round(-low / scale) - greatest - 1
-    if bits > 8:  # more levels than bins: what is rounded is spread evenly over a step
-        return _errors_of_saturation(histogram, scale, zero, greatest) + scale[:, 0] ** 2 / 12
-    levels = (np.arange(-greatest - 1, greatest + 1) - zero) * scale
-    first = histogram.first_from(levels[:, 1:] - scale / 2)
-    ends = np.pad(first, ((0, 0), (1, 1)), constant_values=((0, 0), (0, len(histogram.counts))))
-    count, total, squares = (np.diff(sums[ends], axis=1) for sums in _cumulated(histogram))
-    errors: NDArray[np.float64] = np.sum(squares - 2.0 * levels * total + levels ** 2 * count, axis=1)
-    return np.maximum(errors, 0.0) / max(histogram.total, 1)
+    return _Sums(histogram).errors(ranges, bits, symmetric)
 
 
-def _cumulated(histogram: Histogram) -> list[NDArray[np.float64]]:
-    """Before each bin and behind the last, how many numbers there are, their sum, and that of their squares."""
-    centers = histogram.centers
-    weights = histogram.counts, histogram.counts * centers, histogram.counts * centers * centers
-    return [np.concatenate(([0.0], np.cumsum(each))) for each in weights]
+class _Sums:
+    """A histogram, and the sums by which the errors of ranges are counted (`quantization_errors`), for whoever tries many."""
 
+    def __init__(self, histogram: Histogram) -> None:
+        self.histogram = histogram
+        self._total = max(histogram.total, 1)
+        centers = histogram.centers
+        weights = histogram.counts, histogram.counts * centers, histogram.counts * centers * centers
+        self._before = np.zeros((3, len(centers) + 1))
+        """Before each bin and behind the last, how many numbers there are, their sum, and that of their squares."""
+        for sums, each in zip(self._before, weights, strict=True):
+            np.cumsum(each, out=sums[1:])
 
-def _errors_of_saturation(
-    histogram: Histogram, scale: NDArray[np.float64], zero: NDArray[np.float64], greatest: int,
-) -> NDArray[np.float64]:
-    """The mean squared distance of numbers from the nearest within what the levels reach."""
-    held = np.clip(histogram.centers, (-greatest - 1 - zero) * scale, (greatest - zero) * scale)
-    errors: NDArray[np.float64] = (held - histogram.centers) ** 2 @ histogram.counts / max(histogram.total, 1)
-    return errors
+    def least(self, ranges: NDArray[np.float64], bits: int, symmetric: bool) -> NDArray[np.float64]:
+        """For each range, from narrow to wide; infinite where what saturates alone is more than the least of all.
+
+        The wide ones are counted first, and most of the others need not be.
+        """
+        errors = np.full(len(ranges), np.inf)
+        errors[-WIDE:] = self.errors(ranges[-WIDE:], bits, symmetric)
+        narrow = ranges[:-WIDE]
+        if len(narrow):
+            most = SURE * errors.min() + NOISE * self._before[2, -1] / self._total
+            there = np.flatnonzero(self._beyond(*self._grids(narrow, bits, symmetric)) <= most)
+            errors[there] = self.errors(narrow[there], bits, symmetric)
+        return errors
+
+    def _beyond(self, scale: NDArray[np.float64], zero: NDArray[np.float64], greatest: int) -> NDArray[np.float64]:
+        """The mean squared distance of numbers from the ends of what the levels reach, of those that lie beyond them."""
+        low, high = (-greatest - 1 - zero) * scale, (greatest - zero) * scale
+        places = self.histogram.first_from(np.concatenate((low, high), axis=1))
+        below = self._before[:, places[:, 0]]
+        above = self._before[:, -1:] - self._before[:, places[:, 1]]
+        errors: NDArray[np.float64] = sum(
+            squares - 2.0 * end[:, 0] * total + end[:, 0] ** 2 * count
+            for end, (count, total, squares) in ((low, below), (high, above)))
+        return errors / self._total
+
+    @staticmethod
+    def _grids(ranges: Ranges, bits: int, symmetric: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+        """The scale and the zero point of each range [N, 1], and the greatest integer."""
+        ends = np.asarray(ranges, np.float64).reshape(-1, 2)
+        low, high = np.minimum(ends[:, :1], 0.0), np.maximum(ends[:, 1:], 0.0)
+        greatest = (1 << (bits - 1)) - 1
+        scale = np.maximum(-low, high) / greatest if symmetric else (high - low) / (2 * greatest + 1)
+        scale = np.maximum(scale, np.finfo(np.float64).tiny)
+        return scale, np.zeros_like(scale) if symmetric else np.round(-low / scale) - greatest - 1, greatest
+
+    def errors(self, ranges: Ranges, bits: int, symmetric: bool) -> NDArray[np.float64]:
+        """For each range."""
+        scale, zero, greatest = self._grids(ranges, bits, symmetric)
+        if bits > 8:  # more levels than bins: what is rounded is spread evenly over a step
+            return self._of_saturation(scale, zero, greatest) + scale[:, 0] ** 2 / 12
+        levels = (np.arange(-greatest - 1, greatest + 1) - zero) * scale
+        first = np.empty((len(levels), levels.shape[1] + 1), np.intp)
+        first[:, 0], first[:, -1] = 0, len(self.histogram.counts)
+        first[:, 1:-1] = self.histogram.first_from(levels[:, 1:] - scale / 2)
+        count, total, squares = np.diff(self._before[:, first], axis=2)
+        errors: NDArray[np.float64] = np.sum(squares - 2.0 * levels * total + levels ** 2 * count, axis=1)
+        return np.maximum(errors, 0.0) / self._total
+
+    def _of_saturation(self, scale: NDArray[np.float64], zero: NDArray[np.float64], greatest: int) -> NDArray[np.float64]:
+        """The mean squared distance of numbers from the nearest within what the levels reach."""
+        centers = self.histogram.centers
+        held = np.clip(centers, (-greatest - 1 - zero) * scale, (greatest - zero) * scale)
+        errors: NDArray[np.float64] = (held - centers) ** 2 @ self.histogram.counts / self._total
+        return errors
 
 
 GAUSS = {2: 1.71, 3: 2.15, 4: 2.55, 5: 2.93, 6: 3.28, 7: 3.61, 8: 3.92}

@@ -13,7 +13,7 @@ from transload.ir import Dense, Module, Value
 from transload.ir.build import Builder, constant_of
 from transload_plugins.quantize.bias import with_biases
 from transload_plugins.quantize.groups import Groups
-from transload_plugins.quantize.rounding import _compensated, _polished, rounded
+from transload_plugins.quantize.rounding import _compensated, _polished, _Windows, grouped, rounded
 from transload_plugins.quantize.scheme import SCHEMES, real, stored
 
 from tests.support.graphs import Graph
@@ -144,3 +144,26 @@ def test_polished_roundings_are_better_and_no_single_move_is() -> None:
             moved[:, :, place] += step
             allowed = (np.abs(moved[:, :, place]) <= 7) & ~fixed[:, :, place]
             assert np.all((errors(moved) >= errors(after) - 1e-6) | ~allowed)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("group", [1, 2, 6])
+def test_windows_are_what_the_sums_take(layout: str, batch: int, group: int) -> None:
+    """By the sums that they give with the weights, against the op's own on images that are padded at some ends."""
+    shape, weights = (batch, 6, 7, 5), (6, 6 // group, 3, 2)
+    if layout == "NHWC":
+        shape, weights = (batch, 7, 5, 6), (6, 3, 2, 6 // group)
+    g = Graph(shape)
+    module = at_hub(g.done(g.Conv(
+        g.inputs[0], g.random(*weights), kernel_shape=(3, 2), layout=layout, group=group, pads=(1, 0, 2, 1), strides=(2, 1),
+        dilations=(1, 2), location="sums")))
+    (op,) = Groups(module).ops
+    image = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    dense = constant_of(op.operands[1])
+    assert dense is not None
+    rows = _Windows(op, shape, 1000).of(image)
+    found = rows @ grouped(op, dense.numpy()).transpose(0, 2, 1)  # [G, rows, O]
+    (sums,) = transload.run(module, {"x0": image}).values()
+    wanted = (np.moveaxis(sums, 1, -1) if layout == "NCHW" else sums).reshape(-1, group, 6 // group)
+    np.testing.assert_allclose(found.transpose(1, 0, 2), wanted, rtol=1e-4, atol=1e-4)

@@ -8,7 +8,7 @@ import pytest
 from transload.errors import UsageError
 from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.histogram import BINS, ENDS, MANUAL_BINS, Histogram
-from transload_plugins.quantize.thresholds import METHODS, entropy, kl, minmax, mse, percentile, quantization_errors
+from transload_plugins.quantize.thresholds import METHODS, _Sums, entropy, kl, minmax, mse, percentile, quantization_errors
 
 from tests.support.graphs import Graph
 
@@ -216,3 +216,17 @@ def test_cuts_lie_at_as_many_bins_as_are_asked_for(normal: np.ndarray, method: s
     assert cut == pytest.approx(bins) or (cut - 0.5) % (128 if method == "kl" else 8) == pytest.approx(0, abs=1e-6)
     g = Graph((1, 8))
     assert calibrate(g.done(g.Mul(g.inputs[0], 2.0)), [{"x0": normal[:8][None]}], method, bins=bins).bins == bins
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("tail", [1.0, 30.0, 3000.0])
+def test_ranges_that_are_not_counted_are_not_the_least(bits: int, symmetric: bool, tail: float, normal: np.ndarray) -> None:
+    histogram = Histogram([normal, np.array([tail, -2 * tail], np.float32)])
+    ranges = np.linspace(1 / 64, 1, 64)[:, None] * [histogram.low, histogram.high]
+    sums = _Sums(histogram)
+    every, found = sums.errors(ranges, bits, symmetric), sums.least(ranges, bits, symmetric)
+    counted = np.isfinite(found)
+    np.testing.assert_array_equal(found[counted], every[counted])
+    assert every.argmin() == found.argmin()
+    assert every[~counted].min(initial=np.inf) > 1.4 * every.min()
