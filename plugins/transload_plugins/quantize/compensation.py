@@ -10,7 +10,7 @@ static groups as its authors' program has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,11 @@ from transload.ir.quantization import spread
 from .rounding import BLOCK, Layer, grouped, in_order, layer_of, ungrouped
 from .running import Runner
 
-__all__ = ["compensated", "moments_of"]
+__all__ = ["compensated", "compensated_floats", "moments_of"]
 
 Array = NDArray[np.float64]
+Nearest = Callable[[Array, Array, Array], Array]
+"""What is stored of weights, given their scales and their zero points."""
 ROWS = 1 << 20
 """Weights that are rounded at a time, about: what is made of them on the way takes many times the room of the weights."""
 
@@ -51,40 +53,65 @@ def moments_of(module: Module, ops: Sequence[Op], samples: Sequence[Mapping[str,
 
 
 def compensated(op: Op, numbers: NDArray[np.floating], type_: QuantType, moments: Array) -> NDArray[np.int64]:
-    """The integers of an op's weights in a type, by the moments of what they are multiplied by.
-
-    Output channels do not depend on each other: so many are rounded at a time as `ROWS` says.
-    """
+    """The integers of an op's weights in a type, by the moments of what they are multiplied by."""
     def laid_out(values: Any) -> NDArray[Any]:
         return grouped(op, np.broadcast_to(spread(values, type_, numbers.ndim, np.float64), numbers.shape))
 
+    def nearest(weights: Array, scales: Array, points: Array) -> Array:
+        found: Array = np.clip(np.round(weights / scales) + points, type_.storage_min, type_.storage_max)
+        return found
+
+    dtype = np.int8 if type_.storage.width <= 8 else np.int64
+    result: NDArray[np.int64] = _compensated(
+        op, numbers, laid_out(type_.scales), laid_out(type_.zero_points), nearest, np.dtype(dtype), moments)
+    return result
+
+
+def compensated_floats(
+    op: Op, numbers: NDArray[np.floating], scales: Array, held: Callable[[Array], NDArray[Any]], moments: Array,
+) -> NDArray[Any]:
+    """An op's weights over their scales, which broadcast to them, as floats of few bits: `held` gives the nearest."""
+    def nearest(weights: Array, scales: Array, points: Array) -> Array:
+        return held(weights / scales).astype(np.float64)
+
+    laid_out = grouped(op, np.broadcast_to(scales, numbers.shape))
+    return held(_compensated(op, numbers, laid_out, np.zeros_like(laid_out), nearest, np.dtype(np.float64), moments))
+
+
+def _compensated(
+    op: Op, numbers: NDArray[np.floating], scales: Array, points: Array, nearest: Nearest, dtype: np.dtype[Any], moments: Array,
+) -> NDArray[Any]:
+    """Stored numbers of an op's weights; scales and points [G, O, D], one for each weight.
+
+    Output channels do not depend on each other: so many are rounded at a time as `ROWS` says.
+    """
     order, passed = in_order(moments)
-    weights, scales, points = grouped(op, numbers), laid_out(type_.scales), laid_out(type_.zero_points)
-    result = np.empty(weights.shape, np.int8 if type_.storage.width <= 8 else np.int64)
+    weights = grouped(op, numbers)
+    result = np.empty(weights.shape, dtype)
     rows = max(1, ROWS // (weights.shape[0] * weights.shape[2]))
     for start in range(0, weights.shape[1], rows):
         some = (slice(None), slice(start, start + rows))
-        result[some] = _rounded(weights[some].astype(np.float64), scales[some], points[some], type_, order, passed)
+        result[some] = _rounded(weights[some].astype(np.float64), scales[some], points[some], nearest, order, passed)
     return ungrouped(op, result, numbers.shape)
 
 
 def _rounded(
-    weights: Array, scales: Array, points: Array, type_: QuantType, order: NDArray[np.intp], passed: Array,
-) -> NDArray[Any]:
-    """Integers [G, O, D] of weights, and of the scale and the zero point of each."""
+    weights: Array, scales: Array, points: Array, nearest: Nearest, order: NDArray[np.intp], passed: Array,
+) -> Array:
+    """What is stored of weights [G, O, D], with the scale and the zero point of each."""
     places = np.broadcast_to(order[:, None, :], weights.shape)
     given, scales, points = (np.take_along_axis(array, places, 2) for array in (weights, scales, points))
-    left, integers = given.copy(), np.zeros_like(given)
+    left, found = given.copy(), np.zeros_like(given)
     for start in range(0, left.shape[2], BLOCK):
         stop = min(start + BLOCK, left.shape[2])
         remains = np.zeros((*left.shape[:2], stop - start))
         for place in range(start, stop):
             scale, point = scales[:, :, place], points[:, :, place]
-            stored = np.clip(np.round(left[:, :, place] / scale) + point, type_.storage_min, type_.storage_max)
-            integers[:, :, place] = stored
+            stored = nearest(left[:, :, place], scale, point)
+            found[:, :, place] = stored
             remains[:, :, place - start] = given[:, :, place] - (stored - point) * scale
             left[:, :, place + 1:stop] += remains[:, :, place - start, None] * passed[:, place, None, place + 1:stop]
         left[:, :, stop:] += remains @ passed[:, start:stop, stop:]
-    result = np.empty_like(integers)
-    np.put_along_axis(result, places, integers, 2)
+    result = np.empty_like(found)
+    np.put_along_axis(result, places, found, 2)
     return result

@@ -18,14 +18,19 @@ from transload.ir import Module
 
 from .observe import observed
 
-__all__ = ["FLOAT", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers", "save_layers"]
+__all__ = [
+    "FLOAT", "FLOAT8", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers", "save_layers",
+    "words_of"]
 
 FLOAT, WIDE = "F32", "INT16"
 MODES: Mapping[str, str] = {"F32": FLOAT, "F16": FLOAT, "BF16": FLOAT, "INT16": WIDE, "INT8": "INT8"}
 """What a mode's word comes to: floats of 16 bits are wide ones among integers."""
+FLOAT8 = ("F8E4M3", "F8E5M2")
+"""Words for products of floats of 8 bits (`float8`)."""
+WORDS = (*MODES, *FLOAT8)
 HEADER = "###\n# op_name quantize_mode\n"
 Layers = Mapping[str, str]
-"""Words of `MODES` by the name of a layer, which is that of what it computes."""
+"""Words of `WORDS` by the name of a layer, which is that of what it computes."""
 
 
 Floats = Mapping[str, str] | Iterable[str] | str | None
@@ -34,13 +39,18 @@ Floats = Mapping[str, str] | Iterable[str] | str | None
 
 def layers_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], dict[str, str]]:
     """The names of layers that are to stay float, and of those that get 16 bits, with the reason. Raises `UsageError`."""
-    table = load_layers(asked) if isinstance(asked, str | Path) else dict(asked or {})
-    said = str(asked) if isinstance(asked, str | Path) else "who called"
-    for name, mode in table.items():
-        if mode not in MODES:
-            raise UsageError(f"layer {name!r} cannot be held in {mode!r}", hint=f"one of {', '.join(MODES)}")
+    table, said = words_of(asked)
     return tuple(  # type: ignore[return-value]
         {name: f"{mode} says {said}" for name, mode in table.items() if MODES[mode] == held} for held in (FLOAT, WIDE))
+
+
+def words_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], str]:
+    """The words of layers, by name, and who says them. Raises `UsageError` for a word that there is not."""
+    table = load_layers(asked) if isinstance(asked, str | Path) else dict(asked or {})
+    for name, mode in table.items():
+        if mode not in WORDS:
+            raise UsageError(f"layer {name!r} cannot be held in {mode!r}", hint=f"one of {', '.join(WORDS)}")
+    return table, str(asked) if isinstance(asked, str | Path) else "who called"
 
 
 def floats_of(asked: Floats) -> dict[str, str]:
@@ -71,8 +81,8 @@ def load_layers(path: str | Path) -> dict[str, str]:
             continue
         *names, mode = line.rsplit(maxsplit=1)
         name = "".join(names).strip()
-        if not name or mode not in MODES:
-            raise ReadError(f"{path}:{number}: {line!r} is not the name of a layer and one of {', '.join(MODES)}")
+        if not name or mode not in WORDS:
+            raise ReadError(f"{path}:{number}: {line!r} is not the name of a layer and one of {', '.join(WORDS)}")
         if name in found:
             raise ReadError(f"{path}:{number}: {name!r} has had a line before")
         found[name] = mode

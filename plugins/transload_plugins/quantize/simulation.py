@@ -36,7 +36,7 @@ from .rules import Rule
 from .running import Runner
 from .scheme import Scheme, real, stored
 
-__all__ = ["Measured", "Parts", "Simulation", "Types", "channel_count", "logarithms", "typical"]
+__all__ = ["Measured", "Parts", "Simulation", "Types", "channel_count", "hidden_in", "logarithms", "typical"]
 
 FINEST = 2.0 ** -60
 """The step of a grid on which every float32 of some size lies: what is rounded to it is as it was."""
@@ -180,7 +180,7 @@ class Simulation:
             parts: dict[int, int] = {}
             waiting = [self.tensors[output]]
             for value in waiting:
-                shown = _hidden(value)
+                shown = hidden_in(value)
                 if shown and all(each in index for each in shown):
                     waiting += shown
                 else:
@@ -384,7 +384,7 @@ class Simulation:
         return joined[0], joined[1]
 
 
-def _hidden(value: Value) -> list[Value]:
+def hidden_in(value: Value) -> list[Value]:
     """What a value only moves, or brings between two ends; nothing for a value that is computed otherwise."""
     if value.op is None or constant_of(value) is not None:
         return []

@@ -1,0 +1,295 @@
+"""Floats of 8 bits: the schemes `f8e4m3` and `f8e5m2`, whose products are of such numbers, summed in floats of the model.
+
+What a `Conv`, `Deconv` or `MatMul` multiplies is divided by a scale, cut at the greatest finite number of the format, and cast to it,
+rounded to the nearest, halves to the even one; and cast back and multiplied by the scale. Weights are held as the format's bytes, a
+scale for each output channel; activations have one for the tensor, by which what samples show stays within the format. Scales are
+powers of two: products with them are exact, and a float of 8 bits loses nothing by one, as it does not have steps that a finer
+scale could fit. All else computes as before: sums, biases and what is no product.
+
+Source: P. Micikevicius et al., "FP8 formats for deep learning", 2022; "OCP 8-bit floating point specification (OFP8)", 1.0.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transload.errors import UsageError
+from transload.ir import Dense, FloatType, Module, Op, Value, dtype_of
+from transload.ir.build import Builder, constant_of
+from transload.ir.verify import verify
+from transload.options import typed
+from transload.passes.manager import Pipeline
+from transload.plugin import Quantized
+
+from . import calibration as calibrations
+from .bias import with_biases
+from .calibration import Calibration
+from .compensation import compensated_floats, moments_of
+from .costly import costly, nearer
+from .effort import options_for
+from .groups import rule_of
+from .layers import FLOAT, MODES, Floats, Layers, check_tensors, floats_of, words_of
+from .measure import Sample, Spread
+from .names import with_our_names
+from .observe import can_be_quantized, observed
+from .shifts import corrected_by_means
+
+__all__ = ["FORMATS", "Format", "by_format", "f8e4m3", "f8e5m2", "held_in"]
+
+ROUNDED = 16
+"""Samples by which weights are rounded."""
+SEARCHED = 4
+"""Samples on which it is looked for what had better stay as it is."""
+ROOM = 2.0
+"""How much farther than on samples an activation may reach: what saturates is lost, and the range costs next to nothing."""
+LEAST, MOST = -120, 120
+"""Ends of the exponents of scales: normal floats, and so are the numbers that they are multiplied by."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A float of 8 bits."""
+
+    name: str
+    element: FloatType
+    greatest: float
+    """Its greatest finite number."""
+
+    @property
+    def word(self) -> str:
+        """What a quantize table calls it."""
+        return self.name.upper()
+
+    def held(self, numbers: NDArray[np.floating]) -> NDArray[Any]:
+        """The nearest numbers of the format, halves to the even one; what is beyond the greatest becomes that."""
+        cut: NDArray[np.float32] = np.clip(numbers, -self.greatest, self.greatest).astype(np.float32)
+        return cut.astype(dtype_of(self.element))
+
+    def scales(self, farthest: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The least powers of two times which the greatest number is no less than `farthest`; 1 where that is zero."""
+        exponents = np.ceil(np.log2(np.where(farthest > 0.0, farthest, self.greatest) / self.greatest))
+        return np.exp2(np.clip(exponents, LEAST, MOST))
+
+
+FORMATS = {each.name: each for each in (
+    Format("f8e4m3", FloatType("f8E4M3FN"), 448.0), Format("f8e5m2", FloatType("f8E5M2"), 57344.0))}
+_BY_WORD = {each.word: each for each in FORMATS.values()}
+
+
+def held_in(
+    module: Module, format: Format, samples: Iterable[Sample] | None = None, *, calibration: Calibration | str | Path | None = None,
+    method: str | None = None, rounding: bool = True, bias_correction: bool = True,
+    islands: str = "float", floats: Floats = None, layers: Layers | str | Path | None = None,
+) -> Quantized:
+    """A new module of the hub whose products are of a format's numbers; what stays as it was, and why.
+
+    How far activations reach is said by `calibration`, a table's path too, or measured on `samples` by `method` ("minmax" without
+    it). With samples weights are rounded so that their errors make up for each other (`rounding`). `floats` names layers, by what
+    they compute, that stay as they are, with the reason or without; `layers` says of each of some layers in what it is held, a
+    table's path or words of `layers.MODES` by name: F32, F8E4M3 or F8E5M2. Raises `UsageError` where there is neither calibration
+    nor a sample, where the calibration lacks a tensor, for names that the module does not have and words that there are not, for
+    weights that are no numbers, and where there is no product to hold.
+    """
+    kept, formats = _asked(format, floats, layers)
+    check_tensors(module, (*kept, *formats))
+    source = with_biases(module) if bias_correction else module
+    mapping: dict[Value, Value] = {}
+    result = source.clone(mapping)
+    layers_there = {name: value.op for name, value in observed(result).items()
+                    if value.op is not None and _operands_of(value.op)}
+    if not layers_there:
+        raise UsageError(
+            "no op of the model multiplies floats of known sizes, so there is nothing to quantize",
+            hint=f"{format.name} is for the products of Conv, Deconv and MatMul")
+    spread = Spread(samples if samples is not None else (), 2 * ROUNDED)
+    ranges = _ranges(module, spread, samples is not None, calibration, method)
+    fitted, apart = spread.kept[::2], spread.kept[1::2] or spread.kept
+    chosen = {name: (op, formats.get(name, format)) for name, op in layers_there.items() if name not in kept}
+    some = fitted if rounding else []
+    moments = moments_of(result, [op for op, _ in chosen.values()], some) if some else {}
+    work = _Work(ranges, moments, {value: name for name, value in observed(result).items()})
+    for name, (op, each) in chosen.items():
+        work.change(name, op, each)
+    if islands == "float" and layers is None:
+        found = costly(result, work.before, apart[:SEARCHED])
+        work.undo(found)
+        kept |= found
+    corrected = False
+    if fitted and bias_correction:
+        back = {now: before for before, now in mapping.items()}
+        shifted = {back[op.result]: op.result for name, (op, _) in chosen.items() if name not in kept}
+        moved = corrected_by_means(source, result, shifted, fitted)
+        corrected = nearer(source, result, moved, apart[:SEARCHED])
+        result = moved if corrected else result
+    Pipeline.parse("dce").run(result)
+    verify(result)
+    return Quantized(result, {**_others(result), **kept}, {**work.told(kept), "bias correction": corrected}, module.clone())
+
+
+def _asked(format: Format, floats: Floats, layers: Layers | str | Path | None) -> tuple[dict[str, str], dict[str, Format]]:
+    """The layers that stay as they are, each with the reason, and those that have a format of their own."""
+    kept, formats = floats_of(floats), {}
+    words, said = words_of(layers)
+    for name, word in words.items():
+        if word in _BY_WORD:
+            formats[name] = _BY_WORD[word]
+        elif MODES[word] == FLOAT:
+            kept.setdefault(name, f"{word} says {said}")
+        else:
+            raise UsageError(
+                f"layer {name!r} cannot be held in {word} beside {format.name}",
+                hint=f"F32, {', '.join(_BY_WORD)}; integers are for --quantize int8, whose tables take {', '.join(_BY_WORD)}, too")
+    return kept, formats
+
+
+def _ranges(
+    module: Module, samples: Spread, are_there: bool, calibration: Calibration | str | Path | None, method: str | None,
+) -> Mapping[str, float]:
+    """How far from zero each tensor reaches, by its name."""
+    if isinstance(calibration, str | Path):
+        calibration = Calibration.load(calibration)
+    if calibration is not None:
+        if method:
+            raise UsageError(f"ranges are those of the calibration, and not chosen by {method!r}",
+                             hint="leave out the method, or the table")
+        calibration = with_our_names(calibration, observed(module))
+        if are_there:
+            for _ in samples:  # some are kept on the way
+                pass
+    elif are_there:
+        calibration = calibrations.calibrate(module, samples, method or "minmax", symmetric=True)
+    else:
+        raise UsageError(
+            "floats of 8 bits need samples, or a calibration: how far activations reach decides on their scales",
+            hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
+    return {name: calibration.threshold(name) for name in calibration.ranges}
+
+
+def _operands_of(op: Op) -> tuple[int, ...]:
+    """Which operands of an op are multiplied with each other, where it is a product of floats; else none."""
+    rule = rule_of(op)
+    if rule is None or rule.weights is None:
+        return ()
+    both = (0, rule.weights)
+    return both if all(can_be_quantized(op.operands[index]) for index in both) else ()
+
+
+def _others(module: Module) -> dict[str, str]:
+    """The ops with weights that are no products of 8 bits, as there is no form for them."""
+    return {op.results[0].name or op.name: f"{op.name} is no product of two tensors: its weights stay what they are"
+            for op in module.body_of_main if op.name in ("top.LSTM", "top.GRU", "top.RNN", "top.Einsum") and op.results}
+
+
+@dataclass
+class _Work:
+    """The change of one module's products, each tensor once for a format."""
+
+    ranges: Mapping[str, float]
+    moments: Mapping[Op, NDArray[np.float64]]
+    names: Mapping[Value, str]
+    """Of observed tensors."""
+    made: dict[tuple[Value, int | None, Format], Value] = field(default_factory=dict)
+    """A tensor as numbers of a format, in floats again, by the dimension of its scales."""
+    before: dict[str, list[tuple[Op, int, Value]]] = field(default_factory=dict)
+    """Of layers the operands that are rounded, and what they were."""
+    formats: dict[str, str] = field(default_factory=dict)
+    """Of layers, as a quantize table says them."""
+    scales: dict[str, float] = field(default_factory=dict)
+    bytes: list[int] = field(default_factory=lambda: [0, 0])
+    """Of weights before, and now."""
+
+    def change(self, name: str, op: Op, format: Format) -> None:
+        """Have an op multiply numbers of a format."""
+        rule = rule_of(op)
+        assert rule is not None
+        for index in _operands_of(op):
+            value = op.operands[index]
+            dense = constant_of(value)
+            axis = rule.channels(op) % value.tensor_type.rank if index == rule.weights and dense is not None else None
+            if (value, axis, format) not in self.made:
+                self.made[value, axis, format] = (
+                    self._activation(value, op, format) if dense is None else self._weights(name, dense, value, op, axis, format))
+            op.set_operand(index, self.made[value, axis, format])
+            self.before.setdefault(name, []).append((op, index, value))
+        self.formats[name] = format.word
+
+    def undo(self, names: Iterable[str]) -> None:
+        """Have layers multiply what they did before."""
+        for name in names:
+            for op, index, value in self.before[name]:
+                op.set_operand(index, value)
+            del self.formats[name]
+
+    def _weights(self, name: str, dense: Dense, value: Value, op: Op, axis: int | None, format: Format) -> Value:
+        """A constant as bytes of the format, behind a cast to floats and a product with its scales."""
+        numbers = dense.numpy().astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise UsageError(f"the weights of {name!r} hold infinities, or what are no numbers",
+                             hint=f"keep them as floats: --floats {name}")
+        others = tuple(place for place in range(numbers.ndim) if place != axis)
+        scales = format.scales(np.abs(numbers).max(axis=others, keepdims=True, initial=0.0))
+        moments = self.moments.get(op) if axis is not None else None
+        held = (format.held(numbers / scales) if moments is None
+                else compensated_floats(op, numbers, scales, format.held, moments))
+        self.bytes = [old + new for old, new in zip(self.bytes, (dense.nbytes, held.nbytes + 4 * scales.size), strict=True)]
+        build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
+        stored = build.constant(Dense(held), element=format.element)
+        real = build.emit("top.Cast", stored, element=value.element, stored=True)
+        return _times(build, real, scales)
+
+    def _activation(self, value: Value, op: Op, format: Format) -> Value:
+        """A computed tensor rounded to the format, as floats again."""
+        name = self.names[value]
+        if name not in self.ranges:
+            raise UsageError(f"the calibration lacks {name!r}", hint="calibrate the module that is quantized")
+        scale = format.scales(np.array(self.ranges[name] * ROOM))
+        self.scales[name] = float(scale)
+        build = Builder(op.parent, before=op, location=f"{name}/{format.name}")  # type: ignore[arg-type]
+        if value.op is not None:
+            build = Builder(op.parent, before=value.op.next, location=f"{name}/{format.name}")
+        whole = build.emit("top.Clip", _times(build, value, 1.0 / scale), min=-format.greatest, max=format.greatest)
+        small = build.emit("top.Cast", whole, element=format.element)
+        return _times(build, build.emit("top.Cast", small, element=value.element), scale)
+
+    def told(self, kept: Mapping[str, str]) -> dict[str, Any]:
+        """What a report says: of each layer its format, of each activation the scale, and what weights take."""
+        return {"layers": {**self.formats, **dict.fromkeys(kept, FLOAT)}, "scales": self.scales,
+                "weights": {"bytes before": self.bytes[0], "bytes": self.bytes[1], "rounded on samples": bool(self.moments)}}
+
+
+def _times(build: Builder, value: Value, scales: NDArray[np.float64]) -> Value:
+    """A tensor times powers of two; itself where all of them are 1."""
+    if (scales == 1.0).all():
+        return value
+    if scales.size == 1:
+        return build.emit("top.MulConst", value, const_val=scales.item())
+    return build.emit("top.Mul", value, build.constant(scales.astype(dtype_of(value.element))))
+
+
+def by_format(format: Format) -> Callable[..., Quantized]:
+    """What a `Quantizer` runs for a format: `run(module, samples=None, **options)`; options may be text.
+
+    `effort`: "fast" does not round weights on samples; "best" has nothing else to try.
+    """
+    known = [each.name for each in inspect.signature(held_in).parameters.values() if each.kind == each.KEYWORD_ONLY]
+
+    def run(module: Module, samples: Iterable[Sample] | None = None, /, effort: str = "default", **options: Any) -> Quantized:
+        options = options_for(effort, options, {"rounding": False})
+        if unknown := sorted(set(options) - set(known)):
+            raise UsageError(
+                f"the quantizer {format.name} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
+        if "rounding" in options:
+            options["rounding"] = typed("rounding", options["rounding"], bool)
+        return held_in(module, format, samples, **options)
+
+    return run
+
+
+f8e4m3, f8e5m2 = map(by_format, FORMATS.values())
