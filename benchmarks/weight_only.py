@@ -35,6 +35,7 @@ from transload.quantization import quantize_at_hub
 CASES = ("mobilenet_v1", "resnet8", "kwt1", "super_resolution")
 CALIBRATE = 32
 Arrays = Sequence[np.ndarray]
+Judges = Mapping[str, tuple[str, str, Callable[[Module, Path, Sample], Arrays]]]
 
 
 def main() -> None:
@@ -87,12 +88,15 @@ def nearness(floats: Module, made: Module, samples: Sequence[Sample], classes: b
     return result
 
 
-def judged(module: Module, sample: Sample) -> dict[str, Any]:
-    """By each runtime how near what it computes is to the quantized module, and how large the file is that it is given."""
+def judged(module: Module, sample: Sample, judges: Judges | None = None) -> dict[str, Any]:
+    """By each runtime how near what it computes is to the quantized module, and how large the file is that it is given.
+
+    Without `judges` by all.
+    """
     wanted = [np.asarray(array) for array in transload.run(module, sample, engine="reference").values()]
     result: dict[str, Any] = {}
     with TemporaryDirectory() as folder:
-        for name, (target, ending, run) in JUDGES.items():
+        for name, (target, ending, run) in (judges or JUDGES).items():
             path = Path(folder) / f"model.{ending}"
             lowered = transload.lower(module, target)
             transload.save(lowered, path)
@@ -134,7 +138,7 @@ def by_xla(module: Module, path: Path, sample: Sample) -> Arrays:
     return list(transload.run(module, sample, engine="xla").values())
 
 
-JUDGES: Mapping[str, tuple[str, str, Callable[[Module, Path, Sample], Arrays]]] = {
+JUDGES: Judges = {
     "onnxruntime": ("onnx", "onnx", by_onnxruntime),
     "LiteRT": ("tfl", "tflite", by_litert),
     "TOSA": ("tosa", "tosa", by_reference_model),

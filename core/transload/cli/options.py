@@ -395,7 +395,7 @@ def quantizing(name: str, help: str, default: str | None = None) -> Decorator:
         option("--quant-output", metavar="[NAMES]", is_flag=False, flag_value="all", help="Give integers, likewise."),
         option("--floats", metavar="NAME[,NAME...]", help="Tensors that stay float, with the ops that make or take them."),
         option("--layers", metavar="FILE", type=PATH,
-               help="A quantize table: in what layers are held, F32, INT16 or INT8; nothing else is looked for."),
+               help="A quantize table: in what layers are held, F32, INT16, INT8, F8E4M3 or F8E5M2; nothing else is looked for."),
         option("--report", "page", metavar="FILE", type=PATH, help="Write what it cost, layer by layer, as an HTML page."),
         option("--quantizer-option", metavar="KEY=VALUE", multiple=True, help="An option of the quantizer's own. Repeatable."))
 

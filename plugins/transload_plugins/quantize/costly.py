@@ -54,11 +54,12 @@ def costly(module: Module, layers: Mapping[str, Layer], samples: Sequence[Mappin
     if not np.isfinite(before) or before <= 10.0 ** (-ENOUGH / 10.0):
         return {}
     noise = np.array([switched.noise(part) for part in parts])
-    left, chosen = float(noise.sum()), []
+    left = float(noise.sum())
+    chosen: list[list[str]] = []
     least = TYPICAL * float(np.median(noise))
     for index in np.argsort(-noise, kind="stable"):
         enough = left <= 10.0 ** (-ENOUGH / 10.0) or noise[index] < max(SHARE * left, least)
-        if enough or len(names) < PART * (sum(map(len, chosen)) + len(parts[index])):
+        if enough or len(names) < PART * (sum(len(part) for part in chosen) + len(parts[index])):
             break
         chosen.append(parts[index])
         left -= noise[index]
@@ -66,8 +67,9 @@ def costly(module: Module, layers: Mapping[str, Layer], samples: Sequence[Mappin
     after = switched.noise([name for name in names if name not in given_up])
     if not given_up or not _decibels(after) >= _decibels(before) + GAIN * len(given_up):
         return {}
-    why = f"rounded alone it leaves the outputs {{:.1f}} dB; all layers {_decibels(before):.1f}, without the worst {_decibels(after):.1f}"
-    return {name: why.format(_decibels(noise[parts.index(part)])) for part in chosen for name in part}
+    others = f"all layers {_decibels(before):.1f}, without the worst {_decibels(after):.1f}"
+    return {name: f"rounded alone it leaves the outputs {_decibels(noise[parts.index(part)]):.1f} dB; {others}"
+            for part in chosen for name in part}
 
 
 def nearer(exact: Module, before: Module, after: Module, samples: Sequence[Mapping[str, Any]]) -> bool:

@@ -1,10 +1,10 @@
 """Floats of 8 bits: the schemes `f8e4m3` and `f8e5m2`, whose products are of such numbers, summed in floats of the model.
 
-What a `Conv`, `Deconv` or `MatMul` multiplies is divided by a scale, cut at the greatest finite number of the format, and cast to it,
-rounded to the nearest, halves to the even one; and cast back and multiplied by the scale. Weights are held as the format's bytes, a
-scale for each output channel; activations have one for the tensor, by which what samples show stays within the format. Scales are
-powers of two: products with them are exact, and a float of 8 bits loses nothing by one, as it does not have steps that a finer
-scale could fit. All else computes as before: sums, biases and what is no product.
+What a `Conv`, `Deconv` or `MatMul` multiplies is divided by a scale, cut at the greatest finite number of the format, and cast to
+it, rounded to the nearest, halves to the even one; and cast back and multiplied by the scale. Weights are held as the format's
+bytes, a scale for each output channel; activations have one for the tensor, by which what samples show stays within the format.
+Scales are powers of two: products with them are exact, and a float of 8 bits loses next to nothing by one, as it has no steps of
+one size that a finer scale would fit. All else computes as before: sums, biases and what is no product.
 
 Source: P. Micikevicius et al., "FP8 formats for deep learning", 2022; "OCP 8-bit floating point specification (OFP8)", 1.0.
 """
@@ -40,8 +40,9 @@ from .measure import Sample, Spread
 from .names import with_our_names
 from .observe import can_be_quantized, observed
 from .shifts import corrected_by_means
+from .thresholds import Range
 
-__all__ = ["FORMATS", "Format", "by_format", "f8e4m3", "f8e5m2", "held_in"]
+__all__ = ["FORMATS", "Format", "by_format", "f8e4m3", "f8e5m2", "held_in", "with_layers_in"]
 
 ROUNDED = 16
 """Samples by which weights are rounded."""
@@ -84,19 +85,22 @@ _BY_WORD = {each.word: each for each in FORMATS.values()}
 
 
 def held_in(
-    module: Module, format: Format, samples: Iterable[Sample] | None = None, *, calibration: Calibration | str | Path | None = None,
-    method: str | None = None, rounding: bool = True, bias_correction: bool = True,
-    islands: str = "float", floats: Floats = None, layers: Layers | str | Path | None = None,
+    module: Module, format: Format, samples: Iterable[Sample] | None = None, *,
+    calibration: Calibration | str | Path | None = None, method: str | None = None, rounding: bool = True,
+    bias_correction: bool = True, islands: str = "float", floats: Floats = None, layers: Layers | str | Path | None = None,
 ) -> Quantized:
     """A new module of the hub whose products are of a format's numbers; what stays as it was, and why.
 
     How far activations reach is said by `calibration`, a table's path too, or measured on `samples` by `method` ("minmax" without
-    it). With samples weights are rounded so that their errors make up for each other (`rounding`). `floats` names layers, by what
-    they compute, that stay as they are, with the reason or without; `layers` says of each of some layers in what it is held, a
-    table's path or words of `layers.MODES` by name: F32, F8E4M3 or F8E5M2. Raises `UsageError` where there is neither calibration
-    nor a sample, where the calibration lacks a tensor, for names that the module does not have and words that there are not, for
-    weights that are no numbers, and where there is no product to hold.
+    it). With samples weights are rounded so that their errors make up for each other (`rounding`), biases are corrected where
+    that brings the outputs nearer (`bias_correction`), and a few layers that cost most stay as they are (`islands`: "float", or
+    "none"). `floats` names layers, by what they compute, that stay as they are, with the reason or without; `layers` says of each
+    of some layers in what it is held, a table's path or words by name, F32, F8E4M3 or F8E5M2: then none else stays as it is.
+    Raises `UsageError` where there is neither calibration nor a sample, where the calibration lacks a tensor, for names that the
+    module does not have and words that there are not, for weights that are no numbers, and where there is no product to hold.
     """
+    if islands not in ("float", "none"):
+        raise UsageError(f"islands cannot be {islands!r} among floats of 8 bits", hint="float or none")
     kept, formats = _asked(format, floats, layers)
     check_tensors(module, (*kept, *formats))
     source = with_biases(module) if bias_correction else module
@@ -133,6 +137,27 @@ def held_in(
     return Quantized(result, {**_others(result), **kept}, {**work.told(kept), "bias correction": corrected}, module.clone())
 
 
+def with_layers_in(module: Module, layers: Layers | str | Path | None, ranges: Mapping[str, Range]) -> Mapping[str, str]:
+    """Have layers of a module, which is changed, multiply numbers of the formats that words say, where they compute with floats.
+
+    `ranges` are those of the operands, by name. Gives the words of the layers, by name. Raises `UsageError` for a layer that is
+    no product of floats.
+    """
+    formats = {name: _BY_WORD[word] for name, word in words_of(layers)[0].items() if word in _BY_WORD}
+    if not formats:
+        return {}
+    named = observed(module)
+    names = {value: name.removesuffix("/float") for name, value in named.items()}
+    work = _Work({name: max(-low, high) for name, (low, high) in ranges.items()}, {}, names)
+    for name, format in formats.items():
+        op = named[name].op if name in named else None
+        if op is None or not _operands_of(op):
+            raise UsageError(f"layer {name!r} cannot be held in {format.word}: it is no product of floats",
+                             hint="Conv, Deconv and MatMul can; F32, INT16 and INT8 are for all")
+        work.change(name, op, format)
+    return work.formats
+
+
 def _asked(format: Format, floats: Floats, layers: Layers | str | Path | None) -> tuple[dict[str, str], dict[str, Format]]:
     """The layers that stay as they are, each with the reason, and those that have a format of their own."""
     kept, formats = floats_of(floats), {}
@@ -145,7 +170,7 @@ def _asked(format: Format, floats: Floats, layers: Layers | str | Path | None) -
         else:
             raise UsageError(
                 f"layer {name!r} cannot be held in {word} beside {format.name}",
-                hint=f"F32, {', '.join(_BY_WORD)}; integers are for --quantize int8, whose tables take {', '.join(_BY_WORD)}, too")
+                hint=f"F32 or {' or '.join(_BY_WORD)}; integers are for --quantize int8, whose tables take these words, too")
     return kept, formats
 
 
@@ -202,8 +227,8 @@ class _Work:
     formats: dict[str, str] = field(default_factory=dict)
     """Of layers, as a quantize table says them."""
     scales: dict[str, float] = field(default_factory=dict)
-    bytes: list[int] = field(default_factory=lambda: [0, 0])
-    """Of weights before, and now."""
+    bytes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of the weights of layers before, and now."""
 
     def change(self, name: str, op: Op, format: Format) -> None:
         """Have an op multiply numbers of a format."""
@@ -212,7 +237,7 @@ class _Work:
         for index in _operands_of(op):
             value = op.operands[index]
             dense = constant_of(value)
-            axis = rule.channels(op) % value.tensor_type.rank if index == rule.weights and dense is not None else None
+            axis = rule.channels(op) % value.rank if index == rule.weights and dense is not None else None
             if (value, axis, format) not in self.made:
                 self.made[value, axis, format] = (
                     self._activation(value, op, format) if dense is None else self._weights(name, dense, value, op, axis, format))
@@ -226,6 +251,7 @@ class _Work:
             for op, index, value in self.before[name]:
                 op.set_operand(index, value)
             del self.formats[name]
+            self.bytes[name] = (self.bytes.get(name, (0, 0))[0],) * 2
 
     def _weights(self, name: str, dense: Dense, value: Value, op: Op, axis: int | None, format: Format) -> Value:
         """A constant as bytes of the format, behind a cast to floats and a product with its scales."""
@@ -238,7 +264,7 @@ class _Work:
         moments = self.moments.get(op) if axis is not None else None
         held = (format.held(numbers / scales) if moments is None
                 else compensated_floats(op, numbers, scales, format.held, moments))
-        self.bytes = [old + new for old, new in zip(self.bytes, (dense.nbytes, held.nbytes + 4 * scales.size), strict=True)]
+        self.bytes[name] = dense.nbytes, held.nbytes + 4 * scales.size
         build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
         stored = build.constant(Dense(held), element=format.element)
         real = build.emit("top.Cast", stored, element=value.element, stored=True)
@@ -251,17 +277,20 @@ class _Work:
             raise UsageError(f"the calibration lacks {name!r}", hint="calibrate the module that is quantized")
         scale = format.scales(np.array(self.ranges[name] * ROOM))
         self.scales[name] = float(scale)
-        build = Builder(op.parent, before=op, location=f"{name}/{format.name}")  # type: ignore[arg-type]
-        if value.op is not None:
-            build = Builder(op.parent, before=value.op.next, location=f"{name}/{format.name}")
+        first = value.op.next if value.op is not None else op  # of arguments and results alike: before all that take it
+        build = Builder(op.parent, before=first, location=f"{name}/{format.name}")  # type: ignore[arg-type]
         whole = build.emit("top.Clip", _times(build, value, 1.0 / scale), min=-format.greatest, max=format.greatest)
         small = build.emit("top.Cast", whole, element=format.element)
         return _times(build, build.emit("top.Cast", small, element=value.element), scale)
 
     def told(self, kept: Mapping[str, str]) -> dict[str, Any]:
         """What a report says: of each layer its format, of each activation the scale, and what weights take."""
-        return {"layers": {**self.formats, **dict.fromkeys(kept, FLOAT)}, "scales": self.scales,
-                "weights": {"bytes before": self.bytes[0], "bytes": self.bytes[1], "rounded on samples": bool(self.moments)}}
+        before, now = (sum(each) for each in zip((0, 0), *self.bytes.values(), strict=True))
+        counts = {word: list(self.formats.values()).count(word) for word in dict.fromkeys(self.formats.values())}
+        said = " and ".join(f"{count} of {word}" for word, count in counts.items())
+        return {"notes": [f"products: {said or 'none'} numbers, {len(kept)} as before; all are summed as before"],
+                "layers": {**self.formats, **dict.fromkeys(kept, FLOAT)}, "scales": self.scales,
+                "weights": {"bytes before": before, "bytes": now, "rounded on samples": bool(self.moments)}}
 
 
 def _times(build: Builder, value: Value, scales: NDArray[np.float64]) -> Value:

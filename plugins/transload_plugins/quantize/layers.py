@@ -19,8 +19,8 @@ from transload.ir import Module
 from .observe import observed
 
 __all__ = [
-    "FLOAT", "FLOAT8", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers", "save_layers",
-    "words_of"]
+    "FLOAT", "FLOAT8", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers",
+    "save_layers", "words_of"]
 
 FLOAT, WIDE = "F32", "INT16"
 MODES: Mapping[str, str] = {"F32": FLOAT, "F16": FLOAT, "BF16": FLOAT, "INT16": WIDE, "INT8": "INT8"}
@@ -38,10 +38,13 @@ Floats = Mapping[str, str] | Iterable[str] | str | None
 
 
 def layers_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], dict[str, str]]:
-    """The names of layers that are to stay float, and of those that get 16 bits, with the reason. Raises `UsageError`."""
+    """The names of layers that are to stay float, and of those that get 16 bits, with the reason. Raises `UsageError`.
+
+    Those with floats of 8 bits are float among integers, too.
+    """
     table, said = words_of(asked)
     return tuple(  # type: ignore[return-value]
-        {name: f"{mode} says {said}" for name, mode in table.items() if MODES[mode] == held} for held in (FLOAT, WIDE))
+        {name: f"{mode} says {said}" for name, mode in table.items() if MODES.get(mode, FLOAT) == held} for held in (FLOAT, WIDE))
 
 
 def words_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], str]:

@@ -31,6 +31,7 @@ from .calibration import Calibration
 from .completing import completed, is_partly_quantized
 from .effort import best, options_for
 from .equalization import equalized
+from .float8 import with_layers_in
 from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
 from .histogram import Histogram
@@ -120,7 +121,7 @@ def quantized(
         work.correct(kept_samples)
     if kept_samples and room and not ready.given and scheme.activations.width == 8:
         work.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
-    return work.finished(ready.module, known, quant_input, quant_output, rounds)
+    return work.finished(ready.module, known, quant_input, quant_output, rounds, layers)
 
 
 def _taken_as_it_is(
@@ -353,15 +354,24 @@ class _Work:
             self.module = self.module.clone(mapping)
             move_biases(self.simulation, shifts, mapping)
 
-    def finished(self, source: Module, known: Collection[str], inputs: Which, outputs: Which, rounds: str | None) -> Quantized:
-        """The module of integers; `inputs` and `outputs` of these are integers, too. `source` is what its tensors stand for."""
+    def finished(
+        self, source: Module, known: Collection[str], inputs: Which, outputs: Which, rounds: str | None,
+        layers: Layers | str | Path | None = None,
+    ) -> Quantized:
+        """The module of integers; `inputs` and `outputs` of these are integers, too. `source` is what its tensors stand for.
+
+        `layers` says which of those that are no integers have floats of 8 bits.
+        """
         result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights)
+        small = with_layers_in(result, layers, self.ranges)
         take_casts_off(result, inputs, outputs)
         if rounds is not None:
             round_all(result, rounds, anew=True)
         Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
         verify(result)
-        return Quantized(result, kept_float(result, self.floats), self.report(known), source, self.wide)
+        report = self.report(known)
+        report["layers"] = {**report["layers"], **small}
+        return Quantized(result, kept_float(result, self.floats), report, source, self.wide)
 
     def make_room(self, samples: Sequence[Sample], seen: Mapping[str, Histogram]) -> None:
         """Let outputs reach farther than on the samples, where that costs next to nothing."""

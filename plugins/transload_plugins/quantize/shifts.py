@@ -1,4 +1,4 @@
-"""Bias correction of a module whose layers compute with floats as before, but of rounded numbers: by running both beside each other.
+"""Bias correction of a module whose layers compute with floats as before, but of rounded numbers: both run side by side.
 
 As `bias` does it for integers: each layer's mean is compared with that of the float model, channel by channel, and the difference
 is taken back on the spot, sample by sample, so that all layers are measured in one run behind corrected ones.
@@ -78,12 +78,12 @@ def _shifts(
     means: dict[str, Value] = {}
     for index, (before, now) in enumerate(layers):
         value = copied[now]
-        op, users = value.op, list(value.uses)
-        assert op is not None
-        rule = rule_of(op)
+        maker, users = value.op, list(value.uses)
+        assert maker is not None
+        rule = rule_of(maker)
         assert rule is not None
-        channels = rule.result_channels(op) % value.tensor_type.rank  # type: ignore[operator]
-        build = Builder(block, before=op.next)
+        channels = rule.result_channels(maker) % value.rank
+        build = Builder(block, before=maker.next)
         others = tuple(axis for axis in range(value.rank) if axis != channels)
         mean = build.emit("top.Reduce", build.emit("top.Sub", value, beside[before]), axes=others, mode="ReduceMean")
         means[str(index)] = mean

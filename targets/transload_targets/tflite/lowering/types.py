@@ -72,8 +72,13 @@ def _reason(value: Value) -> tuple[str, str] | None:
             return f"LiteRT's kernels saturate at the ends of {element.storage}, not within as {element}", "use all its numbers"
         return None
     if isinstance(element, FloatType) and (element in (F16, BF16) or element.name not in ("f32", "f64")):
-        return None if constant_of(value) is not None else (
-            f"it computes in {element}, for which LiteRT's kernels are few", "make the model one of float32")
+        if constant_of(value) is not None:
+            return None
+        if element.name.startswith("f8"):
+            return (f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it",
+                    "of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; "
+                    "targets onnx, tosa, stablehlo and xla take floats of 8 bits")
+        return f"it computes in {element}, for which LiteRT's kernels are few", "make the model one of float32"
     if isinstance(element, IndexType) or (isinstance(element, IntegerType) and element.width not in (1, 4, 8, 16, 32, 64)):
         return f"TFLite has no type {element}", ""
     return None
