@@ -56,7 +56,7 @@ class Tool:
     settings: tuple[str, ...]
     quantize: Callable[[Path, Samples, str], Run]
     needs: tuple[str, ...]
-    """Modules to import before time is taken."""
+    """Modules to import before time is taken; of ours, which are imported when they are needed, those that come first."""
 
 
 def transload_quantizer(model: Path, samples: Samples, setting: str) -> Run:
@@ -209,7 +209,10 @@ def float_model(model: Path, samples: Samples, setting: str) -> Run:
 
 TOOLS = {
     "float": Tool((".onnx", ".tflite"), ("",), float_model, ()),
-    "transload": Tool((".onnx", ".tflite"), ("int8",), transload_quantizer, ("transload", "onnx", "onnxruntime")),
+    "transload": Tool((".onnx", ".tflite"), ("int8",), transload_quantizer, (
+        "transload", "transload.quantization", "transload_plugins.quantize.run", "transload_converters.onnx.engine",
+        "transload_converters.onnx.reader", "transload_converters.onnx.legalize", "transload_converters.onnx.lowering",
+        "onnx", "onnxruntime")),
     "onnxruntime": Tool(
         (".onnx",), tuple(map("/".join, product(("MinMax", "Entropy", "Percentile"), ("asymmetric", "symmetric")))),
         onnxruntime_quantizer, ("onnxruntime.quantization",)),

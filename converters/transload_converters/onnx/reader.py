@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,6 +35,9 @@ OPSET = "onnx.opset"
 """Module attribute: the opset version of each domain, ONNX's own under `ai.onnx`."""
 
 _PROCESS = "transload_converters.onnx.process"
+_NEXT = ("transload.journey", "transload.passes.manager", "transload_converters.onnx.legalize", "transload_hub.ops.elementwise",
+         "transload_hub.ops.conv", "transload_hub.ops.movement", "transload_hub.ops.activation")
+"""What nearly every model needs next: there is time to import it while the other process starts."""
 INFERENCE_SECONDS, INFERENCE_SPEED = 5.0, 1e6
 """How long ONNX's inference of shapes may take: seconds, and bytes a second. On some models of a hundred bytes it never ends, or
 takes twice as long for each operator more."""
@@ -210,9 +214,29 @@ def _forget_shapes(graph: Any) -> None:
             info.type.tensor_type.ClearField("shape")
 
 
+def _is_told(model: Any) -> bool:
+    """Whether a file says the sizes of all its values: inference adds what is missing, and takes what is there as it is."""
+    graph = model.graph
+    told = {info.name for group in (graph.value_info, graph.output, graph.input) for info in group if _is_static(info.type)}
+    if model.functions or any(_graphs_of(attribute) for node in graph.node for attribute in node.attribute):
+        return False  # values inside have types, too
+    return all(name in told for node in graph.node for name in node.output if name)
+
+
+def _is_static(type_: Any) -> bool:
+    """Whether a type is that of a tensor of known elements and sizes."""
+    if type_.WhichOneof("value") != "tensor_type" or not type_.tensor_type.elem_type or not type_.tensor_type.HasField("shape"):
+        return False
+    return all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in type_.tensor_type.shape.dim)
+
+
 def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
     from onnx import ModelProto
 
+    if _is_told(model):
+        return types_of(model.graph), ()
+    for name in _NEXT:
+        import_module(name)
     notes: tuple[str, ...] = ()
     try:  # inference is a help, not a condition: legalization infers for itself
         content = model.SerializeToString()

@@ -59,21 +59,31 @@ def refuse_unwritable(module: Module) -> None:
 def unwritable(module: Module) -> list[Finding]:
     """What in a module cannot be written: ops that are no operators of ONNX, and values of types that it lacks."""
     findings = []
-    identity = schema_of("Identity", _opsets(module)["ai.onnx"])
+    types = schema_of("Identity", _opsets(module)["ai.onnx"]).inputs[0].types
+    there: dict[Type, bool] = {}
+    """Whether ONNX has a type of elements."""
     for op in module.walk():
-        names = tuple(location_names(op.location)[:1])
         if op.dialect not in ("onnx", "builtin", "func"):
             findings.append(Finding(
-                op.name, "is no operator of ONNX", names, "`transload coverage` says which conversions are there"))
+                op.name, "is no operator of ONNX", _names(op), "`transload coverage` says which conversions are there"))
         arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
         for value in (*arguments, *op.results):
-            where = (value.name,) if value.name else names
             if isinstance(value.type, TensorType):
-                if f"tensor({type_word(_stored(value.type))})" not in identity.inputs[0].types:
-                    findings.append(Finding(op.name, f"ONNX has no element type {value.element} in this opset", where))
+                stored = _stored(value.type)
+                if stored not in there:
+                    there[stored] = f"tensor({type_word(stored)})" in types
+                if not there[stored]:
+                    findings.append(
+                        Finding(op.name, f"ONNX has no element type {value.element} in this opset", _names(op, value)))
             elif not isinstance(value.type, NoneType):
-                findings.append(Finding(op.name, f"is of type {value.type}, and only tensors can be written", where))
+                findings.append(
+                    Finding(op.name, f"is of type {value.type}, and only tensors can be written", _names(op, value)))
     return findings
+
+
+def _names(op: Op, value: Value | None = None) -> tuple[str, ...]:
+    """What a finding calls an op, or a value of it."""
+    return (value.name,) if value is not None and value.name else tuple(location_names(op.location)[:1])
 
 
 def model_of(module: Module, external: _External | None = None) -> Any:
@@ -141,6 +151,8 @@ class _Writing:
         self.external = external
         self.names: dict[Value, str] = {}
         self.taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        """The number behind the last name that was made of a stem."""
 
     def graph(self, function: Op) -> tuple[Any, list[tuple[Dense, str]]]:
         """The model's graph, and its constants, which are not in it yet. Outputs that are an input, a constant, or given twice
@@ -173,10 +185,11 @@ class _Writing:
         if known is not None:
             return known
         stem = wish or value.name or (value.op.name.rpartition(".")[2] if value.op is not None else "argument")
-        name, number = stem, 0
+        name, number = stem, self._numbers.get(stem, 0)
         while name in self.taken:
             number += 1
             name = f"{stem}_{number}"
+        self._numbers[stem] = number
         self.taken.add(name)
         self.names[value] = name
         return name

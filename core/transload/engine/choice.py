@@ -72,6 +72,9 @@ class Choice:
     why: str
 
 
+NONE_COMPILES = Choice("reference", "no compiling engine is installed")
+
+
 def work_of(module: Module, function: str = "main") -> Work:
     """The work of a function, from the types of its values; ops in regions count once, dynamic sizes as 1."""
     kernels = products = elements = ops = 0
@@ -112,12 +115,16 @@ def choose(module: Module, function: str = "main", runs: int = 1) -> Choice:
     """The engine for `runs` runs of a function."""
     usable = _usable("compiles")
     if not usable:
-        return Choice("reference", "no compiling engine is installed")
-    work = work_of(module, function)
+        return NONE_COMPILES
+    return _choice(work_of(module, function), runs, usable[0])
+
+
+def _choice(work: Work, runs: int, compiling_engine: str) -> Choice:
+    """The engine for so many runs of some work."""
     reference, compiling = runs * work.reference_seconds, work.compile_seconds
     estimate = f"about {reference:.2g} s in the reference engine, {compiling:.2g} s to compile"
     if reference > compiling + reference / SPEEDUP:
-        return Choice(usable[0], f"compiling pays: {estimate}")
+        return Choice(compiling_engine, f"compiling pays: {estimate}")
     return Choice("reference", f"compiling does not pay: {estimate}")
 
 
@@ -126,8 +133,8 @@ def choose_measuring(module: Module, runs: int = 1) -> list[Choice]:
 
     Modules of floats go to an engine that `measures`, where one is there and the runs make up for its beginning.
     """
-    last = choose(module, runs=runs)
-    work = work_of(module)
+    work, compiles = work_of(module), _usable("compiles")
+    last = _choice(work, runs, compiles[0]) if compiles else NONE_COMPILES
     starting = STARTING_SECONDS + work.ops * STARTING_SECONDS_PER_OP
     if runs * work.reference_seconds < starting or any(value.quant is not None for op in module.walk() for value in op.results):
         return [last]

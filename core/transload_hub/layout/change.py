@@ -109,6 +109,8 @@ class _FunctionLayout:
         self.scopes: list[dict[Value, dict[_Wanted, Value]]] = []
         self.permutes_in_order: list[Op] = []
         self.passed: set[Op] = set()
+        self.settled: set[Op] = set()
+        """Ops that stay as they are, since nothing before them can be had in another form."""
         self.changed = False
         self.turns = False
         self._target = channels_last if to == "NHWC" else channels_first
@@ -192,6 +194,11 @@ class _FunctionLayout:
             if op.name == "top.Permute" and op.operands[0] in self.shapes:
                 self._collect_permute(op)
                 continue
+            if self._is_settled(op):
+                self.settled.add(op)
+                self.candidates.update(
+                    (result, [plain(len(self.shapes[result]))]) for result in op.results if result in self.shapes)
+                continue
             options = options_of(op, self)
             self.options[op] = options
             self.order.append(op)
@@ -207,6 +214,11 @@ class _FunctionLayout:
             for region in op.regions:
                 for inner in region.blocks:
                     self._collect(inner)
+
+    def _is_settled(self, op: Op) -> bool:
+        """Whether an op runs in the plain form whatever its surroundings: nothing turns, and it is behind no Permute."""
+        return not self.turns and not op.regions and not _has_other_layout(op, self.to) and all(
+            operand not in self.aliases and all(map(is_plain, self.candidates.get(operand, ()))) for operand in op.operands)
 
     def _collect_permute(self, op: Op) -> None:
         base, order = self._resolve(op.operands[0])
@@ -279,6 +291,11 @@ class _FunctionLayout:
             if argument in self.shapes:
                 self._keep(_Need(argument, plain(len(self.shapes[argument]))), argument)
         for op in list(block):
+            if op in self.settled:
+                for result in op.results:
+                    if result in self.shapes:
+                        self._keep(_Need(result, plain(len(self.shapes[result]))), result)
+                continue
             options = self.options.get(op)
             if options is None:  # a constant or a Permute
                 self.passed.add(op)

@@ -54,8 +54,9 @@ def unlike_factors(op: Mul, rw: Rewriter) -> Value | None:
         if dense is None or not isinstance(op.output.element_or_none, FloatType) or not source.is_static \
                 or source.type != op.output.type or constant_of(source) is not None:
             continue
-        sizes = np.abs(dense.numpy().astype(np.float64))
-        if sizes.size > 1 and np.isfinite(sizes).all() and sizes.max() > UNLIKE * np.median(sizes) > 0.0:
+        sizes = np.sort(np.abs(dense.numpy().astype(np.float64)), axis=None)
+        half = sizes[[(sizes.size - 1) // 2, sizes.size // 2]].mean() if sizes.size else 0.0
+        if sizes.size > 1 and np.isfinite(sizes).all() and sizes[-1] > UNLIKE * half > 0.0:
             return _convolution(rw, source, factors, None, _relu(op), f"{op.output.name}/scaled" if op.output.name else None)
     return None
 

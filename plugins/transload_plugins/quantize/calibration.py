@@ -23,7 +23,6 @@ from transload.ir import Module, input_names
 from transload.notebook import table_html
 
 from . import auto
-from .counters import counted_by
 from .histogram import BINS, MANUAL_BINS, Histogram
 from .measure import Progress, Sample, Spread, check_inputs, measured
 from .picture import picture
@@ -232,6 +231,8 @@ def calibrate(
     if scheduler is None:
         histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress, floats=floats)
     elif resume is None:
+        from .counters import counted_by
+
         histograms, count = counted_by(scheduler, module, spread, progress)
     else:
         raise UsageError("a calibration by a cluster keeps no state to go on from", hint="leave out resume, or scheduler")

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from transload.errors import UsageError
-from transload.evaluation.running import models_ready, run_ahead
 from transload.ir import Module
 from transload.metrics import sqnr
 from transload.plugin import Quantized
@@ -96,6 +95,8 @@ def _gains(before: np.ndarray, after: np.ndarray) -> bool:
 
 def _decibels(floats: Module, made: Module, samples: list[Sample]) -> np.ndarray:
     """The signal-to-noise ratio of each sample, in the mean of the outputs."""
+    from transload.evaluation.running import models_ready, run_ahead
+
     models = models_ready([floats, made], {}, "auto")
     given = ((str(number), [sample, sample]) for number, sample in enumerate(samples))
     rows = []

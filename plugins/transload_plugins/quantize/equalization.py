@@ -16,7 +16,7 @@ for are tried on the other half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,8 +133,10 @@ class _Bundle:
         reach = self._reach(self.seen.values())
         if not np.isfinite(reach).all() or not any(seen.farthest.any() for seen in self.seen.values()):
             return None
+        takers = [_Taker(op, self.seen.get(op.operands[0])) for op in self.takers]
         noises = {
-            exponent: self._noise(reach ** exponent, bits, symmetric) + self._unseen(exponent) for exponent in EXPONENTS}
+            exponent: self._noise(takers, reach ** exponent, bits, symmetric) + self._unseen(takers, exponent)
+            for exponent in EXPONENTS}
         best = min(noises, key=noises.__getitem__)
         return reach ** best if noises[best] < GAIN * noises[0.0] else None
 
@@ -145,7 +147,7 @@ class _Bundle:
             reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), float(np.finfo(np.float32).tiny)))
         return np.where(reach > 0.0, np.maximum(reach, LEAST), 1.0)
 
-    def _unseen(self, exponent: float) -> float:
+    def _unseen(self, takers: Sequence[_Taker], exponent: float) -> float:
         """The squared error of what saturates where samples say the factors and the range of others.
 
         Each half says those of the other. All together leave half as much: of n + 1 samples one reaches farther than the others.
@@ -156,22 +158,20 @@ class _Bundle:
         for one, other in ((0, 1), (1, 0)):
             asked = {value: seen.half(other) for value, seen in self.seen.items()}
             factors = self._reach(asked.values()) ** exponent
-            for op in self.takers:
-                seen = self.seen.get(op.operands[0])
-                if seen is not None:
-                    beyond = seen.half(one).beyond(asked[op.operands[0]], factors)
-                    noise += ROUNDING * float(np.sum(_by_channel(op) * factors ** 2 * beyond))
+            for taker in takers:
+                if taker.seen is not None:
+                    beyond = taker.seen.half(one).beyond(asked[taker.op.operands[0]], factors)
+                    noise += ROUNDING * float(np.sum(taker.by_channel * factors ** 2 * beyond))
         return noise / 2
 
-    def _noise(self, factors: Vector, bits: int, symmetric: bool) -> float:
+    def _noise(self, takers: Sequence[_Taker], factors: Vector, bits: int, symmetric: bool) -> float:
         """The squared error behind the ops that take the tensors, of one place: that of activations, and that of weights."""
-        weight = sum(_by_channel(op) for op in self.takers)
+        weight = sum(taker.by_channel for taker in takers)
         steps = [seen.step(factors, bits, symmetric) for seen in self.seen.values()]
         noise = sum(step ** 2 for step in steps) * float(np.sum(weight * factors ** 2))
-        for op in self.takers:
-            seen = self.seen.get(op.operands[0])
-            if seen is not None:
-                noise += _weight_noise(op, factors, seen.squares / max(seen.count, 1))
+        for taker in takers:
+            if taker.seen is not None:
+                noise += taker.weight_noise(factors, taker.seen.squares / max(taker.seen.count, 1))
         return noise
 
     def scale(self, factors: Vector) -> None:
@@ -185,23 +185,28 @@ class _Bundle:
             _multiply(op, 1, _input_channels(op), factors)
 
 
-def _by_channel(op: Op) -> Vector:
-    """The squares of an op's weights, summed for each input channel."""
-    weights = _numbers(op.operands[1])
-    axis = _input_channels(op) % weights.ndim
-    return np.sum(weights ** 2, axis=tuple(d for d in range(weights.ndim) if d != axis))
+class _Taker:
+    """An op that takes a tensor of a bundle, and of its weights what factors are weighed by."""
 
+    def __init__(self, op: Op, seen: _Seen | None) -> None:
+        self.op = op
+        self.seen = seen
+        """What the op takes was on the samples, where that is known."""
+        rule = rule_of(op)
+        assert rule is not None
+        weights = _numbers(op.operands[1])
+        self._inputs, self._outputs = _input_channels(op) % weights.ndim, rule.channels(op) % weights.ndim
+        self._sizes = np.abs(weights)
+        self.by_channel: Vector = np.sum(weights ** 2, axis=tuple(d for d in range(weights.ndim) if d != self._inputs))
+        """The squares of the weights, summed for each input channel."""
 
-def _weight_noise(op: Op, factors: Vector, squares: Vector) -> float:
-    """The squared error that rounding the multiplied weights makes of inputs with such mean squares, divided by the factors."""
-    rule = rule_of(op)
-    assert rule is not None
-    weights = _numbers(op.operands[1])
-    inputs, outputs = _input_channels(op) % weights.ndim, rule.channels(op) % weights.ndim
-    scaled = np.abs(weights) * _along(factors, inputs, weights.ndim)
-    steps = scaled.max(axis=tuple(d for d in range(weights.ndim) if d != outputs), keepdims=True) / LEVELS
-    error = np.broadcast_to(steps ** 2, weights.shape) * _along(squares / factors ** 2, inputs, weights.ndim)
-    return float(error.sum())
+    def weight_noise(self, factors: Vector, squares: Vector) -> float:
+        """The squared error that rounding the multiplied weights makes of inputs with such mean squares, divided by factors."""
+        rank = self._sizes.ndim
+        scaled = self._sizes * _along(factors, self._inputs, rank)
+        steps = scaled.max(axis=tuple(d for d in range(rank) if d != self._outputs), keepdims=True) / LEVELS
+        error = np.broadcast_to(steps ** 2, self._sizes.shape) * _along(squares / factors ** 2, self._inputs, rank)
+        return float(error.sum())
 
 
 def _multiply(op: Op, index: int, axis: int, factors: Vector) -> None:

@@ -16,13 +16,16 @@ order is that of falling moments for all channels alike.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from transload.blas import one_thread
+from transload.cores import cores
 from transload.ir import Module, Op, Value
 from transload.ir.build import constant_of
 
@@ -67,9 +70,11 @@ def rounded(
 
     for arrays in runner.each(samples, dict):
         for name, there in takers.items():
-            for layer in there:  # in turn: products of matrices have threads of their own, and many of them wait busily
+            for layer in there:
                 layer.see(arrays[name], len(samples))
-    return {names[layer.op.results[0]]: layer.rounded(scheme, polish) for layer in layers}
+    with one_thread(), ThreadPoolExecutor(cores()) as pool:
+        each = pool.map(partial(Layer.rounded, scheme=scheme, polish=polish), layers)
+        return {names[layer.op.results[0]]: weights for layer, weights in zip(layers, each, strict=True)}
 
 
 @dataclass
@@ -143,15 +148,19 @@ def _compensated(weights: Array, fixed: NDArray[np.bool_], moments: Array, great
     given = np.take_along_axis(weights, places, 2)
     left = given.copy()
     ends = np.where(np.take_along_axis(fixed, places, 2), np.sign(given) * greatest, 0.0)
+    ended = (ends != 0.0).any(axis=(0, 1))
     integers = np.zeros_like(left)
     inputs = left.shape[2]
     for start in range(0, inputs, BLOCK):
         stop = min(start + BLOCK, inputs)
         remains = np.zeros((*left.shape[:2], stop - start))
         for place in range(start, stop):
-            wanted = left[:, :, place]
-            integers[:, :, place] = np.where(ends[:, :, place], ends[:, :, place], np.clip(np.round(wanted), -greatest, greatest))
-            remains[:, :, place - start] = given[:, :, place] - integers[:, :, place]
+            chosen = np.rint(left[:, :, place])
+            np.minimum(np.maximum(chosen, -greatest, out=chosen), greatest, out=chosen)
+            if ended[place]:
+                chosen = np.where(ends[:, :, place], ends[:, :, place], chosen)
+            integers[:, :, place] = chosen
+            remains[:, :, place - start] = given[:, :, place] - chosen
             left[:, :, place + 1:stop] += remains[:, :, place - start, None] * passed[:, place, None, place + 1:stop]
         left[:, :, stop:] += remains @ passed[:, start:stop, stop:]
     result = np.empty_like(integers)

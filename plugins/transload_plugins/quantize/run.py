@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.blas import one_thread
 from transload.errors import UsageError
 from transload.ir import Module, Value, input_names
 from transload.ir.verify import verify
@@ -66,6 +67,7 @@ SEARCHED = 8
 """Samples on which islands are looked for, at most."""
 
 
+@one_thread()
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str | None = None, bias_correction: bool = True,
@@ -161,6 +163,7 @@ class Prepared:
     weights: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Those that were rounded otherwise than to the nearest (`rounding`)."""
 
+    @one_thread()
     def quantized(self, floats: Mapping[str, str], wide: Mapping[str, str]) -> Quantized:
         """The module with these tensors float or of 16 bits, each with the reason, and all others in 8 bits, as `quantized` makes
         it where layers are said by name."""
@@ -174,6 +177,7 @@ class Prepared:
         return work.finished(self.module, known, None, None, None)
 
 
+@one_thread()
 def prepared(
     module: Module, scheme: Scheme, samples: Iterable[Sample], calibration: Calibration | str | Path | None = None,
     method: str | None = None,

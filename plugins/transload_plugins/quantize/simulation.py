@@ -143,7 +143,10 @@ class Simulation:
         squares = np.zeros(max(self._channels, 1))
         each = []
         given = ({**sample, **parameters} for sample in samples)
+        places = {value: place for place, value in enumerate(self._by_rank)}
+        order = [places[value] for value in self.tensors]
         for found in self._runner.each(given, dict):
+            found.update((name, found[name][order]) for name in ("signal", "noise"))
             each.append(np.stack((found["signal"], found["noise"]), axis=-1))
             for name, array in found.items():
                 totals[name] = totals.get(name, 0.0) + array.astype(np.float64)
@@ -371,17 +374,29 @@ class Simulation:
     def _compared(self) -> tuple[Value, Value]:
         """The energies of all tensors and of their changes, as two vectors."""
         build = self._build()
-        signal: list[Value] = []
-        noise: list[Value] = []
-        for value in self.tensors:
+        energies: dict[int, tuple[list[Value], list[Value]]] = {}
+        """Of the exact tensors of a rank and of what they are short of, each of that rank and of one number."""
+        for value in self._by_rank:
             exact, held = self._as(self._mine[value]), self._as(self._held[value])
             short = build.emit("top.Sub", exact, held)
-            for of, into in ((exact, signal), (short, noise)):
-                total = build.emit(
-                    "top.Reduce", of, axes=tuple(range(value.rank)), keepdims=False, mode="ReduceSumSquare")
-                into.append(build.emit("top.Reshape", total, shape=(1,)))
-        joined = [build.emit("top.Concat", *each, axis=0) if len(each) > 1 else each[0] for each in (signal, noise)]
+            for of, into in zip((exact, short), energies.setdefault(value.rank, ([], [])), strict=True):
+                into.append(build.emit("top.Reduce", of, axes=tuple(range(value.rank)), keepdims=True, mode="ReduceSumSquare"))
+        flat = [[self._flat(each[which], rank) for rank, each in energies.items()] for which in (0, 1)]
+        joined = [build.emit("top.Concat", *each, axis=0) if len(each) > 1 else each[0] for each in flat]
         return joined[0], joined[1]
+
+    @property
+    def _by_rank(self) -> list[Value]:
+        """The tensors that are measured, those of one rank together: they are joined before they become numbers of a vector."""
+        return sorted(self.tensors, key=lambda value: value.rank)
+
+    def _flat(self, numbers: list[Value], rank: int) -> Value:
+        """Tensors of one number each and of one rank, as a vector."""
+        build = self._build()
+        if not rank:
+            numbers, rank = [build.emit("top.Reshape", number, shape=(1,)) for number in numbers], 1
+        joined = build.emit("top.Concat", *numbers, axis=0) if len(numbers) > 1 else numbers[0]
+        return joined if rank == 1 else build.emit("top.Reshape", joined, shape=(len(numbers),))
 
 
 def hidden_in(value: Value) -> list[Value]:

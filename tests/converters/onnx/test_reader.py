@@ -386,3 +386,32 @@ def test_names_that_are_no_text() -> None:
     data = make_model([node("Relu", ["x"], ["secret_name"])], {"x": X}, ["secret_name"]).SerializeToString()
     with pytest.raises(ReadError, match="not UTF-8"):
         read_model(data.replace(b"secret_name", b"secret_nam\xff"))
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_where_all_sizes_are_told_nobody_is_asked_for_them(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ONNX's inference adds what is missing, and leaves what is there, be it wrong: so it has nothing to add."""
+    from transload_converters.onnx import reader
+    from transload_converters.onnx.process import with_shapes
+
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Reshape", ["a", "shape"], ["b"]),
+             helper.make_node("Relu", ["b"], ["y"])]
+    info = helper.make_tensor_value_info
+    sizes = [info("a", TensorProto.FLOAT, [2, 3]), info("b", TensorProto.FLOAT, [3, 2] if told else None)]
+    graph = helper.make_graph(
+        nodes, "g", [info("x", TensorProto.FLOAT, [2, 3])], [info("y", TensorProto.FLOAT, [3, 2])],
+        [numpy_helper.from_array(np.array([3, 2]), "shape")], value_info=sizes)
+    content = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+    calls: list[str] = []
+
+    def call(function: str, model: bytes, within: float) -> bytes:
+        calls.append(function)
+        return with_shapes(model)
+
+    monkeypatch.setattr(reader.ONNX, "call", call)
+    module = transload.load(text=content, format="onnx")
+    assert [op.results[0].static_shape for op in module.body_of_main if op.name != "onnx.Constant" and op.results] == [
+        (2, 3), (3, 2), (3, 2)]
+    assert bool(calls) is not told
+    if told:
+        assert onnx.ModelProto.FromString(with_shapes(content)) == onnx.ModelProto.FromString(content)

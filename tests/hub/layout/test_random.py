@@ -13,7 +13,8 @@ from transload.api import run
 from transload.errors import ShapeError
 from transload.ir import F32, Module, TensorType, Type, new_module, set_results, verify
 from transload.ir.build import Builder
-from transload_hub.layout.change import change_layout
+from transload.text import print_module
+from transload_hub.layout.change import _FunctionLayout, change_layout
 
 UNTYPED = {"top.Cast", "top.Weight", "top.Arg"}  # whose result type the caller chooses
 
@@ -206,3 +207,24 @@ def test_random_graphs(seed: int, layout: str, to: str) -> None:
         if op.declaration.infer is not None and op.name not in UNTYPED and op.results:
             inferred = op.declaration.infer(op)
             assert [r.type for r in op.results] == ([inferred] if isinstance(inferred, Type) else list(inferred)), op.name
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_ops_that_are_settled_are_those_that_stay_anyway(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing turns, with Permutes among the ops: the same module as when every op's forms are weighed."""
+    seen: list[bool] = []
+    settled = _FunctionLayout._is_settled
+
+    def noted(self: _FunctionLayout, op: Any) -> bool:
+        seen.append(settled(self, op))
+        return seen[-1]
+
+    for seed in range(40):
+        module = Graph(seed, layout).build()
+        quick, slow = module.clone(), module.clone()
+        monkeypatch.setattr(_FunctionLayout, "_is_settled", noted)
+        changed = change_layout(quick, layout)
+        monkeypatch.setattr(_FunctionLayout, "_is_settled", lambda self, op: False)
+        assert change_layout(slow, layout) == changed
+        assert print_module(quick) == print_module(slow)
+    assert seen.count(True) > 100 and seen.count(False) > 30

@@ -13,6 +13,7 @@ from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.groups import Groups
 from transload_plugins.quantize.observe import observed
 from transload_plugins.quantize.quantize import quantize_module, types_of
+from transload_plugins.quantize.running import Runner
 from transload_plugins.quantize.scheme import SCHEMES
 from transload_plugins.quantize.simulation import Simulation
 
@@ -119,3 +120,22 @@ def test_products_without_a_bias_get_one() -> None:
     module, _ = network()
     counts = [len(op.operands) for op in with_biases(module).ops() if op.name == "top.Conv"]
     assert counts == [3, 3]
+
+
+def test_energies_are_told_in_the_order_of_the_tensors_whatever_their_ranks() -> None:
+    g = Graph((2, 6))
+    (x,) = g.inputs
+    first = g.MatMul(x, g.random(6, 12), location="first")
+    taken = g.Reshape(first, shape=(2, 3, 4), location="taken")
+    total = g.Reduce(taken, axes=(0, 1, 2), keepdims=False, mode="ReduceSum", location="total")
+    last = g.MatMul(first, g.random(12, 5), location="last")
+    module = with_biases(g.done(g.Add(taken, total, location="sum"), last, total))
+    sample = {"x0": np.random.default_rng(0).normal(size=(2, 6)).astype(np.float32)}
+    simulation = Simulation(module, SCHEME, Groups(module))
+    found = simulation.measure({}, [sample])
+    names = {value: name for name, value in observed(module).items()}
+    tensors = Runner(module)(sample)
+    wanted = [float(np.sum(tensors[names[value]].astype(np.float64) ** 2)) for value in simulation.tensors]
+    assert len({value.rank for value in simulation.tensors}) == 3
+    np.testing.assert_allclose(found.signal, wanted, rtol=1e-5)
+    np.testing.assert_allclose(found.each[0, :, 0], wanted, rtol=1e-5)
