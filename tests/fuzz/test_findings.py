@@ -55,6 +55,8 @@ IMAGE = np.zeros((1, 1, 2, 2), np.float32)
     (node("DeformConv", ["image", "filter", "moved"], ["y"], kernel_shape=[3, 1]),
      {"image": IMAGE, "filter": np.zeros((1, 1, 1, 2), np.float32), "moved": np.zeros((1, 4, 2, 1), np.float32)},
      "has offsets of shape|kernel"),
+    (node("RotaryEmbedding", ["image", "angles", "angles"], ["y"], interleaved=3),
+     {"image": IMAGE, "angles": np.zeros((1, 2, 1), np.float32)}, "interleaved is 3, and must be 0 or 1"),
     (node("Celu", ["x"], ["y"], alpha=0.0), {"x": X}, "alpha is not 0"),
     (node("LSTM", ["sequence", "flat", "flat"], ["y"]), {"sequence": np.zeros((2, 1, 3), np.float32)}, "must have 3 dimensions"),
     (node("QuantizeLinear", ["column", "two"], ["y"]), {"column": np.zeros((3, 1), np.float32)}, "2 scales"),

@@ -220,6 +220,10 @@ def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
     ("SOFTMAX", [((4,), "uint8", None, SMALL)], [((4,), "uint8", None, SMALL)], {"beta": 1.0}, "in steps of 1/256"),
     ("FULLY_CONNECTED", [((1, 2), "int8", None, SMALL), ((2, 2), "int8", np.ones((2, 2), np.int8), ([0.1, 0.2], [0, -1], 0)),
                          None], [((1, 2), "int8", None, SMALL)], None, "zero point other than 0 for a channel"),
+    ("FULLY_CONNECTED", [((1, 2), "int8", None, SMALL), ((2, 2), "uint8", np.ones((2, 2), np.uint8), SMALL), None],
+     [((1, 2), "int8", None, SMALL)], None, "its weights are stored as ui8, and its input as i8"),
+    ("SPLIT_V", [((2, 9), *FLOAT), ((2,), "int32", np.array([2, 7], np.int32), None), ((), "int32", np.array(1, np.int32), None)],
+     [((2, 2), *FLOAT), ((2, 7), *FLOAT), ((2, 1), *FLOAT)], {"num_splits": 2}, "cannot be split into 3 parts"),
     ("LOGISTIC", [((4,), "int16", None, ([0.0], [0], 0))], [((4,), "int16", None, ([2.0**-15], [0], 0))], None,
      "takes its logarithm"),
 ])

@@ -44,6 +44,8 @@ SAMPLES = 16
 """On how many a result is run."""
 ROUNDINGS = 64.0
 """Of a step: what roundings of floats stay below, and no integer does."""
+FLOATS = 2.0**-20
+"""Of an output's root mean square: what roundings of floats stay below, and quantizing to 16 bits does not."""
 TOLD = 3
 """Outputs that are named."""
 Outputs = dict[str, np.ndarray]
@@ -263,7 +265,7 @@ def _farther_than_quantizing(
             broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
             continue
         noise, distance = (_root_mean_square(one, other) for one, other in ((reference, integers), (integers, given)))
-        if noise == 0.0:
+        if noise <= FLOATS * _root_mean_square(reference, np.zeros_like(reference)):
             (apart,) = compare_outputs({name: integers}, {name: given})
             broken += broken_limits(apart, tolerance, step)
         elif not distance <= max(noise, (step or 0.0) * tolerance.integer):

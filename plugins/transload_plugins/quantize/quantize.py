@@ -116,10 +116,12 @@ class _Quantizing:
         own = rule.weights if rule.weights is not None and constant_of(op.operands[rule.weights]) is not None else None
         for index, value in enumerate(op.operands):
             if index not in (own, rule.bias) and _is_float(value):
-                op.set_operand(index, self._as_quantized(value, op))
+                op.set_operand(index, self._as_quantized(value, op, index == rule.slopes))
         weights = self._weights(op, rule) if own is not None else None
         held = {result: self.types[self.groups.root(result)] for result in op.results}
-        data = [index for index, value in enumerate(op.operands) if value.quant is not None and value is not weights]
+        fixed = rule.slopes if rule.slopes is not None and constant_of(op.operands[rule.slopes]) is not None else None
+        data = [index for index, value in enumerate(op.operands)
+                if value.quant is not None and value is not weights and index != fixed]
         storages = {type_.storage for type_ in (*held.values(), *_types(op.operands[index] for index in data))}
         lifted = not rule.retypes and len(storages) > 1
         if lifted:
@@ -185,14 +187,15 @@ class _Quantizing:
         for user in users:
             user.operands = tuple(narrow if operand is result else operand for operand in user.operands)
 
-    def _as_quantized(self, value: Value, user: Op) -> Value:
+    def _as_quantized(self, value: Value, user: Op, slopes: bool = False) -> Value:
         """A float value in the type of its group, by a cast that is made once; a constant as a constant."""
         if value not in self.quantized:
             dense = constant_of(value)
             build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
             if dense is not None:
                 numbers = dense.numpy().astype(np.float64)
-                constant = self._constant(build, numbers, self.scheme.constant_type(numbers))
+                type_ = self.scheme.slope_type(numbers) if slopes else self.scheme.constant_type(numbers)
+                constant = self._constant(build, numbers, type_)
                 self.numbers[constant] = numbers
                 return constant
             made = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])

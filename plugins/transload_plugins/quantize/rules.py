@@ -44,6 +44,8 @@ class Rule:
     """The dimension of the weights that counts output channels."""
     result_channels: Callable[[Any], int] = lambda op: -1
     """The dimension of the result that counts them."""
+    slopes: int | None = None
+    """Which operand has 8 bits where it is constant, whatever the others have: LiteRT's PRELU reads bytes."""
     operands: tuple[int, ...] | None = None
     """The operands that are quantized besides weights and bias; None: all."""
     fixed: Fixed | None = None
@@ -83,7 +85,8 @@ QUANTIZATION.add(Rule(weights=1, bias=2, result_channels=_conv_channels), "Conv"
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_matmul_rounding), "MatMul")
 QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference")
-QUANTIZATION.add(Rule(), "LeakyRelu", "PRelu", "Abs", "Neg", "Square")
+QUANTIZATION.add(Rule(), "LeakyRelu", "Abs", "Neg", "Square")
+QUANTIZATION.add(Rule(slopes=1), "PRelu")
 QUANTIZATION.add(
     Rule(table=True), "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink",
     "Softplus", "Softsign", "Mish", "Sqrt", "Erf", "Exp", "Log", "Log1p", "Rsqrt", "Reciprocal",

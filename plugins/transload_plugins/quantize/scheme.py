@@ -94,6 +94,11 @@ class Scheme:
                              hint="keep the tensors that are made with it as floats: --floats NAME")
         return self.activation_type((float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))))
 
+    def slope_type(self, numbers: NDArray[np.floating]) -> QuantType:
+        """The type of a constant that has 8 bits, whatever activations have: that of such an activation with these numbers."""
+        scheme = self if self.activations.width == 8 else replace(self, activations=I8)
+        return scheme.constant_type(numbers)
+
     def bias_type(self, activations: QuantType, weights: QuantType, axis: int, groups: int = 1) -> QuantType:
         """The type of what is added to sums of products: that of the products, in 32 bits (64 beside 16-bit activations).
 

@@ -293,8 +293,11 @@ class Simulation:
         """What the integers of a constant operand stand for."""
         weights = rule is not None and index == rule.weights
         numbers = (self.weights.get(op.results[0], array) if weights else array).astype(np.float64)
-        type_ = self.scheme.weight_type(numbers, rule.channels(op)) if rule is not None and weights else \
-            self.scheme.constant_type(numbers)
+        if rule is not None and weights:
+            type_ = self.scheme.weight_type(numbers, rule.channels(op))
+        else:
+            slopes = rule is not None and index == rule.slopes
+            type_ = self.scheme.slope_type(numbers) if slopes else self.scheme.constant_type(numbers)
         return real(stored(numbers, type_), type_)
 
     def _bare(self, op: Op) -> None:

@@ -36,3 +36,32 @@ def test_what_surrounds_16_bits_is_the_same_bits_everywhere(wide: tuple[str, ...
             transload.run(module, sample, engine="reference"), transload.run(tosa, sample), litert(sample)))
         assert np.array_equal(here, there)
         assert np.array_equal(there, theirs)
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16x8"])
+@pytest.mark.parametrize("wide", [(), ("y",)])
+def test_slopes_are_bytes_beside_what_has_16_bits(scheme: str, wide: tuple[str, ...], tmp_path: Path) -> None:
+    graph = Graph((1, 6, 6, 4))
+    slopes = graph.constant(np.array([0.1, 0.7, 1.3, -0.2], np.float32))
+    hub = at_hub(graph.done(graph.PRelu(graph.inputs[0], slopes, location="y")))
+    samples = [{"x0": np.random.default_rng(seed).normal(0, 1, (1, 6, 6, 4)).astype(np.float32)} for seed in range(4)]
+    module = quantize_module(hub, SCHEMES[scheme], calibrate(hub, samples).kept(False), wide=wide)
+    litert = open_model(transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite"))
+    for sample in samples:
+        (real,), (made,), (theirs,) = (tuple(outputs.values()) for outputs in (
+            transload.run(hub, sample), transload.run(module, sample), litert(sample)))
+        assert np.array_equal(made, theirs)
+        assert 10 * np.log10(np.mean(real**2) / np.mean((real - made) ** 2)) > (38 if scheme == "int16x8" else 30)
+
+
+def test_groups_of_a_transposed_convolution_share_scales(tmp_path: Path) -> None:
+    graph = Graph((1, 4, 5, 4))
+    made = graph.Deconv(graph.inputs[0], graph.random(3, 4, 4, 4), graph.random(6), kernel_shape=(4, 4), strides=(2, 2),
+                        pads=(1, 1, 1, 1), group=2, layout="NHWC", location="y")
+    hub = at_hub(graph.done(made))
+    samples = [{"x0": np.random.default_rng(seed).normal(0, 1, (1, 4, 5, 4)).astype(np.float32)} for seed in range(4)]
+    module = quantize_module(hub, SCHEMES["int8"], calibrate(hub, samples).kept(False))
+    litert = open_model(transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite"))
+    for sample in samples:
+        (made,), (theirs,) = (tuple(outputs.values()) for outputs in (transload.run(module, sample), litert(sample)))
+        assert np.array_equal(made, theirs)

@@ -18,7 +18,7 @@ from ..dialect import schema_of
 from ..graph import GraphImporter, Scope
 from ..tensors import TensorReader
 from ..types import element_code
-from .table import OnnxTable, attr, operand, opset
+from .table import OnnxTable, attr, flag, operand, opset
 
 TABLE = OnnxTable()
 
@@ -27,10 +27,15 @@ DEFINED = (
     "LinearAttention", "NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss", "SwiGLU",
 )
 
+FLAGS = ("interleaved", "is_causal")
+"""Attributes of these that are 0 or 1."""
+
 
 @TABLE(*(f"onnx.{name}" for name in DEFINED))
 def expand(op: Op, rw: Rewriter) -> list[Value]:
     """The ops of the operator's definition, with its attributes and operands in place."""
+    for name in FLAGS:
+        flag(op, name)
     domain = attr(op, "domain", "")
     op_type, version = op.name.rpartition(".")[2], opset(op, domain or "ai.onnx")
     schema = schema_of(op_type, version, domain)

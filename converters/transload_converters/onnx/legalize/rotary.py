@@ -17,7 +17,7 @@ from transload_hub.build import counted
 
 from .attention import heads_of, parts_of, repeated
 from .movement import slice_along
-from .table import OnnxTable, attr, cast, constant_int, need, need_attr, operand, permute, reshape, scalar_like, shape_of
+from .table import OnnxTable, attr, cast, constant_int, flag, need, need_attr, operand, permute, reshape, scalar_like, shape_of
 
 __all__ = ["TABLE"]
 
@@ -75,7 +75,7 @@ def rotary_embedding(op: Op, rw: Rewriter) -> Value:
     if len(shape_of(places)) == 1:
         steps = rw.constant(counted(count, dtype=dtype_of(places.element))[None])
         places = rw.emit("top.Add", reshape(rw, places, (1, 1)), steps)
-    made = rotated(rw, split, places, tables, bool(attr(op, "interleaved", 0)))
+    made = rotated(rw, split, places, tables, flag(op, "interleaved"))
     return made if len(shape) == 4 else reshape(rw, permute(rw, made, (0, 2, 1, 3)), shape)
 
 
@@ -99,7 +99,7 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
         tables = need(op, 7), need(op, 8)
         given = operand(op, 9)
         places = queries if given is None else given
-        turn = bool(attr(op, "rotary_interleaved", 0))
+        turn = flag(op, "rotary_interleaved")
         q, k = (rotated(rw, value, places, tables, turn) for value in (q, k))
     if operand(op, 3) is not None:
         k, v = (_kept(op, rw, need(op, index), value, begins) for index, value in ((3, k), (4, v)))

@@ -146,6 +146,8 @@ def choose(call: Call, rw: Rewriter) -> list[Value]:
     """The scale and the zero point of each block, from its least and greatest number."""
     if call.mapping_type not in ("SYMMETRIC", "ASYMMETRIC"):
         raise Unsupported(f"chooses scales by {call.mapping_type}")
+    if call.input is None:
+        raise Unsupported("chooses scales of no tensor", "torchao's observers give it one")
     if not call.input.is_float:
         raise Unsupported(f"chooses scales of numbers of {call.input.element}, which are no floats")
     low, high = _ends(call, call.target_dtype)

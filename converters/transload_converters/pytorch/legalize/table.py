@@ -130,6 +130,8 @@ def _bound(op: Op) -> dict[str, Any]:
         else:
             count = len(values) - single if argument.many else 1
         taken = values[place : place + count]
+        if not argument.many and argument.required and not argument.optional and taken[:1] in ([], [None]):
+            raise Unsupported(f"lacks its argument {argument.name}, which PyTorch demands")
         found[argument.name] = taken if argument.many else (taken[0] if taken else None)
         place += count
     return found

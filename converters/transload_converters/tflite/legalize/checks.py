@@ -146,10 +146,21 @@ def _stored(value: Value) -> Type | None:
 
 
 def _weights(op: Op) -> Iterator[str]:
-    """What is wrong with zero points of weights: those of channels are 0 by TFLite's specification of 8-bit quantization.
+    """What is wrong with quantized weights: zero points of channels are 0 by TFLite's specification of 8-bit quantization, and
+    kernels read the bytes of weights as signed or not as those of the input are.
 
     https://ai.google.dev/edge/litert/conversion/tensorflow/quantization/quantization_spec
     """
-    quant = op.operands[1].quant if op.name in _WEIGHTED and len(op.operands) > 1 else None
-    if quant is not None and not quant.per_tensor and any(quant.zero_points) and op.operands[0].is_quantized:
+    slopes = op.operands[1].quant if op.name == "tfl.prelu" and len(op.operands) > 1 else None
+    if slopes is not None and slopes.storage not in (I8, UI8):
+        yield f"its slopes are stored as {slopes.storage}, and LiteRT's kernel reads bytes"
+    place = 2 if op.name == "tfl.transpose_conv" else 0
+    if op.name not in _WEIGHTED or len(op.operands) < 2 or place >= len(op.operands):
+        return
+    quant, given = op.operands[1].quant, op.operands[place].quant
+    if quant is None or given is None:
+        return
+    if (quant.storage == UI8) != (given.storage == UI8):
+        yield f"its weights are stored as {quant.storage}, and its input as {given.storage}: LiteRT's kernels read both alike"
+    if not quant.per_tensor and any(quant.zero_points):
         yield "its weights have a zero point other than 0 for a channel, which LiteRT's kernels do not look at"

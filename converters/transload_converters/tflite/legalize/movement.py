@@ -129,8 +129,9 @@ def split_v(op: Op, rw: Rewriter) -> Any:
     wanted = constant_ints(rw, op.operands[1], "the sizes of the parts")
     axis = axis_of(rw, op.operands[2])
     sizes = static_shape(value, "the input")
-    if not -len(sizes) <= axis < len(sizes) or wanted.count(-1) > 1:
-        raise Unsupported(f"a tensor of shape {list(sizes)} cannot be split into {list(wanted)} along dimension {axis}")
+    if not -len(sizes) <= axis < len(sizes) or wanted.count(-1) > 1 or len(wanted) != len(op.results):
+        raise Unsupported(f"a tensor of shape {list(sizes)} cannot be split into {len(op.results)} parts of {list(wanted)} along "
+                          f"dimension {axis}")
     left = sizes[axis] - sum(size for size in wanted if size != -1)
     return _parts(op, rw.emit("top.Split", value, axis=axis, split_size=tuple(left if size == -1 else size for size in wanted)))
 

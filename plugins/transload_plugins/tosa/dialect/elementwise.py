@@ -15,6 +15,7 @@ from .base import (
     SameElements,
     bound_type,
     broadcast,
+    dims_of,
     equal_sizes,
     inferred_shapes_fit,
     rank,
@@ -266,6 +267,13 @@ class Mul(Binary):
         "input1 input2 shift output", "i8 i8 i8 i32", "i16 i16 i8 i32", "i32 i32 i8 i32",
         *(f"{t} {t} i8 {t}" for t in FLOATS.split()))
     traits = ("elementwise", "commutative")
+
+    @constraint
+    def shift_fits(op) -> bool | str:
+        """the shift is from 0 to 63, and 0 for other types than i32 (ERROR_IF in_t != int32_t && shift > 0)"""
+        shifts = dims_of((op.shift,) if isinstance(op.shift, int) else op.shift)  # an attribute in 0.30
+        return shifts is None or set(shifts) <= set(range(64 if storage_of(op.input1) == I32 else 1)) or (
+            f"{', '.join(map(str, shifts))} for {storage_of(op.input1)}")
 
     def infer(op) -> TensorType:
         element = op.input1.element

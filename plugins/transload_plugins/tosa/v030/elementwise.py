@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from transload.ir import I32
-from transload.ir.declare import INT, constraint
+from transload.ir.declare import INT
 
 from ..dialect import elementwise
-from ..dialect.base import storage_of
 from .base import instead, older, unchanged, zero_point
 
 _AS_IN_1_0 = """
@@ -38,11 +36,6 @@ class Mul(elementwise.Mul):
     """Product (2.5.14); i8 and i16 give i32; of i32 the 64-bit product is shifted right by `shift`, rounded to nearest."""
 
     shift = instead(INT, "bits to shift the product of i32 by, 0 to 63", default=0)
-
-    @constraint
-    def shift_fits(op) -> bool | str:
-        """the shift is from 0 to 63, and 0 for other types than i32 (ERROR_IF in_t != int32_t && shift > 0)"""
-        return op.shift == 0 or (0 < op.shift < 64 and storage_of(op.input1) == I32) or f"{op.shift} for {storage_of(op.input1)}"
 
 
 @older("negate")

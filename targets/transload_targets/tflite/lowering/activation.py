@@ -150,6 +150,9 @@ def prelu(op: PRelu, rw: Rewriter) -> Value | None:
     if source is not None and slope is not None and target is not None:
         if source.storage != target.storage or not (source.per_tensor and slope.per_tensor and target.per_tensor):
             return None
+        if slope.storage not in (I8, UI8):
+            raise Unsupported(f"its slopes are stored as {slope.storage}, and LiteRT's PRELU reads bytes",
+                              "make the slopes a constant, and quantize the model again")
         need_rounding(op, rw, "double", operator="PRELU")
     elif source is not None or slope is not None or target is not None:
         return None

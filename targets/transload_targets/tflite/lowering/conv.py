@@ -156,7 +156,6 @@ def deconv(op: Deconv, rw: Rewriter) -> Value:
     need_rounding(op, rw, "double", operator="TRANSPOSE_CONV")
     window, value, weights = window_of(op), op.input, op.filter
     channels = static_shape(weights)[0] * op.group
-    bias = product_bias(rw, op.bias, value, weights, channels)
     extra = tuple(op.output_padding)
     flat = len(window.kernel) == 1
     if flat:
@@ -166,6 +165,7 @@ def deconv(op: Deconv, rw: Rewriter) -> Value:
     if len(window.kernel) == 3:
         raise Unsupported("a transposed convolution of three dimensions", "LiteRT has none whose bits are known")
     weights = _written_out(op, rw, window, weights)
+    bias = product_bias(rw, op.bias, value, weights, channels)  # in the scales of all groups
     made = _transposed(op, rw, window, value, weights, bias, channels)
     made = activated(op, rw, made)
     return without_height(rw, made) if flat else made

@@ -33,7 +33,7 @@ from transload.ir import (
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder
 from transload.ir.verify import check
-from transload.text import print_module
+from transload.text import parse_module, print_module
 from transload_plugins.tosa import build
 from transload_plugins.tosa.dialect import TOSA
 from transload_plugins.tosa.dialect.base import F8E4M3, F8E5M2, element_types
@@ -155,6 +155,19 @@ def test_constraints_say_what_is_wrong(name: str, operands: Any, result: Any, at
     set_results(function, op.results)
     with pytest.raises(VerifyError, match=message):
         verify(module)
+
+
+@pytest.mark.parametrize(("element", "shift", "fits"), [
+    ("i32", 0, True), ("i32", 63, True), ("i32", 64, False), ("i32", -2, False), ("i16", 0, True), ("i16", 1, False)])
+def test_products_of_i32_are_shifted_by_what_64_bits_have(element: str, shift: int, fits: bool) -> None:
+    module = parse_module(f"""
+        func.func @main(%x: tensor<4x{element}>) -> tensor<4xi32> {{
+          %shift = "tosa.const"() <{{values = dense<{shift}> : tensor<1xi8>}}> : () -> tensor<1xi8>
+          %y = "tosa.mul"(%x, %x, %shift) : (tensor<4x{element}>, tensor<4x{element}>, tensor<1xi8>) -> tensor<4xi32>
+          return %y : tensor<4xi32>
+        }}""")
+    findings = [str(finding) for finding in check(module)]
+    assert not findings if fits else f"{shift} for {element}" in findings[0]
 
 
 @pytest.mark.parametrize(("changes", "message"), [
