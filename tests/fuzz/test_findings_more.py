@@ -14,12 +14,14 @@ import onnx
 from onnx import helper
 
 import transload
+from transload.budget import allowed
 from transload.errors import ConversionError, ReadError, ShapeError, TransloadError
 from transload.ir import F32, IntegerType, TensorType
 from transload.testing import build_module
-from transload.text import print_module
+from transload.text import parse_module, print_module
 from transload.verification.verify import verify_conversion
 from transload_converters.stablehlo.bytecode.builtin import read_attribute
+from transload_converters.stablehlo.writer import write as write_program
 
 from tests.fuzz import tflite_files
 from tests.support.graphs import Graph
@@ -204,3 +206,43 @@ def test_a_shape_to_broadcast_to_with_a_negative_size() -> None:
     g = Graph((1, 3))
     with pytest.raises(ShapeError, match=r"shape \[-2, 3\] has a negative entry"):
         g.Expand(g.inputs[0], shape=(-2, 3))
+
+
+def test_a_dilation_by_a_filter_without_end() -> None:
+    """All its places were put into memory before the first was used."""
+    model = read_graph(graph(
+        placeholder("x", (1, 4, 4, 2)), placeholder("w", (2, 1 << 31, 2)),
+        tf_node("y", "Dilation2D", "x", "w", T=T("float32"), strides=[1] * 4, rates=[1] * 4, padding="SAME")))
+    with allowed(ops=2000), pytest.raises(ConversionError, match="more than 2,000 ops"):
+        transload.lower(model, "tosa")
+
+
+def test_a_tensor_of_another_dialects_numbers_is_refused_by_a_chip(tmp_path: Path) -> None:
+    text = "func.func @main(%x: tensor<3x!tf_type.qint16>) -> tensor<3x!tf_type.qint16> { return %x : tensor<3x!tf_type.qint16> }"
+    with pytest.raises(TransloadError, match=r"holds !tf_type.qint16, and the chip tp-large has numbers of"):
+        transload.convert(parse_module(text), "tp-large", tmp_path)
+
+
+def test_a_program_whose_results_have_other_shapes(tmp_path: Path) -> None:
+    text = """
+        func.func @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
+          %i = "stablehlo.constant"() <{value = dense<[0, 1, 2]> : tensor<3xi32>}> : () -> tensor<3xi32>
+          %y = "stablehlo.torch_index_select"(%x, %i) <{dim = 1 : i64, batch_dims = 0 : i64}> :
+            (tensor<2x3xf32>, tensor<3xi32>) -> tensor<2x2xf32>
+          return %y : tensor<2x2xf32>
+        }"""
+    file = tmp_path / "program.mlirbc"
+    write_program(parse_module(text), file)
+    with pytest.raises(ReadError, match=r"\[2, 2\], and has to be \[2, 3\]"):
+        transload.load(file)
+
+
+def test_a_cast_from_numbers_that_a_written_file_has_no_cast_for() -> None:
+    """The operand was cast to what the cast takes, by a cast, without end."""
+    text = """
+        func.func @main(%x: tensor<3xf4E2M1FN>) -> tensor<3xf32> {
+          %y = "top.Cast"(%x) : (tensor<3xf4E2M1FN>) -> tensor<3xf32>
+          return %y : tensor<3xf32>
+        }"""
+    with pytest.raises(ConversionError, match=r"Cast of opset .* takes no f4E2M1FN"):
+        transload.lower(parse_module(text), "onnx")

@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from transload.ir import Module, Op, TensorType, Value, dtype_of, is_absent
+from transload.ir import DialectType, Module, Op, TensorType, Value, dtype_of, is_absent
 from transload.ir.build import constant_of
 
 __all__ = ["order_for_memory", "peak_of"]
@@ -166,8 +166,8 @@ class _Graph:
 
 
 def _bytes(value: Value) -> int:
-    """The bytes of a tensor; none of a constant, or of what is no tensor of known size."""
+    """The bytes of a tensor; none of a constant, or of what is no tensor of numbers of known size."""
     element = value.stored_element if isinstance(value.type, TensorType) else None
-    if element is None or is_absent(value) or constant_of(value) is not None:
+    if element is None or isinstance(element, DialectType) or is_absent(value) or constant_of(value) is not None:
         return 0
     return prod(size or 0 for size in value.shape) * int(np.dtype(dtype_of(element)).itemsize)

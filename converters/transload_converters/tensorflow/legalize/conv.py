@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
@@ -205,7 +204,7 @@ def dilation(op: Op, rw: Rewriter) -> Value:
     counts = [(size - (k - 1) * rate - 1) // stride + 1
               for size, k, stride, rate in zip(padded[1:3], (rows, columns), strides, rates, strict=True)]
     best = None
-    for place in product(range(rows), range(columns)):
+    for place in ((row, column) for row in range(rows) for column in range(columns)):  # as many as may be made, not all at once
         begins = [at * rate for at, rate in zip(place, rates, strict=True)]
         ends = [begin + (count - 1) * stride + 1 for begin, count, stride in zip(begins, counts, strides, strict=True)]
         part = rw.emit("top.Slice", value, offset=(0, *begins, 0), ends=(padded[0], *ends, channels), steps=(1, *strides, 1))

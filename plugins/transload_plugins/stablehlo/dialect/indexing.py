@@ -231,6 +231,12 @@ class DynamicGather(_Gather):
         return shape_of(op.slice_sizes) == (len(shape_of(op.operands[0])),)
 
 
+def _selected(op: Any) -> tuple[int | None, ...]:
+    """The shape that `torch_index_select` gives."""
+    a, b = shape_of(op.operands[0]), shape_of(op.operands[1])
+    return (*a[: op.dim], *b[op.batch_dims :], *a[op.dim + 1 :])
+
+
 @STABLEHLO.op("torch_index_select")
 class TorchIndexSelect(DeclaredOp):
     """Slices of the operand along a dimension, chosen by an index tensor (deprecated: gather)."""
@@ -241,9 +247,14 @@ class TorchIndexSelect(DeclaredOp):
     dim = attribute(INT, "the dimension")
     batch_dims = attribute(INT, "how many leading dimensions both have in common")
 
+    @constraint
+    def result_fits(op) -> bool | str:
+        """the result has the operand's sizes, with those of the indices in place of its dimension"""
+        wanted, given = _selected(op), shape_of(op.results[0])
+        return None in (*wanted, *given) or wanted == given or f"{list(given)}, and has to be {list(wanted)}"
+
     def infer(op) -> Type:
-        a, b = shape_of(op.operands[0]), shape_of(op.operands[1])
-        return TensorType(a[: op.dim] + b[op.batch_dims :] + a[op.dim + 1 :], element_of(op.operands[0]))
+        return TensorType(_selected(op), element_of(op.operands[0]))
 
 
 # --- scatter

@@ -15,7 +15,7 @@ import numpy as np
 
 from transload.errors import InternalError
 from transload.facts import FactTable
-from transload.ir import Op, Value, dtype_of, is_absent
+from transload.ir import DialectType, Op, Value, dtype_of, is_absent
 from transload.ir.build import constant_of
 
 from ..dialect.kernels import attributes_of
@@ -101,11 +101,11 @@ def view_of(value: Value, copy: Copy, shape: tuple[int, ...]) -> Held | None:
 
 
 def dtype_name(value: Value) -> str:
-    """The name of the type that a tensor's elements are stored as."""
+    """The name of the type that a tensor's elements are stored as: of another dialect's, which no chip has, that dialect's."""
     element = value.stored_element
     if element is None:
         raise InternalError(f"{value.type} is no tensor")
-    return str(dtype_of(element))
+    return str(element if isinstance(element, DialectType) else dtype_of(element))
 
 
 def sizes_of(value: Value) -> tuple[int, ...]:
