@@ -43,6 +43,8 @@ def register_quantizers(register: Any) -> None:
         register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}."))
     for name, doc in (("f8e4m3", "4 bits of exponent and 3 of fraction"), ("f8e5m2", "5 bits of exponent and 2 of fraction")):
         register(Quantizer(name, f"{_HERE}.float8:{name}", f"Products of floats of 8 bits, {doc}."))
+    register(Quantizer("dynamic", f"{_HERE}.dynamic:dynamic",
+                       "Weights of 8 bits by channel; LiteRT rounds activations as it runs, others compute with floats."))
     register(Quantizer("float", f"{_HERE}.requantize:floats", "A quantized model as one of floats."))
     for bits in (8, 4):
         doc = f"Weights of {bits} bits in groups, activations float."

@@ -30,6 +30,7 @@ from .common import (
     static_shape,
     transpose,
 )
+from .hybrid import is_hybrid
 from .windows import Window, need_channels_last, padded, same_padding, window_of, with_height, without_height
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def need_narrow_weights(weights: QuantType) -> None:
 
 
 def _check_types(op: Conv | Deconv) -> None:
+    if is_hybrid(op):
+        return
     need_quantized_alike(op, op.input, op.filter)
     a, b = quant(op.input), quant(op.filter)
     if a is None and not op.input.element == op.filter.element == F32:

@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload.verification.bounds import DYNAMIC
 
 from .common import (
     activated,
@@ -28,6 +29,7 @@ from .common import (
     transpose,
 )
 from .conv import need_narrow_weights, product_bias
+from .hybrid import is_hybrid
 
 if TYPE_CHECKING:
     from transload_hub.ops.matmul import MatMul
@@ -46,8 +48,10 @@ def _swapped(rw: Rewriter, value: Value) -> Value:
 @TABLE("top.MatMul")
 def matmul(op: MatMul, rw: Rewriter) -> Value:
     """By a matrix of rank 2 a layer, else a batch of products."""
-    need_quantized_alike(op, op.input, op.right)
-    if quant(op.input) is None and not (op.input.element == op.right.element == F32):
+    hybrid = is_hybrid(op)
+    if not hybrid:
+        need_quantized_alike(op, op.input, op.right)
+    if quant(op.input) is None and not hybrid and not (op.input.element == op.right.element == F32):
         raise Unsupported(f"LiteRT has no product of {op.input.element} and {op.right.element}")
     is_constant = rw.constant_of(op.right) is not None
     word = str(op.attribute("rounding")) if quant(op.output) is not None else "exact"
@@ -83,7 +87,8 @@ def _layer(op: MatMul, rw: Rewriter) -> Value:
         raise Unsupported(f"its bias of shape {list(static_shape(op.bias))} is not one number for each output")  # type: ignore[arg-type]
     made = emit(
         rw, "fully_connected", value, weights, bias, like=op.output, shape=made_shape,
-        fused_activation_function="NONE" if separate else fused(op), keep_num_dims=value.rank > 2)
+        fused_activation_function="NONE" if separate else fused(op), keep_num_dims=value.rank > 2,
+        **({"asymmetric_quantize_inputs": op.attributes[DYNAMIC] == "asymmetric"} if is_hybrid(op) else {}))
     made = reshape(rw, made, static_shape(op.output))
     return _with_bias(op, rw, made) if separate else activated(op, rw, made)
 
