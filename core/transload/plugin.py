@@ -477,6 +477,8 @@ class Quantizer:
     doc: str = ""
     options: tuple[str, ...] = ()
     """Its options of which a target may have a wish (`Target.quantizing`)."""
+    refusal: tuple[str, str] | None = None
+    """Of a name that users may well ask for, and that there is not: why, and what to take instead."""
 
 
 @dataclass(frozen=True)

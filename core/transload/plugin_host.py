@@ -58,6 +58,8 @@ __all__ = ["Host", "PluginInfo", "host", "use_host"]
 
 Made = TypeVar("Made")
 
+FEW = 24
+"""Of so few names a message lists all."""
 GROUP = "transload"
 FOUNDATION = "transload.foundation"
 """Group of the plugins that others stand on (the hub): `TRANSLOAD_PLUGINS` leaves none of them out."""
@@ -340,12 +342,18 @@ class Host:
         if not isinstance(name, str):
             raise UsageError(f"a {singular(kind)} is said by its name, and {name!r:.100} is none")
         if name in there:
+            if (refusal := getattr(there[name], "refusal", None)) is not None:
+                raise UsageError(f"{singular(kind)} {name!r} is not to be had: {refusal[0]}", hint=refusal[1])
             return there[name]
         guess = nearest(name, there)
         listing = kind if kind in ("targets", "passes") else "plugins"
+        all_of_them = f"`transload {listing}` lists all {len(there)}"
+        offered = [each for each, thing in there.items() if getattr(thing, "refusal", None) is None]
+        if 0 < len(offered) <= FEW:
+            all_of_them = f"{kind}: {', '.join(offered)}"
         raise UsageError(
             f"no {singular(kind)} is called {name!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + f"`transload {listing}` lists all {len(there)}" + self.absent(),
+            hint=(f"did you mean {guess!r}? " if guess else "") + all_of_them + self.absent(),
         )
 
     def absent(self) -> str:

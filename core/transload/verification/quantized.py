@@ -3,8 +3,10 @@
 Judged is whether the result computes what the quantized module of the hub does, on the same inputs: to the bit where all is
 integers between the inputs and the outputs, within the tolerance where ops stayed float. What rounds on its own
 (`Target.rounds_alone`) has to stay as near to the integers as these are to the float model, and what a target's runtime computes
-within what the target says is near enough (`Target.tolerance`). How near it is to the float model, run by its own framework, is
-told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody set.
+within what the target says is near enough (`Target.tolerance`). Where activations may be rounded as the model runs
+(`bounds.DYNAMIC`), a target's own runtime may lose `AS_IT_RUNS` times as much as the weights did. How near the result is to the
+float model, run by its own framework, is told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody
+set.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
+from .bounds import has_bounds
 from .compare import judged_format, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
@@ -46,6 +49,9 @@ ROUNDINGS = 64.0
 """Of a step: what roundings of floats stay below, and no integer does."""
 FLOATS = 2.0**-20
 """Of an output's root mean square: what roundings of floats stay below, and quantizing to 16 bits does not."""
+AS_IT_RUNS = 4.0
+"""How many times what weights of 8 bits lose, a scale for each channel, is lost by activations that a runtime rounds to 8 bits as
+it runs, at most: they have one range for the tensor, of which most numbers take a small part."""
 TOLD = 3
 """Outputs that are named."""
 Outputs = dict[str, np.ndarray]
@@ -99,9 +105,11 @@ def verify_quantized(
         actual.append(running(fed))
         floats.append(reference(arrays))
     integers = compare_outputs(_joined(wanted), _joined(actual))
-    if running.own is not None and running.own.rounds_alone:
+    as_it_runs = running.own is not None and has_bounds(model.module)
+    if running.own is not None and (running.own.rounds_alone or as_it_runs):
         broken = _farther_than_quantizing(
-            model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance())
+            model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance(),
+            AS_IT_RUNS if as_it_runs else 1.0)
     else:
         broken = _broken(model, integers, tolerance or Tolerance(), running.own.tolerance if running.own is not None else ())
         runs = zip(taken, wanted, actual, strict=True)
@@ -248,9 +256,11 @@ def _is_same(tensor: TensorDifference, step: float | None) -> bool:
 
 
 def _farther_than_quantizing(
-    module: Module, floats: Outputs, wanted: Outputs, actual: Outputs, tolerance: Tolerance,
+    module: Module, floats: Outputs, wanted: Outputs, actual: Outputs, tolerance: Tolerance, times: float = 1.0,
 ) -> list[str]:
-    """Which outputs lie farther from the quantized module's than these from the float model's, as root mean squares.
+    """Which outputs lie farther from the quantized module's than these, so many `times`, from the float model's.
+
+    Distances are root mean squares.
 
     So many steps of an output's scale as the tolerance allows are never too far. An output on whose way nothing was quantized is
     judged as floats are.
@@ -268,7 +278,7 @@ def _farther_than_quantizing(
         if noise <= FLOATS * _root_mean_square(reference, np.zeros_like(reference)):
             (apart,) = compare_outputs({name: integers}, {name: given})
             broken += broken_limits(apart, tolerance, step)
-        elif not distance <= max(noise, (step or 0.0) * tolerance.integer):
+        elif not distance <= max(times * noise, (step or 0.0) * tolerance.integer):
             broken.append(
                 f"{name}: lies {distance:.3g} from the quantized module (root mean square), and that {noise:.3g} from the floats")
     return broken

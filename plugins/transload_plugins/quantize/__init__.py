@@ -45,6 +45,11 @@ def register_quantizers(register: Any) -> None:
         register(Quantizer(name, f"{_HERE}.float8:{name}", f"Products of floats of 8 bits, {doc}."))
     register(Quantizer("dynamic", f"{_HERE}.dynamic:dynamic",
                        "Weights of 8 bits by channel; LiteRT rounds activations as it runs, others compute with floats."))
+    for name in ("int4", "w4a4"):
+        register(Quantizer(name, f"{_HERE}.dynamic:dynamic", "Refused, with what to take instead.", refusal=(
+            "no target computes with activations of 4 bits: TOSA, LiteRT and Ethos-U have 4 bits for weights alone, and ONNX and "
+            "StableHLO store such numbers, and compute with floats",
+            "w4a16 for weights of 4 bits and activations of floats, int8 for integers throughout, f8e4m3 for floats of 8 bits")))
     register(Quantizer("float", f"{_HERE}.requantize:floats", "A quantized model as one of floats."))
     for bits in (8, 4):
         doc = f"Weights of {bits} bits in groups, activations float."

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import UsageError
-from transload.ir import F32, I8, Dense, Module, Op
+from transload.ir import F32, Dense, Module, Op
 from transload.ir.build import Builder, constant_of
 from transload.ir.verify import verify
 from transload.options import typed
@@ -36,6 +36,7 @@ __all__ = ["dynamic", "ranges_found_as_it_runs"]
 
 LEAST = 1024
 """Weights of fewer numbers stay floats."""
+RECURRENT = ("top.LSTM", "top.GRU", "top.RNN")
 
 
 def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Floats = None) -> Quantized:
@@ -71,6 +72,8 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
 
 def _why_not(op: Op, least: int) -> str | None:
     """Why an op's weights stay floats; '' where it has none, None where they become integers."""
+    if op.name in RECURRENT:
+        return f"{op.name} has weights of its own form: LiteRT's recurrent kernels that round are not written"
     rule = rule_of(op)
     dense = constant_of(op.operands[rule.weights]) if rule is not None and rule.weights is not None else None
     if rule is None or rule.weights is None or dense is None or not op.operands[rule.weights].is_float:
@@ -109,7 +112,8 @@ def _change(name: str, op: Op) -> tuple[int, int]:
 
 def dynamic(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
     """What the quantizer runs; options may be text. Samples are not looked at."""
-    known = [each.name for each in inspect.signature(ranges_found_as_it_runs).parameters.values() if each.kind == each.KEYWORD_ONLY]
+    parameters = inspect.signature(ranges_found_as_it_runs).parameters.values()
+    known = [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
     if unknown := sorted(set(options) - set(known)):
         raise UsageError(f"the quantizer dynamic has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
     if "least" in options:

@@ -27,6 +27,7 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
 from .bias import with_biases
@@ -101,6 +102,8 @@ def held_in(
     """
     if islands not in ("float", "none"):
         raise UsageError(f"islands cannot be {islands!r} among floats of 8 bits", hint="float or none")
+    written_out = module.clone()
+    module = written_out if unroll_recurrent(written_out) else module
     kept, formats = _asked(format, floats, layers)
     check_tensors(module, (*kept, *formats))
     source = with_biases(module) if bias_correction else module

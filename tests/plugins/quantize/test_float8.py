@@ -134,6 +134,22 @@ def test_means_are_corrected_where_that_is_nearer() -> None:
     assert found[1] > found[0] + 3.0
 
 
+def test_steps_of_recurrent_layers_multiply_them_too() -> None:
+    """Each step takes the same bytes, which are held once; a table of ranges does instead of samples."""
+    g = Graph((6, 1, 4))
+    weights = (g.random(1, *shape) / np.float32(3) for shape in ((32, 4), (32, 8), (64,)))
+    module = g.done(g.LSTM(g.inputs[0], *weights, hidden_size=8)[1])
+    samples = [{"x0": g.random(6, 1, 4)} for _ in range(6)]
+    table = transload.calibrate(module, samples)
+    for given, options in ((samples, {}), (None, {"calibration": table})):
+        held = quantize_at_hub(module, "f8e4m3", given, options)
+        elements = [op.result.element for op in held.module.ops() if op.name == "top.Weight"]
+        assert elements.count(FORMATS["f8e4m3"].element) == 2
+        exact, found = (np.stack([next(iter(transload.run(each, sample, engine="reference").values())) for sample in samples])
+                        for each in (module, held.module))
+        assert sqnr(exact, found) > 20.0
+
+
 def test_layers_by_name(tmp_path: Path) -> None:
     """Words for each layer, among floats of 8 bits and among integers."""
     module, samples = network(), [sample() for _ in range(3)]

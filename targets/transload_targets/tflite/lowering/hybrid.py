@@ -14,13 +14,16 @@ __all__ = ["is_hybrid", "take_integers"]
 
 
 def take_integers(module: Module) -> bool:
-    """Have products that may round activations take weights of 8 bits as they are stored."""
+    """Have products that may round activations take weights of 8 bits as they are stored; whether some do.
+
+    Those that a cast folds, as where a model was read with real weights, stay real.
+    """
     changed = False
     for op in module.walk():
         if DYNAMIC not in op.attributes or op.name not in ("top.Conv", "top.MatMul"):
             continue
         maker = op.operands[1].op
-        if maker is None or maker.name != "top.Cast" or constant_of(maker.operands[0]) is None:
+        if maker is None or maker.name != "top.Cast" or not maker.stored or constant_of(maker.operands[0]) is None:
             continue
         kind = maker.operands[0].quant
         if isinstance(kind, QuantType) and kind.storage == I8 and kind.blocks is None and not any(kind.zero_points):

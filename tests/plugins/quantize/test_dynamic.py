@@ -1,0 +1,113 @@
+"""Weights of 8 bits whose activations LiteRT rounds as it runs: the file's own form, what it means, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import UsageError
+from transload.ir import I8, Module, QuantType
+from transload.metrics import sqnr
+from transload.quantization import quantize_at_hub
+from transload.verification.bounds import DYNAMIC
+from transload.verification.quantized import QuantizedModel, verify_quantized
+from transload.verification.running import OwnRuntime, Running
+
+from tests.plugins.quantize.test_weight_only import judged, largest
+from tests.support.graphs import Graph
+
+SHAPE = (1, 6, 6, 32)
+
+
+def network(layout: str = "NHWC") -> Module:
+    """Convolutions dense, depthwise and in groups, and layers with a bias and without, the last too small."""
+    g = Graph(SHAPE if layout == "NHWC" else (1, 32, 6, 6))
+
+    def weights(out: int, size: int, each: int) -> np.ndarray:
+        return g.random(out, size, size, each) if layout == "NHWC" else g.random(out, each, size, size)
+
+    y = g.Relu(g.Conv(g.inputs[0], weights(64, 3, 32), g.random(64), kernel_shape=(3, 3), pads=(1, 1, 1, 1), layout=layout))
+    y = g.Relu(g.Conv(y, weights(64, 4, 1), kernel_shape=(4, 4), group=64, layout=layout))
+    y = g.Conv(y, weights(64, 1, 32), kernel_shape=(1, 1), group=2, layout=layout)
+    rows = g.Reshape(y, shape=(9, 64))
+    y = g.Relu(g.MatMul(rows, g.random(64, 48), g.random(48)))
+    return g.done(g.MatMul(g.MatMul(y, g.random(40, 48), right_transpose=True), g.random(40, 3)))
+
+
+def sample(layout: str = "NHWC") -> dict[str, np.ndarray]:
+    array = np.random.default_rng(3).standard_normal(SHAPE).astype(np.float32)
+    return {"x0": array if layout == "NHWC" else np.ascontiguousarray(array.transpose(0, 3, 1, 2))}
+
+
+def first(outputs: dict[str, np.ndarray]) -> np.ndarray:
+    return np.asarray(next(iter(outputs.values())))
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+def test_litert_rounds_activations_and_our_reading_of_the_file_is_what_it_computes(layout: str, tmp_path: Path) -> None:
+    module, given = network(layout), sample(layout)
+    held = quantize_at_hub(module, "dynamic", None, {})
+    assert held.report["layers by their range"] == ["Conv1", "Conv3", "MatMul7", "MatMul9"]
+    assert held.floats == {"Conv5": "its channels are in groups", "MatMul10": "its 120 weights are fewer than 1024"}
+    lowered = transload.lower(held.module, "tfl")
+    kinds = [(op.name, op.operands[1].quant) for op in lowered.ops() if op.name in (
+        "tfl.conv_2d", "tfl.depthwise_conv_2d", "tfl.fully_connected")]
+    integers = [name for name, kind in kinds if isinstance(kind, QuantType) and kind.storage == I8]
+    assert integers == ["tfl.conv_2d", "tfl.depthwise_conv_2d", "tfl.fully_connected", "tfl.fully_connected"]
+    assert all(op.operands[0].quant is None for op in lowered.ops() if op.name == "tfl.fully_connected")
+    found = judged(lowered, "tfl", given, tmp_path)
+    arrays = {"x0": sample()["x0"]} if next(iter(lowered.inputs.values())).static_shape == SHAPE else given
+    back = transload.load(tmp_path / "model.tflite")
+    exact, floats = (first(transload.run(transload.lower(back, "top", hybrid=word), arrays, engine="reference"))
+                     for word in ("exact", "float"))
+    hub, before = (first(transload.run(each, given, engine="reference")) for each in (held.module, module))
+    assert sqnr(exact, found) > 115.0  # the same integers, summed as floats behind them
+    assert sqnr(floats, hub) > 115.0  # the weights that the hub has
+    assert 20.0 < sqnr(hub, found) < 60.0  # activations were rounded
+    assert sqnr(before, hub) > 30.0
+
+
+@pytest.mark.parametrize("target", ["tosa", "stablehlo", "onnx"])
+def test_others_hold_integers_and_compute_with_floats(target: str, tmp_path: Path) -> None:
+    made, given = quantize_at_hub(network(), "dynamic", None, {"least": "0"}).module, sample()
+    wanted = first(transload.run(made, given, engine="reference"))
+    lowered = transload.lower(made, target)
+    assert largest(lowered, lambda element: element == I8 or getattr(element, "storage", None) == I8) == 64 * 32 * 9
+    found = judged(lowered, target, given, tmp_path)
+    np.testing.assert_allclose(found.reshape(wanted.shape), wanted, rtol=0, atol=4e-6 * float(np.abs(wanted).max()))
+
+
+def test_verification_allows_what_rounding_as_it_runs_costs_and_no_more() -> None:
+    module, given = network(), sample()
+    held = quantize_at_hub(module, "dynamic", None, {}).module
+    assert any(DYNAMIC in op.attributes for op in held.ops())
+    exact, hub = (first(transload.run(each, given, engine="reference")) for each in (module, held))
+    noise = float(np.sqrt(np.mean((hub - exact) ** 2)))
+    verdicts = []
+    for times in (3.0, 5.0):
+        name = next(iter(held.outputs))
+        signs = np.where(np.arange(hub.size) % 2, 1.0, -1.0).reshape(hub.shape)
+        answers = {name: (hub + times * noise * signs).astype(np.float32)}
+        own = OwnRuntime("tflite", lambda inputs, answers=answers: answers)  # type: ignore[misc]
+        verdicts.append(verify_quantized(
+            QuantizedModel(module, module, held, False), Running(held, "reference", own), samples=[given]).status)
+    assert verdicts == ["passed", "failed"]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    g = Graph((1, 4))
+    with pytest.raises(UsageError, match="no layer of the model has weights") as told:
+        quantize_at_hub(g.done(g.MatMul(g.inputs[0], g.random(4, 4))), "dynamic", None, {})
+    assert "its 16 weights are fewer than 1024" in str(told.value.hint) and "least=0" in str(told.value.hint)
+    with pytest.raises(UsageError, match="no option method"):
+        quantize_at_hub(network(), "dynamic", None, {"method": "kl"})
+    with pytest.raises(UsageError, match="activations of 4 bits") as told:
+        quantize_at_hub(network(), "int4", None, {})
+    assert "w4a16" in str(told.value.hint)
+    with pytest.raises(UsageError, match="no quantizer is called 'int9'") as told:
+        quantize_at_hub(network(), "int9", None, {})
+    hint = str(told.value.hint)
+    assert all(name in hint for name in ("int8", "f8e4m3", "dynamic", "w4a16")) and "int4" not in hint.partition("quantizers:")[2]
