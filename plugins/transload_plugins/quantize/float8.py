@@ -37,7 +37,8 @@ from .costly import costly, nearer
 from .effort import options_for
 from .groups import rule_of
 from .layers import FLOAT, MODES, Floats, Layers, check_tensors, floats_of, words_of
-from .measure import Sample, Spread
+from .masks import has_masks, without_far_masks
+from .measure import Sample, Spread, some_of
 from .names import with_our_names
 from .observe import can_be_quantized, observed
 from .shifts import corrected_by_means
@@ -104,6 +105,9 @@ def held_in(
         raise UsageError(f"islands cannot be {islands!r} among floats of 8 bits", hint="float or none")
     written_out = module.clone()
     module = written_out if unroll_recurrent(written_out) else module
+    if samples is not None and has_masks(module):  # infinities of masks have no range
+        some, samples = some_of(samples, 2 * ROUNDED)
+        module = without_far_masks(module, some)
     kept, formats = _asked(format, floats, layers)
     check_tensors(module, (*kept, *formats))
     source = with_biases(module) if bias_correction else module

@@ -150,6 +150,18 @@ def test_steps_of_recurrent_layers_multiply_them_too() -> None:
         assert sqnr(exact, found) > 20.0
 
 
+def test_infinite_masks_of_attention_are_no_range() -> None:
+    g = Graph((4, 8))
+    x = g.inputs[0]
+    scores = g.Add(g.MatMul(x, x, right_transpose=True), np.triu(np.full((4, 4), -np.inf, np.float32), 1))
+    module = g.done(g.MatMul(g.Softmax(scores, axis=1), g.MatMul(x, g.random(8, 8))))
+    samples = [{"x0": g.random(4, 8)} for _ in range(6)]
+    held = quantize_at_hub(module, "f8e4m3", samples, {})
+    exact, found = (np.stack([next(iter(transload.run(each, sample, engine="reference").values())) for sample in samples])
+                    for each in (module, held.module))
+    assert sqnr(exact, found) > 18.0
+
+
 def test_layers_by_name(tmp_path: Path) -> None:
     """Words for each layer, among floats of 8 bits and among integers."""
     module, samples = network(), [sample() for _ in range(3)]
