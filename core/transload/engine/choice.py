@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,7 @@ class _Execute:
     def __init__(self, module: Module, function: str, choice: Choice) -> None:
         self.module, self.function, self.choice = module, function, choice
         self.run: Callable[..., dict[str, np.ndarray]] | None = None
+        self._beginning = Lock()
         if choice.engine == "reference":
             self.run = prepare_reference(module, function)
 
@@ -164,8 +166,14 @@ class _Execute:
         return getattr(self.run, "notes", ())
 
     def __call__(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
-        if self.run is not None:
-            return self.run(inputs, keep)
+        if self.run is None:
+            with self._beginning:  # of several threads one compiles, and the others wait for it
+                if self.run is None:
+                    return self._begin(inputs, keep)
+        return self.run(inputs, keep)
+
+    def _begin(self, inputs: Mapping[str, Any], keep: bool) -> dict[str, np.ndarray]:
+        """The first run, with which an engine is chosen for good."""
         if self.choice.engine != "reference":
             try:
                 execute = resolve(host().get("engines", self.choice.engine).prepare)(self.module, self.function)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from time import sleep
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
+from transload.engine import choice
 from transload.engine.memory import peak_bytes
 from transload.engine.quantized import dequantize, quantize
 from transload.errors import RunError
@@ -194,3 +200,26 @@ def test_what_is_watched_has_the_values_inside_regions_too():
     transload.run(module, {"arg0": np.int32(1)}, watch=lambda value, array: seen.append((value.op.name, int(array))))
     assert seen == [
         ("top.Compare", 1), ("top.Add", 2), ("top.Compare", 1), ("top.Add", 3), ("top.Compare", 0), ("top.While", 3)]
+
+
+def test_of_several_threads_one_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that is run by as many threads as come, all at once and before it was ever run."""
+    compiled: list[Any] = []
+    together = Barrier(4)
+
+    def prepare(module: Any, function: str) -> Any:
+        compiled.append(module)
+        sleep(0.05)  # as long as the others need to come
+        return lambda inputs, keep: {"y": inputs["x"] + 1}
+
+    monkeypatch.setattr(choice, "resolve", lambda reference: prepare)
+    monkeypatch.setattr(choice, "host", lambda: SimpleNamespace(get=lambda kind, name: SimpleNamespace(prepare=None)))
+    execute = choice._Execute(None, "main", choice.Choice("compiling", "it pays"))  # type: ignore[arg-type]
+
+    def run(number: int) -> int:
+        together.wait()
+        return int(execute({"x": number})["y"])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(4))) == [1, 2, 3, 4]
+    assert len(compiled) == 1

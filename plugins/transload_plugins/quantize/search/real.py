@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from transload.errors import UsageError
 from transload.evaluation.running import models_ready, run_ahead
 from transload.ir import Module
@@ -33,6 +35,8 @@ class Real:
         self._floats, self._ready, self._units = floats, ready, units
         self._samples, self._labels = samples, labels
         self._qualities, self._promise, self._notes = qualities, promise, notes
+        self._references: list[dict[str, np.ndarray]] | None = None
+        """What the float model gives for the samples, when that was asked for."""
 
     def quantized(self, assignment: Assignment) -> Quantized:
         layers = self._units.layers(assignment)
@@ -55,14 +59,19 @@ class Real:
         return float(self._notes.found[key])
 
     def _rows(self, module: Module) -> list[list[Any]]:
-        models = models_ready([self._floats, module], {}, "auto")
+        if self._references is None:  # compiling and running the float model takes as long as the quantized one
+            self._references = self._outputs(self._floats)
         found: list[list[Any]] = [[] for _ in self._qualities]
-        given = ((str(number), [sample, sample]) for number, sample in enumerate(self._samples))
-        for label, (_, outputs) in zip(self._labels, run_ahead(models, given), strict=True):
-            reference, held = (dict(each()) for each in outputs)
+        for label, reference, held in zip(self._labels, self._references, self._outputs(module), strict=True):
             for rows, quality in zip(found, self._qualities, strict=True):
                 rows.append(quality.measure(held, label, reference))
         return found
+
+    def _outputs(self, module: Module) -> list[dict[str, np.ndarray]]:
+        """What a module gives for each sample."""
+        models = models_ready(module, {}, "auto")
+        given = ((str(number), [sample]) for number, sample in enumerate(self._samples))
+        return [dict(outputs()) for _, (outputs,) in run_ahead(models, given)]
 
     def _cycles(self, module: Module) -> float:
         from transload.convert_model import convert

@@ -15,7 +15,7 @@ from transload.errors import ReadError, UsageError
 from transload.ir import Module
 from transload.metrics import cosine, sqnr
 from transload_plugins.quantize.layers import load_layers
-from transload_plugins.quantize.search import measuring, tables
+from transload_plugins.quantize.search import measuring, real, tables
 from transload_plugins.quantize.search.promise import Quality, promise_of
 from transload_plugins.quantize.search.searching import Found, search
 from transload_plugins.quantize.search.spending import Spending, Units
@@ -64,6 +64,21 @@ def test_a_promise_is_kept_on_samples_that_were_not_seen(
     assert 0.0 < found.floats + found.wide <= 2.0
     assert [point.price for point in found.curve] == sorted(point.price for point in found.curve)
     assert [point.loss for point in found.curve] == sorted((point.loss for point in found.curve), reverse=True)
+
+
+def test_the_float_model_is_made_ready_and_run_once(network: Module, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Module] = []
+    ready = real.models_ready
+
+    def counted(module: Module, *how: Any) -> Any:
+        made.append(module)
+        return ready(module, *how)
+
+    monkeypatch.setattr(real, "models_ready", counted)
+    search(network, samples, promise_of(min_sqnr=44.0))
+    assert len(made) > 3
+    quantized = [module for module in made if any(result.quant for op in module.body_of_main for result in op.results)]
+    assert len(quantized) == len(made) - 1
 
 
 def test_nothing_is_given_up_where_nothing_has_to_be(network: Module, samples: Samples) -> None:
