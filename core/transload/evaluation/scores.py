@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,11 @@ from ..lending import read_only
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at
+from .intervals import interval
 
-__all__ = ["Estimate", "beyond", "estimate", "find_scores"]
+__all__ = ["Estimate", "estimate", "find_scores"]
 
 Outputs = Mapping[str, np.ndarray]
-RESAMPLES = 400
-"""How often the samples are drawn anew for a confidence interval (the percentile bootstrap, expanded: `beyond`)."""
 _Z = 1.959963984540054
 """The normal distribution's 97.5 % quantile: intervals hold 95 %."""
 
@@ -82,7 +80,7 @@ def _of_user(name: str) -> Callable[..., float]:
 
 
 def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
-    """The total of what was measured, with an interval: Wilson's of a share, else by the bootstrap."""
+    """The total of what was measured, with an interval: Wilson's of a share, else by the bootstrap (`intervals`)."""
     if not rows:
         raise UsageError(f"{score.name}: no sample was measured")
     total = _total(score)
@@ -92,28 +90,13 @@ def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
     plain = score.total is None
     if plain and all(row in (0.0, 1.0) for row in rows):
         return Estimate(value, *_wilson(value, len(rows)), samples=len(rows))
-    draw = np.random.default_rng(0)
-    drawn = [float(total([rows[place] for place in draw.integers(len(rows), size=len(rows))])) for _ in range(RESAMPLES)]
-    finite = [each for each in drawn if np.isfinite(each)]
-    outside = 100.0 * beyond(len(rows))
-    low, high = np.percentile(finite, (outside, 100.0 - outside)) if finite else (value, value)
-    return Estimate(value, float(low), float(high), len(rows))
-
-
-def beyond(count: int) -> float:
-    """The share of totals of samples drawn anew that lies beyond either end of a 95 % interval: 2.5 %, and less of few samples.
-
-    Drawn from `count` samples totals spread less than those of other samples do, by `sqrt(1 - 1 / count)`, and nobody knows how
-    far these spread: the ends are those of Student's distribution. Of 12 samples 1.1 % is beyond. Of ten of an exponential
-    distribution intervals hold the mean 90 times of 100, and 84 without this.
-
-    Source: T. Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), 5.3; the quantile
-    is the expansion 26.7.5 of M. Abramowitz and I. Stegun, "Handbook of mathematical functions".
-    """
-    degrees, z = count - 1, _Z
-    terms = (z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
-    quantile = sum(term / degrees**power for power, term in enumerate(terms))
-    return NormalDist().cdf(-quantile * (count / degrees) ** 0.5)
+    if plain:
+        numbers = np.asarray(rows, np.float64)
+        low, high = interval(lambda places: float(numbers[list(places)].mean()), len(rows), error=lambda places: float(
+            numbers[list(places)].std(ddof=1) / len(rows) ** 0.5))
+    else:
+        low, high = interval(lambda places: float(total([rows[place] for place in places])), len(rows))
+    return Estimate(value, low, high, len(rows))
 
 
 def _total(score: Score) -> Callable[[Any], float]:

@@ -63,7 +63,7 @@ def limits_beyond_the_type(op: Clip | Relu, rw: Rewriter) -> Value | None:
     """Limits where a quantized type ends cut nothing, as its numbers saturate there: without both the op goes, a Clip without one
     has no limit there."""
     quant = op.input.quant
-    if quant is None or not quant.per_tensor or quant != op.output.quant:
+    if quant is None or not quant.per_tensor or quant != op.output.quant or quant.scale == 0.0:
         return None
     low, high = _limits(op)
     idle_low, idle_high = _idle(quant, low, high)

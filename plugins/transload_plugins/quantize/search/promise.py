@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from transload.errors import UsageError
-from transload.evaluation.scores import beyond, estimate, find_scores
+from transload.evaluation.intervals import interval
+from transload.evaluation.scores import estimate, find_scores
 from transload.plugin import Score, resolve
 
 __all__ = ["Kept", "Promise", "Quality", "promise_of"]
-
-RESAMPLES = 1000
-"""How often samples are drawn anew, where a drop is judged."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +88,11 @@ class Quality:
             quantized, floats = ([rows[place][which] for place in places] for which in (0, 1))
             return sign * float(total(floats) - total(quantized))
 
-        draw = np.random.default_rng(0)
-        drawn = [drop(draw.integers(len(rows), size=len(rows)).tolist()) for _ in range(RESAMPLES)]
         value = drop(range(len(rows)))
-        return value, max(value, float(np.percentile(drawn, 100.0 - 100.0 * beyond(len(rows))))) if len(rows) > 1 else value
+        if len(rows) < 2:
+            return value, value
+        lumps = all(number in (0.0, 1.0) for row in rows for number in row if not isinstance(number, list))
+        return value, max(value, interval(drop, len(rows), lumps)[1])
 
 
 @dataclass(frozen=True)
