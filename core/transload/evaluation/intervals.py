@@ -40,7 +40,8 @@ def interval(total: Total, count: int, lumps: bool = False, error: Total | None 
     the standard error of a total, where there is a shorter way to it than leaving samples out.
     """
     value = total(range(count))
-    studentized = _studentized(total, count, value, error or partial(_error, total)) if count <= FEW and not lumps and np.isfinite(value) else None
+    few = count <= FEW and not lumps and np.isfinite(value)
+    studentized = _studentized(total, count, value, error or partial(_error, total)) if few else None
     return studentized or _percentiles(total, count, value)
 
 

@@ -56,6 +56,27 @@ def test_the_floor_of_a_quotient_of_the_greatest_numbers(element: str) -> None:
     np.testing.assert_array_equal(found, np.floor_divide(a, b))
 
 
+@pytest.mark.parametrize("way", ["top", "tosa"])
+@pytest.mark.parametrize(("mode", "element"), [("ReduceSum", "i32"), ("ReduceProd", "i32"), ("ReduceProd", "i64")])
+@pytest.mark.parametrize("keeps", [True, False])
+def test_integers_that_are_reduced_wrap_round(mode: str, element: str, keeps: bool, way: str) -> None:
+    """As everywhere else; onnxruntime's reductions of these saturate."""
+    if way == "tosa" and element == "i64":
+        pytest.skip("TOSA multiplies no integers of 64 bits")
+    given, made = f"tensor<3x5x7x{element}>", f"tensor<{'1x5x1' if keeps else '5'}x{element}>"
+    module = parse_module(f"""
+        func.func @main(%x: {given}) -> {made} {{
+          %y = "top.Reduce"(%x) <{{axes = array<i64: 0, 2>, keepdims = {str(keeps).lower()}, mode = "{mode}"}}> :
+            ({given}) -> {made}
+          return %y : {made}
+        }}""")
+    x = np.random.default_rng(0).integers(-2**30, 2**30, (3, 5, 7)).astype(element.replace("i", "int"))
+    (name,) = module.inputs
+    found, = run_model(model_of(transload.lower(transload.lower(module, way), "onnx")), {name: x})
+    reduced = {"ReduceSum": np.sum, "ReduceProd": np.prod}[mode]
+    np.testing.assert_array_equal(found, reduced(x, (0, 2), dtype=x.dtype, keepdims=keeps))
+
+
 def test_angles_of_points_in_every_quadrant() -> None:
     """Atan2, which ONNX has not: of signed zeros and infinities, too, and of tensors that broadcast."""
     ends = np.array([0.0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 3, -3, np.inf, -np.inf, np.nan], np.float32)

@@ -12,6 +12,7 @@ from transload_hub import tables
 
 from ..lowering.common import cast, constant, emit, ints, static_shape
 from ..lowering.movement import PAST_THE_FRONT
+from ..lowering.reduce import product_along
 from .common import broadcast, held, reshaped, sizes, turned, wide
 from .narrow import is_narrow, reduced_sum
 
@@ -146,6 +147,10 @@ def reduce(op: Op, rw: Rewriter) -> Value:
     x = cast(rw, x, I32) if x.element == BOOL else x if x.element == I8 else wide(rw, x)
     if op.name == "tosa.reduce_sum" and is_narrow(rw) and x.element == I32:
         return reduced_sum(rw, x, op.attributes["axis"], static_shape(op.results[0]))
+    if op.name == "tosa.reduce_product" and x.element == I32:
+        return cast(rw, product_along(rw, x, op.attributes["axis"]), op.results[0].element)
+    if op.name == "tosa.reduce_sum" and x.element == I32:
+        x = cast(rw, x, I64)  # as in `lowering.reduce`
     made = emit(rw, REDUCED[op.name], x, ints(rw, (op.attributes["axis"],)), shape=static_shape(op.results[0]), keepdims=1)
     return cast(rw, made, op.results[0].element)
 
