@@ -16,7 +16,8 @@ from onnx import helper
 import transload
 from transload.budget import allowed
 from transload.errors import ConversionError, ReadError, ShapeError, TransloadError
-from transload.ir import F32, IntegerType, TensorType
+from transload.ir import F32, I8, IntegerType, QuantType, TensorType
+from transload.passes.manager import Pipeline
 from transload.testing import build_module
 from transload.text import parse_module, print_module
 from transload.verification.verify import verify_conversion
@@ -246,3 +247,21 @@ def test_a_cast_from_numbers_that_a_written_file_has_no_cast_for() -> None:
         }"""
     with pytest.raises(ConversionError, match=r"Cast of opset .* takes no f4E2M1FN"):
         transload.lower(parse_module(text), "onnx")
+
+
+def test_a_bias_of_more_rows_than_its_product() -> None:
+    g = Graph((1, 4))
+    with pytest.raises(ShapeError, match=r"the bias .*128.*8.* does not broadcast to the product"):
+        g.MatMul(g.inputs[0], g.random(4, 8), g.random(128, 8))
+
+
+def test_limits_of_numbers_in_steps_of_nothing() -> None:
+    element = QuantType(I8, F32, (0.0,), (0,))
+    text = f"""
+        func.func @main(%x: tensor<3x{element}>) -> tensor<3x{element}> {{
+          %y = "top.Relu"(%x) : (tensor<3x{element}>) -> tensor<3x{element}>
+          return %y : tensor<3x{element}>
+        }}"""
+    module = parse_module(text)
+    Pipeline.parse("canonicalize").run(module)
+    assert [op.name for op in module.ops()][:1] == ["top.Relu"]

@@ -50,7 +50,8 @@ class MatMul(Product):
         shape: Shape | None = (*(batch or ()), *rows, *columns)
         if op.bias is not None:
             joined = broadcast_shapes(op, shape, shape_of(op.bias))
-            if joined is not None and shape is not None and len(joined) > len(shape):
+            if joined is not None and shape is not None and (len(joined) > len(shape) or any(
+                    None not in (one, other) and one != other for one, other in zip(joined, shape, strict=True))):
                 fail(op, f"the bias {show(shape_of(op.bias))} does not broadcast to the product {show(shape)}")
         return TensorType(shape, op.input.element)
 
