@@ -89,6 +89,8 @@ def partition(network: Network, machine: Machine, way: str = "best", h_slice: bo
     return found
 
 
+FINEST = 1024
+"""Into how many slices groups of several nodes are cut, at most: each slice of each node is looked at for every group."""
 USELESS = 6
 """Ways of slicing in a row that reach no farther than those before, after which no more are tried."""
 
@@ -170,9 +172,10 @@ class _Partitioning:
         """Ways to cut the result of the last node, from few to many slices: n first, then rows."""
         n, _, h, _ = self.network.nodes[end - 1].result_shape
         for parts in _steps(n):
-            yield Slicing((parts, 1, 1, 1))
+            if parts <= FINEST:
+                yield Slicing((parts, 1, 1, 1))
         for parts in _steps(h):
-            if parts > 1:
+            if 1 < parts <= FINEST // n:
                 yield Slicing((n, 1, parts, 1))
                 if n * parts <= 4:
                     yield Slicing((n, 1, parts, 1), streamed=True)
