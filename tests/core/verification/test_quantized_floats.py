@@ -1,0 +1,34 @@
+"""An output of a quantized module on whose way nothing was quantized is judged as floats are, whatever rounded it."""
+
+import numpy as np
+import pytest
+
+from transload.verification.quantized import _farther_than_quantizing
+from transload.verification.tolerance import Tolerance
+
+from tests.support.graphs import Graph
+
+
+@pytest.mark.parametrize(("apart", "fits"), [(3e-7, True), (1e-2, True), (1.0, False)])
+def test_roundings_of_floats_are_no_noise_of_quantizing(apart: float, fits: bool) -> None:
+    graph = Graph((4, 8))
+    module = graph.done(graph.Abs(graph.inputs[0]))
+    (name,) = module.outputs
+    random = np.random.default_rng(0)
+    floats = random.normal(size=(4, 8)).astype(np.float32)
+    quantized = (floats * np.float32(1 + 1e-7)).astype(np.float32)
+    given = (quantized + apart * random.normal(size=(4, 8))).astype(np.float32)
+    broken = _farther_than_quantizing(module, {name: floats}, {name: quantized}, {name: given}, Tolerance())
+    assert not broken if fits else broken
+
+
+def test_what_quantizing_costs_is_the_limit_elsewhere() -> None:
+    graph = Graph((4, 8))
+    module = graph.done(graph.Abs(graph.inputs[0]))
+    (name,) = module.outputs
+    floats = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    noisy = floats + np.float32(1e-3)
+    for apart, fits in ((5e-4, True), (2e-3, False)):
+        broken = _farther_than_quantizing(
+            module, {name: floats}, {name: noisy}, {name: noisy + np.float32(apart)}, Tolerance())
+        assert bool(broken) != fits
