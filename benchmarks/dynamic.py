@@ -10,7 +10,6 @@ with `hybrid=exact`, is to LiteRT, and `weights` how near it is with `hybrid=flo
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from quantizer_cases import Case
-from quantizer_models import MODELS, rows_of_cases
+from quantizer_models import rows_of_cases
 from quantizer_tools import tflite_run
-from weight_only import show
+from weight_only import parser_of, show
 
 import transload
 from transload.api import at_hub
@@ -36,11 +35,7 @@ CASES = ("kws", "resnet8", "mobilenet_v1", "kwt1", "ultraface")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=list(MODELS), action="append", help="this model; repeatable")
-    parser.add_argument("--samples", type=int, default=100, help="that judge, at most")
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    arguments = parser.parse_args()
+    arguments = parser_of(__doc__).parse_args()
     show(rows_of_cases(arguments.only or CASES, lambda case: [measured(case, arguments.samples)], arguments.json))
 
 

@@ -12,12 +12,11 @@ kilobytes the file has.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from quantizer_cases import Case
-from quantizer_models import MODELS, rows_of_cases
-from weight_only import CALIBRATE, JUDGES, judged, nearness, show
+from quantizer_models import rows_of_cases
+from weight_only import CALIBRATE, JUDGES, judged, nearness, parser_of, show
 
 import transload
 from transload.api import at_hub
@@ -28,13 +27,7 @@ SCHEMES = ("f8e4m3", "f8e5m2")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=list(MODELS), action="append", help="this model; repeatable")
-    parser.add_argument("--scheme", choices=SCHEMES, action="append", help="this scheme; repeatable")
-    parser.add_argument("--samples", type=int, default=100, help="that judge, at most")
-    parser.add_argument("--no-judges", action="store_true", help="run no converted files")
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    arguments = parser.parse_args()
+    arguments = parser_of(__doc__, SCHEMES).parse_args()
     show(rows_of_cases(arguments.only or CASES, lambda case: measured(case, arguments), arguments.json))
 
 

@@ -38,15 +38,22 @@ Arrays = Sequence[np.ndarray]
 Judges = Mapping[str, tuple[str, str, Callable[[Module, Path, Sample], Arrays]]]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(doc: str | None, schemes: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The options that benchmarks of schemes have in common."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=list(MODELS), action="append", help="this model; repeatable")
-    parser.add_argument("--group", type=int, action="append", help="this size of groups, 0 for a channel; repeatable")
-    parser.add_argument("--scheme", choices=("w4a16", "w8a16"), action="append", help="this scheme; repeatable")
     parser.add_argument("--samples", type=int, default=100, help="that judge, at most")
-    parser.add_argument("--effort", choices=("default", "best"), default="default", help="of the rows on samples")
-    parser.add_argument("--no-judges", action="store_true", help="run no converted files")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
+    if schemes:
+        parser.add_argument("--scheme", choices=schemes, action="append", help="this scheme; repeatable")
+        parser.add_argument("--no-judges", action="store_true", help="run no converted files")
+    return parser
+
+
+def main() -> None:
+    parser = parser_of(__doc__, ("w4a16", "w8a16"))
+    parser.add_argument("--group", type=int, action="append", help="this size of groups, 0 for a channel; repeatable")
+    parser.add_argument("--effort", choices=("default", "best"), default="default", help="of the rows on samples")
     arguments = parser.parse_args()
     show(rows_of_cases(arguments.only or CASES, lambda case: measured(case, arguments), arguments.json))
 
