@@ -23,7 +23,7 @@ def register_readers(register: Any) -> None:
         "onnx", "onnx", (".onnx",), f"{_HERE}.reader:read", f"{_HERE}.wire:detect",
         "ONNX models, weights inside or in external files beside them.",
         "with onnxruntime: onnxruntime.quantization.quantize_static('model.onnx', 'model_int8.onnx', SAMPLES), SAMPLES a "
-        "CalibrationDataReader", warm=f"{_HERE}.isolated:warm"))
+        "CalibrationDataReader", warm=f"{_HERE}.isolated:warm_shapes"))
 
 
 @hookimpl

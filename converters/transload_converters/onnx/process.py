@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["inlined", "upgraded", "with_shapes"]
-
-
-def with_shapes(model: bytes) -> bytes:
-    """The model with the shapes of its values, as far as `onnx.shape_inference` finds them."""
-    from onnx import shape_inference
-
-    return shape_inference.infer_shapes(model, data_prop=True).SerializeToString()
+__all__ = ["inlined", "upgraded"]
 
 
 def inlined(model: bytes) -> bytes:

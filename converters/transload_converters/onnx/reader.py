@@ -23,7 +23,7 @@ from transload.worker import ChildEnded
 from .bundles import spell_out
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
-from .isolated import ONNX
+from .isolated import ONNX, SHAPES
 from .shapes import fix_input_shapes
 from .tensors import TensorReader
 from .types import value_type
@@ -35,6 +35,7 @@ OPSET = "onnx.opset"
 """Module attribute: the opset version of each domain, ONNX's own under `ai.onnx`."""
 
 _PROCESS = "transload_converters.onnx.process"
+_INFERENCE = "transload_converters.onnx.inference:with_shapes_alone"
 _NEXT = ("transload.journey", "transload.passes.manager", "transload_converters.onnx.legalize", "transload_hub.ops.elementwise",
          "transload_hub.ops.conv", "transload_hub.ops.movement", "transload_hub.ops.activation")
 """What nearly every model needs next: there is time to import it while the other process starts."""
@@ -50,7 +51,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     Raises `ReadError` for anything that is wrong with the file, `UsageError` where `inputs` does not fit it.
     """
     _need_onnx()
-    ONNX.start()  # which takes as long as what is done here before it is called
+    SHAPES.start()  # which takes as long as what is done here before it is called
     where = source.name
     model, raw = _parse(source)
     if model.functions:
@@ -241,7 +242,7 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
     try:  # inference is a help, not a condition: legalization infers for itself
         content = model.SerializeToString()
         within = INFERENCE_SECONDS + len(content) / INFERENCE_SPEED
-        model = ModelProto.FromString(ONNX.call(f"{_PROCESS}:with_shapes", content, within=within))
+        model = ModelProto.FromString(SHAPES.call(_INFERENCE, content, within=within))
     except ChildEnded as error:
         notes = (f"{error.message} while it inferred shapes: they are those that the file gives",)
     except TransloadError:

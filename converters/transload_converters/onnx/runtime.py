@@ -11,7 +11,8 @@ integers, so no level is nearer to the truth; our integers differ from both by a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,35 @@ _RANDOM = frozenset(f"onnx.{name}" for name in (
 
 
 def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
-    """Which operators draw random numbers: ONNX leaves the generator to the runtime, also where the model has a seed."""
-    drawing = [op for op in source.walk() if op.name in _RANDOM or _drops(op)]
-    names = ", ".join(dict.fromkeys(str(op.origin or op.name) for op in drawing[:3]))
-    return f"{names}: random numbers, of which ONNX does not say how they are drawn, with a seed or without" if drawing else ""
+    """Which operators draw random numbers: ONNX leaves the generator to the runtime, also where the model has a seed. And which
+    onnxruntime computes otherwise than ONNX."""
+    ops = list(source.walk())
+    drawing = _named([op for op in ops if op.name in _RANDOM or _drops(op)])
+    resizing = _named([op for op in ops if _is_between_corners(op)])
+    drawn = f"{drawing}: random numbers, of which ONNX does not say how they are drawn, with a seed or without"
+    resized = (f"{resizing}: the scales of corners that lie upon each other say no whole length, which ONNX takes as it is, and "
+               "onnxruntime without its fraction; give sizes in place of scales")
+    return "; ".join(text for names, text in ((drawing, drawn), (resizing, resized)) if names)
+
+
+def _named(ops: Sequence[Op]) -> str:
+    return ", ".join(dict.fromkeys(str(op.origin or op.name) for op in ops[:3]))
+
+
+def _is_between_corners(op: Op) -> bool:
+    """Whether it is a Resize with corners upon each other by scales that say a length with a fraction.
+
+    ONNX's own tests (`test_resize_downsample_scales_linear_align_corners`) and reference have the last element at that length.
+    """
+    if op.name != "onnx.Resize" or op.attribute("coordinate_transformation_mode") != "align_corners" or len(op.operands) < 3:
+        return False
+    scales = constant_of(op.operands[2])
+    if scales is None or not op.operands[0].is_static:
+        return False
+    shape = op.operands[0].static_shape
+    axes = op.attribute("axes") or range(len(shape))
+    lengths = [shape[axis] * float(scale) for axis, scale in zip(axes, scales.numpy().reshape(-1), strict=False)]
+    return any(not math.isclose(length, round(length), rel_tol=1e-6) for length in lengths)
 
 
 def _drops(op: Op) -> bool:

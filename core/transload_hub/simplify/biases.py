@@ -40,7 +40,7 @@ def output_axis(op: Op, weights: Value) -> int | None:
         return 0
     if op.name == "top.Deconv":
         return (1 if op.attribute("layout") == "NCHW" else 0) if op.attribute("group") == 1 else None
-    return weights.rank - (2 if op.attribute("right_transpose") else 1)
+    return None if weights.rank == 1 else weights.rank - (2 if op.attribute("right_transpose") else 1)  # a vector is summed over
 
 
 def reach_of(op: Op, value: QuantType, weights: Value, kind: QuantType) -> np.ndarray | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.cores import cores
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path, text_of
 from transload.ir import Module, input_names
@@ -288,10 +290,15 @@ def chosen(
     found = Calibration({}, count, method, dict(histograms), bins=bins)
     own: Any = METHODS[method]
     choose: Method = partial(own, bins=bins) if method in BINNED else own
-    for name, histogram in histograms.items():
+
+    def both(histogram: Histogram) -> tuple[Range, Range | None]:
         if not histogram.total:
             histogram = Histogram([np.zeros(1)])  # no number was ever in it, and any range will do
-        found.ranges[name] = choose(histogram, bits, False)
-        if thresholds:
-            found.thresholds[name] = max(map(abs, choose(histogram, bits, True)))
+        return choose(histogram, bits, False), choose(histogram, bits, True) if thresholds else None
+
+    with ThreadPoolExecutor(cores()) as pool:
+        for name, (kept, symmetric) in zip(histograms, pool.map(both, histograms.values()), strict=True):
+            found.ranges[name] = kept
+            if symmetric is not None:
+                found.thresholds[name] = max(map(abs, symmetric))
     return found

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from transload.ir import Module, Op, QuantType, Value
 from transload.ir.quantization import spread
 
-from .rounding import BLOCK, Layer, grouped, in_order, layer_of, ungrouped
-from .running import Runner
+from .rounding import BLOCK, Layer, grouped, in_order, layer_of, see_inputs, ungrouped
 
 __all__ = ["compensated", "compensated_floats", "moments_of"]
 
@@ -41,14 +40,9 @@ def moments_of(module: Module, ops: Sequence[Op], samples: Sequence[Mapping[str,
         layer = layer_of(op)
         if layer is not None:
             inputs.setdefault(op.operands[0], []).append(layer)
-    takers = {str(number): there for number, there in enumerate(inputs.values())}
-    if not takers:
+    if not inputs:
         return {}
-    runner = Runner(module, dict(zip(takers, inputs, strict=True)), runs=len(samples))
-    for arrays in runner.each(samples, dict):
-        for name, there in takers.items():
-            for layer in there:
-                layer.see(arrays[name], len(samples))
+    see_inputs(module, inputs, samples)
     return {layer.op: layer.moments() for there in inputs.values() for layer in there}
 
 

@@ -76,8 +76,11 @@ def some_of(samples: Iterable[Sample], most: int) -> tuple[list[Sample], Iterabl
     """So many samples or fewer to look at beforehand, and an iterable of all of them.
 
     They are from everywhere where it is known how many there are: folders are often sorted by class, whose first say little of
-    the rest.
+    the rest. Where that is all of them, they are not read again.
     """
+    if isinstance(samples, Sized) and not isinstance(samples, Iterator) and len(samples) <= most:
+        every = list(samples)
+        return every, every
     if isinstance(samples, Sequence):
         return [samples[place] for place in _places(len(samples), most)], samples
     if isinstance(samples, Iterator):

@@ -34,7 +34,7 @@ from .observe import observed
 from .running import Runner
 from .scheme import Scheme, real, stored
 
-__all__ = ["BLOCK", "Layer", "grouped", "in_order", "layer_of", "rounded", "ungrouped"]
+__all__ = ["BLOCK", "Layer", "grouped", "in_order", "layer_of", "rounded", "see_inputs", "ungrouped"]
 
 WIDEST = 1536
 """Inputs of a sum: what has more is rounded to the nearest, as solving for them would take long."""
@@ -65,16 +65,23 @@ def rounded(
     inputs: dict[Value, list[Layer]] = {}
     for layer in layers:
         inputs.setdefault(layer.op.operands[0], []).append(layer)
-    takers = dict(zip(map(str, range(len(inputs))), inputs.values(), strict=True))
-    runner = Runner(module, dict(zip(takers, inputs, strict=True)), runs=len(samples))
-
-    for arrays in runner.each(samples, dict):
-        for name, there in takers.items():
-            for layer in there:
-                layer.see(arrays[name], len(samples))
+    see_inputs(module, inputs, samples)
     with one_thread(), ThreadPoolExecutor(cores()) as pool:
         each = pool.map(partial(Layer.rounded, scheme=scheme, polish=polish), layers)
         return {names[layer.op.results[0]]: weights for layer, weights in zip(layers, each, strict=True)}
+
+
+def see_inputs(module: Module, inputs: Mapping[Value, Sequence[Layer]], samples: Sequence[Mapping[str, Any]]) -> None:
+    """Run a module on samples, and add what layers see of the values that they take."""
+    takers = dict(zip(map(str, range(len(inputs))), inputs.values(), strict=True))
+    runner = Runner(module, dict(zip(takers, inputs, strict=True)), runs=len(samples))
+
+    def look(arrays: Mapping[str, np.ndarray]) -> list[tuple[Layer, NDArray[np.float32]]]:
+        return [(layer, layer.rows_of(arrays[name], len(samples))) for name, there in takers.items() for layer in there]
+
+    for each in runner.each(samples, look):
+        for layer, rows in each:
+            layer.see(rows)
 
 
 @dataclass
@@ -93,15 +100,21 @@ class Layer:
         groups, _, inputs = self.shape
         self.products = np.zeros((groups, inputs, inputs))
 
-    def see(self, array: np.ndarray, samples: int) -> None:
-        """Add what some of the op's sums take, of one of so many samples; which ones is the same whenever it is asked."""
+    def rows_of(self, array: np.ndarray, samples: int) -> NDArray[np.float32]:
+        """What some of the op's sums take, of one of so many samples [G, rows, D].
+
+        Which ones is the same whenever it is asked, and by whatever thread.
+        """
         most = -(-max(ROWS * self.shape[2], LEAST_ROWS) // samples)
-        if self.op.name == "top.Conv":
-            if self._windows is None or self._windows.shape != array.shape:
-                self._windows = _Windows(self.op, array.shape, most)
-            rows = self._windows.of(array)
-        else:
-            rows = _rows(array, most)
+        if self.op.name != "top.Conv":
+            return _rows(array, most)
+        windows = self._windows
+        if windows is None or windows.shape != array.shape:
+            self._windows = windows = _Windows(self.op, array.shape, most)
+        return windows.of(array)
+
+    def see(self, rows: NDArray[np.float32]) -> None:
+        """Add what some of the op's sums take."""
         self.rows += rows.shape[1]
         if len(rows) == 1:  # of one matrix and itself numpy computes but a half
             self.products[0] += rows[0].T @ rows[0]

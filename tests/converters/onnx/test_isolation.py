@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -77,3 +78,19 @@ def test_inference_without_end_is_done_without(tmp_path: Path, monkeypatch: pyte
     assert any("took longer" in note for note in module.notes)
     with pytest.raises(TransloadError, match=r"onnx\.Einsum"):
         transload.lower(module, "tosa")
+
+
+def test_inference_alone_is_that_of_the_package(tmp_path: Path) -> None:
+    """Without the package, which takes long to import; where that is there already, it is asked."""
+    from transload.child import python_command
+    from transload_converters.onnx import inference
+
+    path = _model(tmp_path / "m.onnx", helper.make_node("Relu", ["x"], ["y"]))
+    content = path.read_bytes()
+    assert inference.with_shapes_alone(content) == inference.with_shapes(content) != content
+    code = (
+        "from pathlib import Path; from transload_converters.onnx.inference import with_shapes_alone; "
+        f"model = Path({str(path)!r}); model.write_bytes(with_shapes_alone(model.read_bytes())); "
+        "assert not {'numpy', 'google', 'onnx'} & set(sys.modules)")
+    subprocess.run(python_command(code, needs=("transload", "transload_converters", "onnx")), check=True)
+    assert path.read_bytes() == inference.with_shapes(content)

@@ -72,3 +72,15 @@ def test_other_random_numbers_are_no_error(tmp_path: Path, operator: Any, consta
     artifact = transload.convert(file, "tosa", tmp_path / "out", options={"random": "drawn"})
     assert artifact.verification.status == "inconclusive"
     assert artifact.verification.why.startswith("y: random numbers, of which ONNX does not say how they are drawn")
+
+
+@pytest.mark.parametrize(("scale", "status"), [(0.6, "inconclusive"), (0.5, "passed")])
+def test_corners_at_a_length_with_a_fraction_are_not_judged(tmp_path: Path, scale: float, status: str) -> None:
+    """onnxruntime leaves the fraction out, and does not give what ONNX's own tests say: our result was called wrong."""
+    resize = node("Resize", ["x", "", "scales"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")
+    file = tmp_path / "resized.onnx"
+    x, scales = X.reshape(1, 1, 6, 100)[..., :4], np.array([1, 1, 1, scale], np.float32)
+    file.write_bytes(make_model([resize], {"x": x}, ["y"], {"scales": scales}, 19).SerializeToString())
+    verification = transload.convert(file, "tosa", tmp_path / "out").verification
+    assert verification.status == status
+    assert verification.why.startswith("y: the scales of corners") == (status == "inconclusive")

@@ -392,7 +392,7 @@ def test_names_that_are_no_text() -> None:
 def test_where_all_sizes_are_told_nobody_is_asked_for_them(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """ONNX's inference adds what is missing, and leaves what is there, be it wrong: so it has nothing to add."""
     from transload_converters.onnx import reader
-    from transload_converters.onnx.process import with_shapes
+    from transload_converters.onnx.inference import with_shapes
 
     nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Reshape", ["a", "shape"], ["b"]),
              helper.make_node("Relu", ["b"], ["y"])]
@@ -408,7 +408,7 @@ def test_where_all_sizes_are_told_nobody_is_asked_for_them(told: bool, monkeypat
         calls.append(function)
         return with_shapes(model)
 
-    monkeypatch.setattr(reader.ONNX, "call", call)
+    monkeypatch.setattr(reader.SHAPES, "call", call)
     module = transload.load(text=content, format="onnx")
     assert [op.results[0].static_shape for op in module.body_of_main if op.name != "onnx.Constant" and op.results] == [
         (2, 3), (3, 2), (3, 2)]
