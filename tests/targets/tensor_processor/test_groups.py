@@ -5,6 +5,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from transload.errors import PlacementError
+from transload_targets.tensor_processor.groups import partition as groups
 from transload_targets.tensor_processor.groups.partition import partition
 from transload_targets.tensor_processor.groups.slicing import WHOLE, Slicing
 from transload_targets.tensor_processor.groups.tail import Tail
@@ -180,3 +181,28 @@ def test_long_groups_end_where_the_least_lies_between_nodes():
     found = partition(made.network(x), machine(local_bytes=1 << 20))
     assert len(found.groups) < 4  # 210 nodes, of which a group has 192 at most
     assert all(group.end in ends for group in found.groups[:-1])
+
+
+def test_what_is_looked_at_is_bounded_however_many_slices_a_huge_image_takes(monkeypatch):
+    looked = 0
+    extend = Tail.extend
+
+    def counting(self):
+        nonlocal looked
+        looked += len(self.slicing)
+        return extend(self)
+
+    made = Maker()
+    x = made.tensor((3, 4, 1 << 14, 1))
+    for _ in range(24):
+        x = made.add(x, x)
+    network, chip = made.network(x), machine(local_bytes=1 << 9)
+    monkeypatch.setattr(Tail, "extend", counting)
+    monkeypatch.setattr(groups, "LOOKS", 1 << 16)
+    monkeypatch.setattr(groups, "LOOKS_EACH", 1 << 8)
+    monkeypatch.setattr(groups, "LOOKS_ALONE", 1 << 9)
+    alone = groups.partition(network, chip, "layers")
+    of_layers, looked = looked, 0
+    assert groups.partition(network, chip).cost < 0.2 * alone.cost
+    assert of_layers <= len(network.nodes) * (groups.LOOKS_ALONE + 2 * groups.FINEST)
+    assert looked - of_layers <= 2 * (groups.LOOKS + groups.LOOKS_EACH * len(network.nodes))  # greedy, then all

@@ -41,6 +41,8 @@ SMALLER = (1.0, 0.95, 0.85, 0.7, 0.5)
 
 MANY = 400
 """Buffers beyond which one way is tried, for what that takes."""
+VERY_MANY, FEW_SHARES = 20_000, (1.0, 0.8, 0.5, 0.0)
+"""Buffers beyond which these shares alone are tried, and places with more pains at the last of them."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,13 @@ def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool
     for share in SMALLER:
         made = partition(reading.network, replace(machine, local_bytes=int(share * chip.local_bytes)), way, h_slice)
         found: list[Found] = []
-        for ahead in SHARES if banked else ():
+        buffers = sum(len(group.slicing) * (group.end - group.start) for group in made.groups)
+        shares = SHARES if buffers <= VERY_MANY else FEW_SHARES
+        for ahead in shares if banked else ():
             some = list(_by_banks(reading, machine, made, ahead, keeping))
-            found += some or _by_banks(reading, machine, made, ahead, keeping, place_tightly)
+            if not some and (shares is SHARES or ahead == shares[-1]):
+                found += _by_banks(reading, machine, made, ahead, keeping, place_tightly)
+            found += some
             if some:
                 break
         if found:

@@ -93,12 +93,21 @@ FINEST = 1024
 """Into how many slices groups of several nodes are cut, at most: each slice of each node is looked at for every group."""
 USELESS = 6
 """Ways of slicing in a row that reach no farther than those before, after which no more are tried."""
+LOOKS, LOOKS_EACH = 1 << 19, 1 << 11
+"""Slices of nodes that are looked at for groups of several nodes: at most so many, and so many more for each node. One end takes
+half of what is left at most, so that huge images leave something for those after it; ordinary networks take a tenth of it.
+"""
+LOOKS_ALONE = 1 << 15
+"""Slices looked at for one node by itself, after which the best way that fits is taken."""
 
 
 class _Partitioning:
     def __init__(self, network: Network, machine: Machine, h_slice: bool) -> None:
         self.network, self.machine, self.h_slice = network, machine, h_slice
         self.memo: Memo = {}
+        self.looked = 0
+        """Slices of nodes looked at so far."""
+        self.most_looks = 0
         self.narrow = _narrow(network, machine)
         self.alone = [self._alone(number) for number in range(len(network.nodes))]
         findings = [
@@ -118,8 +127,10 @@ class _Partitioning:
         """From the tail to the head: as many nodes as can be, in as few slices as that takes."""
         groups: list[Group] = []
         end = len(self.network.nodes)
+        allowed = self._allowed()
         while end:
             group = self._single(end - 1)
+            self._allow_half(allowed)
             for slicing in self._ladder(end):
                 for longer in self._grown(end, slicing, WINDOW):
                     if longer.start < group.start:
@@ -136,7 +147,9 @@ class _Partitioning:
         greedy: dict[int, list[Group]] = {}
         for group in self.greedy().groups:
             greedy.setdefault(group.end, []).append(group)
+        allowed = self._allowed()
         for end in range(1, count + 1):
+            self._allow_half(allowed)
             for group in self._candidates(end, greedy.get(end, [])):
                 total = cost[group.start] + group.cost
                 if total < cost[end]:
@@ -151,6 +164,19 @@ class _Partitioning:
         return Partition(tuple(reversed(groups)))
 
     # --- candidates
+
+    def _allowed(self) -> int:
+        """How many slices of nodes will have been looked at, at most, when groups of a whole partition were."""
+        return self.looked + LOOKS + LOOKS_EACH * len(self.network.nodes)
+
+    def _allow_half(self, allowed: int) -> None:
+        """Let the groups of one end take half of what is left."""
+        self.most_looks = self.looked + max(allowed - self.looked, 0) // 2
+
+    def _extended(self, tail: Tail) -> bool:
+        """`tail.extend()`, counted."""
+        self.looked += len(tail.slicing)
+        return tail.extend()
 
     def _candidates(self, end: int, others: Sequence[Group]) -> Iterator[Group]:
         yield self._single(end - 1)
@@ -185,7 +211,9 @@ class _Partitioning:
         tail = Tail(self.network, self.machine, end, slicing, self.memo)
         alone = 0.0
         while tail.start and end - tail.start < most:
-            if self.network.nodes[tail.start - 1].alone or not tail.extend() or tail.peak > self.machine.local_bytes:
+            if self.network.nodes[tail.start - 1].alone or self.looked + len(slicing) > self.most_looks:
+                return
+            if not self._extended(tail) or tail.peak > self.machine.local_bytes:
                 return
             if self.h_slice and _shares_much(tail):
                 return
@@ -212,12 +240,12 @@ class _Partitioning:
         if self._too_large(number):
             return None
         tried: Group | None = None
-        enough = 0
+        enough, before = 0, self.looked
         for slicing in self._every(number):
-            if enough and len(slicing) > enough:
+            if enough and (len(slicing) > enough or self.looked - before > LOOKS_ALONE):
                 break
             tail = Tail(self.network, self.machine, number + 1, slicing, self.memo)
-            if not tail.extend() or tail.peak > self.machine.local_bytes:
+            if not self._extended(tail) or tail.peak > self.machine.local_bytes:
                 continue
             enough = enough or 4 * len(slicing)
             group = _group_of(tail)
