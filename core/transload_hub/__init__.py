@@ -63,8 +63,8 @@ def register_passes(register: Any) -> None:
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
     register(Pass("scales-to-products", f"{_HERE}.simplify.scales:scales_to_products",
                   "Write scales and shifts of channels as depthwise convolutions, others as products and sums."))
-    register(Pass("vectors-to-matrices", f"{_HERE}.simplify.vectors:vectors_to_matrices",
-                  "Products with a constant vector have a matrix of one column, whose channel integers scale."))
+    register(Pass("constants-to-layers", f"{_HERE}.simplify.constant_products:constants_to_layers",
+                  "Products with constants have a matrix of weights, or nothing added: as integers have them."))
     register(Pass("write-out-normalizations", f"{_HERE}.simplify.normalization:write_out_normalizations",
                   "Write out normalizations and quotients of tensors: means, squares, products, reciprocals."))
     register(Pass("spell-out-quantized", f"{_HERE}.simplify.spell_out:spell_out_quantized",

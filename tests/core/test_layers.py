@@ -180,3 +180,15 @@ def test_what_saturates_is_told_of_the_narrow_type_where_wider_ones_follow(model
     quantized = transload.quantize(model, "int8", calibration=table, layers={"depthwise": "INT16"})
     report = transload.quantization_report(model, quantized, samples)
     assert layer(report, "conv1").type == "i8" and layer(report, "conv1").saturated > 0.1
+
+
+def test_numbers_that_are_all_but_zero_are_counted() -> None:
+    """The quotient of bars and a range of denormals was infinite."""
+    g = Graph((1, 4))
+    module = g.done(g.Relu(g.inputs[0]))
+    tiny = np.array([[0.0, 1.0, 2.0, 3.0]], np.float32) * np.float32(1e-44)
+    given = [{"x0": tiny}] * 8
+    made = transload.quantize(module, "int8", [{"x0": np.array([[0.0, 1.0, 2.0, 3.0]], np.float32)}] * 8)
+    found = transload.quantization_report(module, transload.quantize(module, "f16", given), given)
+    assert all(sum(each.counts) == 4 * len(given) for each in found.layers)
+    assert all(sum(each.counts) == 4 * len(given) for each in transload.quantization_report(module, made, given).layers)

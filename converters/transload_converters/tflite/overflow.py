@@ -16,12 +16,12 @@ from transload.api import run
 from transload.ir import I16, Module, Op, Value
 from transload.ir.build import constant_of
 
-__all__ = ["undefined"]
+__all__ = ["overflows"]
 
 _MOST = (1 << 31) - 1
 
 
-def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> str:
+def overflows(hub: Module | None, given: Mapping[str, Any]) -> str:
     """The products of a model of which LiteRT's sums overflow on these inputs, in words; nothing where there are none."""
     products = [op for op in hub.body_of_main if _is_of_16_bits(op)] if hub is not None else []
     if hub is None or not products:

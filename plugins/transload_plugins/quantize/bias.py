@@ -32,9 +32,9 @@ def with_biases(module: Module) -> Module:
     result = module.clone()
     for op in list(result.body_of_main):
         rule = rule_of(op) if op.results else None
-        if rule is None or rule.bias is None or rule.weights is None or len(op.operands) != rule.bias:
+        if rule is None or rule.bias is None or len(op.operands) != rule.bias:
             continue
-        if constant_of(op.operands[rule.weights]) is not None and op.result.is_static:
+        if rule.own(op) is not None and op.result.is_static:
             build = Builder(result.body_of_main, before=op, location=op.result.name)
             zeros = np.zeros(channel_count(op, rule), dtype_of(op.result.element))
             op.operands = (*op.operands, build.constant(Dense(zeros), element=op.result.element))

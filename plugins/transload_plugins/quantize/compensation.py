@@ -43,7 +43,7 @@ def moments_of(module: Module, ops: Sequence[Op], samples: Sequence[Mapping[str,
     if not inputs:
         return {}
     see_inputs(module, inputs, samples)
-    return {layer.op: layer.moments() for there in inputs.values() for layer in there}
+    return {layer.op: layer.moments() for there in inputs.values() for layer in there if layer.rows}
 
 
 def compensated(op: Op, numbers: NDArray[np.floating], type_: QuantType, moments: Array) -> NDArray[np.int64]:

@@ -143,7 +143,7 @@ def _constants_between_casts(op: Op, scheme: Scheme) -> None:
         if dense is None or index == rule.bias or not isinstance(value.element_or_none, FloatType):
             continue
         numbers = dense.numpy().astype(np.float64)
-        kind = _weight_type(op, rule, numbers, scheme) if index == rule.weights else scheme.constant_type(numbers)
+        kind = _weight_type(op, rule, numbers, scheme) if index == rule.own(op) else scheme.constant_type(numbers)
         build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
         held = build.constant(Dense(stored(numbers, kind).astype(dtype_of(kind.storage))), element=kind)
         op.set_operand(index, build.emit("top.Cast", held, element=value.element))

@@ -113,7 +113,7 @@ class _Quantizing:
 
     def _quantize(self, op: Op) -> None:
         rule = rule_of(op) or Rule()
-        own = rule.weights if rule.weights is not None and constant_of(op.operands[rule.weights]) is not None else None
+        own = rule.own(op)
         for index, value in enumerate(op.operands):
             if index not in (own, rule.bias) and _is_float(value):
                 op.set_operand(index, self._as_quantized(value, op, index == rule.slopes))

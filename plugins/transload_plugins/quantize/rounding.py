@@ -66,6 +66,7 @@ def rounded(
     for layer in layers:
         inputs.setdefault(layer.op.operands[0], []).append(layer)
     see_inputs(module, inputs, samples)
+    layers = [layer for layer in layers if layer.rows]  # of no image there is nothing to go by
     with one_thread(), ThreadPoolExecutor(cores()) as pool:
         each = pool.map(partial(Layer.rounded, scheme=scheme, polish=polish), layers)
         return {names[layer.op.results[0]]: weights for layer, weights in zip(layers, each, strict=True)}
@@ -300,14 +301,14 @@ class _Windows:
             taken = np.take(array.reshape(array.shape[1], -1), self._places, axis=1)  # [C, rows, K]
             if self._outside is not None:
                 taken[:, self._outside] = 0.0  # what is padded
-            taken = taken.reshape(self._groups, -1, rows, places).transpose(0, 2, 1, 3)
+            taken = taken.reshape(self._groups, array.shape[1] // self._groups, rows, places).transpose(0, 2, 1, 3)
         else:
             image = np.moveaxis(array, 1, -1) if self._moved else array
             taken = image.reshape(-1, image.shape[-1])[self._places]  # [rows, K, C]
             if self._outside is not None:
                 taken[self._outside] = 0.0
-            taken = taken.reshape(rows, places, self._groups, -1).transpose(2, 0, 3, 1)
-        return np.ascontiguousarray(taken.reshape(self._groups, rows, -1), np.float32)
+            taken = taken.reshape(rows, places, self._groups, image.shape[-1] // self._groups).transpose(2, 0, 3, 1)
+        return np.ascontiguousarray(taken.reshape(self._groups, rows, taken.shape[2] * places), np.float32)
 
 
 @lru_cache(maxsize=64)

@@ -38,6 +38,8 @@ class Rule:
 
     weights: int | None = None
     """Which operand holds weights, where it is constant: they have a scale for each output channel."""
+    as_tensors: bool = False
+    """Whether constant weights are held as any tensor is: in one scale, and as many bits."""
     bias: int | None = None
     """Which operand is added to the sums: 32 bits, in the scale of the products."""
     channels: Callable[[Any], int] = lambda op: 0
@@ -61,6 +63,11 @@ class Rule:
     attributes: Callable[[Any], dict[str, Any]] = lambda op: {}
     """What attributes the quantized op has instead, None for none: integers have fewer forms than floats."""
 
+    def own(self, op: Op) -> int | None:
+        """The operand that holds constant weights of a type of their own; None where an op has none."""
+        return self.weights if self.weights is not None and not self.as_tensors \
+            and constant_of(op.operands[self.weights]) is not None else None
+
 
 def _conv_channels(op: Conv) -> int:
     return 1 if op.layout == "NCHW" else -1
@@ -83,7 +90,14 @@ def _matmul_rounding(op: MatMul) -> str | None:
 QUANTIZATION: FactTable = FactTable("top")
 QUANTIZATION.add(Rule(weights=1, bias=2, result_channels=_conv_channels), "Conv")
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
-QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_matmul_rounding), "MatMul")
+
+
+@QUANTIZATION("MatMul")
+def _products(op: MatMul) -> Rule:
+    """A layer's weights have scales and a bias; of a batch of products both sides are tensors, as of LiteRT's BATCH_MATMUL."""
+    return Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_matmul_rounding, as_tensors=op.right.rank > 2)
+
+
 QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference")
 QUANTIZATION.add(Rule(), "LeakyRelu", "Abs", "Neg", "Square")
 QUANTIZATION.add(Rule(slopes=1), "PRelu")

@@ -21,10 +21,10 @@ from transload.plugin import Quantized
 from transload.quantization import floats_in
 from transload_hub.ops.rounding import WORDS, round_all
 from transload_hub.simplify.biases import add_computed_biases
+from transload_hub.simplify.constant_products import constants_to_layers
 from transload_hub.simplify.normalization import write_out_normalizations
 from transload_hub.simplify.recurrent import unroll_recurrent
 from transload_hub.simplify.scales import scales_to_products
-from transload_hub.simplify.vectors import vectors_to_matrices
 
 from . import calibration as calibrations
 from .bias import corrections, move_biases, with_biases
@@ -243,9 +243,9 @@ def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool,
 
 def _written_out(module: Module) -> Module:
     """The module with the steps of its recurrent layers, and the sums of products and computed biases, as ops, whose tensors have
-    ranges of their own, what scales channels as weights, and vectors as matrices; itself without such."""
+    ranges of their own, what scales channels as weights, and constants as those of layers; itself without such."""
     copy = module.clone()
-    changed = [unroll_recurrent(copy), add_computed_biases(copy), scales_to_products(copy), vectors_to_matrices(copy)]
+    changed = [unroll_recurrent(copy), add_computed_biases(copy), scales_to_products(copy), constants_to_layers(copy)]
     return copy if any(changed) else module
 
 

@@ -291,7 +291,7 @@ class Simulation:
 
     def _rounded(self, op: Op, rule: Rule | None, index: int, array: np.ndarray) -> np.ndarray:
         """What the integers of a constant operand stand for."""
-        weights = rule is not None and index == rule.weights
+        weights = rule is not None and index == rule.own(op)
         numbers = (self.weights.get(op.results[0], array) if weights else array).astype(np.float64)
         if rule is not None and weights:
             type_ = self.scheme.weight_type(numbers, rule.channels(op))
@@ -423,7 +423,7 @@ def _grid(type_: QuantType | None) -> tuple[float, float, float, float]:
 
 def _is_corrected(op: Op, rule: Rule) -> bool:
     """Whether an op sums products with constant weights, onto a constant bias with an entry for each channel."""
-    if rule.weights is None or rule.bias is None or constant_of(op.operands[rule.weights]) is None:
+    if rule.bias is None or rule.own(op) is None:
         return False
     bias = constant_of(op.operands[rule.bias]) if len(op.operands) > rule.bias else None
     return bias is not None and bias.numpy().ndim == 1

@@ -167,3 +167,11 @@ def test_windows_are_what_the_sums_take(layout: str, batch: int, group: int) -> 
     (sums,) = transload.run(module, {"x0": image}).values()
     wanted = (np.moveaxis(sums, 1, -1) if layout == "NCHW" else sums).reshape(-1, group, 6 // group)
     np.testing.assert_allclose(found.transpose(1, 0, 2), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_of_no_images_weights_are_rounded_to_the_nearest(layout: str) -> None:
+    """A batch of none, as a file may have it."""
+    shape, weights = ((0, 6, 7, 8), (4, 6, 3, 3)) if layout == "NCHW" else ((0, 7, 8, 6), (4, 3, 3, 6))
+    module = convolution(shape, weights, layout=layout)
+    assert rounded(module, INT8, Groups(module), [{"x0": np.zeros(shape, np.float32)}] * 2) == {}

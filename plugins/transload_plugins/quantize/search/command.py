@@ -119,6 +119,8 @@ def _labels(samples: Any, names: list[str], promise: Any, labels: Any, classes: 
 def _show(found: Found, promise: str) -> None:
     from transload.cli.show import console, sized, table
 
+    from .promise import least_drop
+
     rows = [
         ("promise", promise),
         ("kept", "yes" if found.kept else "no: what comes nearest is written"),
@@ -128,6 +130,10 @@ def _show(found: Found, promise: str) -> None:
     rows += [] if found.cycles is None else [("cycles", f"{found.cycles:,.0f}")]
     rows.append(("samples", f"{found.samples[0]} chose, {found.samples[1]} judged"))
     console().print(table(("", ""), rows))
+    for each in found.judged:
+        if each.few:
+            console().print(f"{each.few} samples can promise no {each.score} below {least_drop(each.few):.1%}: that none is "
+                            "worse is all they tell; give more samples (-n) for less", markup=False)
     if found.layers:
         words = list(found.layers.values())
         counted = ", ".join(f"{words.count(word)} in {word}" for word in dict.fromkeys(words))
@@ -142,7 +148,7 @@ def _next(model: Path, out: Path, asked: dict[str, Any]) -> str:
 
 def _as_data(found: Found) -> dict[str, Any]:
     def scores(each: list[Any]) -> list[dict[str, Any]]:
-        return [{"score": one.score, "value": one.value, "sure": one.sure, "kept": one.kept} for one in each]
+        return [{"score": one.score, "value": one.value, "sure": one.sure, "kept": one.kept, "few": one.few} for one in each]
 
     return {
         "kept": found.kept, "judged": scores(found.judged), "before": scores(found.before), "floats": found.floats,

@@ -268,7 +268,7 @@ def shift(op: ShiftLeft | ShiftRight, rw: Rewriter) -> Value:
     unsigned = a.element.unsigned  # type: ignore[attr-defined]
     name = "shift_left" if op.name == "top.ShiftLeft" else "shift_right_logical" if unsigned else "shift_right_arithmetic"
     width = a.element.width  # type: ignore[attr-defined]
-    dense = constant_of(b)
+    dense = constant_of(op.b)  # `b` may be that, broadcast to any size
     if dense is not None and bool(np.all((dense.numpy() >= 0) & (dense.numpy() < width))):
         return finish(rw, op, binary(rw, name, a, build.convert(rw, b, a.element)))
     inside = build.clamp(rw, b, 0, width - 1) if build.greatest(b.element) >= width else b

@@ -79,7 +79,7 @@ def _of_integers(
     chip, rounding = chip_of(rw), str(op.rounding)
     divisor = max(count, 1) if function == "mean" else 1
     if chip.multiplier_bits == 8 or rounding != "double":
-        scale = rescale(chip, source.scale / target.scale / divisor, rounding)
+        scale = rescale(chip, per_step(source.scale, target.scale) / divisor, rounding)
     else:
         scale = _divided(chip, per_step(float(np.float32(source.scale)), float(np.float32(target.scale))), divisor)
     return rw.emit(

@@ -18,7 +18,7 @@ from transload.ir import I8, I32, QuantType, Value
 from transload.ir.quantization import grid_of, permuted, sliced, spread
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
-from transload_hub.scales import scale32
+from transload_hub.scales import per_step, scale32
 
 from ... import build
 from ..arithmetic.rescaling import activation_range, narrow, quant
@@ -67,7 +67,7 @@ def by_groups(op: MatMul, rw: Rewriter) -> Value | None:
     if bias is not None:
         steps = build.const(rw, np.rint(bias / fine).astype(np.int32))
         total = rw.emit("tosa.add", *build.equal_rank(rw, total, steps), element=I32)
-    return narrow(rw, total, fine / target.scale, op.result.element, activation=activation_range(op))
+    return narrow(rw, total, per_step(fine, target.scale), op.result.element, activation=activation_range(op))
 
 
 def _groups(

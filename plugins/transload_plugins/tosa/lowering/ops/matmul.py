@@ -117,31 +117,37 @@ class _Kind(NamedTuple):
     right_zp: int = 0
 
 
-def _kind(x: Value, w: Value) -> _Kind | None:
+def _kind(x: Value, w: Value, transposed: bool) -> _Kind | None:
     a, b = quant(x), quant(w)
     if a is None and b is None:
         if x.element != w.element:
             return None
         kinds: dict[Type, Type] = {I8: I32, F16: F32, BF16: F32, F32: F32}
         return _Kind(kinds[x.element]) if x.element in kinds else None
-    if a is None or b is None or not a.per_tensor or not b.per_tensor or a.storage != b.storage:
+    if a is None or b is None or not a.per_tensor or not _by_columns(w, b, transposed) or a.storage != b.storage:
         return None
     if a.storage == I8:
-        return _Kind(I32, a.zero_point, b.zero_point)
-    return _Kind(I48) if a.storage == I16 and a.zero_point == b.zero_point == 0 else None
+        return _Kind(I32, a.zero_point, b.zero_points[0])
+    return _Kind(I48) if a.storage == I16 and a.zero_point == b.zero_points[0] == 0 else None
+
+
+def _by_columns(w: Value, type_: QuantType, transposed: bool) -> bool:
+    """Whether a right operand has one zero point, and one scale, or one for each column of the product."""
+    by_columns = w.rank > 1 and type_.axis == w.rank - (2 if transposed else 1)
+    return type_.blocks is None and len(set(type_.zero_points)) == 1 and (type_.per_tensor or by_columns)
 
 
 def _widened(rw: Rewriter, x: Value, w: Value) -> Value:
     """An int8 right operand as int16 where the left one is: TOSA's MATMUL takes two of one type."""
     a, b = quant(x), quant(w)
-    if a is None or b is None or a.storage != I16 or b.storage != I8 or not b.per_tensor or b.zero_point:
+    if a is None or b is None or a.storage != I16 or b.storage != I8 or any(b.zero_points):
         return w
-    return rw.emit("tosa.cast", w, element=QuantType(I16, b.expressed, b.scales, b.zero_points))
+    return rw.emit("tosa.cast", w, element=QuantType(I16, b.expressed, b.scales, b.zero_points, b.axis))
 
 
 def _batched(op: MatMul, rw: Rewriter) -> Value | None:
     x, w = op.input, _widened(rw, op.input, op.right)
-    kind = _kind(x, w)
+    kind = _kind(x, w, op.right_transpose)
     if kind is None:
         if any(quant(value) is not None for value in (x, w)):
             return None
@@ -224,7 +230,7 @@ def _with_bias(op: MatMul, rw: Rewriter, made: Value, bias: Value) -> Value:
     else:
         array = rw.constant_of(bias)
         held = quant(bias)
-        scale = np.float64(a.scale) * np.float64(b.scale)
+        scale = np.float64(a.scale) * (np.float64(b.scale) if b.per_tensor else np.asarray(b.scales))
         if held is None or held.storage != I32 or any(held.zero_points) or not np.allclose(held.scales, scale, rtol=1e-3, atol=0):
             if array is None:
                 raise Unsupported("a bias in another scale than the product's must be a constant")

@@ -229,7 +229,7 @@ def reduce_quantized(op: Reduce, rw: Rewriter) -> Value | None:
             return None
         summed = reduce_axes(rw, widen(rw, op.input), axes, _by(rw, "sum"))
         if rounding_of(op) != DOUBLE:
-            real = source.scale / target.scale / (max(count, 1) if op.mode == "ReduceMean" else 1)
+            real = per_step(source.scale, target.scale) / (max(count, 1) if op.mode == "ReduceMean" else 1)
             summed = reshape(rw, summed, static_shape(op.result))
             return flat(rw, summed, lambda x: narrow(rw, x, real, target))
         scale = scale32(per_step(float(np.float32(source.scale)), float(np.float32(target.scale))))

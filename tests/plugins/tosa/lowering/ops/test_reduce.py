@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from transload.api import lower, run
 from transload.ir import F32, I8, I16, I32, UI8, QuantType, TensorType
+
+from tests.support.graphs import Graph
 
 Same = Callable[..., Any]
 
@@ -122,3 +125,14 @@ def test_quantized_extremes_are_those_of_litert(judge_op: Any, dtype: str, opera
 def test_quantized_products_are_those_of_litert(judge_op: Any) -> None:
     for pairs in (((0.01, 3), (0.02, -3)), ((0.05, -20), (0.2, 4))):
         _judge(judge_op, "REDUCE_PROD", "ReduceProd", "int8", (2, 3, 4), (1,), False, pairs)
+
+
+@pytest.mark.parametrize("mode", ["ReduceSum", "ReduceMean"])
+def test_scales_of_nothing_divide_nothing(mode: str) -> None:
+    """A file may say 0: what holds no number but 0 gives that. The quotient of scales was an error of Python's."""
+    g = Graph(TensorType((2, 3), QuantType(I8, F32, (0.1,), (3,))))
+    made = g.Reduce(g.inputs[0], axes=(1,), mode=mode, rounding="exact",
+                    types=[TensorType((2,), QuantType(I8, F32, (0.0,), (0,)))])
+    module = g.done(made)
+    x = np.arange(6, dtype=np.int8).reshape(2, 3)
+    np.testing.assert_array_equal(run(lower(module, "tosa"), {"x0": x})["y0"], run(module, {"x0": x})["y0"])

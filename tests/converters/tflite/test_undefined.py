@@ -1,4 +1,4 @@
-"""Scaled sums of 16-bit products that LiteRT's 32 bits do not hold: the hub's are the real ones, and the verdict says why not."""
+"""What LiteRT gives that says nothing of a model, and that the verdict says so: sums beyond its 32 bits, and sums of nothing."""
 
 from __future__ import annotations
 
@@ -33,3 +33,19 @@ def test_products_beyond_32_bits(tmp_path: Path, greatest: int, scale: float, st
         ours = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
         real = given[next(iter(given))].astype(float) @ weights * (1e-4 * 1e-4 / scale)
         assert np.abs(ours - np.clip(real, -32768, 32767)).max() <= 1
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_what_is_made_of_nothing_is_not_judged(tmp_path: Path, size: int) -> None:
+    """LiteRT does not write the result; it was called wrong by whatever lay there."""
+    from transload_converters.tflite.undefined import undefined
+
+    content = write_operator(
+        "SUM", [((3, 4, size), "int16", None, ((1e-2,), (0,))), ((1,), "int32", np.array([2], np.int32))],
+        [((3, 4), "int16", None, ((1e-2,), (0,)))], {"keep_dims": False})
+    file = tmp_path / "sum.tflite"
+    file.write_bytes(content)
+    module = transload.load(file)
+    why = undefined(module, transload.lower(module, "top"), {"in0": np.ones((3, 4, size), np.int16)})
+    assert why.endswith("reduces nothing, and leaves in its result what was there") == (size == 0)
+    assert bool(why) == (size == 0)
