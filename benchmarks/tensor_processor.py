@@ -180,22 +180,25 @@ def measured(module: Module, chip: Chip, check: bool) -> dict[str, Any]:
 
 def checked(parts: list[Module], made: list[Compiled]) -> bool:
     """Whether the simulator gives what the kernels give, of random inputs."""
-    random = np.random.default_rng(0)
     for part, one in zip(parts, made, strict=True):
-        inputs: dict[str, Any] = {}
-        for name, type_ in part.inputs.items():
-            if not isinstance(type_, TensorType):
-                inputs[name] = None  # an operand that is not there
-                continue
+        inputs = random_inputs(part)
+        expected, found = transload.run(part, {**dict.fromkeys(part.inputs), **inputs}), Simulator(one.program).run(inputs)
+        if not all(np.array_equal(*pair) for pair in zip(expected.values(), found.values(), strict=True)):
+            return False
+    return True
+
+
+def random_inputs(part: Module) -> dict[str, np.ndarray]:
+    """Numbers for all inputs but for operands that are not there."""
+    random = np.random.default_rng(0)
+    inputs = {}
+    for name, type_ in part.inputs.items():
+        if isinstance(type_, TensorType):
             dtype = np.dtype(dtype_of(type_.element))
             low, high = {"b": (0, 2), "u": (0, 256)}.get(dtype.kind, (-128, 128))
             given = random.integers(low, high, type_.shape) if dtype.kind in "biu" else random.standard_normal(type_.shape)
             inputs[name] = given.astype(dtype)
-        expected, found = transload.run(part, inputs), Simulator(one.program).run(
-            {name: array for name, array in inputs.items() if array is not None})
-        if not all(np.array_equal(*pair) for pair in zip(expected.values(), found.values(), strict=True)):
-            return False
-    return True
+    return inputs
 
 
 # --- growth

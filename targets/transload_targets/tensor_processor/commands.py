@@ -66,6 +66,7 @@ def inspect(file: Path) -> int:
             for side, ports in (("input", opened.inputs), ("output", opened.outputs)) for port in ports]
     out.print(table(("", "tensor", "dtype", "shape", "address"), rows))
     counts = Counter((one.queue, one.operation) for one in opened.instructions)
+    cores = Counter(one.core for one in opened.instructions)
     moved: Counter[tuple[str, str]] = Counter()
     for one in opened.instructions:
         ways = [(operand, type(operand)) for operand in (*one.inputs, *one.outputs) if operand is not None]
@@ -75,6 +76,9 @@ def inspect(file: Path) -> int:
         ("queue", "operation", "instructions", "bytes moved"),
         [(*key, f"{count:,}", f"{moved[key]:,}" if key in moved else "") for key, count in sorted(counts.items())],
         right=("instructions", "bytes moved")))
+    if machine.cores > 1:
+        out.print(table(("core", "instructions"), [(str(core), f"{cores[core]:,}") for core in range(machine.cores)],
+                        right=("core", "instructions")))
     return 0
 
 

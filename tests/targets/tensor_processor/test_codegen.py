@@ -9,7 +9,7 @@ from transload.ir import FloatType, TensorType
 from transload.memory import Buffer
 from transload_targets.tensor_processor.codegen import compile_function
 from transload_targets.tensor_processor.cycles.timeline import compulsory_bytes
-from transload_targets.tensor_processor.groups.partition import _Partitioning, partition
+from transload_targets.tensor_processor.groups.partition import Partitioning, partition
 from transload_targets.tensor_processor.groups.reading import machine_of, read
 from transload_targets.tensor_processor.instructions import Global, Local
 from transload_targets.tensor_processor.placement.everywhere import place_global
@@ -94,7 +94,7 @@ def test_what_is_told_to_be_too_large_is_what_no_slicing_makes_fit(monkeypatch):
     told = []
     for quick in (True, False):
         if not quick:
-            monkeypatch.setattr(_Partitioning, "_too_large", lambda self, number: False)
+            monkeypatch.setattr(Partitioning, "_too_large", lambda self, number: False)
         for local_bytes in range(16, 144, 16):
             try:
                 partition(network, machine_of(chip("tp-tiny", local_bytes)), "layers")

@@ -10,7 +10,7 @@ import pytest
 from transload.cli import run
 from transload_targets.tensor_processor.instructions import assemble, disassemble, read
 
-from .simulator.programs import SLICES
+from .simulator.programs import CORES, SLICES
 
 TEXT = """\
 program "greater" global_bytes=64
@@ -101,3 +101,13 @@ def test_other_commands_say_what_a_binary_is(text: Path, tmp_path: Path, capsys:
     assert run(["program", "assemble", str(text), "-o", str(binary)]) == 0
     assert run(["inspect", str(binary)]) == 3
     assert "transload program inspect" in capsys.readouterr().err
+
+
+def test_instructions_of_several_cores_are_counted_by_core(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "x.tptxt"
+    path.write_text(CORES)
+    assert run(["program", "inspect", str(path)]) == 0
+    said = capsys.readouterr().out
+    counts = {int(row[0]): int(row[1]) for row in (line.split() for line in said[said.index("core "):].splitlines())
+              if len(row) == 2 and row[0].isdigit()}
+    assert counts == {core: sum(one.core == core for one in assemble(CORES).instructions) for core in (0, 1)}

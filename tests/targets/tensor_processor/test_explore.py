@@ -56,6 +56,13 @@ def test_figures_are_those_of_a_program_for_each_chip():
     assert rows[0].settings == {} and rows[1].cycles > rows[2].cycles
 
 
+def test_cores_are_swept_as_all_else_is_and_more_of_them_are_never_slower():
+    made = Maker((1, 32, 32, 32))
+    rows = explore([made.done(made.conv(made.conv(made.input, 32), 32))], load_chip("tp-small"), {"cores": [1, 2, 4]}, workers=1)
+    cycles = [row.cycles for row in rows]
+    assert cycles[0] == cycles[1] > cycles[2] > cycles[3] and all(0 < row.utilisation <= 1 for row in rows)
+
+
 def test_a_chip_that_is_too_small_is_told_and_the_others_are_computed():
     made = Maker((1, 64, 8, 8))
     rows = explore([made.done(made.conv(made.input, 64))], load_chip("tp-small"), {"lmem": ["2k", "64k"]}, workers=1)

@@ -38,7 +38,8 @@ class Chip:
     banks: int = _key("local", "banks of equal size that local memory is made of; two units at one bank in one time step wait "
                       "for each other")
     global_bytes: int = _key("global", "bytes of global memory")
-    dma_bytes: int = _key("dma", "bytes that the DMA moves in a cycle, all lanes together")
+    dma_bytes: int = _key("dma", "bytes that the DMA moves in a cycle, all lanes together; cores that move at the same time "
+                          "share them")
     dma_latency: int = _key("dma", "cycles from the start of a DMA command to its first byte")
     operations: Mapping[str, tuple[str, ...]] = _key(
         "operations", "operations that the chip has, each with the element types that it takes")

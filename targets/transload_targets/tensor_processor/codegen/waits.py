@@ -3,7 +3,7 @@
 Instructions are given in an order in which each could be executed after the other. Queues keep the order within them, so one
 has to wait for the other queue where that used a bank of its own before: the latest such instruction is enough, as all before
 it have ended then. Bytes that overlap lie in one bank, so that bytes need no look of their own. Global memory is used by one
-queue alone.
+queue of a core alone; what another core gives in it stands behind a barrier.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ OTHER = {"tiu": "dma", "dma": "tiu"}
 
 
 class Emitter:
-    """Takes instructions in order."""
+    """Takes a core's instructions in order."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, machine: Machine, core: int = 0) -> None:
+        self.machine, self.core = machine, core
         self.instructions: list[Instruction] = []
         self.ids = {"tiu": 0, "dma": 0}
         self.waited = {"tiu": 0, "dma": 0}
@@ -46,7 +46,12 @@ class Emitter:
         for bank in banks:
             self.users[queue][bank] = self.ids[queue]
         self.instructions.append(Instruction(
-            queue, self.ids[queue], wait, operation, tuple(inputs), tuple(outputs), dict(attributes or {}), 0, name))
+            queue, self.ids[queue], wait, operation, tuple(inputs), tuple(outputs), dict(attributes or {}), self.core, name))
+
+    def taken(self) -> list[Instruction]:
+        """The instructions since the last time."""
+        made, self.instructions = self.instructions, []
+        return made
 
     def _banks(self, operand: Local) -> range:
         size = operand.size(self.machine.lanes, self.machine.eu_bytes)

@@ -1,7 +1,7 @@
 """When each instruction of a program starts and ends, by the cycle model: queues run side by side, waits hold them up.
 
 It needs the program and the chip alone, so it is told of any binary. Moves take the DMA's latency and the bytes at its bandwidth;
-what computes, as `rules` say.
+what computes, as `rules` say. Of several cores the queues run side by side, too (`cycles.queues`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..chip import Chip
 from ..instructions import ELEMENTS, Global, Instruction, Local, Operand, Program
 from ..regions import Box, Shape, whole
 from ..shapes import local_shape
+from .queues import Task, run
 from .rules import cycles_of, elementwise, ideal_of
 
 __all__ = ["Span", "Timeline", "compulsory_bytes", "moved_bytes", "roofline", "shares", "timeline", "unavoidable"]
@@ -51,6 +52,7 @@ class Timeline:
 
     chip: Chip
     spans: tuple[Span, ...]
+    cores: int = 1
 
     @cached_property
     def cycles(self) -> float:
@@ -64,39 +66,38 @@ class Timeline:
 
     @property
     def ideal(self) -> float:
-        """Cycles that computing takes at least, with all lanes full."""
-        return sum(span.ideal for span in self.spans)
+        """Cycles that computing takes at least, with all lanes of all cores full."""
+        return sum(span.ideal for span in self.spans) / self.cores
 
     def busy(self, queue: str) -> float:
-        """Cycles in which a queue does something."""
-        return sum(span.end - span.start for span in self.spans if span.instruction.queue == queue)
+        """Cycles in which a queue does something, of the cores on average."""
+        return sum(span.end - span.start for span in self.spans if span.instruction.queue == queue) / self.cores
 
     @property
     def utilisation(self) -> float:
         """Which part of what the lanes could compute they do."""
         return self.ideal / self.cycles if self.cycles else 0.0
 
+    def of_core(self, core: int) -> Timeline:
+        """What one core does; it may end before all of the program does."""
+        return Timeline(self.chip, tuple(span for span in self.spans if span.instruction.core == core))
+
 
 def timeline(program: Program, chip: Chip) -> Timeline:
-    """The program in time, on a chip (its cores' queues each on their own; barriers hold all)."""
+    """The program in time, on a chip. Raises `ArtifactError` where it never comes to its end."""
     rules = host().facts("cycles")
-    ends: dict[tuple[int, str], list[float]] = {}
-    barriers: list[float] = []
-    met: dict[int, int] = {}
-    spans = []
+    tasks, ideals, moved = [], [], []
     for one in program.instructions:
-        own = ends.setdefault((one.core, one.queue), [0.0])
-        other = ends.setdefault((one.core, "dma" if one.queue == "tiu" else "tiu"), [0.0])
-        start = max(own[-1], other[one.wait])
         cycles, ideal = _cycles(one, chip, rules.__getitem__)
-        if one.queue == "dma" and one.operation == "barrier":
-            number = met[one.core] = met.get(one.core, -1) + 1
-            if number == len(barriers):
-                barriers.append(start)
-            start = barriers[number] = max(barriers[number], start)
-        own.append(start + cycles)
-        spans.append(Span(one, start, start + cycles, ideal, moved_bytes(one)))
-    return Timeline(chip, tuple(spans))
+        moves = one.queue == "dma"
+        tasks.append(Task(one, cycles, chip.dma_latency if moves else 0.0, moves and moved_bytes(one) > 0,
+                          moves and one.operation == "barrier"))
+        ideals.append(ideal)
+        moved.append(moved_bytes(one))
+    run(tasks)
+    spans = (Span(task.instruction, task.start, task.end, ideal, size)
+             for task, ideal, size in zip(tasks, ideals, moved, strict=True))
+    return Timeline(chip, tuple(spans), program.machine.cores)
 
 
 def moved_bytes(one: Instruction) -> int:
@@ -166,13 +167,19 @@ def unavoidable(program: Program, made: Timeline) -> float:
 
 
 def shares(made: Timeline) -> dict[str, float]:
-    """Where the cycles go; they add up to all. `full` is computing as with all lanes full, `lanes` what computing takes more
-    than that, `starts` those of instructions; `first` is before anything is computed, `last` after it, and `waits` between.
+    """Where the cycles go, of the cores on average; they add up to all. `full` is computing as with all lanes full, `lanes` what
+    computing takes more than that, `starts` those of instructions; `first` is before anything is computed, `last` after it, and
+    `waits` between. A core that computes nothing has not begun at the end.
     """
-    computing = [span for span in made.spans if span.instruction.queue == "tiu"]
+    each = [_shares(made.of_core(core), made.cycles) for core in range(made.cores)]
+    return {share: sum(of_core[share] for of_core in each) / made.cores for share in each[0]}
+
+
+def _shares(core: Timeline, cycles: float) -> dict[str, float]:
+    computing = [span for span in core.spans if span.instruction.queue == "tiu"]
     if not computing:
-        return {"first": made.cycles, "full": 0.0, "lanes": 0.0, "starts": 0.0, "waits": 0.0, "last": 0.0}
+        return {"first": cycles, "full": 0.0, "lanes": 0.0, "starts": 0.0, "waits": 0.0, "last": 0.0}
     begin, end = min(span.start for span in computing), max(span.end for span in computing)
-    starts, busy = float(made.chip.start_cycles * len(computing)), made.busy("tiu")
-    return {"first": begin, "full": made.ideal, "lanes": busy - starts - made.ideal, "starts": starts,
-            "waits": end - begin - busy, "last": made.cycles - end}
+    starts, busy = float(core.chip.start_cycles * len(computing)), core.busy("tiu")
+    return {"first": begin, "full": core.ideal, "lanes": busy - starts - core.ideal, "starts": starts,
+            "waits": end - begin - busy, "last": cycles - end}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -46,15 +46,24 @@ KEPT = 4
 
 def give(
     loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int], how: Joining = PLAIN,
+    barriers: Collection[int] = (),
 ) -> list[Command]:
-    """The commands that the loads become, in order; each load's slot, and its buffer's first, is that of its command."""
+    """The commands that the loads become, in order; each load's slot, and its buffer's first, is that of its command.
+
+    `barriers` are slots before which the core waits for others: what need not stand behind one is loaded by other commands.
+    """
     counted = replace(machine, latency=how.latency * machine.latency)
-    commands = _Joining(sorted(loads, key=lambda load: load.need), steps, counted, size, how.steps).commands()
-    _follow(commands, steps, machine, size)
+    commands = _Joining(sorted(loads, key=_order), steps, counted, size, how.steps).commands()
+    _follow(commands, steps, machine, size, barriers)
     for command in commands:
         for load in command.loads:
             load.slot = load.buffer.first = command.slot
     return commands
+
+
+def _order(load: Load) -> tuple[int, bool]:
+    """Loads of one command have the same; they are done in this order."""
+    return load.need, load.barred
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ class _Joining:
         self.machine, self.most = machine, most
         self.points: list[list[Load]] = []
         for load in loads:
-            if not self.points or self.points[-1][0].need != load.need:
+            if not self.points or _order(self.points[-1][0]) != _order(load):
                 self.points.append([])
             self.points[-1].append(load)
         self.bytes = [sum(size(load.buffer) for load in point) for point in self.points]
@@ -144,9 +153,12 @@ def _keep(ways: list[_Way], new: _Way) -> None:
     ways[:] = sorted((*(way for way in ways if way.free < new.free or way.end < new.end), new), key=lambda way: way.end)[:KEPT]
 
 
-def _follow(commands: Sequence[Command], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> None:
+def _follow(
+    commands: Sequence[Command], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int],
+    barriers: Collection[int],
+) -> None:
     """Set each command's slot to the step that runs when the DMA comes to it, and `until` to the one that runs when it ends."""
-    followed = _Following(steps, machine, size)
+    followed = _Following(steps, machine, size, barriers)
     followed.run(commands)
     for command in commands:
         running = bisect_right(followed.starts, command.begin) - 1
@@ -159,8 +171,10 @@ class _Following:
     to move in the lanes, it first does loads of later steps, as far as memory is there.
     """
 
-    def __init__(self, steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int]) -> None:
-        self.steps, self.machine, self.size = steps, machine, size
+    def __init__(
+        self, steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int], barriers: Collection[int] = (),
+    ) -> None:
+        self.steps, self.machine, self.size, self.barriers = steps, machine, size, barriers
         self.starts, self.ends = [0.0] * len(steps), [0.0] * (len(steps) + 1)
         self.ready = [0.0] * len(steps)
         self.free = 0.0
@@ -170,6 +184,9 @@ class _Following:
         waiting = deque(commands)
         for number, step in enumerate(self.steps):
             before = self.ends[number - 1] if number else 0.0
+            if number in self.barriers:  # what was stored until then was computed
+                self._meanwhile(waiting, number - 1, before)
+                self.free = max(self.free, before)
             while waiting and waiting[0].loads[0].need <= number:
                 self._load(waiting.popleft())
             if step.moves:

@@ -7,7 +7,7 @@ is read from global memory by none any more is not stored at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..regions import Box
 from .network import Network
@@ -58,9 +58,9 @@ def _again(buffers: Sequence[Buffer], loads: Sequence[Load]) -> list[tuple[Buffe
     return found
 
 
-def store_less(network: Network, steps: Sequence[Step], loads: Sequence[Load]) -> None:
-    """Leave out stores of what is not read from global memory."""
-    read = set(network.outputs) | {load.buffer.tensor for load in loads}
+def store_less(network: Network, steps: Sequence[Step], loads: Sequence[Load], elsewhere: Iterable[int] = ()) -> None:
+    """Leave out stores of what is not read from global memory, here or by other cores: `elsewhere`."""
+    read = {*network.outputs, *elsewhere, *(load.buffer.tensor for load in loads)}
     for step in steps:
         node = network.nodes[step.node]
         read.update(operand for operand in (*node.also, *(node.operands if step.part is None else ())) if operand is not None)

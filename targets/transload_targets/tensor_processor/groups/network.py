@@ -66,6 +66,11 @@ class Node:
     lanes: LaneCopies | None = None
     """What a node that only moves does where it is in a group: it moves in the lanes."""
 
+    @property
+    def moves_nothing(self) -> bool:
+        """Whether its result has the same bytes in global memory as its operands."""
+        return self.moved == 0 and not self.filled
+
 
 @dataclass(frozen=True)
 class Network:

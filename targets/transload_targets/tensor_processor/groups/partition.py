@@ -5,8 +5,8 @@ The cost of a group is the cycles of all that it computes and moves, none of it 
 of weights, commands) and what they spend (rows computed twice, lanes left empty) count in one unit, and costs add up over groups.
 
 Dynamic programming: `best[j]`, the cost of the first j nodes, is the least over i of `best[i]` and the cost of nodes i to j as
-a group. Groups that end at j are looked at by growing them towards the front, once for each way of slicing. The greedy
-partition's groups are among the candidates, so that its cost is never less.
+a group. Groups that end at j are looked at by growing them towards the front, once for each way of slicing, on one core and on
+several. The greedy partition's groups are among the candidates, so that its cost is never less.
 
 Source: the manual's chapter 10.5 (from the tail to the head; N first, then H; `h_slice`).
 """
@@ -26,7 +26,7 @@ from .over import fits_over
 from .slicing import WHOLE, Slicing
 from .tail import Memo, Tail
 
-__all__ = ["Group", "Partition", "partition"]
+__all__ = ["Group", "Partition", "Partitioning", "core_counts", "partition"]
 
 WINDOW = 192
 """Nodes of a group at most: what makes the time grow with the number of nodes, and not with its square."""
@@ -55,10 +55,12 @@ class Group:
     """Bytes moved between global and local memory."""
     peak: int
     """The most bytes of a lane in use at once."""
+    cores: int = 1
+    """Cores that its slices are spread over, a run of neighbouring ones for each."""
 
     @property
     def cost(self) -> float:
-        """Cycles, where nothing is done at the same time."""
+        """Cycles, where nothing is done at the same time, but for what several cores do."""
         return self.compute + self.transfer
 
 
@@ -79,14 +81,16 @@ class Partition:
         return sum(group.bytes for group in self.groups)
 
 
-def partition(network: Network, machine: Machine, way: str = "best", h_slice: bool = False) -> Partition:
+def partition(
+    network: Network, machine: Machine, way: str = "best", h_slice: bool = False, cores: int = 1,
+) -> Partition:
     """Cut a network into groups, by `way`: `best` (dynamic programming), `greedy` (from the tail) or `layers` (each node alone).
 
+    With `best` a group's slices are spread over up to so many `cores`, where that costs less than on one.
     With `h_slice` groups are refused of which neighbouring slices share more than half of an input's rows, as the manual does.
     Raises `PlacementError` with a finding for each node that no slicing makes fit.
     """
-    found: Partition = getattr(_Partitioning(network, machine, h_slice), way)()
-    return found
+    return Partitioning(network, machine, h_slice).by(way, cores)
 
 
 FINEST = 1024
@@ -101,10 +105,14 @@ LOOKS_ALONE = 1 << 15
 """Slices looked at for one node by itself, after which the best way that fits is taken."""
 
 
-class _Partitioning:
-    def __init__(self, network: Network, machine: Machine, h_slice: bool) -> None:
+class Partitioning:
+    """Partitions of one network, by several ways and for several numbers of cores; what is found for one serves the next."""
+
+    def __init__(self, network: Network, machine: Machine, h_slice: bool = False) -> None:
         self.network, self.machine, self.h_slice = network, machine, h_slice
         self.memo: Memo = {}
+        self.cheapest: dict[tuple[int, int], dict[int, Group]] = {}
+        """By an end and the number of cores, the cheapest group from each start."""
         self.looked = 0
         """Slices of nodes looked at so far."""
         self.most_looks = 0
@@ -118,6 +126,13 @@ class _Partitioning:
             raise PlacementError("ops do not fit into local memory", findings)
 
     # --- ways
+
+    def by(self, way: str, cores: int = 1) -> Partition:
+        """The partition by a way; with `best`, a group's slices are spread over up to so many cores."""
+        if way == "best":
+            return self.best(cores)
+        found: Partition = getattr(self, way)()
+        return found
 
     def layers(self) -> Partition:
         """Each node alone."""
@@ -139,21 +154,22 @@ class _Partitioning:
             end = group.start
         return Partition(tuple(reversed(groups)))
 
-    def best(self) -> Partition:
-        """By dynamic programming."""
+    def best(self, cores: int = 1) -> Partition:
+        """By dynamic programming, for up to so many cores."""
         count = len(self.network.nodes)
         cost = [0.0] + [float("inf")] * count
         chosen: list[Group | None] = [None] * (count + 1)
         greedy: dict[int, list[Group]] = {}
-        for group in self.greedy().groups:
+        for group in self.greedy().groups if not self.cheapest else ():
             greedy.setdefault(group.end, []).append(group)
         allowed = self._allowed()
         for end in range(1, count + 1):
             self._allow_half(allowed)
-            for group in self._candidates(end, greedy.get(end, [])):
-                total = cost[group.start] + group.cost
-                if total < cost[end]:
-                    cost[end], chosen[end] = total, group
+            for each in core_counts(cores):
+                for group in self._found(end, each, greedy.get(end, [])):
+                    total = cost[group.start] + group.cost
+                    if total < cost[end]:
+                        cost[end], chosen[end] = total, group
         groups: list[Group] = []
         end = count
         while end:
@@ -178,11 +194,23 @@ class _Partitioning:
         self.looked += len(tail.slicing)
         return tail.extend()
 
+    def _found(self, end: int, cores: int, others: Sequence[Group]) -> Iterator[Group]:
+        """Groups that end there, on so many cores; once they were found, the cheapest from each start."""
+        known = self.cheapest.get((end, cores))
+        if known is not None:
+            yield from known.values()
+            return
+        known = self.cheapest[end, cores] = {}
+        for group in self._candidates(end, others) if cores == 1 else self._spread(end, cores):
+            if group.start not in known or group.cost < known[group.start].cost:
+                known[group.start] = group
+            yield group
+
     def _candidates(self, end: int, others: Sequence[Group]) -> Iterator[Group]:
         yield self._single(end - 1)
         yield from others
         farthest, useless = end, 0
-        most = WINDOW if end in self.narrow else SHORT
+        most = self._most(end)
         for slicing in self._ladder(end):
             reach = end
             for group in self._grown(end, slicing, most):
@@ -193,6 +221,29 @@ class _Partitioning:
             barred = reach == 0 or self.network.nodes[reach - 1].alone or reach == end - most
             if (slicing == WHOLE and barred) or useless == USELESS:
                 return
+
+    def _most(self, end: int) -> int:
+        """How many nodes groups have at most that end there."""
+        return WINDOW if end in self.narrow else SHORT
+
+    def _spread(self, end: int, cores: int) -> Iterator[Group]:
+        """Groups that end there with their slices spread over cores."""
+        alone = self._alone(end - 1, cores)
+        if alone is not None:
+            yield alone
+        if self.network.nodes[end - 1].alone:
+            return
+        units = -(-self.network.nodes[end - 1].result_shape[1] // self.machine.lanes)
+        channels = [Slicing((1, parts, 1, 1)) for parts in _steps(units)]
+        tried = 0
+        for slicing in (*channels, *self._ladder(end)):
+            if len(slicing) % cores or tried == USELESS:
+                continue
+            grown = False
+            for group in self._grown(end, slicing, self._most(end), cores):
+                grown = grown or group.end - group.start > 1
+                yield group
+            tried += grown
 
     def _ladder(self, end: int) -> Iterator[Slicing]:
         """Ways to cut the result of the last node, from few to many slices: n first, then rows."""
@@ -206,9 +257,9 @@ class _Partitioning:
                 if n * parts <= 4:
                     yield Slicing((n, 1, parts, 1), streamed=True)
 
-    def _grown(self, end: int, slicing: Slicing, most: int) -> Iterator[Group]:
+    def _grown(self, end: int, slicing: Slicing, most: int, cores: int = 1) -> Iterator[Group]:
         """Groups that end there and are cut so, longer and longer, as far as they fit and are of use."""
-        tail = Tail(self.network, self.machine, end, slicing, self.memo)
+        tail = Tail(self.network, self.machine, end, slicing, self.memo, cores)
         alone = 0.0
         while tail.start and end - tail.start < most:
             if self.network.nodes[tail.start - 1].alone or self.looked + len(slicing) > self.most_looks:
@@ -230,9 +281,11 @@ class _Partitioning:
         assert group is not None  # those that cannot be were reported
         return group
 
-    def _alone(self, number: int) -> Group | None:
+    def _alone(self, number: int, cores: int = 1) -> Group | None:
         """The cheapest way to compute a node alone; None where none fits."""
         moved = self.network.nodes[number].moved
+        if moved is not None and cores > 1:
+            return None
         if moved is not None:
             filled = self.network.nodes[number].filled
             cycles = sum(self.machine.transfer(size) for size in (2 * moved, filled) if size)
@@ -244,7 +297,9 @@ class _Partitioning:
         for slicing in self._every(number):
             if enough and (len(slicing) > enough or self.looked - before > LOOKS_ALONE):
                 break
-            tail = Tail(self.network, self.machine, number + 1, slicing, self.memo)
+            if len(slicing) < cores:
+                continue
+            tail = Tail(self.network, self.machine, number + 1, slicing, self.memo, cores)
             if not self._extended(tail) or tail.peak > self.machine.local_bytes:
                 continue
             enough = enough or 4 * len(slicing)
@@ -309,7 +364,12 @@ def _steps(size: int) -> list[int]:
 
 
 def _group_of(tail: Tail) -> Group:
-    return Group(tail.start, tail.end, tail.slicing, tail.compute, tail.transfer, tail.bytes, tail.peak)
+    return Group(tail.start, tail.end, tail.slicing, tail.compute, tail.transfer, tail.bytes, tail.peak, tail.cores)
+
+
+def core_counts(cores: int) -> list[int]:
+    """How many of so many cores a group or a program is tried on: powers of two, and all of them."""
+    return sorted({1 << bits for bits in range(cores.bit_length())} | {cores})
 
 
 def _shares_much(tail: Tail) -> bool:

@@ -6,6 +6,9 @@ the stores of what step t - 1 computed. A load of slot t - 1 or before, of what 
 loads go further ahead, all of it as far as local memory has room. Without room for any of it, the steps are done one after the
 other.
 
+Each core has steps of its own. A load of what other cores give is done in the slot of the barrier behind which that is there, or
+later.
+
 Source: the manual's chapter 10.3 (memory cycles, and their correction for loads).
 """
 
@@ -20,56 +23,61 @@ from .keeping import keep, store_less
 from .machine import Machine
 from .network import Network
 from .over import write_over
-from .partition import Group, Partition
-from .steps import Buffer, Load, Schedule, Step, Store
-from .tail import Memo, Tail
+from .partition import Partition
+from .spread import Spread, spread
+from .steps import Barrier, Buffer, Load, Schedule, Step, Store
+from .tail import Tail
 
 __all__ = ["AHEAD", "schedule"]
 
 AHEAD = 256
 """Slots that a load is done ahead at most."""
+NEAR = 8
+"""Steps behind a barrier whose loads of what other cores give are no commands with those that need not wait for it."""
 
 
 def schedule(
-    network: Network, machine: Machine, partition: Partition, share: float = 1.0, keeping: bool = True, over: bool = True,
-    joining: Joining = PLAIN,
+    network: Network, machine: Machine, partition: Partition | Spread, share: float = 1.0, keeping: bool = True,
+    over: bool = True, joining: Joining = PLAIN, core: int = 0,
 ) -> Schedule:
-    """The steps of a partition. Loads are done ahead where no more than this share of local memory is in use then.
+    """The steps of a partition, or of one that is spread over cores those of a core. Loads are done ahead where no more than
+    this share of local memory is in use then.
 
     With `keeping`, groups find in local memory what lay there before, as far as there is room for it until then. With `over`,
     results are written over operands wherever that can be, else where less is needed at once then. `joining` says how loads
     become commands.
     """
-    made = _Scheduling(network, machine)
-    for number, group in enumerate(partition.groups):
-        made.group(number, group)
+    over_cores = partition if isinstance(partition, Spread) else spread(network, machine, partition)
+    made = _Scheduling(over_cores, machine, core)
+    for number in range(len(over_cores.groups)):
+        made.group(number)
     return made.schedule(int(share * machine.local_bytes), keeping, over, joining)
 
 
 class _Scheduling:
-    def __init__(self, network: Network, machine: Machine) -> None:
-        self.network, self.machine = network, machine
+    def __init__(self, spread: Spread, machine: Machine, core: int) -> None:
+        self.spread, self.network, self.machine, self.core = spread, spread.network, machine, core
         self.steps: list[Step] = []
         self.buffers: list[Buffer] = []
         self.loads: list[Load] = []
+        self.barriers: list[Barrier] = []
         self.stored_at: dict[int, int] = {}
         """The last step that gives a part of a tensor to global memory."""
         self.urgent: set[int] = set()
         """Tensors that are loaded for the very step after that."""
-        self.memo: Memo = {}
 
-    def group(self, number: int, group: Group) -> None:
-        """Add a group's steps."""
-        if group.end - group.start == 1 and self.network.nodes[group.start].moved is not None:
-            node = self.network.nodes[group.start]
-            self.stored_at[node.result] = len(self.steps)
-            self.steps.append(Step(group.start, number))
-            return
-        tail = Tail(self.network, self.machine, group.end, group.slicing, self.memo)
-        while tail.start > group.start:
-            tail.extend()
+    def group(self, number: int) -> None:
+        """Add the core's steps of a group."""
+        if number in self.spread.barriers:
+            self.barriers.append(Barrier(len(self.steps), number))
+        group, tail = self.spread.groups[number], self.spread.tails[number]
         stays: dict[int, Buffer] = {}
-        for index in range(len(group.slicing)):
+        for index in self.spread.slices(number, self.core):
+            if tail is None:
+                node = self.network.nodes[group.start]
+                self.stored_at[node.result] = len(self.steps)
+                self.steps.append(Step(group.start, number))
+                return
             inner: dict[int, Buffer] = {}
             for each in range(group.start, group.end):
                 self._step(number, tail, each, index, stays, inner)
@@ -83,14 +91,14 @@ class _Scheduling:
                 continue
             buffer = inner.get(operand)
             if buffer is None:
-                buffer = self._loaded(tail, operand, index, step, stays, node.also)
+                buffer = self._loaded(number, tail, operand, index, stays, node.also)
                 if operand in tail.loads and tail.slicing.streamed:
                     inner[operand] = buffer
             buffer.last = step
             reads.append(buffer)
         result = tail.boxes[node.result][index]
         assert result is not None  # a node of a group gives a part in every slice
-        made = inner[node.result] = self._buffer(node.result, result, step)
+        made = inner[node.result] = self._buffer(node.result, result, tail)
         cycles = node.cycles(node, result, need)
         made_step = Step(each, number, index, result, need, tuple(reads), made, cycles, node.lanes is not None)
         if node.result in tail.stored:
@@ -99,7 +107,7 @@ class _Scheduling:
         self.steps.append(made_step)
 
     def _loaded(
-        self, tail: Tail, operand: int, index: int, step: int, stays: dict[int, Buffer], also: Sequence[int],
+        self, number: int, tail: Tail, operand: int, index: int, stays: dict[int, Buffer], also: Sequence[int],
     ) -> Buffer:
         """The buffer of a tensor from outside: that of the slice before, where the part is the same, or a new one.
 
@@ -110,16 +118,21 @@ class _Scheduling:
         held = stays.get(operand)
         if held is not None and held.box == box and not (tail.slicing.streamed and self.network.tensors[operand].constant):
             return held
-        buffer = stays[operand] = self._buffer(operand, box, step)
+        step = len(self.steps)
+        buffer = stays[operand] = self._buffer(operand, box, tail)
         held_as = (operand,) if self.network.tensors[operand].constant else (operand, *also)
         earliest = max(self.stored_at.get(tensor, -2) for tensor in held_as) + 2
         self.urgent.update(tensor for tensor in held_as if self.stored_at.get(tensor, -2) + 2 > step)
-        self.loads.append(Load(buffer, step, step, min(earliest, step)))
+        phase = self.spread.phase(number, self.core, [(operand, box), *((tensor, None) for tensor in also)])
+        barrier = self.barriers[phase - 1].slot if phase else 0
+        self.loads.append(Load(buffer, step, step, max(min(earliest, step), barrier), barrier + NEAR > step and phase > 0))
         return buffer
 
-    def _buffer(self, tensor: int, box: Box, step: int) -> Buffer:
-        about = self.network.tensors[tensor]
-        buffer = Buffer(tensor, box, self.machine.lane_bytes(about, box), step, step, self.machine.compact(about, box))
+    def _buffer(self, tensor: int, box: Box, tail: Tail) -> Buffer:
+        """A buffer for the next step."""
+        about, step = self.network.tensors[tensor], len(self.steps)
+        buffer = Buffer(tensor, box, self.machine.lane_bytes(about, box), step, step, self.machine.compact(about, box),
+                        sharing=tail.cores)
         self.buffers.append(buffer)
         return buffer
 
@@ -133,19 +146,21 @@ class _Scheduling:
         if keeping:
             self.buffers, self.loads = join(self.steps, self.buffers, self.loads, used, room, self.machine.lanes)
             self.buffers, self.loads = keep(self.steps, self.buffers, self.loads, used, room)
-            store_less(self.network, self.steps, self.loads)
+            store_less(self.network, self.steps, self.loads, self.spread.read_elsewhere[self.core])
         write_over(self.network, self.steps, used, over)
         for step in self.steps:
             for store in step.stores:
                 self._later(store, used, room)
         for load in self.loads:
             self._ahead(load, used, room, AHEAD)
-        for command in give(self.loads, self.steps, self.machine, self._bytes, joining):
+        barriers = {barrier.slot for barrier in self.barriers}
+        for command in give(self.loads, self.steps, self.machine, self._bytes, joining, barriers):
             self.steps[command.slot].commands.append(command)
-        return Schedule(self.steps, self.buffers, max(self._profile(), default=0))
+        return Schedule(self.steps, self.buffers, max(self._profile(), default=0), tuple(self.barriers))
 
     def _bytes(self, buffer: Buffer) -> int:
-        return self.machine.bytes(self.network.tensors[buffer.tensor], buffer.box)
+        """Bytes that the DMA could move alone while it moves a buffer."""
+        return buffer.sharing * self.machine.bytes(self.network.tensors[buffer.tensor], buffer.box)
 
     def _profile(self) -> list[int]:
         change = [0] * (len(self.steps) + 1)

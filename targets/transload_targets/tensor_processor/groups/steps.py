@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..regions import Box, Need
 
-__all__ = ["Buffer", "Command", "Load", "Schedule", "Step", "Store"]
+__all__ = ["Barrier", "Buffer", "Command", "Load", "Schedule", "Step", "Store"]
 
 
 @dataclass(eq=False)
@@ -22,6 +23,8 @@ class Buffer:
     """Whether its channels lie without gaps."""
     over: Buffer | None = None
     """The buffer in whose place it is written, by the step that reads that last."""
+    sharing: int = 1
+    """Cores of its group, which move their parts at the same time and share the bandwidth of global memory."""
 
 
 @dataclass(eq=False)
@@ -32,6 +35,8 @@ class Load:
     need: int
     slot: int
     earliest: int
+    barred: bool = False
+    """Whether it has to stand behind a barrier that is not far before."""
 
 
 @dataclass(eq=False)
@@ -78,10 +83,40 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Barrier:
+    """Where a core waits for all others: before slot `slot`, for the sake of group `group`."""
+
+    slot: int
+    group: int
+
+
+@dataclass(frozen=True)
 class Schedule:
-    """All steps, and all buffers."""
+    """All steps of a core, and all buffers."""
 
     steps: list[Step]
     buffers: list[Buffer]
     room: int
     """Bytes of a lane that buffers take at most at any slot."""
+    barriers: tuple[Barrier, ...] = ()
+
+    def told(self) -> Iterator[Command | Store | Step | Barrier]:
+        """What the queues are told, in order: a slot's loads, what the step before gives, the step, what is stored at once.
+
+        A barrier stands behind what was given before, and in front of its slot's loads.
+        """
+        waiting = list(reversed(self.barriers))
+        before: list[Store] = []
+        for number, step in enumerate(self.steps):
+            if waiting and waiting[-1].slot == number:
+                yield from before
+                before = []
+                while waiting and waiting[-1].slot == number:
+                    yield waiting.pop()
+            yield from step.commands
+            yield from before
+            yield step
+            yield from (store for store in step.stores if store.at_once)
+            before = [store for store in step.stores if not store.at_once]
+        yield from before
+        yield from reversed(waiting)

@@ -4,12 +4,16 @@ Parts of the group's results are given by the slicing; from them regions go back
 before it without anything behind it changing: its figures are kept up to date, and all groups that end with one op are looked
 at in one go.
 
+Slices may be spread over several cores, a run of neighbouring ones for each. Cores compute side by side, so that the one counts
+which computes longest, and wait for their commands' latencies side by side; but they share the bandwidth of global memory, so
+that all bytes count, those of weights as often as there are cores that load them.
+
 Source: the manual's chapter 10 (BackwardH, memory cycles, weights that stay while slices go by).
 """
 
 from __future__ import annotations
 
-from ..regions import Box, Need
+from ..regions import Box, Need, cut
 from ..regions.boxes import hull
 from .machine import Machine
 from .network import Network
@@ -26,10 +30,15 @@ MOST_SLICES = 1 << 16
 
 
 class Tail:
-    """Nodes `start` until before `end` as a group, `start` being moved forward by `extend`."""
+    """Nodes `start` until before `end` as a group, `start` being moved forward by `extend`.
 
-    def __init__(self, network: Network, machine: Machine, end: int, slicing: Slicing, memo: Memo) -> None:
+    There are as many slices as `cores` at least.
+    """
+
+    def __init__(self, network: Network, machine: Machine, end: int, slicing: Slicing, memo: Memo, cores: int = 1) -> None:
         self.network, self.machine, self.slicing, self.memo = network, machine, slicing, memo
+        self.runs = [range(low, high) for low, high in cut(len(slicing), cores)]
+        """The slices of each core."""
         self.start = self.end = end
         self.boxes: dict[int, list[Box | None]] = {}
         """The part of each tensor that each slice needs, None where a slice needs nothing of it."""
@@ -37,7 +46,8 @@ class Tail:
         """What each slice of a node needs."""
         self.stored: dict[int, list[Box]] = {}
         """The part of each result of the group that each slice gives."""
-        self.compute = 0.0
+        self.computing = [0.0] * cores
+        """Cycles that each core computes."""
         self.store_cycles, self.store_bytes = 0.0, 0
         self.loads: dict[int, tuple[float, int]] = {}
         """Cycles and bytes that loading each tensor from outside takes."""
@@ -51,6 +61,16 @@ class Tail:
         """Of nodes whose result is written over an operand: which, and how many bytes that is."""
 
     # --- figures
+
+    @property
+    def cores(self) -> int:
+        """The number of cores that slices are spread over."""
+        return len(self.runs)
+
+    @property
+    def compute(self) -> float:
+        """Cycles of computing, of the core that does most of it."""
+        return max(self.computing)
 
     @property
     def bytes(self) -> int:
@@ -80,20 +100,22 @@ class Tail:
         boxes = self.boxes.get(result) or [None] * slices
         if last >= self.end or last == number:
             parts = self.slicing.parts(node.result_shape, self.machine.lanes)
-            if parts is None:
+            shared = self.network.tensors[result].bits % 8 or node.moves_nothing  # bytes that another core uses, too
+            if parts is None or (shared and self.cores > 1):
                 return False
             boxes = [hull(box, part) for box, part in zip(boxes, parts, strict=True)]
             self.stored[result] = parts
             self._count_stores(result, parts)
         needs: list[Need] = []
         scratch = 0
-        for box in boxes:
-            found = self._look_up(number, box)
-            if found is None:
-                return False
-            needs.append(found[0])
-            self.compute += found[1]
-            scratch = max(scratch, found[2])
+        for core, run in enumerate(self.runs):
+            for box in boxes[run.start:run.stop]:
+                found = self._look_up(number, box)
+                if found is None:
+                    return False
+                needs.append(found[0])
+                self.computing[core] += found[1]
+                scratch = max(scratch, found[2])
         self.boxes[result], self.needs[number] = boxes, needs
         self.live.append(scratch)
         self.start = number
@@ -117,7 +139,8 @@ class Tail:
     def _count_stores(self, tensor: int, parts: list[Box]) -> None:
         each = [self.machine.bytes(self.network.tensors[tensor], part) for part in parts]
         self.store_bytes += sum(each)
-        self.store_cycles += sum(map(self.machine.transfer, each))
+        at_once = len(parts) - max(map(len, self.runs))  # other cores wait for the latency of theirs meanwhile
+        self.store_cycles += sum(map(self.machine.transfer, each)) - at_once * self.machine.latency
 
     def _hold_result(self, tensor: int, number: int) -> None:
         """A result lies in memory from its node to its last use in the group; where it has one, it was counted as loaded."""
@@ -171,30 +194,37 @@ class Tail:
         """Count what loading takes: a part that the slice before has, too, stays and is not loaded again. Returns whether one
         does.
         """
-        about = self.network.tensors[tensor]
-        again = self.slicing.streamed and about.constant
         count, size, stays = 0, 0, False
-        first = boxes[0]
-        if first is not None and boxes.count(first) == len(boxes):
-            count = len(boxes) if again else 1
-            size, stays = count * self.machine.bytes(about, first), count < len(boxes)
-        else:
-            before = None
-            for box in boxes:
-                if box is None:
-                    continue
-                if box == before and not again:
-                    stays = True
-                    continue
-                size += self.machine.bytes(about, box)
-                count += 1
-                before = box
+        for run in self.runs:
+            times, bytes_, held = self._loaded(tensor, boxes[run.start:run.stop])
+            count, size, stays = max(count, times), size + bytes_, stays or held
         cycles = count * self.machine.latency + size / self.machine.bandwidth
         old_cycles, old_size = self.loads.get(tensor, (0.0, 0))
         self.load_cycles += cycles - old_cycles
         self.load_bytes += size - old_size
         self.loads[tensor] = cycles, size
         return stays
+
+    def _loaded(self, tensor: int, boxes: list[Box | None]) -> tuple[int, int, bool]:
+        """How often one core loads parts, how many bytes these are, and whether one stays for the next slice."""
+        about = self.network.tensors[tensor]
+        again = self.slicing.streamed and about.constant
+        first = boxes[0]
+        if first is not None and boxes.count(first) == len(boxes):
+            count = len(boxes) if again else 1
+            return count, count * self.machine.bytes(about, first), count < len(boxes)
+        count, size, stays = 0, 0, False
+        before = None
+        for box in boxes:
+            if box is None:
+                continue
+            if box == before and not again:
+                stays = True
+                continue
+            size += self.machine.bytes(about, box)
+            count += 1
+            before = box
+        return count, size, stays
 
     def _size(self, tensor: int) -> int:
         about, boxes = self.network.tensors[tensor], self.boxes[tensor]

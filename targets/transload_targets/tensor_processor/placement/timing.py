@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from ..groups.machine import Machine
-from ..groups.steps import Buffer, Schedule, Step
+from ..groups.steps import Buffer, Command, Schedule, Step, Store
 
 __all__ = ["cycles_of"]
 
@@ -37,22 +37,15 @@ def cycles_of(made: Schedule, offsets: Mapping[Buffer, int], machine: Machine, s
     spans = {buffer: range(offset // bank, (offset + max(buffer.size, 1) - 1) // bank + 1) for buffer, offset in offsets.items()}
     queues = _Queues(machine.banks)
 
-    def store(step: Step, at_once: bool) -> None:
-        for each in step.stores:
-            if each.at_once == at_once:
+    for each in made.told():
+        match each:
+            case Command():
+                buffers = [load.buffer for load in each.loads]
+                banks = {bank for buffer in buffers for bank in spans[buffer]}
+                queues.run("dma", banks, machine.transfer(sum(map(size, buffers))))
+            case Store():
                 queues.run("dma", spans[each.buffer], machine.transfer(size(each.buffer)))
-
-    before: Step | None = None
-    for step in made.steps:
-        for command in step.commands:
-            buffers = [load.buffer for load in command.loads]
-            queues.run("dma", {each for buffer in buffers for each in spans[buffer]}, machine.transfer(sum(map(size, buffers))))
-        if before is not None:
-            store(before, False)
-        used = {each for buffer in (*step.reads, step.writes) if buffer is not None for each in spans[buffer]}
-        queues.run("dma" if step.moves or step.part is None else "tiu", used, step.cycles)
-        store(step, True)
-        before = step
-    if before is not None:
-        store(before, False)
+            case Step():
+                used = {bank for buffer in (*each.reads, each.writes) if buffer is not None for bank in spans[buffer]}
+                queues.run("dma" if each.moves or each.part is None else "tiu", used, each.cycles)
     return max(queues.free.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Box", "Range", "Shape", "cut", "extent", "hull", "inside", "volume", "whole"]
+__all__ = ["Box", "Range", "Shape", "cut", "extent", "hull", "inside", "meet", "volume", "whole"]
 
 Range = tuple[int, int]
 Shape = tuple[int, int, int, int]
@@ -39,6 +39,11 @@ def hull(a: Box | None, b: Box) -> Box:
 def inside(a: Box, b: Box) -> bool:
     """Whether `a` lies within `b`."""
     return all(low >= start and high <= stop for (low, high), (start, stop) in zip(a, b, strict=True))
+
+
+def meet(a: Box, b: Box) -> bool:
+    """Whether two boxes have an element in common."""
+    return all(low < stop and start < high for (low, high), (start, stop) in zip(a, b, strict=True))
 
 
 def cut(size: int, count: int) -> list[Range]:
