@@ -61,7 +61,7 @@ class _StandIns:
         self.taken: dict[Type, set[bytes]] = {}
         for op in module.walk():
             for value in op.attributes.values():
-                splat = value.splat_value() if isinstance(value, Dense) and value.nbytes > LARGE else None
+                splat = value.splat_value() if isinstance(value, Dense) else None  # which may be held as one number
                 if splat is not None and isinstance(value, Dense):
                     self.taken.setdefault(value.type, set()).add(splat.tobytes())
 

@@ -15,6 +15,7 @@ from transload.engine import reference
 from transload.engine.choice import Choice, choose_measuring
 from transload.errors import TransloadError, UsageError
 from transload.ir import Module, Value, input_names, set_results, update_function_type
+from transload.ir.build import constant_of
 from transload.passes.dce import eliminate_dead_code
 from transload.plugin import resolve
 from transload.plugin_host import host
@@ -52,7 +53,9 @@ class Runner:
         self.inputs = list(arguments.values())
         self.names = list(wanted)
         self._given = {name: arguments[value] for name, value in wanted.items() if value in arguments}
-        self._computed = {name: value for name, value in wanted.items() if name not in self._given}
+        constants = {name: constant_of(value) for name, value in wanted.items() if name not in self._given}
+        self._known = {name: dense.numpy() for name, dense in constants.items() if dense is not None}
+        self._computed = {name: wanted[name] for name in constants if name not in self._known}
         self._module = module
         self.choice: Choice
         """The engine, and why that one."""
@@ -68,6 +71,8 @@ class Runner:
         """
         for name, given in self._given.items():
             tell(name, np.asarray(sample[given]))
+        for name, array in self._known.items():
+            tell(name, array)
         if not self._computed:
             return
         inputs = {name: sample[name] for name in self.inputs}

@@ -11,7 +11,7 @@ import pytest
 import transload
 from transload.ir import BF16, F16, F32, F64, I8, I16, I32, I64, FloatType, IntegerType, Module, TensorType
 from transload.ir.build import Builder
-from transload.ir.constants import Dense
+from transload.ir.constants import Dense, SplatData
 from transload.ir.types import Type
 from transload.testing import build_module
 from transload_converters.stablehlo.bytecode.cursor import Cursor
@@ -93,6 +93,18 @@ def test_constants_that_are_themselves_what_would_stand_in(tmp_path: Path) -> No
     bits = [(F32, np.full((64, 64), 1, np.int32).view(np.float32)), (F32, numbers((64, 64), np.dtype(np.float32)))]
     arrays = [*large, *own, *scalars, *bits]
     assert same(rewritten(module_of(arrays), tmp_path / "a.mlirbc"), arrays)
+
+
+def test_splats_that_are_held_as_one_number_are_looked_at(tmp_path: Path) -> None:
+    """Such a splat takes eight bytes and was passed over: an index's stride of 1 became the first of the large constants."""
+    large = numbers((64, 64), np.dtype(np.int64))
+    module = module_of([(I64, large), *((I64, np.full((64, 64), number)) for number in (1, 2, 3))])
+    for op in module.walk():
+        value = op.attributes.get("value")
+        if isinstance(value, Dense) and (one := value.splat_value()) is not None:
+            op.attributes["value"] = Dense(SplatData(one, value.shape), value.type)
+    written = rewritten(module, tmp_path / "a.mlirbc")
+    assert same(written, [(I64, large), *((I64, np.full((64, 64), number)) for number in (1, 2, 3))])
 
 
 def test_stand_ins_that_are_not_alone_go_through_the_bindings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ def test_what_quantizing_costs_is_the_limit_elsewhere() -> None:
     (name,) = module.outputs
     floats = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
     noisy = floats + np.float32(1e-3)
-    for apart, fits in ((5e-4, True), (2e-3, False)):
+    for apart, fits in ((5e-4, True), (2e-3, False), (-1.9e-3, True), (-2.1e-3, False)):  # nearly as near on the other side
         broken = _farther_than_quantizing(
             module, {name: floats}, {name: noisy}, {name: noisy + np.float32(apart)}, Tolerance())
         assert bool(broken) != fits

@@ -147,3 +147,14 @@ def test_a_sample_that_does_not_fit_is_refused_and_the_next_is_run(
     with pytest.raises(RunError, match="do not fit"):
         runner({"x0": np.zeros((1, 2, 2, 3), np.float32)})
     assert runner(sample)["sum"].shape == (1, 6, 6, 8) and runner.choice.engine == engine
+
+
+def test_constants_are_told_by_every_engine(engine: str) -> None:
+    """Models give some, as the keys of the past of an attention; the reference engine tells of what it computes alone."""
+    g = Graph((1, 64))
+    number = g.constant(np.arange(4, dtype=np.float32))
+    module = g.done(g.Sigmoid(g.inputs[0]), number)
+    found = Runner(module, {"made": module.body_of_main.terminator.operands[0], "known": number}, runs=runs_of(engine))(
+        {"x0": np.zeros((1, 64), np.float32)})
+    np.testing.assert_array_equal(found["known"], [0, 1, 2, 3])
+    np.testing.assert_array_equal(found["made"], np.full((1, 64), 0.5))
