@@ -1,12 +1,15 @@
 """Several cores: the same bits in any order, never slower, barriers where they are needed and nowhere else."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import transload
 from transload.errors import ArtifactError, TransloadError
+from transload_targets.tensor_processor import chip as chips
 from transload_targets.tensor_processor.codegen import compile_function
 from transload_targets.tensor_processor.cycles.tables import groups, summary
 from transload_targets.tensor_processor.cycles.timeline import roofline, shares, timeline
@@ -14,8 +17,9 @@ from transload_targets.tensor_processor.cycles.trace import trace
 from transload_targets.tensor_processor.groups.partition import Group, Partition, partition
 from transload_targets.tensor_processor.groups.slicing import WHOLE, Slicing
 from transload_targets.tensor_processor.groups.spread import spread
-from transload_targets.tensor_processor.instructions import Program, assemble
+from transload_targets.tensor_processor.instructions import Program, assemble, read
 from transload_targets.tensor_processor.simulator import Simulator, check
+from transload_targets.tensor_processor.target import TensorProcessor
 
 from . import networks
 from .functions import Maker, chip, network
@@ -219,6 +223,22 @@ def test_what_is_told_of_a_program_says_what_each_core_does():
     assert sum(core["compute"] for row in rows for core in row["cores"]) == pytest.approx(sum(row["compute"] for row in rows))
     assert {event["pid"] for event in trace(times)["traceEvents"]} == {0, 1, 2, 3}
     assert "cores" not in summary(*of_one())
+
+
+def test_a_file_that_says_cores_makes_a_target_that_reports_and_runs_them(tmp_path):
+    file = tmp_path / "four.toml"
+    text = (Path(chips.__file__).parent / "chips" / "tp-small.toml").read_text().replace('"tp-small"', '"four"')
+    file.write_text(text.replace("[compute]\n", "[compute]\ncores = 4\n"))
+    target, module = TensorProcessor(file, "four"), convolutions()
+    options = {name: default for name, (_, default, _) in target.options().items()}
+    emitted = target.emit(module, tmp_path, "net", {**options, "pictures": True, "text": True})
+    assert len(emitted.report["cores"]) == 4 and emitted.report["barriers"] > 0
+    assert read(emitted.file(".tpu")) == assemble(emitted.file(".tptxt").read_text())
+    rows = json.loads((tmp_path / "net.cycles.json").read_text())["groups"]
+    assert max(len(row["cores"]) for row in rows) == 4
+    expected = transload.run(module, inputs_of(module))
+    for name, array in target.run(emitted, inputs_of(module)).items():
+        np.testing.assert_array_equal(array, expected[name])
 
 
 def of_one():
