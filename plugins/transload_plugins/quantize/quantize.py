@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -127,6 +128,8 @@ class _Quantizing:
         if lifted:
             for index in data:
                 op.set_operand(index, self._lifted(op.operands[index], op, exactly=weights is not None))
+        if fixed is not None and any(storage.width > 8 for storage in storages):
+            self._signed(op, fixed)
         if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
             self._bias(op, rule)
         for name, value in {**rule.attributes(op), DYNAMIC: None}.items():  # DYNAMIC: as its framework computed the float op
@@ -201,6 +204,12 @@ class _Quantizing:
             made = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])
             self.quantized[value], self.floats[made] = made, value.element
         return self.quantized[value]
+
+    def _signed(self, op: Op, index: int) -> None:
+        """A constant of 8 bits as signed bytes: beside 16 bits, LiteRT's kernel reads no others."""
+        numbers = self.numbers[op.operands[index]]
+        build = Builder(op.parent, before=op, location=op.operands[index].name)  # type: ignore[arg-type]
+        op.set_operand(index, self._constant(build, numbers, replace(self.scheme, activations=I8).constant_type(numbers)))
 
     def _as_real(self, value: Value, user: Op) -> Value:
         """A quantized value as floats, by a cast that is made once, with a name of its own: it is no part of what it casts."""

@@ -38,7 +38,7 @@ def test_what_surrounds_16_bits_is_the_same_bits_everywhere(wide: tuple[str, ...
         assert np.array_equal(there, theirs)
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int16x8"])
+@pytest.mark.parametrize("scheme", ["int8", "int16x8", "uint8"])
 @pytest.mark.parametrize("wide", [(), ("y",)])
 def test_slopes_are_bytes_beside_what_has_16_bits(scheme: str, wide: tuple[str, ...], tmp_path: Path) -> None:
     graph = Graph((1, 6, 6, 4))
@@ -52,6 +52,20 @@ def test_slopes_are_bytes_beside_what_has_16_bits(scheme: str, wide: tuple[str, 
             transload.run(hub, sample), transload.run(module, sample), litert(sample)))
         assert np.array_equal(made, theirs)
         assert 10 * np.log10(np.mean(real**2) / np.mean((real - made) ** 2)) > (38 if scheme == "int16x8" else 30)
+
+
+@pytest.mark.parametrize("scheme", ["int8", "uint8"])
+def test_means_in_another_scale_are_rounded_once(scheme: str, tmp_path: Path) -> None:
+    """In 16 bits on the way, from which LiteRT makes unsigned bytes by way of signed ones alone."""
+    graph = Graph((1, 6, 6, 4))
+    hub = at_hub(graph.done(graph.AvgPool(
+        graph.inputs[0], kernel_shape=(3, 2), strides=(3, 1), pads=(0, 0, 0, 1), layout="NHWC", location="y")))
+    samples = [{"x0": np.random.default_rng(seed).normal(0, 1, (1, 6, 6, 4)).astype(np.float32)} for seed in range(4)]
+    module = quantize_module(hub, SCHEMES[scheme], calibrate(hub, samples).kept(False))
+    litert = open_model(transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite"))
+    for sample in samples:
+        (made,), (theirs,) = (tuple(outputs.values()) for outputs in (transload.run(module, sample), litert(sample)))
+        assert np.array_equal(made, theirs)
 
 
 def test_groups_of_a_transposed_convolution_share_scales(tmp_path: Path) -> None:

@@ -152,8 +152,10 @@ def _weights(op: Op) -> Iterator[str]:
     https://ai.google.dev/edge/litert/conversion/tensorflow/quantization/quantization_spec
     """
     slopes = op.operands[1].quant if op.name == "tfl.prelu" and len(op.operands) > 1 else None
-    if slopes is not None and slopes.storage not in (I8, UI8):
-        yield f"its slopes are stored as {slopes.storage}, and LiteRT's kernel reads bytes"
+    if slopes is not None and (beside := op.operands[0].quant) is not None:
+        needed = UI8 if beside.storage == UI8 else I8
+        if slopes.storage != needed:
+            yield f"its slopes are stored as {slopes.storage}, and beside {beside.storage} LiteRT's kernel reads {needed}"
     place = 2 if op.name == "tfl.transpose_conv" else 0
     if op.name not in _WEIGHTED or len(op.operands) < 2 or place >= len(op.operands):
         return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from transload.errors import ShapeError
+from transload.ir.constants import Dense
 from transload.ir.core import Op, Value
 from transload.ir.declare import Dialect
 from transload.ir.types import TensorType, Type
@@ -18,6 +20,7 @@ __all__ = [
     "dilated",
     "infers",
     "merged_shape",
+    "numbers_of",
     "ones",
     "padding_of",
     "results_fit",
@@ -78,13 +81,24 @@ def ones(rank: int) -> tuple[int, ...]:
     return (1,) * rank
 
 
+MOST = 1 << 20
+"""Numbers of an attribute that are looked at one by one: a splat may claim any number of them."""
+
+
+def numbers_of(op: Op, dense: Dense) -> list[Any]:
+    """The numbers of an attribute, in lists as its dimensions are. Raises `ShapeError` where there are more than can be meant."""
+    if (count := math.prod(dense.shape)) > MOST:
+        raise shape_error(op, f"an attribute has {count:,} numbers")
+    found: list[Any] = dense.numpy().tolist()
+    return found
+
+
 def padding_of(op: Op, rank: int) -> list[list[int]]:
     """The attribute `padding` as pairs (low, high), a pair a dimension; none is no padding."""
     dense = op.attribute("padding")
     if dense is None:
         return [[0, 0]] * rank
-    rows: list[list[int]] = dense.numpy().tolist()
-    return rows
+    return numbers_of(op, dense)
 
 
 def dilated(size: int | None, dilation: int) -> int | None:

@@ -25,7 +25,7 @@ from transload.ir.types import I32, TensorType, Type
 
 from ..attributes import CHANNEL, NUMBERS
 from ..types import compatible, compatible_types, element_of, result_types, same_type, shape_of, tensor
-from .base import STABLEHLO, results_fit, shape_error
+from .base import STABLEHLO, numbers_of, results_fit, shape_error
 from .indexing import reduces, same_elements
 
 _operand, _result = operand, result  # the names are also those of operands
@@ -47,7 +47,7 @@ def has_global_ids(op: Op) -> bool:
 
 def groups_of(op: Op) -> list[list[int]]:
     """The groups, without the -1 that fills up short ones."""
-    rows = op.attributes["replica_groups"].numpy().tolist()
+    rows = numbers_of(op, op.attributes["replica_groups"])
     return [[number for number in row if number != -1] for row in rows]
 
 
@@ -81,7 +81,7 @@ class _Grouped(DeclaredOp):
     @constraint
     def groups_are_numbers(op) -> bool:
         """(0 <= replica_groups) groups hold processes' numbers; -1 fills up a short one, where groups may be of any size"""
-        rows = op.replica_groups.numpy().tolist()
+        rows = numbers_of(op, op.replica_groups)
         least = -1 if op.name in _OF_ANY_SIZE else 0
         return all(number >= least for row in rows for number in row)
 

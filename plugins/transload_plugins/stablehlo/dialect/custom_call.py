@@ -145,12 +145,12 @@ def _layouts_fit(types: Sequence[Type], layouts: Sequence[Any], kind: str) -> bo
     if len(types) != len(layouts):
         return f"{len(layouts)} layouts for {len(types)} {kind}s"
     for type_, layout in zip(types, layouts, strict=True):
-        order = layout.numpy().tolist()
         if isinstance(type_, TupleType):
             return f"a {kind} is a tuple, which can have no layout"
         rank = len(shape_of(type_)) if isinstance(type_, TensorType) else 0
-        if sorted(order) != list(range(rank)):
-            return f"{order} is no order of the dimensions of {type_}"
+        order = layout.numpy().tolist() if layout.shape == (rank,) else None
+        if order is None or sorted(order) != list(range(rank)):
+            return f"{order or layout.shape} is no order of the dimensions of {type_}"
     return True
 
 

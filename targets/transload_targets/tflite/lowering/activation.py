@@ -150,9 +150,11 @@ def prelu(op: PRelu, rw: Rewriter) -> Value | None:
     if source is not None and slope is not None and target is not None:
         if source.storage != target.storage or not (source.per_tensor and slope.per_tensor and target.per_tensor):
             return None
-        if slope.storage not in (I8, UI8):
-            raise Unsupported(f"its slopes are stored as {slope.storage}, and LiteRT's PRELU reads bytes",
-                              "make the slopes a constant, and quantize the model again")
+        needed = UI8 if source.storage == UI8 else I8
+        if slope.storage != needed:
+            raise Unsupported(
+                f"its slopes are stored as {slope.storage}, and beside {source.storage} LiteRT's PRELU reads {needed}",
+                "make the slopes a constant, and quantize the model again")
         need_rounding(op, rw, "double", operator="PRELU")
     elif source is not None or slope is not None or target is not None:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I32, Dense, Op, QuantType, TensorType, Type, Value, dtype_of
+from transload.ir import F32, I8, I32, UI8, Dense, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter
 from transload_hub.permuting import merged
@@ -153,6 +153,10 @@ def retyped(rw: Rewriter, value: Value, element: Type) -> Value:
     if not source.per_tensor or not element.per_tensor:
         raise Unsupported(
             f"LiteRT does not requantize {source} to {element}", "quantize activations with one scale for the whole tensor")
+    if element.storage == UI8 and source.storage.width > 8:  # to signed bytes alone, of which unsigned ones are made exactly
+        ends = element.storage_min - 128, element.storage_max - 128
+        signed = QuantType(I8, element.expressed, element.scales, (element.zero_point - 128,), None, *ends)
+        value = emit(rw, "quantize", value, like=value, element=signed)
     return emit(rw, "quantize", value, like=value, element=element)
 
 

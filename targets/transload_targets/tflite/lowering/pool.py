@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, QuantType, Value, dtype_of
+from transload.ir import I8, I16, UI8, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
@@ -64,7 +64,7 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
     value, window, flat = _planar(op, rw)
     source, target = quant(value), quant(op.output)
     need_rounding(op, rw, "double", operator="AVERAGE_POOL_2D")
-    if source is not None and target is not None and source.storage == I8 and not same_numbers(source, target):
+    if source is not None and target is not None and source.storage in (I8, UI8) and not same_numbers(source, target):
         if fused(op) != "NONE":
             raise Unsupported("a quantized mean in another type, with an activation", "give it the type of its input")
         fine = QuantType(I16, source.expressed, (source.scale / (1 << FRACTION),), (0,))
