@@ -34,6 +34,7 @@ PASSES: Mapping[str, Mapping[str, Any]] = {
     "percentile": {"method": "percentile"},
     "entropy": {"method": "entropy"},
     "unequalized": {"equalization": False},
+    "learned": {"learning": True},
 }
 """What `best` tries, in order; of passes that say the same option the last that gained counts."""
 MOST = 256
@@ -70,7 +71,7 @@ def best(
     mixed = list(held)
     Random(len(held)).shuffle(mixed)
     apart, others = mixed[: max(1, len(mixed) // 4)], mixed[max(1, len(mixed) // 4):]
-    decided = {*options, *(("method", "equalization") if options.get("calibration") is not None else ())}
+    decided = {*options, *(("method", "equalization", "learning") if options.get("calibration") is not None else ())}
     chosen: dict[str, Any] = {}
     found = _decibels(module, run(module, others, **options).module, apart)
     told: dict[str, str] = {"default": f"{found.mean():.2f} dB on {len(apart)} samples held apart"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ from .histogram import Histogram
 from .islands import FORMS, Form, Islands, find, unlike
 from .kept import kept_float
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
+from .learning import free_of, learned
 from .masks import has_masks, without_far_masks
 from .measure import Sample, Spread, some_of
 from .names import with_our_names
@@ -60,6 +62,8 @@ __all__ = [
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
+LEARNED = 256
+"""Samples on which scales are learned, at most."""
 ROUNDED = 16
 """Samples by which weights are rounded."""
 ROOMY = 4
@@ -72,28 +76,29 @@ SEARCHED = 8
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str | None = None, bias_correction: bool = True,
-    equalization: bool = True, rounding: bool = True, polish: bool = False, room: bool = True, floats: Floats = None,
-    layers: Layers | str | Path | None = None, quant_input: Which = None, quant_output: Which = None, islands: Form = "mixed",
-    per_channel: bool | None = None, power_of_two: bool | None = None, rounds: str | None = None,
+    equalization: bool = True, rounding: bool = True, polish: bool = False, learning: bool = False, room: bool = True,
+    floats: Floats = None, layers: Layers | str | Path | None = None, quant_input: Which = None, quant_output: Which = None,
+    islands: Form = "mixed", per_channel: bool | None = None, power_of_two: bool | None = None, rounds: str | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
     The ranges are those of `calibration`, a table's path too, or measured on `samples`, dicts of arrays by input name, by
-    `method` ("mse" without it), after channels were brought to like ranges (`equalization`), which a calibration that was made
-    before would not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), with
-    `polish` one by one until no other rounding of one is better, biases are corrected, on some samples from everywhere among
-    them, outputs may reach farther than they did on samples where that costs next to nothing (`room`), and tensors that eight
-    bits cannot hold are looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay
-    float, with the reason or without; `layers` says of each of some layers in what it is held, a table's path or words of
-    `layers.MODES` by name, and then nothing is looked for. Inputs and outputs are float but for those that `quant_input` and
-    `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each channel of weights,
-    scales that are powers of two. `rounds` is how products that are scaled become integers, where that is not as LiteRT does
-    it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. A table that training made is taken as it is, and
-    nothing is looked for (`trained`). Raises `UsageError` where there is neither calibration nor a sample, where the calibration
-    lacks a tensor, for names that the module does not have, and for a module that is quantized already.
+    `method` ("mse"), after channels were brought to like ranges (`equalization`), which a calibration that was made before would
+    not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), with `polish` one by one
+    until no other rounding of one is better, with `learning` ranges and scales of weights are learned, biases are corrected,
+    outputs may reach farther than they did on samples where that costs next to nothing (`room`), and tensors that eight bits
+    cannot hold are looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float,
+    with the reason or without; `layers` says of each of some layers in what it is held, a table's path or words of `layers.MODES`
+    by name, and then nothing is looked for. Inputs and outputs are float but for those that `quant_input` and `quant_output`
+    name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each channel of weights, scales that are
+    powers of two. `rounds` is how products that are scaled become integers, where that is not as LiteRT does it, a word of
+    `transload_hub.ops.rounding`: "once", as onnxruntime does. A table that training made is taken as it is, and nothing is looked
+    for (`trained`). Raises `UsageError` where there is neither calibration nor a sample, where the calibration lacks a tensor,
+    for names that the module does not have, and for a module that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
     _check_asked(module, islands, rounds, calibration is not None or samples is not None, calibration is not None and method)
+    _check_learning(learning, samples is not None, calibration is not None)
     module, (kept, wide) = _written_out(module), layers_of(layers)
     kept |= floats_of(floats)
     check_tensors(module, (*kept, *wide))
@@ -109,17 +114,20 @@ def quantized(
         wide |= parts
         known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
     looks = bias_correction or rounding or islands != "none"
-    ready = _prepared(module, scheme, samples, calibration, method, equalization=equalization, looks=looks, floats=kept)
+    ready = _prepared(module, scheme, samples, calibration, method, equalization=equalization, looks=looks, floats=kept,
+                      most=LEARNED if learning else CORRECTED)
     real = quant_output in (None, False)
     free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
     given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
     work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
     work.told["notes"] = _notes(ready)
-    kept_samples = ready.samples.kept
+    kept_samples = ready.samples.some(CORRECTED)
     if kept_samples and rounding:
         work.round(ready.samples.some(ROUNDED), polish)
     if kept_samples and islands != "none" and scheme.activations.width == 8 and layers is None:
         work.look_for_islands(ready.samples.some(SEARCHED), islands)
+    if kept_samples and learning:
+        work.learn(ready.samples.kept, bias_correction)
     if kept_samples and bias_correction:
         work.correct(kept_samples)
     if kept_samples and room and not ready.given and scheme.activations.width == 8:
@@ -195,8 +203,10 @@ def prepared(
 def _prepared(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None, calibration: Calibration | str | Path | None,
     method: str | None, *, equalization: bool = True, looks: bool = True, floats: Collection[str] = (),
+    most: int = CORRECTED,
 ) -> Prepared:
-    """`looks` says whether samples are needed beside a calibration that is given; `floats` names tensors that stay float."""
+    """`looks` says whether samples are needed beside a calibration that is given; `floats` names tensors that stay float,
+    `most` is how many samples are kept at most."""
     given = calibration is not None
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)
@@ -209,7 +219,7 @@ def _prepared(
     if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
-    spread = Spread(samples if samples is not None else (), CORRECTED)
+    spread = Spread(samples if samples is not None else (), most)
     calibration = calibration if calibration is not None else calibrations.calibrate(
         module, spread, method or "mse", bits=scheme.activations.width, symmetric=scheme.symmetric, floats=floats)
     if not spread.kept and looks:
@@ -239,6 +249,14 @@ def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool,
         raise UsageError(
             "no op of the model computes with floats, so there is nothing to quantize",
             hint="of a model that is quantized already `transload quantize MODEL --scheme float -o floats.mlir` makes floats")
+
+
+def _check_learning(asked: bool, samples: bool, ranges: bool) -> None:
+    """`UsageError` where ranges are to be learned of nothing, or are given."""
+    if asked and ranges:
+        raise UsageError("ranges are those of the calibration, and not learned", hint="leave out learning, or the table")
+    if asked and not samples:
+        raise UsageError("ranges are learned on samples, and there is none", hint="--data PATH; in Python samples=")
 
 
 def _written_out(module: Module) -> Module:
@@ -345,6 +363,34 @@ class _Work:
         held = {**dict.fromkeys(self.floats, FLOAT), **dict.fromkeys(self.wide, WIDE)}
         return {
             "islands of 16 bits": self.wide, "layers": {name: word for name, word in held.items() if name in known}, **self.told}
+
+    def learn(self, samples: Sequence[Sample], corrected: bool) -> None:
+        """Other ranges, and weights of other scales, where those that are learned bring the outputs nearer on the samples.
+
+        `corrected` says whether biases are going to be, by which both are then judged.
+        """
+        if not observed(self.module):
+            return
+        simulation, before = self.simulation, (self.ranges, self.weights)
+        shifts, noise = self._judged(samples, corrected)
+        types = self.types(self.wide)
+        found = learned(simulation, types, free_of(simulation, types, self.ranges), samples, shifts)
+        self.ranges, self.weights = found.applied(simulation, *before)
+        self.ranges, self._simulation = possible(self.module, self.ranges), None
+        _, less = self._judged(samples, corrected)
+        kept = less < noise
+        self.told["learned"] = {
+            "kept": kept, "decibels": [-10 * math.log10(noise), -10 * math.log10(less)], "samples": len(samples),
+            "ranges": {name: [before[0][name], held] for name, held in self.ranges.items() if held != before[0][name]},
+            "scales": found.told(simulation)}
+        if not kept:
+            (self.ranges, self.weights), self._simulation = before, simulation
+
+    def _judged(self, samples: Sequence[Sample], corrected: bool) -> tuple[np.ndarray | None, float]:
+        """What biases are corrected by, and the noise of the outputs on the samples that is left."""
+        types = self.types(self.wide)
+        shifts = corrections(self.simulation, types, samples[:: max(1, len(samples) // CORRECTED)])[0] if corrected else None
+        return shifts, self.simulation.measure(types, samples, shifts).typical(self.simulation.judged)
 
     def correct(self, samples: Sequence[Sample]) -> None:
         """Move the biases of the module, where that brings its outputs nearer."""

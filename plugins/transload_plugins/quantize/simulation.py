@@ -36,7 +36,7 @@ from .rules import Rule
 from .running import Runner
 from .scheme import Scheme, real, stored
 
-__all__ = ["Measured", "Parts", "Simulation", "Types", "channel_count", "hidden_in", "logarithms", "typical"]
+__all__ = ["GRIDS", "Measured", "Parts", "Simulation", "Types", "channel_count", "hidden_in", "logarithms", "typical"]
 
 FINEST = 2.0 ** -60
 """The step of a grid on which every float32 of some size lies: what is rounded to it is as it was."""
@@ -167,6 +167,11 @@ class Simulation:
         parameters[SHIFTS] = np.zeros(max(self._channels, 1), np.float32) if shifts is None else shifts.astype(np.float32)
         parameters[SHARE] = np.full(1, corrected, np.float32)
         return parameters
+
+    @property
+    def channels(self) -> int:
+        """How many channels the corrected ops have together."""
+        return self._channels
 
     @property
     def outputs(self) -> list[int]:

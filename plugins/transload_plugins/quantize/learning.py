@@ -1,0 +1,203 @@
+"""Thresholds of activations and scales of weights that are learned, without labels.
+
+The quantized network is simulated beside the float one; the error of its outputs, and of the tensors on the way, is
+differentiated by the logarithm of each tensor's step and by that of each channel's scale of weights (`adjoint`: the gradients are
+those of LSQ), which follow it by Adam's steps. What is made less is the mean of the logarithms of each sample's and tensor's
+noise, relative to what it is; outputs count as much together as all tensors do. LSQ's gradient scale, a factor for each
+parameter, would change nothing, as Adam's steps do not depend on it. The integers of weights and the zero points stay what they
+are, so that there are few parameters beside the numbers of the samples.
+
+Source: S. Esser et al., "Learned step size quantization", ICLR 2020; learning from the float network's tensors, as in Y. Li et
+al., "BRECQ", ICLR 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transload.ir import F32, Dense, Op, Value
+from transload.ir.build import constant_of
+
+from .adjoint import gradients
+from .groups import rule_of
+from .observe import observed
+from .rules import Rule
+from .scheme import Scheme
+from .simulation import GRIDS, Simulation, Types, channel_count
+from .thresholds import Fixed, Range
+
+__all__ = ["Learned", "LearningSimulation", "free_of", "learned"]
+
+STEPS = 200
+"""Steps of Adam, at most."""
+LEAST_STEPS = 25
+BATCH = 8
+"""Samples of a step."""
+NUMBERS = 3e9
+"""Numbers of the network's tensors, over all steps and samples, beyond which there are fewer steps: a minute or two."""
+RATES = (0.003, 0.001)
+"""How far a logarithm moves in the first steps, at most: of a tensor's step, of a channel's scale."""
+DECAYS = (0.9, 0.99)
+"""Of Adam's means of gradients and of their squares."""
+EXACT = 1e-6
+"""Noise relative to the signal below which less is no gain."""
+SEED = 0
+GAINS = "transload.gains"
+LEAST = 1e-12
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned of a simulated module."""
+
+    factors: Mapping[Value, float]
+    """By what the range of each group of tensors is multiplied, by its root."""
+    gains: Mapping[Op, Array]
+    """By what the scale of each channel of weights is multiplied."""
+
+    def applied(
+        self, simulation: Simulation, ranges: Mapping[str, Range], weights: Mapping[str, np.ndarray],
+    ) -> tuple[dict[str, Range], dict[str, np.ndarray]]:
+        """The ranges of the simulated module's tensors and the weights of its ops, by name, with what was learned."""
+        named, held, found = observed(simulation.module), dict(ranges), dict(weights)
+        for name, value in named.items():
+            factor = self.factors.get(simulation.groups.root(value), 1.0)
+            if factor != 1.0 and not isinstance(ranges[name], Fixed):
+                held[name] = ranges[name][0] * factor, ranges[name][1] * factor
+        names = {value: name for name, value in named.items()}
+        for op, gains in self.gains.items():
+            numbers, axis = _weights(simulation, op)
+            found[names[op.result]] = numbers * gains.reshape([-1 if d == axis else 1 for d in range(numbers.ndim)])
+        return held, found
+
+    def told(self, simulation: Simulation) -> dict[str, list[float]]:
+        """The least and the greatest factor of the scales of each op's weights, by name."""
+        names = {value: name for name, value in observed(simulation.module).items()}
+        return {names[op.result]: [float(gains.min()), float(gains.max())] for op, gains in self.gains.items()}
+
+
+class LearningSimulation(Simulation):
+    """The program of a simulation that gives gradients: by each group's step, and by the scale of each channel of weights."""
+
+    def gradients(
+        self, types: Types, samples: Sequence[Mapping[str, Any]], shifts: np.ndarray | None, steps: Array, gains: Array,
+    ) -> tuple[Array, Array]:
+        """Those of the mean over samples by the logarithms of `steps` [roots], factors of those of `types`, and `gains`
+        [channels], factors of the scales of weights."""
+        parameters = self._parameters(types, shifts)
+        parameters[GRIDS[0]] = (parameters[GRIDS[0]] * steps).astype(np.float32)
+        parameters[GAINS] = gains.astype(np.float32)
+        by_steps, by_gains = np.zeros_like(steps), np.zeros_like(gains)
+        for found in self._runner.each(({**sample, **parameters} for sample in samples), dict):
+            by_steps += np.nan_to_num(found["steps"].astype(np.float64), posinf=0.0, neginf=0.0)
+            by_gains += np.nan_to_num(found["gains"].astype(np.float64), posinf=0.0, neginf=0.0)
+        return by_steps * parameters[GRIDS[0]] / len(samples), by_gains * gains / len(samples)
+
+    def _more_inputs(self) -> tuple[str, ...]:
+        self._gains = self._argument((max(self._channels, 1),), GAINS)
+        pieces = self._cut(self._gains, [channel_count(*each) for each in self.corrected])
+        self._gain = dict(zip((op for op, _ in self.corrected), pieces, strict=True))
+        return (GAINS,)
+
+    def _moved(self, op: Op, rule: Rule, held: Value) -> tuple[Value, Value]:
+        """Sums of products multiplied by their channels' gains, onto the bias and what is added to that."""
+        axis = rule.result_channels(op) % held.rank
+        shape = tuple(channel_count(op, rule) if d == axis else 1 for d in range(held.rank))
+        dense = constant_of(op.operands[rule.bias])  # type: ignore[index]
+        assert dense is not None
+        build = self._build()
+        bias = build.constant(Dense(dense.numpy().astype(np.float32).reshape(shape)), element=F32)
+        gain, part = (build.emit("top.Reshape", each[op], shape=shape) for each in (self._gain, self._parts))
+        products = build.emit("top.Mul", build.emit("top.Sub", self._as(held), bias), gain)
+        moved = build.emit("top.Add", products, build.emit("top.Add", part, bias))
+        return self._as(moved, held.element), part
+
+    def _given(self, means: list[Value]) -> dict[str, Value]:
+        signal, noise = self._compared()
+        build = self._build()
+        least = build.emit("top.AddConst", build.emit("top.MulConst", signal, const_val=EXACT), const_val=LEAST)
+        worths = build.constant(Dense(self._worths().astype(np.float32)), element=F32)
+        seeds = {noise: build.emit("top.Div", worths, build.emit("top.Add", noise, least))}
+        inputs = {"steps": self._block.arguments[len(self.module.body_of_main.arguments)], "gains": self._gains}
+        found = gradients(self._block, self._end, seeds, list(inputs.values()))
+        return {name: made if made is not None else build.emit("top.MulConst", value, const_val=0.0)
+                for (name, value), made in zip(inputs.items(), found, strict=True)}
+
+    def _worths(self) -> Array:
+        """How much each tensor counts, in the order of the program: outputs 1 together, and all tensors 1."""
+        worths = dict.fromkeys(self.tensors, 1.0 / len(self.tensors))
+        judged = self.judged
+        for parts in judged:
+            for index, share in parts.items():
+                worths[self.tensors[index]] += share / len(judged)
+        return np.array([worths[value] for value in self._by_rank])
+
+
+def learned(
+    simulation: Simulation, types: Types, free: Collection[Value], samples: Sequence[Mapping[str, Any]],
+    shifts: np.ndarray | None = None,
+) -> Learned:
+    """What is learned on samples, dicts of arrays by input name: of the groups whose roots are `free`, which are held in `types`,
+    and of channels of weights where the scheme has a scale for each.
+
+    `shifts` are added to sums, as `Simulation.measure` has it. The same samples give the same result.
+    """
+    program = LearningSimulation(simulation.module, simulation.scheme, simulation.groups, simulation.weights)
+    spans = {op: span for op, rule, span in program.spans() if _has_scales(simulation.scheme, op, rule)}
+    moving = np.zeros(len(program.roots) + max(program.channels, 1), bool)
+    moving[[index for index, root in enumerate(program.roots) if root in free]] = True
+    for span in spans.values():
+        moving[len(program.roots):][span] = True
+    rates = np.where(moving, np.repeat(RATES, (len(program.roots), max(program.channels, 1))), 0.0)
+    count = _steps(simulation)
+    random, logarithms = np.random.default_rng(SEED), np.zeros(len(moving))
+    means, squares = np.zeros(len(moving)), np.zeros(len(moving))
+    for step in range(1, count + 1):
+        some = [samples[index] for index in random.permutation(len(samples))[:BATCH]]
+        steps, gains = np.split(np.exp(logarithms), [len(program.roots)])
+        slopes = np.concatenate(program.gradients(types, some, shifts, steps, gains))
+        means += (1 - DECAYS[0]) * (slopes - means)
+        squares += (1 - DECAYS[1]) * (slopes ** 2 - squares)
+        mean, square = means / (1 - DECAYS[0] ** step), squares / (1 - DECAYS[1] ** step)
+        falling = 0.5 * (1 + math.cos(math.pi * step / count))
+        logarithms -= falling * rates * mean / (np.sqrt(square) + 1e-30)
+    steps, gains = np.split(np.exp(logarithms), [len(program.roots)])
+    return Learned({root: float(steps[index]) for index, root in enumerate(program.roots) if root in free},
+                   {op: gains[span] for op, span in spans.items()})
+
+
+def _steps(simulation: Simulation) -> int:
+    """How many steps are taken: fewer of a network of large tensors, by their sizes alone, so that they are always the same."""
+    numbers = sum(math.prod(value.static_shape) for value in simulation.tensors)
+    return min(STEPS, max(LEAST_STEPS, int(NUMBERS / (BATCH * max(numbers, 1)))))
+
+
+def free_of(simulation: Simulation, types: Types, ranges: Mapping[str, Range]) -> list[Value]:
+    """The roots of the groups whose ranges may change: those of 8 bits that no op fixes, unless scales are powers of two."""
+    kept = simulation.groups.ranges({value: ranges[name] for name, value in observed(simulation.module).items()})
+    return [root for root, held in types.items()
+            if held.storage.width <= 8 and not isinstance(kept[root], Fixed) and not simulation.scheme.power_of_two]
+
+
+def _weights(simulation: Simulation, op: Op) -> tuple[np.ndarray, int]:
+    """An op's weights as they are rounded so far, and the dimension of its channels."""
+    rule = rule_of(op)
+    assert rule is not None and rule.weights is not None
+    dense = constant_of(op.operands[rule.weights])
+    assert dense is not None
+    numbers = simulation.weights.get(op.result, dense.numpy())
+    return numbers, rule.channels(op) % numbers.ndim
+
+
+def _has_scales(scheme: Scheme, op: Op, rule: Rule) -> bool:
+    """Whether each channel of an op's sums has a scale of weights, which may be any number."""
+    assert rule.weights is not None
+    return scheme.per_channel and not scheme.power_of_two and \
+        op.operands[rule.weights].static_shape[rule.channels(op)] == channel_count(op, rule)
