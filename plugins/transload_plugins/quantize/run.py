@@ -115,19 +115,19 @@ def quantized(
         known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
     looks = bias_correction or rounding or islands != "none"
     ready = _prepared(module, scheme, samples, calibration, method, equalization=equalization, looks=looks, floats=kept,
-                      most=LEARNED if learning else CORRECTED)
+                      learns=learning)
     real = quant_output in (None, False)
     free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
     given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
     work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
     work.told["notes"] = _notes(ready)
-    kept_samples = ready.samples.some(CORRECTED)
+    kept_samples = ready.samples.kept
     if kept_samples and rounding:
         work.round(ready.samples.some(ROUNDED), polish)
     if kept_samples and islands != "none" and scheme.activations.width == 8 and layers is None:
         work.look_for_islands(ready.samples.some(SEARCHED), islands)
     if kept_samples and learning:
-        work.learn(ready.samples.kept, bias_correction)
+        work.learn(ready.every.kept, bias_correction)
     if kept_samples and bias_correction:
         work.correct(kept_samples)
     if kept_samples and room and not ready.given and scheme.activations.width == 8:
@@ -169,6 +169,8 @@ class Prepared:
     samples: Spread
     given: bool
     """Whether the calibration is the caller's: its ranges are not changed."""
+    every: Spread
+    """Those of the samples by which ranges are learned, which may be more."""
     weights: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Those that were rounded otherwise than to the nearest (`rounding`)."""
 
@@ -203,10 +205,10 @@ def prepared(
 def _prepared(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None, calibration: Calibration | str | Path | None,
     method: str | None, *, equalization: bool = True, looks: bool = True, floats: Collection[str] = (),
-    most: int = CORRECTED,
+    learns: bool = False,
 ) -> Prepared:
     """`looks` says whether samples are needed beside a calibration that is given; `floats` names tensors that stay float,
-    `most` is how many samples are kept at most."""
+    `learns` says whether ranges are going to be learned, for which more samples are kept."""
     given = calibration is not None
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)
@@ -219,14 +221,15 @@ def _prepared(
     if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
-    spread = Spread(samples if samples is not None else (), most)
+    every = Spread(samples if samples is not None else (), LEARNED if learns else CORRECTED)
+    spread = Spread(every, CORRECTED)
     calibration = calibration if calibration is not None else calibrations.calibrate(
         module, spread, method or "mse", bits=scheme.activations.width, symmetric=scheme.symmetric, floats=floats)
     if not spread.kept and looks:
         deque(spread, maxlen=0)
     _check_names(module, calibration)
     ranges = calibration.kept(scheme.symmetric)
-    return Prepared(module, scheme, calibration, ranges if given else possible(module, ranges), spread, given)
+    return Prepared(module, scheme, calibration, ranges if given else possible(module, ranges), spread, given, every)
 
 
 def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None) -> None:
