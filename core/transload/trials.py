@@ -10,6 +10,7 @@ of what runs a format's files.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -25,6 +26,9 @@ from .plugin_host import host
 from .scratch import ScratchFolder
 
 __all__ = ["refusal_by_runtime", "refused_ops", "without_data"]
+
+MOST = 1 << 30
+"""Bytes of the inputs of a module that is tried, at most: files may claim any size, and it is made twice."""
 
 
 def without_data(module: Module) -> Module:
@@ -49,6 +53,8 @@ def refusal_by_runtime(runtime: Runtime, module: Module) -> str | None:
     try:
         forms = [(type_.static_shape, dtype_of(type_.element)) for type_ in types]
     except ValueError:  # a resource, say, which nobody can be given
+        return None
+    if sum(math.prod(shape) * dtype.itemsize for shape, dtype in forms) > MOST:
         return None
     with ScratchFolder() as folder:
         path = folder / f"model.{runtime.format}"
