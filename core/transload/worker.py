@@ -92,6 +92,7 @@ class Worker:
         self._owner = 0
         self._said: IO[bytes] | None = None
         self._closed: list[int] = []
+        self._ended = False
 
     def start(self) -> None:
         """Start the process, where none runs, so that it is ready when it is called."""
@@ -124,6 +125,11 @@ class Worker:
         child = self._child
         if child is not None and self._owner == os.getpid():
             child.process.kill()
+
+    def end(self) -> None:
+        """End the process, one that another thread is just starting, too; calls raise `ChildEnded` from now on."""
+        self._ended = True
+        self.kill()
 
     def _ask(self, request: list[Any], within: float | None = None) -> Any:
         from .budget import seconds_left  # the child, which imports this module, has no use for it
@@ -167,6 +173,9 @@ class Worker:
             self._owner = os.getpid()
             self.generation += 1
             _alive.add(self)
+        if self._ended:  # maybe while it was started, when there was nothing to kill
+            self.stop()
+            raise ChildEnded(f"{self.name} was ended")
         return self._child.process
 
     def _why(self, process: Any) -> str:

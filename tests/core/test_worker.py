@@ -147,3 +147,35 @@ def test_the_system_ends_a_call_that_nobody_ends(tmp_path: Path) -> None:
         "    3 ** (10 ** 9)\n")
     ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
     assert ended.returncode == -signal.SIGALRM
+
+
+def test_a_process_that_is_just_starting_is_ended(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There was nothing to kill yet, and who had ended it waited for the whole of its task."""
+    from transload import worker as there
+
+    starting, ended = threading.Event(), threading.Event()
+
+    class Slow(there.PythonChild):
+        def __init__(self, *arguments: object, **named: object) -> None:
+            super().__init__(*arguments, **named)  # type: ignore[arg-type]
+            starting.set()
+            ended.wait(60)
+
+    monkeypatch.setattr(there, "PythonChild", Slow)
+    raised: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            worker.call("time:sleep", 600.0)
+        except ChildEnded as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    assert starting.wait(60)
+    worker.end()
+    ended.set()
+    thread.join(60)
+    assert not thread.is_alive() and len(raised) == 1
+    with pytest.raises(ChildEnded, match="was ended"):
+        worker.call("time:sleep", 0.0)

@@ -142,7 +142,7 @@ class _Processes:
         """End the processes, in the middle of what they do."""
         self._closed = True
         for worker in self._all:
-            worker.kill()
+            worker.end()
         self._pool.shutdown(wait=True, cancel_futures=True)
         for worker in self._all:
             worker.stop()
