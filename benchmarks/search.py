@@ -2,7 +2,7 @@
 
     python benchmarks/search.py [--only CASE ...] [--promise KIND ...] [--samples N] [--json FILE] [--no-plain]
 
-Five models (`quantizer_models`), four kinds of promise: a cosine, a signal-to-noise ratio, a drop of a metric by .01 (top-1 where
+Five models (`quantizer_models`), four kinds of promise: a cosine, a signal-to-noise ratio, a drop of a metric (top-1 where
 there are labels, else the agreement with the float model, or euclid where there are no classes), and a limit of operations
 in floats. All samples of a case are mixed with a fixed seed; so many go to the search, and the others judge what comes of it: the
 quantized module itself, by `transload.evaluate`'s scores. The limits of noise are a third of what all layers in 8 bits have there
@@ -40,6 +40,10 @@ KINDS = ("cos", "sqnr", "drop", "float")
 NOISE = 3.0
 """By how much less noise is promised than all layers in 8 bits have."""
 MOST_FLOAT = 0.05
+DROPS = {"top1": 0.05, "agreement": 0.05}
+"""By how much scores of right and wrong answers may be worse: of some hundred samples no promise can say less."""
+LEAST_DROP = 0.01
+"""The same of others."""
 
 
 def main() -> None:
@@ -86,7 +90,7 @@ def divided(
         return samples[:count], samples[count:], labels[:count], labels[count:]
     samples = [*case.calibration[ending], *case.evaluation[ending]]
     random.Random(0).shuffle(samples)
-    count = min(count, len(samples) // 2)
+    count = min(8 * count, 3 * len(samples) // 5) if case.classes else min(count, len(samples) // 2)
     return samples[:count], samples[count:], None, None
 
 
@@ -98,7 +102,7 @@ def promise_for(kind: str, before: Mapping[str, float], metric: str) -> Promise:
         return promise_of(min_sqnr=round(before["sqnr"] + 4.8, 1))
     if kind == "float":
         return promise_of(max_float=MOST_FLOAT)
-    return promise_of(max_drop=0.01, metric=metric)
+    return promise_of(max_drop=DROPS.get(metric, LEAST_DROP), metric=metric)
 
 
 def scored(
