@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8, QuantType, TensorType
+from transload.ir import F32, I8, Module, QuantType, TensorType
 from transload.metrics import sqnr
 from transload.passes.manager import Pipeline
 from transload.quantization import floats_in
@@ -26,13 +26,17 @@ CASES = [
 """Shapes of the input, the constant and the bias, attributes, and what comes of it."""
 
 
+def product(shape: tuple[int, ...], constant: tuple[int, ...], bias: Any, attributes: dict[str, Any]) -> Module:
+    g = Graph(shape)
+    more = [] if bias is None else [g.random(*bias)]
+    return g.done(g.MatMul(g.inputs[0], g.random(*constant), *more, **attributes))
+
+
 @pytest.mark.parametrize(("shape", "constant", "bias", "attributes", "wanted"), CASES)
 def test_they_are_layers(
     shape: tuple[int, ...], constant: tuple[int, ...], bias: Any, attributes: dict[str, Any], wanted: list[str],
 ) -> None:
-    g = Graph(shape)
-    more = [] if bias is None else [g.random(*bias)]
-    module = g.done(g.MatMul(g.inputs[0], g.random(*constant), *more, **attributes))
+    module = product(shape, constant, bias, attributes)
     (before,) = execute(module)
     assert Pipeline.parse("constants-to-layers").run(module)[0].modified
     assert op_names(module) == wanted
@@ -44,10 +48,9 @@ def test_they_are_integers(
     shape: tuple[int, ...], constant: tuple[int, ...], bias: Any, attributes: dict[str, Any], wanted: list[str],
 ) -> None:
     """A vector's numbers had scales each of its own, although they are summed; of batches TOSA computed floats."""
-    g = Graph(shape)
-    more = [] if bias is None else [g.random(*bias)]
-    module = g.done(g.MatMul(g.inputs[0], g.random(*constant), *more, **attributes))
-    samples = [{"x0": g.random(*shape)} for _ in range(8)]
+    module = product(shape, constant, bias, attributes)
+    random = np.random.default_rng(1)
+    samples = [{"x0": random.standard_normal(shape).astype(np.float32)} for _ in range(8)]
     quantized = transload.quantize(module, "int8", samples)
     assert not floats_in(quantized)
     outputs = [np.stack([next(iter(transload.run(each, sample).values())) for sample in samples]) for each in (module, quantized)]
