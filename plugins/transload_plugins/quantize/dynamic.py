@@ -38,6 +38,9 @@ LEAST = 1024
 """Weights of fewer numbers stay floats."""
 RECURRENT = ("top.LSTM", "top.GRU", "top.RNN")
 
+FEWER = "weights are fewer than"
+"""Of what stays as it is for its size alone."""
+
 
 def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Floats = None) -> Quantized:
     """A new module of the hub whose products have weights of 8 bits, and may round activations as they run.
@@ -58,10 +61,12 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
         else:
             others[name] = why
     if not layers:
+        small = any(FEWER in why for why in others.values())
         raise UsageError(
             "no layer of the model has weights for which LiteRT has kernels that round activations",
             hint="; ".join([*(f"{name}: {why}" for name, why in list(others.items())[:3]),
-                            "--quantizer-option least=0 takes small weights, too; w8a16 takes any"]))
+                            *(["--quantizer-option least=0 takes small weights, too"] if small else []),
+                            "w8a16 takes any"]))
     sizes = [_change(name, op) for name, op in layers.items()]
     Pipeline.parse("dce").run(result)
     verify(result)
@@ -81,14 +86,15 @@ def _why_not(op: Op, least: int) -> str | None:
     element = op.operands[rule.weights].element
     if element != F32 or op.operands[0].element != F32:
         return f"it multiplies {element}, and LiteRT's kernels round f32"
-    if math.prod(dense.shape) < max(least, 1):
-        return f"its {math.prod(dense.shape)} weights are fewer than {least}"
     if op.name == "top.MatMul":
-        return None if len(dense.shape) == 2 and not op.left_transpose else "its weights are no matrix of a layer"
-    channels = op.operands[0].shape[1 if op.layout == "NCHW" else -1] if op.name == "top.Conv" else None
-    if op.name != "top.Conv" or len(dense.shape) != 4:
+        if len(dense.shape) != 2 or op.left_transpose:
+            return "its weights are no matrix of a layer"
+    elif op.name != "top.Conv" or len(dense.shape) != 4:
         return f"{op.name} of {len(dense.shape) - 2} dimensions has no kernel in LiteRT that rounds activations"
-    return None if op.group in (1, channels) else "its channels are in groups"
+    elif op.group not in (1, op.operands[0].shape[1 if op.layout == "NCHW" else -1]):
+        return "its channels are in groups"
+    size = math.prod(dense.shape)
+    return f"its {size} {FEWER} {least}" if size < max(least, 1) else None
 
 
 def _change(name: str, op: Op) -> tuple[int, int]:

@@ -111,3 +111,15 @@ def test_what_cannot_be_is_refused() -> None:
         quantize_at_hub(network(), "int9", None, {})
     hint = str(told.value.hint)
     assert all(name in hint for name in ("int8", "f8e4m3", "dynamic", "w4a16")) and "int4" not in hint.partition("quantizers:")[2]
+
+
+@pytest.mark.parametrize(("rank", "hint"), [(3, False), (2, True)])
+def test_a_hint_of_small_weights_is_for_those_that_can_be_taken(rank: int, hint: bool) -> None:
+    """Of a batch of products it led to the next refusal."""
+    g = Graph((2, 3, 5) if rank == 3 else (3, 5))
+    module = g.done(g.MatMul(g.inputs[0], g.random(2, 5, 4) if rank == 3 else g.random(5, 4)))
+    with pytest.raises(UsageError) as raised:
+        transload.quantize(module, "dynamic")
+    assert ("least=0" in str(raised.value.hint)) == hint
+    if hint:
+        transload.quantize(module, "dynamic", least=0)

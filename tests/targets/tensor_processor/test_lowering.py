@@ -157,6 +157,8 @@ CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "layer, columns": layer(A, C, transposed=False),
     "layer, unsigned": layer(U, V),
     "products of stacks": ([tensor(A, 2, 3, 5, 10), tensor(B, 2, 3, 10, 4)], emits("top.MatMul", element=C, rounding="double")),
+    "products of stacks of other ranks": (
+        [tensor(A, 1, 3, 5, 10), tensor(B, 3, 10, 4)], emits("top.MatMul", element=C, rounding="double")),
     "sum": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Add", element=C)),
     "sum, one a channel": ([tensor(A, *FOUR), tensor(B, 4, 1, 1)], emits("top.Add", element=C, do_relu=True)),
     "sum, unsigned": ([tensor(U, *FOUR), tensor(V, *FOUR)], emits("top.Add", element=V)),

@@ -179,7 +179,8 @@ def _stacks(op: MatMul, rw: Rewriter, x: Value, w: Value) -> tuple[Value, Value,
     if len(left) < 2 or len(right) < 2:
         raise Unsupported("a product with a vector that is computed")
     batch = math.prod(left[:-2])
-    if left[:-2] != right[:-2]:
+    longest = max(len(left), len(right))
+    if (1,) * (longest - len(left)) + left[:-2] != (1,) * (longest - len(right)) + right[:-2]:
         if math.prod(right[:-2]) != 1:
             raise Unsupported(f"stacks of matrices of unequal size, {left} and {right}")
         return reshape(rw, x, (1, math.prod(left[:-1]), left[-1])), reshape(rw, w, (1, *right[-2:])), op.right_transpose
