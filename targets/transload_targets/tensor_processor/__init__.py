@@ -73,6 +73,14 @@ def register_passes(register: Any) -> None:
                   "Have the lanes do and wait less: tables for several ops, moves first, reductions within lanes first."))
     register(Pass("order-for-memory", f"{_HERE}.ordering:order_for_memory",
                   "Put ops in an order in which the least is alive at once; no numbers change."))
+    register(Pass("divide-into-subnets", f"{_HERE}.subnets:divide_into_subnets",
+                  "Make a function of each part for the chip and for the host, which `main` calls; `inline` undoes it."))
+    register(Pass("layer-groups", f"{_HERE}.showing:layer_groups",
+                  "Write down in which layer group each op is, what its slices compute, and in which time steps."))
+    register(Pass("assign-local-memory", f"{_HERE}.showing:assign_local_memory",
+                  "Write down where in local memory results and what is loaded for ops lie."))
+    register(Pass("assign-global-memory", f"{_HERE}.showing:assign_global_memory",
+                  "Write down where in global memory weights, inputs, outputs and what groups give lie."))
 
 
 @hookimpl
