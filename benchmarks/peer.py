@@ -33,14 +33,15 @@ def without_dynamic_sizes(content: bytes) -> bytes:
 
 
 def run_step(
-    program: str, name: str, *paths: Path, options: Sequence[str] = (), python: Path | None = None,
+    program: str, name: str, *paths: Path, options: Sequence[str] = (), python: Path | None = None, seconds: float = SECONDS,
 ) -> dict[str, Any]:
-    """Run one step of a program in a process of its own, by this Python or another; what it printed last, or how it ended."""
+    """Run one step of a program in a process of its own, by this Python or another; what it printed last, or how it ended, at
+    the latest after so many seconds."""
     command = [str(python or sys.executable), program, *options, "--step", name, *map(str, paths)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        return {"error": f"stopped after {SECONDS} s"}
+        return {"error": f"stopped after {seconds:g} s"}
     lines = done.stdout.strip().splitlines()
     if done.returncode == 0 and lines:
         return json.loads(lines[-1])

@@ -56,6 +56,8 @@ from transload.errors import TransloadError
 from transload.metrics import euclid, sqnr
 
 PROGRAM = str(Path(__file__).with_name("quantizer_tools.py"))
+SECONDS = 3600
+"""What a setting of a tool may take: accurate bias correction, and our effort `best`, take minutes."""
 PEERS = ("onnxruntime", "nncf", "ai-edge-quantizer")
 SPEED = {32: ("transload", *PEERS), 100: ("transload",), 1000: ("transload",)}
 """What is measured by `--speed` with so many samples, each tool with the first of its settings."""
@@ -164,7 +166,7 @@ def outputs_of(tool: str, setting: str, model: Path, samples: Path, python: Path
     """What a tool's process says of its time and memory, or its error, and what its result gives."""
     file = samples / "outputs.npz"
     file.unlink(missing_ok=True)
-    said = run_step(PROGRAM, tool, model, samples, file, options=["--setting", setting], python=python)
+    said = run_step(PROGRAM, tool, model, samples, file, options=["--setting", setting], python=python, seconds=SECONDS)
     if "error" in said:
         return said, {}
     with np.load(file) as arrays:

@@ -6,7 +6,7 @@ in a temporary directory beside it and renamed into place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +41,7 @@ from .report import (
     versions,
     write_refusal,
 )
+from .telling import Tell, told_to
 from .verification.asked import unverified, verify_mode
 
 if TYPE_CHECKING:
@@ -54,9 +55,6 @@ if TYPE_CHECKING:
     from .verification.verify import Verification
 
 __all__ = ["Artifact", "convert", "plan", "usable_target"]
-
-Tell = Callable[[str, float | None], None]
-"""Is told of each stage by name, and what share of all stages is done, or None where that is not known yet."""
 
 
 @dataclass
@@ -173,7 +171,7 @@ def convert(
     mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
     limits = _limits(work.target, tolerance, work.settings)
-    with work.refusals(seed, limits):
+    with told_to(tell), work.refusals(seed, limits):
         work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights, outputs)
         work.add(preprocess, fuse_preprocess, add_postprocess)
         limits = limits.leaving_out(excepts, work.compared()) if excepts else limits

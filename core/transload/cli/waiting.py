@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..telling import told_to
 from .session import session
 from .show import error_console
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from ..samples.samples import Samples
 
 __all__ = ["Clock", "going_through", "progress"]
+
+PARTS = 100
+"""Of a bar that shows a share."""
 
 
 @dataclass
@@ -37,7 +41,8 @@ def progress(silent: bool) -> Iterator[Callable[[str, float | None], None] | Non
 
 @contextmanager
 def going_through(samples: Samples | None) -> Iterator[Clock]:
-    """Shows on a terminal a bar of the samples that were gone through, pass by pass, and measures how long it took."""
+    """Shows on a terminal a bar of the samples that were gone through, pass by pass, or of what is said of the work beside them
+    (`transload.telling`), and measures how long it took."""
     clock, start = Clock(), time.perf_counter()
     if samples is None or session().quiet or not sys.stderr.isatty():
         yield clock
@@ -50,7 +55,11 @@ def going_through(samples: Samples | None) -> Iterator[Clock]:
         transient=True,
     ) as bar:
         task = bar.add_task("samples", total=samples.known_length)
-        samples.watch = lambda number: bar.update(task, completed=number)
-        yield clock
+        samples.watch = lambda number: bar.update(
+            task, description="samples", total=samples.known_length, completed=number)
+        with told_to(lambda stage, share: bar.update(
+                task, description=stage, total=None if share is None else PARTS, completed=round(PARTS * (share or 0.0)),
+                refresh=True)):
+            yield clock
         samples.watch = None
     clock.seconds = time.perf_counter() - start

@@ -2,7 +2,8 @@
 
 Each op has an adjoint, which makes of what its results are worth what its operands are worth; it is made of ops of the hub,
 too, so that any engine computes it. Rounding has the derivative 1, the straight-through estimator: by the chain rule the step
-of a grid `s * clip(round(x / s))` has that of LSQ, `round(x / s) - x / s` within the grid and its end outside.
+of a grid `s * clip(round(x / s))` has that of LSQ, `round(x / s) - x / s` within the grid and its end outside. Where a caller
+says which ops make a grid (`Grid`), they have one adjoint together, for which `x` and the result are held, nothing between them.
 
 Source: Y. Bengio et al., "Estimating or propagating gradients through stochastic neurons", 2013 (straight-through); S. Esser et
 al., "Learned step size quantization", ICLR 2020, equation 3.
@@ -11,6 +12,8 @@ al., "Learned step size quantization", ICLR 2020, equation 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,7 @@ import numpy as np
 from transload.ir import F32, Block, Dense, Op, TensorType, Value
 from transload.ir.build import Builder, constant_of
 
-__all__ = ["RULES", "gradients"]
+__all__ = ["RULES", "Grid", "gradients"]
 
 Worth = Sequence[Value | None]
 """What each result, or each operand, is worth; None where that is nothing."""
@@ -26,11 +29,24 @@ Rule = Callable[[Builder, Any, Worth, Sequence[bool]], Worth | None]
 """Of an op, what its results are worth, and which operands are asked for; None where the adjoint of such an op is not known."""
 
 
-def gradients(block: Block, before: Op, seeds: Mapping[Value, Value], wanted: Sequence[Value]) -> list[Value | None]:
+@dataclass(frozen=True)
+class Grid:
+    """What is rounded to a grid, which some ops do together: `step * clip(round(value / step), least, greatest)`."""
+
+    value: Value
+    step: Value
+    """This and the two ends, in steps, are one number each, of rank 1."""
+    least: Value
+    greatest: Value
+
+
+def gradients(
+    block: Block, before: Op, seeds: Mapping[Value, Value], wanted: Sequence[Value], grids: Mapping[Value, Grid] | None = None,
+) -> list[Value | None]:
     """Append, in front of an op, what computes the gradient of `sum(seed * value)` over all `seeds` by each of `wanted`.
 
-    Values are float32 and of static shapes. Ops without an adjoint end the gradient: what lies before them is worth what other
-    ways say. None is the gradient of what nothing depends on.
+    Values are float32 and of static shapes; `grids` says which are rounded to one. Ops without an adjoint end the gradient: what
+    lies before them is worth what other ways say. None is the gradient of what nothing depends on.
     """
     build = Builder(block, before=before)
     ops = [op for op in block if op.results]
@@ -41,12 +57,14 @@ def gradients(block: Block, before: Op, seeds: Mapping[Value, Value], wanted: Se
     worth: dict[Value, list[Value]] = {value: [seed] for value, seed in seeds.items()}
     for op in reversed(ops):
         given = [_sum(build, worth.pop(result, [])) for result in op.results]
-        rule = RULES.get(op.name)
-        asked = [value in moving and value.element == F32 for value in op.operands]
+        rule, operands = RULES.get(op.name), tuple(op.operands)
+        if grids and (grid := grids.get(op.results[0])) is not None:
+            rule, operands = partial(_rounded, grid), (grid.value, grid.step)
+        asked = [value in moving and value.element == F32 for value in operands]
         if rule is None or not any(asked) or all(each is None for each in given):
             continue
         given = _before_activation(build, op, given)
-        for value, made in zip(op.operands, rule(build, op, given, asked) or (), strict=False):
+        for value, made in zip(operands, rule(build, op, given, asked) or (), strict=False):
             if made is not None and value in moving:
                 worth.setdefault(value, []).append(made)
     return [_sum(build, worth.get(value, [])) for value in wanted]
@@ -80,7 +98,10 @@ def _where(build: Builder, left: Value, mode: str, right: Value, then: Value, ot
 
 
 def _within(build: Builder, given: Value, value: Value, low: float, high: float) -> Value:
-    """What is given where a value lies between two ends, of which the upper is none where it is below the lower."""
+    """What is given where a value lies between two ends, of which the upper is none where it is below the lower.
+
+    What was brought between the ends lies there where it did before: of an activation its result is asked, which is held anyway.
+    """
     zero = _number(build, 0.0)
     made = _where(build, value, "Greater", _number(build, low), given, zero)
     return made if high <= low else _where(build, value, "Less", _number(build, high), made, zero)
@@ -148,6 +169,20 @@ def _extreme(mode: str) -> Rule:
     return rule
 
 
+def _rounded(grid: Grid, build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> Worth:
+    """By what is rounded and by the step: `q - x` within the grid, divided by the step, and `q` outside."""
+    whole, half, zero = given[0], _number(build, 0.5), _number(build, 0.0)
+    assert whole is not None
+    low = build.emit("top.Mul", build.emit("top.Sub", grid.least, half), grid.step)
+    high = build.emit("top.Mul", build.emit("top.Add", grid.greatest, half), grid.step)
+    inside = _where(build, grid.value, "Less", high, _where(build, grid.value, "Greater", low, whole, zero), zero)
+    if not asked[1]:
+        return [_fitted(build, inside, grid.value), None]
+    moved = build.emit("top.Sub", build.emit("top.Mul", whole, op.results[0]), build.emit("top.Mul", inside, grid.value))
+    return [_fitted(build, inside, grid.value) if asked[0] else None,
+            build.emit("top.Div", _fitted(build, moved, grid.step), grid.step)]
+
+
 def _as_it_is(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> Worth:
     return given
 
@@ -157,11 +192,11 @@ def _reshaped(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> W
 
 
 def _relu(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> Worth:
-    return [_within(build, given[0], op.operands[0], 0.0, op.relu_limit)]  # type: ignore[arg-type]
+    return [_within(build, given[0], op.results[0], 0.0, op.relu_limit)]  # type: ignore[arg-type]
 
 
 def _clip(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> Worth:
-    return [_within(build, given[0], op.operands[0], op.min, op.max)]  # type: ignore[arg-type]
+    return [_within(build, given[0], op.results[0], op.min, op.max)]  # type: ignore[arg-type]
 
 
 def _sigmoid(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> Worth | None:
@@ -221,7 +256,7 @@ def _mean_pool(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> 
     first = op.layout == "NCHW"
     channels = value.static_shape[1 if first else -1]
     share = np.full((channels, 1, *op.kernel_shape), 1.0 / np.prod(op.kernel_shape), np.float32)
-    weights = build.constant(Dense(share if first else np.moveaxis(share, 0, -1).copy()), element=F32)
+    weights = share if first else np.moveaxis(share, 1, -1)
     return [_transposed(build, op, given[0], weights, channels, (1,) * len(op.kernel_shape))]  # type: ignore[arg-type]
 
 
@@ -230,25 +265,40 @@ def _convolution(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -
     dense = constant_of(op.operands[1])
     if dense is None or min(op.pads) < 0:
         return None
-    numbers = dense.numpy().astype(np.float32)
-    if op.layout != "NCHW":  # [O, kernel.., I] is [I, kernel.., O]: what goes in and what comes out change places
-        numbers = np.swapaxes(numbers, 0, -1).copy()
-    weights = build.constant(Dense(numbers), element=F32)
-    return [_transposed(build, op, given[0], weights, op.group, op.dilations)]  # type: ignore[arg-type]
+    return [_transposed(build, op, given[0], dense.numpy().astype(np.float32), op.group, op.dilations)]  # type: ignore[arg-type]
 
 
-def _transposed(build: Builder, op: Any, given: Value, weights: Value, group: int, dilations: tuple[int, ...]) -> Value:
-    """What each number that windows of an op see is worth."""
+def _transposed(
+    build: Builder, op: Any, given: Value, weights: np.ndarray, group: int, dilations: tuple[int, ...],
+) -> Value:
+    """What each number that windows of an op see is worth, by weights as a convolution of its layout has them."""
     n = len(op.kernel_shape)
     at = slice(2, None) if op.layout == "NCHW" else slice(1, -1)
-    windows = zip(given.static_shape[at], op.strides, op.kernel_shape, dilations, op.pads[:n], op.pads[n:], strict=True)
-    reached = [(size - 1) * stride + (kernel - 1) * dilation + 1 - begin - end
-               for size, stride, kernel, dilation, begin, end in windows]
+    reach = tuple((kernel - 1) * dilation for kernel, dilation in zip(op.kernel_shape, dilations, strict=True))
+    pads = tuple(far - pad for far, pad in zip(reach * 2, op.pads, strict=True))
+    common = {"kernel_shape": op.kernel_shape, "strides": op.strides, "dilations": dilations, "layout": op.layout, "group": group}
+    if all(stride == 1 for stride in op.strides) and min(pads) >= 0:  # a runtime unfolds what a transposed one takes
+        turned = build.constant(Dense(_turned(weights, group, op.layout)), element=F32)
+        conv: Value = build.emit("top.Conv", given, turned, pads=pads, **common)
+        return conv
+    windows = zip(given.static_shape[at], op.strides, reach, op.pads[:n], op.pads[n:], strict=True)
+    reached = [(size - 1) * stride + far + 1 - begin - end for size, stride, far, begin, end in windows]
     missing = tuple(size - there for size, there in zip(op.operands[0].static_shape[at], reached, strict=True))
-    made: Value = build.emit(
-        "top.Deconv", given, weights, kernel_shape=op.kernel_shape, strides=op.strides, dilations=dilations, pads=op.pads,
-        layout=op.layout, group=group, output_padding=missing)
-    return made
+    if op.layout != "NCHW":  # [O, kernel.., I] is [I, kernel.., O]: what goes in and what comes out change places
+        weights = np.swapaxes(weights, 0, -1).copy()
+    deconv: Value = build.emit(
+        "top.Deconv", given, build.constant(Dense(weights), element=F32), pads=op.pads, output_padding=missing, **common)
+    return deconv
+
+
+def _turned(weights: np.ndarray, group: int, layout: str) -> np.ndarray:
+    """Weights of the convolution that takes back what one of strides 1 does: of each group inputs and outputs change places, and
+    kernels are turned about."""
+    grouped = weights.reshape(group, len(weights) // group, *weights.shape[1:])
+    inputs = 2 if layout == "NCHW" else grouped.ndim - 1
+    swapped = np.swapaxes(grouped, 1, inputs)
+    kernel = tuple(axis for axis in range(2, grouped.ndim) if axis != inputs)
+    return np.flip(swapped, kernel).reshape(-1, *swapped.shape[2:]).copy()
 
 
 def _matrix(build: Builder, op: Any, given: Worth, asked: Sequence[bool]) -> Worth | None:

@@ -91,9 +91,14 @@ def calibrate(
 @options.quantizing("--scheme", "The quantizer.", default="int8")
 @options.grouped("Quantizing")(
     "--save-layers", metavar="FILE", type=options.PATH, help="Write, for --layers, what is not held in 8 bits.")
+@options.grouped("Quantizing")(
+    "--resume", metavar="FILE", type=options.PATH,
+    help="Save here what --effort best found, and learning, as it goes, and go on from it after a kill.")
 @options.samples()
 @options.images()
-def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_layers: Path | None, **given: Any) -> int:
+def quantize(
+    model: Path, out: Path, quantize: str, page: Path | None, save_layers: Path | None, resume: Path | None, **given: Any,
+) -> int:
     """Make integers of a float model.
 
     It is written as a module of the hub.
@@ -108,8 +113,8 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_laye
 
     need_page(page, quantize, given.get("data"))
     writer_for(out)  # refuses what it cannot be written to before, not after
-    need_places(out, save_layers)
-    settings = options.take_quantizer(given)
+    need_places(out, save_layers, resume)
+    settings = {**options.take_quantizer(given), **({} if resume is None else {"resume": resume})}
     module, samples = opened(model, given)
     with going_through(samples) as clock:
         quantization = Quantization(quantize, settings, samples)

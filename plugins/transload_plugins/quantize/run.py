@@ -14,13 +14,13 @@ import numpy as np
 
 from transload.blas import one_thread
 from transload.errors import UsageError
-from transload.ir import Module, Value, input_names
+from transload.ir import Module, TensorType, Value, dtype_of, input_names
 from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload.quantization import floats_in
-from transload_hub.ops.rounding import WORDS, round_all
+from transload_hub.ops.rounding import round_all
 from transload_hub.simplify.biases import add_computed_biases
 from transload_hub.simplify.constant_products import constants_to_layers
 from transload_hub.simplify.normalization import write_out_normalizations
@@ -28,6 +28,7 @@ from transload_hub.simplify.recurrent import unroll_recurrent
 from transload_hub.simplify.scales import scales_to_products
 
 from . import calibration as calibrations
+from .asked import check_asked, check_learning
 from .bias import corrections, move_biases, with_biases
 from .borders import Which, take_casts_off
 from .calibration import Calibration
@@ -38,7 +39,7 @@ from .float8 import with_layers_in
 from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
 from .histogram import Histogram
-from .islands import FORMS, Form, Islands, find, unlike
+from .islands import Form, Islands, find, unlike
 from .kept import kept_float
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
 from .learning import free_of, learned
@@ -51,6 +52,7 @@ from .quantize import quantize_module, types_of
 from .requantize import as_floats, has_quantized
 from .room import roomy
 from .rounding import rounded
+from .saved import Saved
 from .scheme import SCHEMES, Scheme
 from .simulation import Measured, Simulation, Types
 from .thresholds import Range
@@ -62,8 +64,8 @@ __all__ = [
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
-LEARNED = 256
-"""Samples on which scales are learned, at most."""
+LEARNED, KEPT = 256, 1 << 27
+"""Samples on which scales are learned, at most, and the bytes of all of them beyond which they are fewer."""
 ROUNDED = 16
 """Samples by which weights are rounded."""
 ROOMY = 4
@@ -79,13 +81,15 @@ def quantized(
     equalization: bool = True, rounding: bool = True, polish: bool = False, learning: bool = False, room: bool = True,
     floats: Floats = None, layers: Layers | str | Path | None = None, quant_input: Which = None, quant_output: Which = None,
     islands: Form = "mixed", per_channel: bool | None = None, power_of_two: bool | None = None, rounds: str | None = None,
+    resume: Saved | str | Path | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
     The ranges are those of `calibration`, a table's path too, or measured on `samples`, dicts of arrays by input name, by
     `method` ("mse"), after channels were brought to like ranges (`equalization`), which a calibration that was made before would
     not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), with `polish` one by one
-    until no other rounding of one is better, with `learning` ranges and scales of weights are learned, biases are corrected,
+    until no other rounding of one is better, with `learning` ranges and scales of weights are learned (saved now and then in the
+    file `resume`, from which a run that was ended goes on), biases are corrected,
     outputs may reach farther than they did on samples where that costs next to nothing (`room`), and tensors that eight bits
     cannot hold are looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float,
     with the reason or without; `layers` says of each of some layers in what it is held, a table's path or words of `layers.MODES`
@@ -97,8 +101,8 @@ def quantized(
     for names that the module does not have, and for a module that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
-    _check_asked(module, islands, rounds, calibration is not None or samples is not None, calibration is not None and method)
-    _check_learning(learning, samples is not None, calibration is not None)
+    check_asked(module, islands, rounds, calibration is not None or samples is not None, calibration is not None and method)
+    check_learning(learning, samples is not None, calibration is not None, resume)
     module, (kept, wide) = _written_out(module), layers_of(layers)
     kept |= floats_of(floats)
     check_tensors(module, (*kept, *wide))
@@ -121,17 +125,8 @@ def quantized(
     given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
     work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
     work.told["notes"] = _notes(ready)
-    kept_samples = ready.samples.kept
-    if kept_samples and rounding:
-        work.round(ready.samples.some(ROUNDED), polish)
-    if kept_samples and islands != "none" and scheme.activations.width == 8 and layers is None:
-        work.look_for_islands(ready.samples.some(SEARCHED), islands)
-    if kept_samples and learning:
-        work.learn(ready.every.kept, bias_correction)
-    if kept_samples and bias_correction:
-        work.correct(kept_samples)
-    if kept_samples and room and not ready.given and scheme.activations.width == 8:
-        work.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
+    work.improve(ready, rounding=rounding, polish=polish, islands="none" if layers is not None else islands, learning=learning,
+                 bias_correction=bias_correction, room=room, resume=resume)
     return work.finished(ready.module, known, quant_input, quant_output, rounds, layers)
 
 
@@ -194,7 +189,7 @@ def prepared(
     method: str | None = None,
 ) -> Prepared:
     """What `quantized` finds out first, for who quantizes a module many times, with other layers each. Raises as that does."""
-    _check_asked(module, "none", None, True, calibration is not None and method)
+    check_asked(module, "none", None, True, calibration is not None and method)
     ready = _prepared(_written_out(module), scheme, samples, calibration, method)
     work = _Work(ready.module, scheme, ready.ranges, {}, {}, True)
     if ready.samples.kept:
@@ -221,7 +216,7 @@ def _prepared(
     if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
-    every = Spread(samples if samples is not None else (), LEARNED if learns else CORRECTED)
+    every = Spread(samples if samples is not None else (), _most_kept(module) if learns else CORRECTED)
     spread = Spread(every, CORRECTED)
     calibration = calibration if calibration is not None else calibrations.calibrate(
         module, spread, method or "mse", bits=scheme.activations.width, symmetric=scheme.symmetric, floats=floats)
@@ -232,34 +227,11 @@ def _prepared(
     return Prepared(module, scheme, calibration, ranges if given else possible(module, ranges), spread, given, every)
 
 
-def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None) -> None:
-    """`UsageError` for words that there are not, where no ranges come from anywhere, and for a module that is quantized.
-
-    `idle` is a method of choosing ranges where they are given.
-    """
-    if idle:
-        raise UsageError(
-            f"ranges are those of the calibration, and not chosen by {idle!r}", hint="leave out the method, or the table")
-    if islands not in FORMS:
-        raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
-    if rounds is not None and rounds not in WORDS:
-        raise UsageError(f"products cannot be rounded by {rounds!r}", hint=f"one of {', '.join(WORDS)}")
-    if not ranges:
-        raise UsageError(
-            "a quantizer needs samples, or a calibration",
-            hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
-    if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
-        raise UsageError(
-            "no op of the model computes with floats, so there is nothing to quantize",
-            hint="of a model that is quantized already `transload quantize MODEL --scheme float -o floats.mlir` makes floats")
-
-
-def _check_learning(asked: bool, samples: bool, ranges: bool) -> None:
-    """`UsageError` where ranges are to be learned of nothing, or are given."""
-    if asked and ranges:
-        raise UsageError("ranges are those of the calibration, and not learned", hint="leave out learning, or the table")
-    if asked and not samples:
-        raise UsageError("ranges are learned on samples, and there is none", hint="--data PATH; in Python samples=")
+def _most_kept(module: Module) -> int:
+    """How many samples of a module are kept to learn on."""
+    size = sum(math.prod(type_.static_shape) * dtype_of(type_.element).itemsize
+               for type_ in module.inputs.values() if isinstance(type_, TensorType) and type_.is_static)
+    return max(CORRECTED, min(LEARNED, KEPT // max(size, 1)))
 
 
 def _written_out(module: Module) -> Module:
@@ -325,6 +297,8 @@ class _Work:
         self.outputs_float = outputs_float
         self.told: dict[str, Any] = {}
         """Measured on the way, for the report."""
+        self._saved = Saved()
+        """What is removed at the end."""
         self._simulation: Simulation | None = None
         self._measured: Measured | None = None
         """What the simulation found last, of the types that there are now."""
@@ -342,6 +316,23 @@ class _Work:
     def types(self, wide: Collection[str]) -> Types:
         """Of the groups of the simulation, whose module is this one but for its biases."""
         return types_of(self.scheme, self.simulation.groups, observed(self.simulation.module), self.ranges, wide)
+
+    def improve(
+        self, ready: Prepared, *, rounding: bool, polish: bool, islands: Form, learning: bool, bias_correction: bool, room: bool,
+        resume: Saved | str | Path | None,
+    ) -> None:
+        """What samples allow, as far as it is asked for, in order; see `quantized`."""
+        kept, narrow = ready.samples.kept, self.scheme.activations.width == 8
+        if kept and rounding:
+            self.round(ready.samples.some(ROUNDED), polish)
+        if kept and islands != "none" and narrow:
+            self.look_for_islands(ready.samples.some(SEARCHED), islands)
+        if kept and learning:
+            self.learn(ready.every.kept, bias_correction, resume)
+        if kept and bias_correction:
+            self.correct(kept)
+        if kept and room and not ready.given and narrow:
+            self.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
 
     def round(self, samples: Sequence[Sample], polish: bool = False) -> None:
         named = observed(self.module)
@@ -367,7 +358,7 @@ class _Work:
         return {
             "islands of 16 bits": self.wide, "layers": {name: word for name, word in held.items() if name in known}, **self.told}
 
-    def learn(self, samples: Sequence[Sample], corrected: bool) -> None:
+    def learn(self, samples: Sequence[Sample], corrected: bool, resume: Saved | str | Path | None) -> None:
         """Other ranges, and weights of other scales, where those that are learned bring the outputs nearer on the samples.
 
         `corrected` says whether biases are going to be, by which both are then judged.
@@ -377,7 +368,10 @@ class _Work:
         simulation, before = self.simulation, (self.ranges, self.weights)
         shifts, noise = self._judged(samples, corrected)
         types = self.types(self.wide)
-        found = learned(simulation, types, free_of(simulation, types, self.ranges), samples, shifts)
+        free = free_of(simulation, types, self.ranges)
+        found, saved = learned(simulation, types, free, samples, shifts, resume)
+        if not isinstance(resume, Saved):  # what is the caller's stays
+            self._saved = saved
         self.ranges, self.weights = found.applied(simulation, *before)
         self.ranges, self._simulation = possible(self.module, self.ranges), None
         _, less = self._judged(samples, corrected)
@@ -425,6 +419,7 @@ class _Work:
         verify(result)
         report = self.report(known)
         report["layers"] = {**report["layers"], **small}
+        self._saved.finish()
         return Quantized(result, kept_float(result, self.floats), report, source, self.wide)
 
     def make_room(self, samples: Sequence[Sample], seen: Mapping[str, Histogram]) -> None:

@@ -96,15 +96,17 @@ class Runner:
         self.visit(sample, found.__setitem__)
         return {name: found[name] for name in self.names}
 
-    def each(self, samples: Iterable[Mapping[str, Any]], look: Callable[[dict[str, np.ndarray]], Made]) -> Iterator[Made]:
-        """What `look` makes of the tensors on each sample, in order, by as many threads as there are cores.
+    def each(
+        self, samples: Iterable[Mapping[str, Any]], look: Callable[[dict[str, np.ndarray]], Made], workers: int | None = None,
+    ) -> Iterator[Made]:
+        """What `look` makes of the tensors on each sample, in order, by so many threads, or as many as there are cores.
 
         No more samples are under way, and no more results wait, than keep the threads busy. Raises as `visit` does.
         """
         def one(sample: Mapping[str, Any]) -> Made:
             return look(self(sample))
 
-        most = cores()
+        most = workers or cores()
         waiting: deque[Future[Made]] = deque()
         with ThreadPoolExecutor(most) as pool:
             try:

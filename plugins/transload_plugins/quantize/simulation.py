@@ -342,11 +342,14 @@ class Simulation:
         grid = self._grids.get(self.groups.root(value))
         if grid is None or self.groups.is_cut(value) or not can_be_quantized(value):
             return held
+        return self._as(self._in_shape(value, self._gridded(self._as(held), *grid[:3])), value.element)
+
+    def _gridded(self, held: Value, step: Value, least: Value, greatest: Value) -> Value:
         build = self._build()
-        step, least, greatest, _ = grid
-        number = build.emit("top.Round", build.emit("top.Div", self._as(held), step))
+        number = build.emit("top.Round", build.emit("top.Div", held, step))
         number = build.emit("top.Min", build.emit("top.Max", number, least), greatest)
-        return self._as(self._in_shape(value, build.emit("top.Mul", number, step)), value.element)
+        made: Value = build.emit("top.Mul", number, step)
+        return made
 
     def _as(self, value: Value, element: Type = F32) -> Value:
         """Numbers of other floats as those that grids are of, and back."""

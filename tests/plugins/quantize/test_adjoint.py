@@ -11,7 +11,7 @@ import pytest
 import transload
 from transload.ir import F32, Dense, Module, Value, set_results
 from transload.ir.build import Builder
-from transload_plugins.quantize.adjoint import RULES, gradients
+from transload_plugins.quantize.adjoint import RULES, Grid, gradients
 
 from tests.support.graphs import Graph
 
@@ -45,6 +45,13 @@ PROGRAMS: dict[str, tuple[tuple[tuple[int, ...], ...], Make]] = {
         do_relu=True, relu_limit=4.0)),
     "Conv depthwise": (((1, 6, 7, 4),), lambda g, x: g.Conv(
         x, g.random(4, 3, 3, 1), g.random(4), kernel_shape=(3, 3), layout="NHWC", group=4)),
+    "Conv of stride 1": (((2, 4, 8, 7),), lambda g, x: g.Conv(
+        x, g.random(6, 2, 3, 2), g.random(6), kernel_shape=(3, 2), group=2, dilations=(2, 1), pads=(1, 0, 2, 1))),
+    "Conv last of stride 1": (((1, 8, 7, 4),), lambda g, x: g.Conv(
+        x, g.random(6, 3, 2, 2), g.random(6), kernel_shape=(3, 2), layout="NHWC", group=2, pads=(1, 1, 0, 1))),
+    "Conv of pads beyond its kernel": (((1, 2, 4, 4),), lambda g, x: g.Conv(
+        x, g.random(3, 2, 2, 2), g.random(3), kernel_shape=(2, 2), pads=(2, 1, 2, 1))),
+    "AvgPool of stride 1": (((1, 5, 6, 2),), lambda g, x: g.AvgPool(x, kernel_shape=(2, 3), layout="NHWC")),
     "MatMul": (((3, 4), (4, 5)), lambda g, x, y: g.MatMul(x, y, g.random(5))),
     "MatMul transposed": (((2, 3, 4), (2, 5, 4)), lambda g, x, y: g.MatMul(x, y, right_transpose=True)),
     "MatMul broadcast": (((2, 3, 4), (4, 5)), lambda g, x, y: g.MatMul(x, y)),
@@ -57,12 +64,13 @@ def run(module: Module, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
 
 def gradient(
     module: Module, output: Value, seed: np.ndarray, wanted: list[Value], inputs: dict[str, np.ndarray],
+    grids: dict[Value, Grid] | None = None,
 ) -> list[np.ndarray]:
     """By each of `wanted`, of the sum of an output times a seed."""
     block = module.body_of_main
     end = block.terminator
     given = Builder(block, before=end).constant(Dense(seed), element=F32)
-    found = gradients(block, end, {output: given}, wanted)
+    found = gradients(block, end, {output: given}, wanted, grids)
     assert all(found)
     end.erase()
     set_results(module.main, found, [f"by{index}" for index in range(len(found))])
@@ -95,17 +103,37 @@ def test_every_adjoint_is_tried() -> None:
     assert {f"top.{name.split()[0]}" for name in PROGRAMS} | {"top.Round", "top.Floor"} == set(RULES)
 
 
-def test_the_step_of_a_grid_has_the_gradient_of_lsq() -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_the_step_of_a_grid_has_the_gradient_of_lsq(together: bool) -> None:
+    """Whether its ops have their adjoints one by one, or one together."""
     g = Graph((8,), (1,))
     x, step = g.inputs
-    output = g.Mul(g.Min(g.Max(g.Round(g.Div(x, step)), -4.0), 3.0), step)
+    least, greatest = (g.constant(np.array([end], np.float32)) for end in (-4.0, 3.0))
+    output = g.Mul(g.Min(g.Max(g.Round(g.Div(x, step)), least), greatest), step)
     numbers, size = np.array([-9.0, -1.7, -0.6, 0.2, 0.4, 1.1, 1.3, 5.0], np.float32), np.float32(0.5)
-    by_x, by_step = gradient(g.done(output), output, np.ones(8, np.float32), [x, step], {"x0": numbers, "x1": size[None]})
+    grids = {output: Grid(x, step, least, greatest)} if together else None
+    by_x, by_step = gradient(
+        g.done(output), output, np.ones(8, np.float32), [x, step], {"x0": numbers, "x1": size[None]}, grids)
     places = numbers / size
-    inside = (places > -4) & (places < 3)
+    inside = (np.round(places) >= -4) & (np.round(places) <= 3)
     wanted = np.where(inside, np.round(places) - places, np.clip(places, -4, 3))
     np.testing.assert_array_equal(by_x, inside)
     np.testing.assert_allclose(by_step, [wanted.sum()], rtol=1e-5)
+
+
+def test_of_a_grid_nothing_between_its_two_ends_is_held() -> None:
+    g = Graph((8,), (1,))
+    x, step = g.inputs
+    least, greatest = (g.constant(np.array([end], np.float32)) for end in (-4.0, 3.0))
+    between = [g.Div(x, step)]
+    for make in (g.Round, lambda value: g.Max(value, least), lambda value: g.Min(value, greatest)):
+        between.append(make(between[-1]))
+    output = g.Mul(between[-1], step)
+    module = g.done(output)
+    users = [len(value.uses) for value in between]
+    gradient(module, output, np.ones(8, np.float32), [x, step], {"x0": np.ones(8, np.float32), "x1": np.ones(1, np.float32)},
+             {output: Grid(x, step, least, greatest)})
+    assert [len(value.uses) for value in between] == users == [1, 1, 1, 1]
 
 
 def test_an_op_without_an_adjoint_ends_the_gradient() -> None:

@@ -196,6 +196,18 @@ def test_a_picture_is_drawn_on_request(cli: Cli, model: Path, samples: Path) -> 
     assert Path("model.svg").read_text().startswith("<svg")
 
 
+def test_best_is_saved_as_it_goes(cli: Cli, model: Path, samples: Path) -> None:
+    best = ("quantize", model, "--data", samples, "-n", 8, "--effort", "best", "--resume", "best.state", "-o", "a.mlir")
+    Path("best.state").write_bytes(b"something else")
+    code, out, err = cli(*best)
+    assert code != 0 and "best.state" in err and ".npz" in err, out + err
+    Path("best.state").unlink()
+    code, out, err = cli(*best)
+    assert code == 0 and not Path("best.state").exists(), out + err
+    code, out, err = cli("quantize", model, "--data", samples, "-n", 8, "--resume", "best.state", "-o", "b.mlir")
+    assert code == 2 and "--effort best" in err and not Path("b.mlir").exists(), out + err
+
+
 def test_layers_are_named_saved_and_cut(cli: Cli, model: Path, samples: Path) -> None:
     common = ("--data", samples, "-n", 20)
     code, out, err = cli("quantize", model, *common, "--floats", "residual", "--save-layers", "layers.txt", "-o", "a.mlir")

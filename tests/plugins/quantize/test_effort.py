@@ -14,6 +14,7 @@ from transload.errors import UsageError
 from transload.ir import Module
 from transload.plugin import Quantized
 from transload.quantization import quantize_at_hub
+from transload.text import print_module
 from transload_plugins.quantize import effort
 
 from tests.support.graphs import Graph
@@ -37,7 +38,7 @@ def test_best_says_what_was_tried_and_is_the_same_again(network: Module, samples
     told = made.report["effort"]
     assert list(told) == ["default", *effort.PASSES] and all("kept" in told[name] for name in effort.PASSES)
     again = quantize_at_hub(network, "int8", samples, {"effort": "best"})
-    assert str(again.module) == str(made.module) and again.report["effort"] == told
+    assert print_module(again.module) == print_module(made.module) and again.report["effort"] == told
     assert "effort" not in quantize_at_hub(network, "int8", samples, {"effort": "default"}).report
 
 
@@ -59,7 +60,7 @@ def test_what_gains_is_kept_and_only_that(network: Module, samples: Any) -> None
     kept = [name for name, said in made.report["effort"].items() if said.endswith(", kept")]
     assert kept == ["polish", "percentile", "entropy", "unequalized"] and made.report["own"] == 1
     assert asked[-1] == (24, {"polish": True, "method": "entropy", "equalization": False})
-    assert {count for count, _ in asked[:-1]} == {18}
+    assert {count for count, _ in asked[:-1]} == {12}
     asked.clear()
     effort.best(run, network, samples, {"method": "minmax"})
     assert all(options["method"] == "minmax" for _, options in asked)

@@ -12,7 +12,7 @@ surely holds, not only by the figure itself.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -27,6 +27,7 @@ from transload.api import at_hub
 from transload.errors import UsageError
 from transload.ir import Module
 from transload.plugin import Quantized
+from transload.telling import Tell
 
 from ..bias import corrections, with_biases
 from ..calibration import Calibration
@@ -56,8 +57,6 @@ LOOKED = 8
 LEAST = 8
 """Samples without which nothing can be held apart."""
 TYPES = ("INT16", "F32")
-Tell = Callable[[str, "float | None"], None]
-"""Told what is done, and how much of it where that is known."""
 
 
 @dataclass(frozen=True)

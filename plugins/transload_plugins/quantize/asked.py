@@ -1,0 +1,47 @@
+"""What a quantizer may be asked for, and what it refuses before it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from transload.errors import UsageError
+from transload.ir import Module
+from transload.quantization import floats_in
+from transload_hub.ops.rounding import WORDS
+
+from .islands import FORMS
+from .saved import Saved
+
+__all__ = ["check_asked", "check_learning"]
+
+
+def check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None) -> None:
+    """`UsageError` for words that there are not, where no ranges come from anywhere, and for a module that is quantized.
+
+    `idle` is a method of choosing ranges where they are given.
+    """
+    if idle:
+        raise UsageError(
+            f"ranges are those of the calibration, and not chosen by {idle!r}", hint="leave out the method, or the table")
+    if islands not in FORMS:
+        raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
+    if rounds is not None and rounds not in WORDS:
+        raise UsageError(f"products cannot be rounded by {rounds!r}", hint=f"one of {', '.join(WORDS)}")
+    if not ranges:
+        raise UsageError(
+            "a quantizer needs samples, or a calibration",
+            hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
+    if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
+        raise UsageError(
+            "no op of the model computes with floats, so there is nothing to quantize",
+            hint="of a model that is quantized already `transload quantize MODEL --scheme float -o floats.mlir` makes floats")
+
+
+def check_learning(asked: bool, samples: bool, ranges: bool, resume: Saved | str | Path | None) -> None:
+    """`UsageError` where ranges are to be learned of nothing, or are given, and where there is nothing to `resume`."""
+    if asked and ranges:
+        raise UsageError("ranges are those of the calibration, and not learned", hint="leave out learning, or the table")
+    if asked and not samples:
+        raise UsageError("ranges are learned on samples, and there is none", hint="--data PATH; in Python samples=")
+    if not asked and isinstance(resume, str | Path):
+        raise UsageError("nothing is saved to go on from of what takes seconds", hint="--effort best, or learning=true")
