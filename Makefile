@@ -143,6 +143,11 @@ conformance: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --count 20000 --workers 2
 
+## make sweep      the files that fuzzing starts from, as they are: 20,000 conversions, quantized by all schemes, to all targets, verified
+.PHONY: sweep
+sweep: $(STAMP)
+	$(BIN)/python -m tests.fuzz --unchanged --count 20000 --workers 2
+
 ## make kills      600 conversions killed, terminated and interrupted at random moments: old artifacts or new ones, and nothing left
 .PHONY: kills
 kills: $(STAMP)

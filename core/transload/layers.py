@@ -169,7 +169,7 @@ class _Layer:
         if not np.isfinite(span):
             return
         share = np.subtract(array.ravel(), self.bounds[0], dtype=np.float64) / (span if span > 0.0 else 1.0)
-        places = np.clip(share * BARS, 0, BARS - 1)
+        places = np.clip(share[~np.isnan(share)] * BARS, 0, BARS - 1)
         self.counts += np.bincount(places.astype(np.intp), minlength=BARS)
         if kept is not None and self.held.quant is not None:
             half = self.held.quant.scale / 2

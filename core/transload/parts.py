@@ -126,14 +126,14 @@ def _called(index: int, part: EmittedPart) -> str:
     return f"part {index + 1} ({part.target or part.place})"
 
 
-def own_runtime(target: Target, emitted: Emitted, engine: str) -> OwnRuntime | None:
-    """What runs an artifact as it was written, for verification: the target itself, or all parts of it in turn.
+def own_runtime(target: Target, emitted: Emitted, engine: str, module: Module | None = None) -> OwnRuntime | None:
+    """What runs an artifact as it was written of a `module`, for verification: the target itself, or all parts of it in turn.
 
     None where it has one part and the target no runtime, or where a part is in no file that can be run here.
     """
     run_it = getattr(target, "run", None)
     if not emitted.parts:
-        return OwnRuntime(target.name, partial(run_it, emitted), **_said([target])) if run_it is not None else None
+        return OwnRuntime(target.name, partial(run_it, emitted), **_said([target], module)) if run_it is not None else None
     try:
         parts = Parts(emitted.parts, emitted.outputs)
     except ReadError:
@@ -164,10 +164,11 @@ def read_back(emitted: Emitted, module: Module) -> tuple[Module | None, str]:
     return written, ""
 
 
-def _said(targets: Sequence[Target]) -> dict[str, Any]:
+def _said(targets: Sequence[Target], module: Module | None = None) -> dict[str, Any]:
     """What targets say of the numbers that their runtimes give, together."""
+    alone = [getattr(each, "rounds_alone", False) for each in targets]
     return {
-        "rounds_alone": any(getattr(each, "rounds_alone", False) for each in targets),
+        "rounds_alone": any(module is not None and each(module) if callable(each) else each for each in alone),
         "tolerance": tuple(limit for each in targets for limit in getattr(each, "tolerance", ()))}
 
 

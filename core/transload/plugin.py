@@ -442,9 +442,10 @@ class Target:
     """What options of conversions on the way are where the user says nothing, by `conversion.option`: `{"top-to-tosa.bias":
     "plain"}` of a chip whose convolutions add the bias themselves."""
 
-    rounds_alone: bool = False
+    rounds_alone: bool | Callable[[Module], bool] = False
     """Whether what `run` uses rounds quantized numbers on its own, as runtimes do that compute QDQ models in floats: its results
-    have to be no farther from the integers than these are from the float model."""
+    have to be no farther from the integers than these are from the float model. `rounds_alone(module)` tells it of a module that
+    the target was given, where it does so in some operators."""
 
     takes: Callable[[Op, Mapping[str, Any]], bool] | None = None
     """`takes(op, options)`: whether the target computes an op; what it does not stays on the host. `check` and `emit` are then

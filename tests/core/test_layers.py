@@ -154,6 +154,14 @@ def test_infinities_of_masks_make_no_numbers_nan() -> None:
     assert sums.nearness().sqnr == pytest.approx(20.0)
 
 
+def test_nan_of_a_later_sample_is_in_no_bar(model: Module, quantized: Module, samples: Samples) -> None:
+    spoilt = {name: np.where(np.arange(array.size).reshape(array.shape) == 3, np.float32(np.nan), array)
+              for name, array in samples[1].items()}
+    report = transload.quantization_report(model, quantized, [samples[0], spoilt])
+    image = report.layers[0]
+    assert image.counts is not None and sum(image.counts) == 2 * 64 - 1
+
+
 def test_quantized_inputs_and_outputs(model: Module, samples: Samples) -> None:
     quantized = transload.quantize(model, "int8", samples, quant_input="all", quant_output="all")
     report = transload.quantization_report(model, quantized, samples)

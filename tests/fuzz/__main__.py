@@ -2,7 +2,8 @@
 
 A run goes on where the last one ended: the folder (`build/fuzz`) holds the state, the seeds, and for each class of failures the
 files of a few cases, with the traceback. `--again` runs the cases of the classes that are known anew, and forgets those that
-hold by now; `--only N` runs one case, here. Exit status 1 where a class of failures is left.
+hold by now; `--only N` runs one case, here. `--unchanged` takes the files as they are, quantizes them and has the results
+verified (`make sweep`; in a folder of its own). Exit status 1 where a class of failures is left.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.cases import case_of
-from tests.fuzz.pool import Row, outcomes
+from tests.fuzz.cases import Case, attempt, case_of
+from tests.fuzz.pool import CaseOf, Row, outcomes
 from tests.fuzz.seeds import seed_files
+from tests.fuzz.unchanged import unchanged_case_of
 
 _KEPT = 4
 """Files kept of each class of failures."""
@@ -30,9 +32,8 @@ _KEPT = 4
 class State:
     """What is known, in a file: the next number, how cases ended by format, and the classes of failures."""
 
-    def __init__(self, folder: Path, first: int, formats: str | None = None) -> None:
-        self.folder = folder
-        self.formats = f" --formats {formats}" if formats else ""
+    def __init__(self, folder: Path, first: int, case_of: CaseOf, options: str) -> None:
+        self.folder, self.case_of, self.options = folder, case_of, options
         self.file = folder / "state.json"
         known = json.loads(self.file.read_text()) if self.file.exists() else {}
         self.next: int = max(first, known.get("next", 0))
@@ -57,8 +58,8 @@ class State:
             name = re.sub(r"[^A-Za-z0-9]+", "-", place)[:60] + hashlib.sha1(place.encode()).hexdigest()[:6]
             there = self.folder / "failures" / name
             there.mkdir(parents=True, exist_ok=True)
-            (there / f"{number}.txt").write_text(f"{place}\npython -m tests.fuzz{self.formats} --only {number}\n\n{detail}\n")
-            case = case_of(number, seeds)
+            (there / f"{number}.txt").write_text(f"{place}\npython -m tests.fuzz{self.options} --only {number}\n\n{detail}\n")
+            case = self.case_of(number, seeds)
             (there / f"{number}.{case.format}").write_bytes(case.content)
 
     def table(self) -> str:
@@ -76,32 +77,36 @@ class State:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=Path("build/fuzz"))
+    parser.add_argument("--folder", type=Path, help="default: build/fuzz, or build/sweep with --unchanged")
     parser.add_argument("--count", type=int, default=20_000, help="how many cases")
     parser.add_argument("--first", type=int, default=0, help="the first number, where it is beyond what was run already")
     parser.add_argument("--formats", help="of these alone, with commas between; a number is another case then")
+    parser.add_argument("--unchanged", action="store_true", help="files as they are, by all schemes to all targets, verified")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="run the cases of known classes anew, and nothing else")
     parser.add_argument("--only", type=int, help="run one case in this process, and write its file")
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
+    made, name, options = (unchanged_case_of, "sweep", " --unchanged") if arguments.unchanged else (case_of, "fuzz", "")
+    folder = arguments.folder or Path("build") / name
+    folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
-    seeds = seed_files(arguments.folder / "seeds")
+    seeds = seed_files(folder / "seeds")
     if arguments.formats:
         asked = arguments.formats.split(",")
         if unknown := sorted(set(asked) - set(seeds)):
             parser.error(f"there are no files of format {', '.join(unknown)}: {', '.join(seeds)} are there")
         seeds = {name: files for name, files in seeds.items() if name in asked}
+        options += f" --formats {arguments.formats}"
     if arguments.only is not None:
-        return run_one(arguments.only, seeds, arguments.folder)
-    state = State(arguments.folder, arguments.first, arguments.formats)
+        return run_one(made(arguments.only, seeds), folder)
+    state = State(folder, arguments.first, made, options)
     if arguments.again:
         numbers: Iterable[int] = sorted(number for known in state.classes.values() for number in known["numbers"])
         state.classes = {}
     else:
         numbers = range(state.next, state.next + arguments.count)
     saved = time.monotonic()
-    for done, row in enumerate(outcomes(numbers, seeds, arguments.workers), 1):
+    for done, row in enumerate(outcomes(numbers, seeds, arguments.workers, made), 1):
         state.note(row, seeds, count=not arguments.again)
         if not arguments.again:
             state.next = max(state.next, row[0] + 1)
@@ -114,12 +119,9 @@ def main() -> int:
     return int(bool(state.classes))
 
 
-def run_one(number: int, seeds: dict[str, list[Path]], folder: Path) -> int:
+def run_one(case: Case, folder: Path) -> int:
     """One case, with its traceback."""
-    from tests.fuzz.cases import attempt
-
-    case = case_of(number, seeds)
-    file = folder / f"case-{number}.{case.format}"
+    file = folder / f"case-{case.number}.{case.format}"
     file.write_bytes(case.content)
     outcome = attempt(case)
     print(f"{file}: {outcome.kind} {outcome.place}\n{outcome.detail}")

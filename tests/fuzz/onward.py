@@ -15,7 +15,7 @@ from transload.budget import allowance, allowed
 from transload.convert_model import convert
 from transload.inspection import inspect
 from transload.ir import Module, TensorType, input_types
-from transload.verification.inputs import random_inputs
+from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.verify import elements_of
 
 __all__ = ["SHARE", "Onward", "onward_of", "written"]
@@ -80,5 +80,6 @@ def _is_small(module: Module) -> bool:
 
 
 def _samples(module: Module) -> Iterator[dict[str, np.ndarray]]:
+    hub = lower(module, "top")
     for seed in range(2):
-        yield dict(random_inputs(module, seed=seed))
+        yield dict(random_inputs(module, hub, seed, signed=plain_integers(hub)))

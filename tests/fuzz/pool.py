@@ -9,14 +9,15 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.cases import Case, attempt, case_of
 from tests.fuzz.clock import cpu_seconds, peak_bytes
 
-__all__ = ["MEMORY", "SECONDS", "outcomes"]
+__all__ = ["MEMORY", "SECONDS", "CaseOf", "outcomes"]
 
 MEMORY = 2 << 30
 """Bytes that a process may ask for, its own data and all mappings that it may write to; and what it and those it starts may have.
@@ -35,12 +36,14 @@ _TURNS = 3000
 """Cases after which a process is replaced by a fresh one."""
 Row = tuple[int, str, str, str, str]
 """A case's number and format; its outcome's kind, place and detail."""
+CaseOf = Callable[[int, dict[str, list[Path]]], Case]
+"""The case with a number."""
 
 
-def outcomes(numbers: Iterable[int], seeds: dict[str, list[Path]], workers: int) -> Iterator[Row]:
+def outcomes(numbers: Iterable[int], seeds: dict[str, list[Path]], workers: int, case_of: CaseOf = case_of) -> Iterator[Row]:
     """What becomes of the cases with these numbers, as they end."""
     pending = iter(numbers)
-    pool = [_Child(seeds) for _ in range(workers)]
+    pool = [_Child(seeds, case_of) for _ in range(workers)]
     try:
         busy = [child for child in pool if child.give(next(pending, None))]
         while busy:
@@ -60,8 +63,8 @@ def outcomes(numbers: Iterable[int], seeds: dict[str, list[Path]], workers: int)
 class _Child:
     """A process and the case that it is at."""
 
-    def __init__(self, seeds: dict[str, list[Path]]) -> None:
-        self.seeds = seeds
+    def __init__(self, seeds: dict[str, list[Path]], case_of: CaseOf) -> None:
+        self.seeds, self.case_of = seeds, case_of
         self.process: Any = None
         self.number = -1
         self._start()
@@ -70,7 +73,7 @@ class _Child:
         context = multiprocessing.get_context("spawn")
         self.before: float | None = None
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, self.seeds), daemon=False)
+        self.process = context.Process(target=_serve, args=(theirs, self.seeds, self.case_of), daemon=False)
         self.process.start()
         theirs.close()
         self.turns = 0
@@ -147,7 +150,7 @@ def _trace_file(seeds: dict[str, list[Path]]) -> Path:
     return next(files[0] for files in seeds.values() if files).parent.parent / f"trace-{os.getpid()}"
 
 
-def _serve(pipe: Connection, seeds: dict[str, list[Path]]) -> None:
+def _serve(pipe: Connection, seeds: dict[str, list[Path]], case_of: CaseOf) -> None:
     """What a process does: run the cases whose numbers come, and say what became of each."""
     import faulthandler
     import resource
@@ -160,8 +163,6 @@ def _serve(pipe: Connection, seeds: dict[str, list[Path]]) -> None:
     sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    from tests.fuzz.cases import attempt, case_of
 
     while True:
         try:

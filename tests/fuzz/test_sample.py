@@ -14,6 +14,7 @@ pytest.importorskip("jaxlib", reason="jaxlib writes the bytecode to start from")
 from tests.fuzz import tflite_files
 from tests.fuzz.cases import MUTATORS, attempt, case_of
 from tests.fuzz.seeds import FORMATS, seed_files
+from tests.fuzz.unchanged import unchanged_case_of
 
 CASES = 400
 
@@ -54,3 +55,14 @@ def test_changes_change_something(seeds: dict[str, list[Path]], format: str) -> 
     made = {mutate(random.Random(number), content) for number in range(20)}
     assert len(made) > 6
     assert mutate(random.Random(1), content) == mutate(random.Random(1), content)
+
+
+def test_files_as_they_are_are_quantized_and_verified(seeds: dict[str, list[Path]]) -> None:
+    """A sample of what `make sweep` does; as many numbers in a row as there are files are of each file once."""
+    count = sum(map(len, seeds.values()))
+    turn = [unchanged_case_of(number, seeds) for number in range(count)]
+    assert sorted((case.format, case.content) for case in turn) == sorted(
+        (format, file.read_bytes()) for format, files in seeds.items() for file in files)
+    outcomes = [attempt(unchanged_case_of(number, seeds)) for number in range(100)]
+    assert not [f"{outcome.place}\n{outcome.detail}" for outcome in outcomes if outcome.kind in ("failed", "differs")]
+    assert sum(outcome.kind == "checked" for outcome in outcomes) > 30

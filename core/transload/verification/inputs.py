@@ -57,7 +57,7 @@ def random_inputs(
     Quantized inputs take their whole stored range; floats the range the file gives, or a normal
     distribution around zero with `spread` as its standard deviation; booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
-    integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign, and no zeros.
+    integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
     `UsageError` where the seed is negative.
     """
     if seed < 0:
@@ -78,7 +78,7 @@ def random_inputs(
                            hint="give data: --input-data; or move what takes text in front of the model")
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
         if index in signed and RANGE not in attributes[index]:
-            inputs[name] = _small_integers(generator, inputs[name])
+            inputs[name] = _without_zeros(generator, inputs[name])
     return inputs
 
 
@@ -106,18 +106,20 @@ def _random(
     return (spread * generator.standard_normal(shape)).astype(dtype)
 
 
-def _small_integers(generator: np.random.Generator, like: np.ndarray) -> np.ndarray:
-    """Integers up to `_SMALL` from zero, which is none of them: it may be divided by them."""
+def _without_zeros(generator: np.random.Generator, like: np.ndarray) -> np.ndarray:
+    """Integers up to `_SMALL` from zero, or narrow ones of any size, of which none is zero: it may be divided by them."""
+    if like.dtype.itemsize * 8 <= _NARROW:
+        return np.where(like == 0, like.dtype.type(1), like)
     drawn = generator.integers(1, _SMALL, like.shape, endpoint=True)
     signs = generator.choice((-1, 1), like.shape) if like.dtype.kind == "i" else 1
     return np.asarray(drawn * signs).astype(like.dtype)
 
 
 def plain_integers(hub: Module, function: str = "main") -> frozenset[int]:
-    """The arguments, by number, of wide integers of which nothing but other integers is computed.
+    """The arguments, by number, of integers of which nothing but other integers is computed.
 
-    Zeros and ones are all that is safe for what may be a place, a size, a count, or a mask. These are none of that, and
-    what is wrong with signs and remainders does not show in zeros and ones.
+    Zeros and ones are all that is safe for what may be a place, a size, a count, or a mask, where it is of a wide type. These are
+    none of that, and what is wrong with signs and remainders does not show in zeros and ones.
     """
     if function not in hub.functions:
         return frozenset()
@@ -127,7 +129,7 @@ def plain_integers(hub: Module, function: str = "main") -> frozenset[int]:
 
 def _is_plain(argument: Value) -> bool:
     element = argument.type.element if isinstance(argument.type, TensorType) else None
-    if not isinstance(element, IntegerType) or element.width <= _NARROW:
+    if not isinstance(element, IntegerType) or element.width == 1:
         return False
     pending, seen = [argument], {argument}
     while pending:

@@ -11,6 +11,7 @@ set.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,12 +31,14 @@ from ..worker import ChildEnded
 from .bounds import has_bounds
 from .compare import judged_format, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
+from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .last_bits import excused_by_last_bits
+from .reciprocals import by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
-from .verify import Verification, broken_limits, elements_of, output_steps
+from .verify import Verification, broken_limits, elements_of
 
 if TYPE_CHECKING:
     from ..postprocess import Postprocess
@@ -111,9 +114,16 @@ def verify_quantized(
             model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance(),
             AS_IT_RUNS if as_it_runs else 1.0)
     else:
-        broken = _broken(model, integers, tolerance or Tolerance(), running.own.tolerance if running.own is not None else ())
+        own = running.own.tolerance if running.own is not None else ()
+        broken = _broken(model, _joined(wanted), integers, tolerance or Tolerance(), own)
         runs = zip(taken, wanted, actual, strict=True)
-        if broken and not model.is_integer and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
+        if broken and model.is_integer:
+            multiplied = _joined([judge(by_reciprocals(model.module, fed) or fed, False) for fed in taken])
+            again = compare_outputs(multiplied, _joined(actual))
+            if not _broken(model, multiplied, again, tolerance or Tolerance(), own):
+                broken, integers = [], again
+                running.notes.append("the same where inputs are multiplied by the reciprocals of scales, not divided by scales")
+        elif broken and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
     beside = compare_outputs(_joined(floats), _real(model.module, _joined(actual)))
@@ -208,18 +218,32 @@ def _joined(runs: list[Outputs]) -> Outputs:
 
 
 def _broken(
-    model: QuantizedModel, tensors: list[TensorDifference], tolerance: Tolerance, own: Iterable[str],
+    model: QuantizedModel, wanted: Outputs, tensors: list[TensorDifference], tolerance: Tolerance, own: Iterable[str],
 ) -> list[str]:
-    """What is not as the quantized module has it, in words. `own` is what the target says is near enough of its own runtime."""
+    """What is not as the quantized module has it, `wanted`, in words.
+
+    `own` is what the target says is near enough of its own runtime. An integer that a float of 16 bits was rounded to may be as
+    many steps away as that float's next one is.
+    """
     if own:
         tolerance = replace(Tolerance.parse(own), excepts=tolerance.excepts)
     if own or not model.is_integer:
-        steps = output_steps(model.module)
-        return [reason for each, step in zip(tensors, steps, strict=False) for reason in broken_limits(each, tolerance, step)]
-    return [
-        f"{each.name}: {each.note or 'differs by ' + format(each.metrics['max_abs'], 'g') + ', and has to be the same'}"
-        for each, step in zip(tensors, output_steps(model.module, min), strict=False)
-        if each.name not in tolerance.excepts and (each.note or not _is_same(each, step))]
+        checked = zip(tensors, output_steps(model.module), narrow_steps(model.module, wanted), strict=False)
+        return [reason for each, step, coarse in checked if not _is_within(each, coarse, tolerance)
+                for reason in broken_limits(each, tolerance, step)]
+    broken = []
+    for each, step in zip(tensors, output_steps(model.module, min), strict=False):
+        if step is None and each.dtype.startswith("float"):  # moved, and never quantized
+            broken += broken_limits(each, tolerance)
+        elif each.name not in tolerance.excepts and (each.note or not _is_same(each, step)):
+            broken.append(
+                f"{each.name}: {each.note or 'differs by ' + format(each.metrics['max_abs'], 'g') + ', and has to be the same'}")
+    return broken
+
+
+def _is_within(tensor: TensorDifference, coarse: float, tolerance: Tolerance) -> bool:
+    """Whether an integer tensor differs by as many steps as a float of 16 bits behind it is coarse, at most."""
+    return tensor.is_integer and not tensor.note and tensor.metrics["max_abs"] <= coarse * tolerance.integer
 
 
 def _move_as_far(
@@ -261,10 +285,10 @@ def _farther_than_quantizing(
     """Which outputs lie farther from the quantized module's than these, so many `times`, from the float model's.
 
     Distances are root mean squares. What lies no farther from the float model's than the quantized module's do is right, too:
-    two roundings of a few numbers may go opposite ways.
+    two roundings of a few numbers may go opposite ways. How far such do lie is known from so many numbers alone (`_by_chance`).
 
-    So many steps of an output's scale as the tolerance allows are never too far. An output on whose way nothing was quantized is
-    judged as floats are.
+    So many steps of an output's scale as the tolerance allows are never too far, nor is one step of floats of 16 bits. An output
+    on whose way nothing was quantized is judged as floats are.
     """
     broken = []
     ours, theirs = _real(module, wanted), _real(module, actual)
@@ -280,13 +304,31 @@ def _farther_than_quantizing(
         if noise <= FLOATS * _root_mean_square(reference, np.zeros_like(reference)):
             (apart,) = compare_outputs({name: integers}, {name: given})
             broken += broken_limits(apart, tolerance, step)
-        elif not (distance <= max(times * noise, (step or 0.0) * tolerance.integer) or beside <= noise):
+            continue
+        most = max(times * noise, (step or 0.0) * tolerance.integer, _grain(integers))
+        if distance > most and beside > noise * _by_chance(given):
             broken.append(
                 f"{name}: lies {distance:.3g} from the quantized module (root mean square), and that {noise:.3g} from the floats")
     return broken
 
 
-def _root_mean_square(a: np.ndarray, b: np.ndarray) -> float:
+def _by_chance(array: np.ndarray) -> float:
+    """How many times the root mean square of so many errors another of as many is, once in 40: of a thousand 1.06, of ten 1.9.
+
+    The logarithm of the quotient of two such has a standard deviation of `1 / sqrt(n)`, about.
+    """
+    return math.exp(1.96 / math.sqrt(max(array.size, 1)))
+
+
+def _grain(array: np.ndarray) -> float:
+    """The root mean square of the steps from floats of 16 bits to the next; 0 of other numbers."""
+    if array.dtype.itemsize != 2 or array.dtype.kind in "iu":
+        return 0.0
+    steps = np.spacing(np.abs(array)).astype(np.float64)
+    return _root_mean_square(steps[np.isfinite(steps)], np.float64(0.0))
+
+
+def _root_mean_square(a: np.ndarray, b: np.ndarray | np.float64) -> float:
     return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2))) if a.size else 0.0
 
 

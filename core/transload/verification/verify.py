@@ -13,13 +13,12 @@ import numpy as np
 from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
 from ..analysis.dataflow import has_loops
-from ..analysis.movement import is_cast, origins
 from ..budget import VARIABLE, TimeOver, allowance, timed
 from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import PluginFailure, ReadError, RunError
 from ..guard import failure
-from ..ir import FloatType, Module, QuantType, TensorType, Value, output_names
+from ..ir import Module, TensorType, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
@@ -27,6 +26,7 @@ from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationRep
 from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
+from .fineness import output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..postprocess import Postprocess
     from ..samples.fused import Fused
 
-__all__ = ["OwnRuntime", "Verification", "broken_limits", "elements_of", "output_steps", "verify_conversion"]
+__all__ = ["OwnRuntime", "Verification", "broken_limits", "elements_of", "verify_conversion"]
 
 SAMPLES = 8
 """Of those that are given, how many a result is run on at most, where outputs say nothing on the first."""
@@ -439,32 +439,6 @@ def _weights_of_no_numbers(hub: Module | None) -> list[str]:
             if np.isnan(numbers).any() or (place < 2 and is_product(op.name) and np.isinf(numbers).any()):
                 found[str(op.origin or op.name)] = None
     return list(found)[:3]
-
-
-def output_steps(hub: Module, which: Callable[[list[float]], float] = max) -> list[float | None]:
-    """For each output, the step between its numbers where it is a dequantized integer, else None.
-
-    Such a float output is as exact as the integer behind it: one step of that is one step of it. `which` is taken of several.
-    """
-    return [_step(value, which) for value in hub.body_of_main.terminator.operands]
-
-
-def _step(value: Value, which: Callable[[list[float]], float]) -> float | None:
-    """One of the steps of the quantized tensors of whose dequantized elements a value consists; None where of others, too."""
-    steps = [_step_behind(origin, which) for origin in origins(value) if constant_of(origin) is None]
-    return which(steps) if steps and None not in steps else None  # type: ignore[arg-type]
-
-
-def _step_behind(value: Value, which: Callable[[list[float]], float]) -> float | None:
-    """The step of a quantized tensor, cast to floats; None of what is computed otherwise."""
-    maker = value.op
-    if maker is None or not is_cast(maker) or not isinstance(value.type, TensorType):
-        return None
-    before = maker.operands[0].type
-    if not isinstance(value.type.element, FloatType) or not isinstance(before, TensorType):
-        return None
-    element = before.element
-    return which(list(element.scales)) if isinstance(element, QuantType) else None
 
 
 def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | None = None) -> list[str]:

@@ -19,7 +19,7 @@ from transload.plugin import resolve
 from transload.testing import check_op
 from transload.testing.models import build_module
 from transload.verification.bounds import check_bounds
-from transload.verification.verify import output_steps
+from transload.verification.fineness import output_steps
 from transload_converters.tflite.writer import ModelWriter
 
 RANDOM = np.random.default_rng(0)

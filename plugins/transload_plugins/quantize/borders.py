@@ -1,4 +1,4 @@
-"""Inputs and outputs of a quantized module as integers, where one asks for it: the casts at the borders go to the caller."""
+"""Inputs and outputs of a quantized module as integers: where one asks for it, and where the model's were integers before."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from transload.analysis.movement import is_cast
 from transload.errors import UsageError
-from transload.ir import BF16, F16, Module, Value, input_names, output_names, update_function_type
+from transload.ir import BF16, F16, FloatType, IntegerType, Module, Value, input_names, output_names, update_function_type
 
-__all__ = ["ALL", "Which", "take_casts_off"]
+__all__ = ["ALL", "Which", "join_casts", "take_casts_off"]
 
 ALL = "all"
 Which = str | bool | Sequence[str] | None
@@ -44,6 +44,28 @@ def take_casts_off(module: Module, inputs: Which = None, outputs: Which = None) 
         elif outputs not in (ALL, True) and not _is_narrow(value):
             raise UsageError(f"output {name!r} cannot be given as integers: it is computed with floats")
     update_function_type(module.main)
+
+
+def join_casts(module: Module) -> None:
+    """Casts from integers to floats and on to other integers, as they stand where a quantized model was quantized anew, as one.
+
+    One cast scales integers, which is rounded once and the same everywhere; floats between differ by their last bits, which
+    decide to which integer one is rounded.
+    """
+    for op in module.body_of_main:
+        if not is_cast(op) or not _is_scaled(op.results[0]):
+            continue
+        maker = op.operands[0].op
+        if maker is None or not is_cast(maker) or not _is_scaled(maker.operands[0]):
+            continue
+        if isinstance(op.operands[0].element_or_none, FloatType):
+            op.set_operand(0, maker.operands[0])
+
+
+def _is_scaled(value: Value) -> bool:
+    """Whether a value is of integers of at most 16 bits with one scale."""
+    type_ = value.quant
+    return type_ is not None and type_.per_tensor and isinstance(type_.storage, IntegerType) and type_.storage.width <= 16
 
 
 def _is_narrow(value: Value) -> bool:

@@ -39,6 +39,9 @@ class FloatScheme:
 
 FLOAT_SCHEMES = {scheme.name: scheme for scheme in (FloatScheme("f16", F16, 65504.0), FloatScheme("bf16", BF16, 3.3895314e38))}
 
+_BY_BITS = ("top.Bitcast",)
+"""Ops that take or give the bits of a number, which has as many as it had."""
+
 
 def narrowed(
     module: Module, scheme: FloatScheme, samples: Iterable[Sample] | None = None, *, floats: Floats = None,
@@ -90,7 +93,8 @@ class _Narrowing:
         for op in list(self.module.body_of_main):
             if op.results and constant_of(op.results[0]) is not None:
                 continue
-            stays = not op.results or bool(op.regions) or any(value in self.kept for value in (*op.operands, *op.results))
+            stays = not op.results or bool(op.regions) or op.name in _BY_BITS or any(
+                value in self.kept for value in (*op.operands, *op.results))
             element = F32 if stays else self.scheme.element
             for inner in op.walk():  # branches and bodies of loops take values from around them
                 for index, value in enumerate(inner.operands):

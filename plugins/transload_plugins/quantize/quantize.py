@@ -130,6 +130,8 @@ class _Quantizing:
                 op.set_operand(index, self._lifted(op.operands[index], op, exactly=weights is not None))
         if fixed is not None and any(storage.width > 8 for storage in storages):
             self._signed(op, fixed)
+        if rule.narrow and own is None and I16 in storages:
+            self._narrowed(op, rule.weights)  # type: ignore[arg-type]
         if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
             self._bias(op, rule)
         for name, value in {**rule.attributes(op), DYNAMIC: None}.items():  # DYNAMIC: as its framework computed the float op
@@ -210,6 +212,15 @@ class _Quantizing:
         numbers = self.numbers[op.operands[index]]
         build = Builder(op.parent, before=op, location=op.operands[index].name)  # type: ignore[arg-type]
         op.set_operand(index, self._constant(build, numbers, replace(self.scheme, activations=I8).constant_type(numbers)))
+
+    def _narrowed(self, op: Op, index: int) -> None:
+        """A computed operand of 16 bits in 8, of the same range."""
+        value = op.operands[index]
+        quant = value.quant
+        assert quant is not None
+        narrow = QuantType(I8, F32, (quant.scale * I16.range[1] / I8.range[1],), (0,))
+        build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
+        op.set_operand(index, build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, narrow)]))
 
     def _as_real(self, value: Value, user: Op) -> Value:
         """A quantized value as floats, by a cast that is made once, with a name of its own: it is no part of what it casts."""

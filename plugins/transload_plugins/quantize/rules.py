@@ -38,6 +38,8 @@ class Rule:
 
     weights: int | None = None
     """Which operand holds weights, where it is constant: they have a scale for each output channel."""
+    narrow: bool = False
+    """Whether weights have 8 bits beside numbers of 16 where they are computed, too, for which there are no such products."""
     as_tensors: bool = False
     """Whether constant weights are held as any tensor is: in one scale, and as many bits."""
     bias: int | None = None
@@ -88,8 +90,8 @@ def _matmul_rounding(op: MatMul) -> str | None:
 
 
 QUANTIZATION: FactTable = FactTable("top")
-QUANTIZATION.add(Rule(weights=1, bias=2, result_channels=_conv_channels), "Conv")
-QUANTIZATION.add(Rule(weights=1, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
+QUANTIZATION.add(Rule(weights=1, narrow=True, bias=2, result_channels=_conv_channels), "Conv")
+QUANTIZATION.add(Rule(weights=1, narrow=True, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
 
 
 @QUANTIZATION("MatMul")

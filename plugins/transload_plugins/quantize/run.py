@@ -30,7 +30,7 @@ from transload_hub.simplify.scales import scales_to_products
 from . import calibration as calibrations
 from .asked import check_asked, check_learning
 from .bias import corrections, move_biases, with_biases
-from .borders import Which, take_casts_off
+from .borders import Which, join_casts, take_casts_off
 from .calibration import Calibration
 from .completing import completed, is_partly_quantized
 from .effort import best, options_for
@@ -413,6 +413,7 @@ class _Work:
         result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights)
         small = with_layers_in(result, layers, self.ranges)
         take_casts_off(result, inputs, outputs)
+        join_casts(result)
         if rounds is not None:
             round_all(result, rounds, anew=True)
         Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes

@@ -44,6 +44,10 @@ class TfliteTarget(Target):
             Finding(op.name, f"LiteRT says: {why.rpartition('cannot run the model: ')[2]}", (op.origin,) if op.origin else ())
             for op, why in refused_ops(module, lambda alone: refusal_by_runtime(own, alone), _is_rare)])
 
+    def rounds_alone(self, module: Module) -> bool:
+        """Whether an operator on integers is in it that LiteRT computes in floats: linear resizing of unsigned bytes."""
+        return any(op.name == "tfl.resize_bilinear" and _holds_unsigned_bytes(op.operands[0]) for op in module.ops())
+
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         path = directory / f"{stem}.tflite"
         resolve(host().get("writers", "tflite").write)(module, path)
@@ -76,6 +80,10 @@ def _is_rare(op: Op) -> bool:
     IF and WHILE move numbers of any type, and a loop that is run on zeros may never end; what they run is asked about by itself.
     """
     return not op.regions and not any(functions_named(op)) and any(map(_of_rare_type, (*op.operands, *op.results)))
+
+
+def _holds_unsigned_bytes(value: Value) -> bool:
+    return value.quant is not None and value.quant.storage == UI8
 
 
 def _of_rare_type(value: Value) -> bool:

@@ -10,11 +10,13 @@ import pytest
 
 import transload
 from transload.budget import TimeOver, allowed, timed
-from transload.ir import Dense
+from transload.ir import I8, I16, UI8, Dense, IntegerType
 from transload.verification.information import is_informative
-from transload.verification.inputs import plain_integers
+from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.verify import Verification, verify_conversion
 from transload.verification.ways import Ways
+
+from tests.support.graphs import Graph
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -75,6 +77,18 @@ def integer_model(path: Path, operator: str, **attributes: Any) -> Path:
 def test_integers_of_both_signs_and_no_division_by_zero(operator: str, tmp_path: Path) -> None:
     path = integer_model(tmp_path / "m.onnx", operator)
     assert verified(path, hub=transload.legalize(transload.load(path))).passed
+
+
+@pytest.mark.parametrize("element", [I8, I16, UI8])
+def test_narrow_integers_are_not_divided_by_zero(element: IntegerType) -> None:
+    graph = Graph((200_000,), (200_000,), element=element)
+    module = graph.done(graph.FloorMod(*graph.inputs))
+    plain = plain_integers(module)
+    assert plain == {0, 1}
+    drawn = random_inputs(module, module, signed=plain)
+    for name, array in random_inputs(module, module).items():
+        assert (array == 0).any() and (drawn[name] != 0).all()
+        assert np.array_equal(drawn[name][array != 0], array[array != 0])
 
 
 def test_remainders_of_another_sign_are_found(tmp_path: Path) -> None:

@@ -28,7 +28,32 @@ def test_what_quantizing_costs_is_the_limit_elsewhere() -> None:
     (name,) = module.outputs
     floats = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
     noisy = floats + np.float32(1e-3)
-    for apart, fits in ((5e-4, True), (2e-3, False), (-1.9e-3, True), (-2.1e-3, False)):  # nearly as near on the other side
+    for apart, fits in ((5e-4, True), (2e-3, False), (-1.9e-3, True), (-2.6e-3, False)):  # nearly as near on the other side
         broken = _farther_than_quantizing(
             module, {name: floats}, {name: noisy}, {name: noisy + np.float32(apart)}, Tolerance())
+        assert bool(broken) != fits
+
+
+@pytest.mark.parametrize(("count", "fits"), [(8, True), (4096, False)])
+def test_few_numbers_may_be_farther_by_chance(count: int, fits: bool) -> None:
+    """Of a few numbers one rounding costs more than another by chance; of thousands, one that costs half as much more is worse."""
+    graph = Graph((count,))
+    module = graph.done(graph.Abs(graph.inputs[0]))
+    (name,) = module.outputs
+    floats = np.random.default_rng(0).normal(size=count).astype(np.float32)
+    noisy, given = floats + np.float32(1e-3), floats - np.float32(1.5e-3)
+    broken = _farther_than_quantizing(module, {name: floats}, {name: noisy}, {name: given}, Tolerance())
+    assert bool(broken) != fits
+
+
+def test_a_step_of_floats_of_16_bits_is_never_too_far() -> None:
+    graph = Graph((64,))
+    module = graph.done(graph.Abs(graph.inputs[0]))
+    (name,) = module.outputs
+    floats = np.random.default_rng(0).uniform(1, 2, 64).astype(np.float16)
+    noisy = floats + (np.arange(64) % 16 == 0) * np.float16(2.0**-10)
+    for steps, fits in ((1, True), (4, False)):
+        given = (noisy + np.float16(steps * 2.0**-10)).astype(np.float16)
+        broken = _farther_than_quantizing(
+            module, {name: floats.astype(np.float32)}, {name: noisy.astype(np.float16)}, {name: given}, Tolerance())
         assert bool(broken) != fits

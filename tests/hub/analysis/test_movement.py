@@ -13,8 +13,8 @@ from transload.ir import F32, I8, I32, I64, Module, QuantType, TensorType, Value
 from transload.ir.build import Builder, constant_of
 from transload.plugin_host import host
 from transload.testing.models import build_module
+from transload.verification.fineness import output_steps
 from transload.verification.inputs import random_inputs
-from transload.verification.verify import output_steps
 
 SHUFFLED = np.random.default_rng(0)
 

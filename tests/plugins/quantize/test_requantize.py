@@ -119,3 +119,18 @@ def test_what_is_lost_is_told_in_real_numbers(tmp_path: Path) -> None:
     (nearness,) = report.quantization.measured.outputs.values()
     assert 20.0 < nearness.sqnr < 100.0
     assert not [layer.name for layer in report.quantization.measured.layers if layer.name.startswith("top.")]
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16x8", "uint8"])
+def test_integers_become_others_without_floats_between(scheme: str, tmp_path: Path) -> None:
+    """A model of integers at its borders stays one: floats between would be rounded by what a chip multiplies or divides by."""
+    g = Graph((64, 8), element=QuantType(I16, F32, (0.00021,), (0,)))
+    made = g.builder.emit("top.LeakyRelu", g.inputs[0], alpha=0.1, element=QuantType(I16, F32, (0.00029,), (0,)))
+    module = g.done(made)
+    given = [{"x0": G.integers(-30000, 30000, (64, 8)).astype(np.int16)} for _ in range(4)]
+    quantized = quantize_at_hub(module, scheme, given, {}).module
+    assert not any(isinstance(value.element, FloatType) for op in quantized.ops() for value in op.results)
+    there, here = (next(iter(transload.run(each, given[0], engine="reference").values()))
+                   for each in (quantized, transload.lower(quantized, "tosa")))
+    assert np.array_equal(there, here)
+    assert sqnr(next(iter(transload.run(module, given[0]).values())).astype(float), there.astype(float)) > 30

@@ -203,3 +203,32 @@ def test_what_a_model_makes_infinite_may_stay_float() -> None:
     wanted, found = (np.stack([transload.run(each, sample)["y0"] for sample in given]) for each in (module, made))
     assert sqnr(wanted, found) > 30.0
     assert any(value.quant is not None for op in made.ops() for value in op.results)
+
+
+@pytest.mark.parametrize("op", ["Conv", "Deconv"])
+def test_computed_weights_beside_16_bits_have_8(op: str) -> None:
+    """Convolutions of 16 by 16 bits nobody has: TOSA computed them with floats, and a chip with integers."""
+    graph = Graph((1, 4, 8, 8), (4, 4, 3, 3))
+    module = graph.done(graph.emit(op, *graph.inputs, kernel_shape=(3, 3)))
+    numbers = np.random.default_rng(4)
+    given = [{name: numbers.standard_normal(type_.static_shape).astype(np.float32)
+              for name, type_ in module.inputs.items()} for _ in range(3)]
+    quantized = transload.quantize(module, "int16x8", given)
+    (made,) = [each for each in quantized.ops() if each.name == f"top.{op}"]
+    assert [value.quant.storage.width for value in made.operands[:2]] == [16, 8]
+    there, here = (next(iter(transload.run(each, given[0], engine="reference").values()))
+                   for each in (quantized, transload.lower(quantized, "tosa")))
+    assert np.array_equal(there, here)
+    assert not any(each.name == "tosa.conv2d" and each.operands[0].is_float for each in transload.lower(quantized, "tosa").ops())
+    assert sqnr(next(iter(transload.run(module, given[0]).values())), there) > 28
+
+
+@pytest.mark.parametrize("scheme", ["f16", "bf16"])
+def test_the_bits_of_a_float_stay_as_many(scheme: str) -> None:
+    module = function("tensor<8xf32>", "tensor<8xf32>", """
+        %i = "top.Bitcast"(%x) : (tensor<8xf32>) -> tensor<8xi32>
+        %b = "top.Bitcast"(%i) : (tensor<8xi32>) -> tensor<8xf32>
+        %y = "top.Abs"(%b) : (tensor<8xf32>) -> tensor<8xf32>""")
+    made = transload.quantize(module, scheme, None)
+    (given,) = samples((8,))[:1]
+    assert sqnr(np.abs(given["x"]), next(iter(transload.run(made, given).values())).astype(np.float32)) > 45

@@ -41,3 +41,11 @@ def test_quantized_resizing_is_the_same_bits_everywhere(name: str, scheme: str, 
             transload.run(module, sample, engine="reference"), transload.run(tosa, sample), litert(sample)))
         assert np.array_equal(there, theirs)
         assert np.array_equal(here, there)
+
+
+def test_unsigned_bytes_that_litert_resizes_in_floats_are_as_near_as_quantizing(tmp_path: Path) -> None:
+    graph = Graph((2, 4, 5, 1))
+    made = graph.done(graph.Interp(graph.inputs[0], mode="linear", layout="NHWC", sizes=(6, 6), coord_mode="asymmetric"))
+    samples = [{"x0": np.random.default_rng(seed).uniform(0, 255, (2, 4, 5, 1)).astype(np.float32)} for seed in range(2)]
+    artifact = transload.convert(made, "tflite", tmp_path, quantize="uint8", data=samples, verify=True)
+    assert artifact.verification is not None and artifact.verification.passed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, I32, I64, UI8, Value
+from transload.ir import I8, I16, I32, I64, UI8, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, constant, emit, ints, need_rounding, quant, reshape, retyped, static_shape
@@ -23,6 +23,20 @@ _MODES = {
     "ReduceMean": "mean", "ReduceSum": "sum", "ReduceMax": "reduce_max", "ReduceMin": "reduce_min", "ReduceProd": "reduce_prod",
     "ReduceAll": "reduce_all", "ReduceAny": "reduce_any",
 }
+
+_OF_NOTHING = {"ReduceSum": 0, "ReduceProd": 1}
+
+
+@TABLE("top.Reduce")
+def of_nothing(op: Reduce, rw: Rewriter) -> Value | None:
+    """Sums and products of no integers as the constant that they are: LiteRT leaves in those of 8 and 16 bits what was there."""
+    if 0 not in static_shape(op.input) or op.mode not in _OF_NOTHING or op.output.is_float:
+        return None
+    made = quant(op.output)
+    number = _OF_NOTHING[op.mode]
+    stored = number if made is None else round(number / made.scale) + made.zero_point
+    element = op.output.element if made is None else made.storage
+    return constant(rw, np.full(static_shape(op.output), stored, dtype_of(element)), op.output.element)
 
 
 @TABLE("top.Reduce")

@@ -22,6 +22,7 @@ from transload.ir import (
     QuantType,
     TensorType,
     Value,
+    output_names,
 )
 from transload.ir.build import constant_of
 
@@ -29,6 +30,9 @@ __all__ = ["check_types"]
 
 _ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.While"))
 """Ops that LiteRT computes of unsigned integers of more than 8 bits, or that hand them on."""
+_NO_F8 = (
+    "of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; targets onnx, tosa, stablehlo and "
+    "xla take floats of 8 bits")
 
 
 def check_types(module: Module) -> bool:
@@ -50,6 +54,10 @@ def check_types(module: Module) -> bool:
             why = None if constant_of(result) is not None else _reason(result)
             if why:
                 findings.append(Finding(op.name, why[0], (op.origin,) if op.origin else (), why[1]))
+    findings += [
+        Finding("an output", f"it is of {value.element}, and TFLite has no such type", (name,), _NO_F8)
+        for name, value in zip(output_names(module.main), module.body_of_main.terminator.operands, strict=True)
+        if constant_of(value) is not None and str(value.element_or_none).startswith("f8")]
     refuse(findings)
     return False
 
@@ -75,9 +83,7 @@ def _reason(value: Value) -> tuple[str, str] | None:
         if constant_of(value) is not None:
             return None
         if element.name.startswith("f8"):
-            return (f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it",
-                    "of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; "
-                    "targets onnx, tosa, stablehlo and xla take floats of 8 bits")
+            return f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it", _NO_F8
         return f"it computes in {element}, for which LiteRT's kernels are few", "make the model one of float32"
     if isinstance(element, IndexType) or (isinstance(element, IntegerType) and element.width not in (1, 4, 8, 16, 32, 64)):
         return f"TFLite has no type {element}", ""

@@ -185,6 +185,8 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
     # i16 holds twice any number that int8 does not saturate; what is wider is clamped, and stays exact
     wide = I16 if stored == I8 else I32
     whole = _whole(rw, x, factor, wide, mode)
+    if stored == I32:
+        whole = _with_large(rw, x, factor, whole)
     if wide == I16 and element.per_tensor:
         made = build.rescale(rw, whole, [1 << 30], [30], 0, element.zero_point, element)
         return clamp_to(rw, made, bounds, element)
@@ -198,6 +200,16 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
 
 LIMIT = float(1 << 25)
 """Floats are whole numbers from 2**24 on, and 2**25 is more than twice what can be stored in 16 bits."""
+GREATEST_I32 = float((1 << 31) - (1 << 7))
+"""The greatest float of 32 bits that is below 2**31."""
+
+
+def _with_large(rw: Rewriter, x: Value, factor: np.ndarray, whole: Value) -> Value:
+    """`whole`, which is right up to 2**24, or the product itself, where that is beyond and needs no rounding."""
+    product = build.clamp(rw, build.mul(rw, x, build.const(rw, factor.astype(np.float32))), -GREATEST_I32, GREATEST_I32)
+    rounded = build.float_scalar_like(rw, x, LIMIT / 2)
+    is_large = rw.emit("tosa.greater_equal", rw.emit("tosa.abs", product), rounded)
+    return rw.emit("tosa.select", is_large, rw.emit("tosa.cast", product, element=I32), build.cast(rw, whole, I32))
 
 
 def _whole(rw: Rewriter, x: Value, factor: np.ndarray, integer: IntegerType, mode: str) -> Value:

@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
+from transload.ir import F32, I32, QuantType
+
+from tests.support.graphs import Graph
+
 RNG = np.random.default_rng(10)
 
 
@@ -141,3 +146,19 @@ def test_wide_numbers_become_narrow(lowered: Callable) -> None:
     assert str(module.main.attributes["function_type"].inputs[0]) == "tensor<3x8xi32>"
     module = lowered(lambda rw, a: rw.emit("top.Square", a), y)
     assert str(module.main.attributes["function_type"].inputs[0]) == "tensor<3x8xf32>"
+
+
+@pytest.mark.parametrize("mode", ["HalfAwayFromZero", "HalfToEven"])
+@pytest.mark.parametrize("scale", [2.0**-22, 0.5])
+def test_floats_are_quantized_to_all_of_32_bits(mode: str, scale: float) -> None:
+    """Up to the greatest float below 2**31; from 2**24 on floats are whole numbers, and are not rounded."""
+    graph = Graph((10,))
+    type_ = QuantType(I32, F32, (scale,), (0,))
+    module = graph.done(graph.builder.emit("top.Cast", graph.inputs[0], round_mode=mode, element=type_))
+    whole = [2**23 + 1, -(2**24 + 2), 2**24 - 1, 2**25 + 4, -(2**30), 2**30 + 128, 2**31 - 128, -(2**31 - 256)]
+    numbers = np.float32([1.5, -2.5, *whole])
+    given = {"x0": numbers * np.float32(scale)}
+    wanted, made = (next(iter(transload.run(each, given, engine="reference").values()))
+                    for each in (module, transload.lower(module, "tosa")))
+    assert np.array_equal(wanted, made)
+    assert wanted[2:].tolist() == numbers[2:].astype(np.int64).tolist()

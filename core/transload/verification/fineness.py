@@ -1,0 +1,59 @@
+"""How fine the outputs of a module are: the steps between the integers, or the narrow floats, of which they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from ..analysis.movement import is_cast, origins
+from ..ir import BF16, F16, FloatType, Module, QuantType, TensorType, Value, dtype_of
+from ..ir.build import constant_of
+
+__all__ = ["narrow_steps", "output_steps"]
+
+
+def output_steps(hub: Module, which: Callable[[list[float]], float] = max) -> list[float | None]:
+    """For each output, the step between its numbers where it is a dequantized integer, else None.
+
+    Such a float output is as exact as the integer behind it: one step of that is one step of it. `which` is taken of several.
+    """
+    return [_step(value, which) for value in hub.body_of_main.terminator.operands]
+
+
+def _step(value: Value, which: Callable[[list[float]], float]) -> float | None:
+    """One of the steps of the quantized tensors of whose dequantized elements a value consists; None where of others, too."""
+    steps = [_step_behind(origin, which) for origin in origins(value) if constant_of(origin) is None]
+    return which(steps) if steps and None not in steps else None  # type: ignore[arg-type]
+
+
+def _step_behind(value: Value, which: Callable[[list[float]], float]) -> float | None:
+    """The step of a quantized tensor, cast to floats; None of what is computed otherwise."""
+    maker = value.op
+    if maker is None or not is_cast(maker) or not isinstance(value.type, TensorType):
+        return None
+    before = maker.operands[0].type
+    if not isinstance(value.type.element, FloatType) or not isinstance(before, TensorType):
+        return None
+    element = before.element
+    return which(list(element.scales)) if isinstance(element, QuantType) else None
+
+
+def narrow_steps(hub: Module, outputs: Mapping[str, np.ndarray]) -> list[float]:
+    """For each output of integers that floats of 16 bits were rounded to, how many of them the step of the largest such float is.
+
+    0 of all others.
+    """
+    values = hub.body_of_main.terminator.operands
+    return [_narrow_step(value, array) for value, array in zip(values, outputs.values(), strict=False)]
+
+
+def _narrow_step(value: Value, array: np.ndarray) -> float:
+    maker, quant = value.op, value.quant
+    if maker is None or quant is None or not quant.per_tensor or not is_cast(maker):
+        return 0.0
+    element = maker.operands[0].element_or_none
+    if element not in (F16, BF16) or not array.size:
+        return 0.0
+    largest = np.abs(array.astype(np.float64) - quant.zero_point).max() * quant.scale
+    return float(np.spacing(dtype_of(element).type(largest))) / quant.scale

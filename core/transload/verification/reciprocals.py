@@ -1,0 +1,68 @@
+"""Inputs of a quantized model as they are quantized by what multiplies by the reciprocal of a scale, and does not divide by it.
+
+Chips multiply: TOSA has no division of floats. `x / s` and `x * (1 / s)` differ by last bits of a float of 32 bits, and where
+these decide to which integer a number is rounded, by a step: of 16 bits one number in some thousands, of 8 bits one in a million.
+Both are right. So a module of integers may be judged on inputs, too, of which dividing makes what multiplying does of those given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..analysis.movement import is_cast, moved
+from ..ir import Module, TensorType, Value
+
+__all__ = ["by_reciprocals"]
+
+_NEAR = 8
+"""How many floats a number is moved by at most: two roundings of the product and one of the quotient are a few units."""
+
+
+def by_reciprocals(module: Module, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray] | None:
+    """The inputs of a module, given by name in its order, moved so; None where each is quantized to the same by both ways."""
+    found = dict(given)
+    for argument, (name, array) in zip(module.body_of_main.arguments, given.items(), strict=False):
+        if np.asarray(array).dtype == np.float32:
+            for scale in _scales(argument):
+                found[name] = _moved(np.asarray(found[name]), scale)
+    return found if any(found[name] is not given[name] for name in given) else None
+
+
+def _scales(argument: Value) -> list[float]:
+    """The scales by which an argument is quantized, whether or not it is moved before."""
+    scales: dict[float, None] = {}
+    pending, seen = [argument], {argument}
+    while pending:
+        value = pending.pop()
+        for user in value.uses:
+            made = user.results[0] if user.results else None
+            if made is not None and is_cast(user) and made.quant is not None:
+                if made.quant.per_tensor:
+                    scales[made.quant.scale] = None
+            elif value in moved(user):
+                fresh = [result for result in user.results if result not in seen and isinstance(result.type, TensorType)]
+                pending += fresh
+                seen.update(fresh)
+    return list(scales)
+
+
+def _moved(array: np.ndarray, scale: float) -> np.ndarray:
+    """Those numbers moved whose quotient is rounded to another integer than their product is, whichever way halves go."""
+    with np.errstate(all="ignore"):
+        product = array * np.float32(1.0 / scale)
+        moved = array
+        for _ in range(_NEAR):
+            quotient = moved / np.float32(scale)
+            apart = (np.rint(quotient) != np.rint(product)) | (_away(quotient) != _away(product))
+            if not apart.any():
+                break
+            toward = np.where(quotient < product, np.inf, -np.inf).astype(np.float32)
+            moved = np.where(apart, np.nextafter(moved, toward), moved)
+    return moved
+
+
+def _away(numbers: np.ndarray) -> np.ndarray:
+    """Rounded to the nearest integers, halves away from zero."""
+    return np.copysign(np.floor(np.abs(numbers.astype(np.float64)) + 0.5), numbers)

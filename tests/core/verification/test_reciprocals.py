@@ -1,0 +1,76 @@
+"""Integers that differ by a step where an input was multiplied by the reciprocal of its scale are the same integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import F32, I16, FloatType, Module, QuantType, TensorType
+from transload.verification.fineness import narrow_steps
+from transload.verification.quantized import QuantizedModel, verify_quantized
+from transload.verification.reciprocals import by_reciprocals
+from transload.verification.running import Running
+
+from tests.support.graphs import Graph
+
+SCALE = 0.00017850680160336196
+SIZE = 1 << 16
+
+
+def quantized(to: QuantType) -> Module:
+    graph = Graph((SIZE,))
+    turned = graph.Reshape(graph.inputs[0], shape=(SIZE // 2, 2))  # moved before it is quantized
+    return graph.done(graph.builder.emit("top.Cast", turned, element=to))
+
+
+def numbers() -> dict[str, np.ndarray]:
+    return {"x0": np.random.default_rng(0).normal(0, 1, SIZE).astype(np.float32)}
+
+
+def test_inputs_are_moved_to_where_a_product_is_rounded() -> None:
+    module = quantized(QuantType(I16, F32, (SCALE,), (0,)))
+    given = numbers()
+    moved = by_reciprocals(module, given)
+    assert moved is not None
+    apart = moved["x0"] != given["x0"]
+    assert 0 < apart.sum() < SIZE // 100 and np.abs(moved["x0"] - given["x0"]).max() < 1e-6
+    divided, multiplied = (next(iter(transload.run(module, each, engine="reference").values())) for each in (given, moved))
+    tosa = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
+    assert (divided != tosa).any() and np.array_equal(multiplied, tosa)
+
+
+def test_a_scale_whose_reciprocal_is_exact_moves_nothing() -> None:
+    assert by_reciprocals(quantized(QuantType(I16, F32, (2.0**-12,), (0,))), numbers()) is None
+
+
+@pytest.mark.parametrize(("wrong", "status"), [(0, "passed"), (1, "failed")])
+def test_multiplied_integers_pass_and_wrong_ones_do_not(wrong: int, status: str) -> None:
+    module = quantized(QuantType(I16, F32, (SCALE,), (0,)))
+    graph = Graph((SIZE,))
+    floats = graph.done(graph.Reshape(graph.inputs[0], shape=(SIZE // 2, 2)))
+    running = Running(transload.lower(module, "tosa"), "reference")
+    execute = running.__call__
+
+    class Off:
+        used, own = "", None
+        notes = running.notes
+
+        def __call__(self, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+            outputs = execute(given)
+            next(iter(outputs.values()))[0, 0] += wrong
+            return outputs
+
+    Off.engine = "reference"  # type: ignore[attr-defined]
+    model = QuantizedModel(floats, floats, module, True)
+    assert verify_quantized(model, Off(), samples=[numbers()]).status == status  # type: ignore[arg-type]
+
+
+def test_integers_of_narrow_floats_are_as_coarse_as_these() -> None:
+    bf16 = FloatType("bf16")
+    graph = Graph((4,))
+    narrow = graph.builder.emit("top.Cast", graph.inputs[0], types=[TensorType((4,), bf16)])
+    module = graph.done(graph.builder.emit("top.Cast", narrow, element=QuantType(I16, F32, (0.001,), (0,))))
+    (steps,) = narrow_steps(module, {"y": np.array([0, 1500, -6500, 3], np.int16)})
+    assert steps == pytest.approx(2.0**-5 / 0.001)  # from 4 to 8, bf16 has steps of 2**-5
+    assert narrow_steps(quantized(QuantType(I16, F32, (SCALE,), (0,))), {"y": np.zeros(4, np.int16)}) == [0.0]

@@ -1,0 +1,37 @@
+"""What LiteRT would not write, or has no type for, is no part of the files that are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+from transload.ir import F32, I8, UI8, FloatType, QuantType, dtype_of
+from transload_converters.tflite.runtime import open_model
+
+from tests.support.graphs import Graph
+
+F8 = FloatType("f8E5M2")
+
+
+@pytest.mark.parametrize("element", [QuantType(UI8, F32, (0.5,), (7,)), QuantType(I8, F32, (0.5,), (-3,))])
+def test_a_sum_of_no_integers_is_a_constant(element: QuantType, tmp_path: Path) -> None:
+    graph = Graph((2, 0, 4))
+    held = graph.builder.emit("top.Cast", graph.inputs[0], element=element)
+    module = graph.done(graph.Reduce(held, axes=(1,), mode="ReduceSum", keepdims=True, element=element))
+    given = {"x0": np.zeros((2, 0, 4), np.float32)}
+    file = transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite")
+    (theirs,) = open_model(file)(given).values()
+    assert np.array_equal(theirs, np.full((2, 1, 4), element.zero_point, theirs.dtype))
+    assert [op.name for op in transload.lower(module, "tfl").ops() if op.name == "tfl.sum"] == []
+
+
+def test_a_constant_of_floats_of_8_bits_is_no_output_of_tflite(tmp_path: Path) -> None:
+    graph = Graph((3,))
+    constant = graph.builder.constant(np.array([1.0, 2.0, 3.0]).astype(dtype_of(F8)), element=F8)
+    module = graph.done(graph.Relu(graph.inputs[0]), constant)
+    with pytest.raises(ConversionError, match="TFLite has no such type"):
+        transload.lower(module, "tfl")
