@@ -1,8 +1,8 @@
 """Inputs of a quantized model as they are quantized by what multiplies by the reciprocal of a scale, and does not divide by it.
 
 Chips multiply: TOSA has no division of floats. `x / s` and `x * (1 / s)` differ by last bits of a float of 32 bits, and where
-these decide to which integer a number is rounded, by a step: of 16 bits one number in some thousands, of 8 bits one in a million.
-Both are right. So a module of integers may be judged on inputs, too, of which dividing makes what multiplying does of those given.
+these decide to which integer a number is rounded, by a step: of 16 bits one number in thousands, of 8 bits one in a million.
+Both are right. So a module of integers may be judged on inputs, too, of which dividing makes what multiplying does of these.
 """
 
 from __future__ import annotations

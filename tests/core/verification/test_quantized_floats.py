@@ -36,7 +36,7 @@ def test_what_quantizing_costs_is_the_limit_elsewhere() -> None:
 
 @pytest.mark.parametrize(("count", "fits"), [(8, True), (4096, False)])
 def test_few_numbers_may_be_farther_by_chance(count: int, fits: bool) -> None:
-    """Of a few numbers one rounding costs more than another by chance; of thousands, one that costs half as much more is worse."""
+    """Of a few numbers one rounding costs more than another by chance; of thousands, one that costs half as much more is so."""
     graph = Graph((count,))
     module = graph.done(graph.Abs(graph.inputs[0]))
     (name,) = module.outputs
