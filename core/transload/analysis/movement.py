@@ -49,7 +49,7 @@ FACT = (Moves, Callable)
 
 @dataclass(frozen=True)
 class Index:
-    """An operand whose integers are places along a dimension, counted from 0."""
+    """An operand whose integers are places along a dimension, or of bits that are shifted, counted from 0."""
 
     size: Callable[[Op], int | None]
     """How many places there are; None where that is not known."""

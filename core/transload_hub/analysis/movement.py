@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Index, Moves
 from transload.facts import FactTable
-from transload.ir import Op, TensorType, Value
+from transload.ir import IntegerType, Op, TensorType, Value
 
 if TYPE_CHECKING:
     from ..ops.activation import Clip, Relu
@@ -121,6 +121,13 @@ def _of_subscripts(op: Op) -> int | None:
     return None if None in indexed else min(indexed, default=None)  # type: ignore[type-var]
 
 
+def _bits(op: Op) -> int | None:
+    """How many places there are to shift by."""
+    element = op.operands[0].element_or_none
+    return element.width if isinstance(element, IntegerType) else None
+
+
 INDICES.add({1: Index(_along_axis)}, "Gather", "GatherElements", "ScatterElements")
 INDICES.add({1: Index(_of_subscripts)}, "GatherND", "ScatterND")
 INDICES.add({0: Index(lambda op: op.attribute("depth"), lies_inside=False)}, "OneHot")
+INDICES.add({1: Index(_bits, lies_inside=False)}, "ShiftLeft", "ShiftRight")

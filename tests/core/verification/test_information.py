@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.budget import TimeOver, allowed, timed
-from transload.ir import I8, I16, UI8, Dense, IntegerType
+from transload.ir import I8, I16, I32, UI8, Dense, IntegerType
 from transload.verification.information import is_informative
 from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.verify import Verification, verify_conversion
@@ -241,3 +241,11 @@ def test_a_deep_qdq_model_is_judged_by_both_levels(tmp_path: Path) -> None:
     changed = next(op for op in wrong.ops() if op.name == "tosa.const" and op.values.numpy().size == 32 * 32)
     changed.attributes["values"] = Dense(np.roll(changed.values.numpy(), 1, axis=-1), changed.values.type)
     assert verified(path, wrong).failed
+
+
+def test_bits_are_shifted_by_as_many_places_as_there_are() -> None:
+    """A shift by less than nothing is no shift, and every chip has its own result."""
+    graph = Graph((4000,), (4000,), element=I32)
+    module = graph.done(graph.ShiftRight(*graph.inputs))
+    drawn = random_inputs(module, module, signed=plain_integers(module))
+    assert set(drawn["x1"].tolist()) == set(range(32)) and (drawn["x0"] < 0).any()
