@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ..ir import F32, Module
+from ..ir.build import Builder, constant_of
 from .differences import TensorDifference, compare_outputs
 
-__all__ = ["excused_by_last_bits", "moved"]
+__all__ = ["excused_by_last_bits", "moved", "with_moved_weights"]
 
 _TRIES = 19
 """How often inputs are moved at most, each time otherwise: of twenty right results one is the farthest."""
@@ -24,11 +26,13 @@ _TRIES = 19
 def excused_by_last_bits(
     run: Callable[..., dict[str, np.ndarray]], given: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference],
     suspects: Sequence[int], breaks: Callable[[TensorDifference], bool],
+    near: Callable[[int], Mapping[str, np.ndarray] | None] | None = None,
 ) -> dict[int, float]:
     """By their places, those suspects that are no farther from `run(given)` than `run` moves, with the cosine of that.
 
     `breaks` says whether a difference is more than roundings of floats make; a model that moves by less excuses nothing,
-    and what is within that breaks a limit that somebody set.
+    and what is within that breaks a limit that somebody set. `near(seed)` gives other outputs that are as right, or None where
+    there are no more; by default those of inputs that are `moved`.
     """
     excused: dict[int, float] = {}
     reference = run(given)
@@ -36,15 +40,39 @@ def excused_by_last_bits(
         return excused
     for seed in range(_TRIES):
         pending = [index for index in suspects if index not in excused and breaks(tensors[index])]
-        near = moved(given, seed)
-        if not pending or near is None:
+        other = None if not pending else near(seed) if near is not None else _of_moved(run, given, seed)
+        if other is None:
             break
-        apart = compare_outputs(reference, run(near))
+        apart = compare_outputs(reference, other)
         for index in pending:
             near_enough = all(tensors[index].metrics[name] >= apart[index].metrics[name] for name in ("cos", "euclid"))
             if near_enough and breaks(apart[index]):
                 excused[index] = apart[index].metrics["cos"]
     return excused
+
+
+def _of_moved(
+    run: Callable[..., dict[str, np.ndarray]], given: Mapping[str, np.ndarray], seed: int,
+) -> dict[str, np.ndarray] | None:
+    inputs = moved(given, seed)
+    return None if inputs is None else run(inputs)
+
+
+def with_moved_weights(module: Module, seed: int) -> Module | None:
+    """A new module whose constants of floats are the next floats up or down, or the same, by chance; None where it has none.
+
+    Its sums round otherwise, as in another order: it is as right, where inputs alone, which become integers, move nothing.
+    """
+    made, random, found = module.clone(), np.random.default_rng(seed), False
+    for op in list(made.body_of_main):
+        dense = constant_of(op.results[0]) if op.results else None
+        if dense is None or op.results[0].element_or_none != F32 or not dense.shape:
+            continue
+        found = True
+        build = Builder(op.parent, op)  # type: ignore[arg-type]
+        numbers = _next(dense.numpy(), random)
+        op.replace_with([build.constant(numbers, F32, dialect=op.dialect, location=op.results[0].name or op.location)])
+    return made if found else None
 
 
 def moved(given: Mapping[str, np.ndarray], seed: int) -> dict[str, np.ndarray] | None:

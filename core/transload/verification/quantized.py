@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ from .differences import TensorDifference, compare_outputs
 from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
-from .last_bits import excused_by_last_bits
+from .last_bits import excused_by_last_bits, moved, with_moved_weights
 from .reciprocals import by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
@@ -250,9 +251,10 @@ def _move_as_far(
     module: Module, judge: Callable[..., Outputs], samples: Iterable[tuple[Mapping[str, np.ndarray], Outputs, Outputs]],
     tolerance: Tolerance,
 ) -> bool:
-    """Whether no sample's outputs lie farther from the quantized module's than last bits of its inputs move these (`last_bits`).
+    """Whether no sample's outputs lie farther from the quantized module's than last bits move these (`last_bits`).
 
-    A module that rounds floats to few bits does so, where a last bit decides to which number one is rounded.
+    A module that rounds floats to few bits does so, where a last bit decides to which number one is rounded: last bits of its
+    inputs, or, where integers come before the floats, of its weights, too.
     """
     steps = output_steps(module)
     looked = False
@@ -260,13 +262,24 @@ def _move_as_far(
         tensors = compare_outputs(wanted, actual)
         suspects = [index for index, (each, step) in enumerate(zip(tensors, steps, strict=False))
                     if broken_limits(each, tolerance, step)]
-        excused = excused_by_last_bits(
-            lambda arrays: judge(arrays, False), given, tensors, suspects,
-            lambda apart: bool(broken_limits(apart, Tolerance()))) if suspects else {}
-        if len(excused) < len(suspects):
-            return False
         looked |= bool(suspects)
+        for near in (None, partial(_of_moved_weights, module, given)):
+            excused = excused_by_last_bits(
+                lambda arrays: judge(arrays, False), given, tensors, suspects,
+                lambda apart: bool(broken_limits(apart, Tolerance())), near) if suspects else {}
+            suspects = [index for index in suspects if index not in excused]
+        if suspects:
+            return False
     return looked
+
+
+def _of_moved_weights(module: Module, given: Mapping[str, np.ndarray], seed: int) -> Outputs | None:
+    """The outputs of a module with last bits of its inputs and weights moved; None where it has no float weights."""
+    made = with_moved_weights(module, seed)
+    if made is None:
+        return None
+    outputs: Outputs = resolve(host().get("engines", "reference").prepare)(made, "main")(moved(given, seed) or given, False)
+    return outputs
 
 
 def _is_same(tensor: TensorDifference, step: float | None) -> bool:
