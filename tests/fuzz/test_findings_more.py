@@ -265,3 +265,15 @@ def test_limits_of_numbers_in_steps_of_nothing() -> None:
     module = parse_module(text)
     Pipeline.parse("canonicalize").run(module)
     assert [op.name for op in module.ops()][:1] == ["top.Relu"]
+
+
+def test_an_input_of_which_a_file_says_nothing_is_no_tensor_of_a_chip(tmp_path: Path) -> None:
+    from onnx import TensorProto
+
+    graph = helper.make_graph(
+        [helper.make_node("Min", ["c"], ["y"])], "g", [helper.make_empty_tensor_value_info("x")],
+        [helper.make_tensor_value_info("y", TensorProto.INT64, [3])],
+        [helper.make_tensor("c", TensorProto.INT64, [3], [1, 4, 4])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    with pytest.raises(TransloadError, match="where a chip has tensors"):
+        transload.convert(transload.load(text=model.SerializeToString(), format="onnx"), "tp-tiny", tmp_path / "out")

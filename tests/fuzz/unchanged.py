@@ -14,7 +14,7 @@ from tests.fuzz.onward import Onward
 
 __all__ = ["unchanged_case_of"]
 
-_TARGETS = ("tosa", "stablehlo", "onnx", "tflite", "tp-small", "tp-large", "xla")
+_TARGETS = ("tosa", "stablehlo", "onnx", "tflite", "tp-small", "tp-large", "xla-cpu")
 _SCHEMES = (
     None, "int8", "int8", "int8-sym", "int8-asym", "uint8", "int16x8", "dynamic", "f8e4m3", "w8a16", "w4a16", "f16", "bf16")
 

@@ -10,7 +10,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
-from transload.ir import Module, Op, Value
+from transload.errors import Finding
+from transload.ir import Module, NoneType, Op, TensorType, Value
 from transload.plugin import Emitted, Options, Target
 
 from .chip import Chip, load_chip
@@ -97,6 +98,13 @@ class TensorProcessor(Target):
 
     def takes(self, op: Op, options: Mapping[str, Any]) -> bool:
         return op.dialect != "top"
+
+    def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
+        """Inputs that are no tensors, as those of a file are that says nothing of them and takes nothing of them."""
+        return [
+            Finding("an input", f"is of type {type_}, where a chip has tensors of known shape", (name,), "take it off the model")
+            for name, type_ in module.inputs.items()
+            if not isinstance(type_, TensorType | NoneType) or (isinstance(type_, TensorType) and not type_.is_static)]
 
     def near_enough(self, options: Mapping[str, Any]) -> Sequence[str]:
         """Of floats of 16 bits what layers come to, each of which rounds weights and results."""

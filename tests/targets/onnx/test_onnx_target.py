@@ -10,10 +10,11 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import Module
+from transload.ir import F32, I16, FloatType, Module, QuantType
 from transload_converters.onnx.writer import model_of
 from transload_targets.onnx.target import OnnxTarget
 
+from tests.support.graphs import Graph
 from tests.support.onnx_out.roundtrip import run_model
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
@@ -144,3 +145,16 @@ def test_quantizing_on_the_way_is_judged_by_what_quantizing_costs(
     monkeypatch.setattr(OnnxTarget, "run", property(wrong))
     artifact = transload.convert(DIGITS / name, "onnx", tmp_path / "wrong", quantize="int8", data=given)
     assert artifact.verification is not None and "root mean square" in artifact.verification.broken[0]
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_narrow_floats_are_quantized_by_the_scale_that_there_is(dtype: str) -> None:
+    """A scale as a float of 16 bits is another: of 28571 steps, 12 were missing."""
+    element, type_ = FloatType(dtype), QuantType(I16, F32, (0.00021,), (0,))
+    graph = Graph((64,))
+    narrow = graph.builder.emit("top.Cast", graph.inputs[0], element=element)
+    module = graph.done(graph.builder.emit("top.Cast", narrow, element=type_))
+    given = {"x0": np.linspace(-6.5, 6.5, 64).astype(np.float32)}
+    (wanted,) = transload.run(module, given, engine="reference").values()
+    (found,) = run_model(model_of(transload.lower(module, "onnx", form="qdq")), given)
+    assert np.array_equal(wanted, found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.engine.quantized import dequantize
-from transload.ir import BOOL, F32, F64, I8, UI8, Dense, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
+from transload.ir import BF16, BOOL, F16, F32, F64, I8, UI8, Dense, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
 from transload.ir.build import Builder
 from transload.ir.quantization import quantized_over
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
@@ -128,6 +128,8 @@ def _quantized(rw: Rewriter, x: Value, quant: QuantType) -> Value:
         x = _narrowed(rw, x, quant)
     if quant.storage.width > 16:
         return _quantized_wide(rw, x, quant)
+    if x.element in (F16, BF16) and quant.expressed == F32:  # in which the scale would be another
+        x = cast(rw, x, F32)
     scales = [cast(rw, each, x.element) if each.is_float else each for each in _scales(rw, x, quant)]
     return emit(rw, "QuantizeLinear", x, *scales, element=quant, **_places(x, quant))
 
