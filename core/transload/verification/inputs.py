@@ -89,7 +89,7 @@ def _random(
     element = type_.element
     dtype = dtype_of(element)
     if isinstance(element, QuantType):
-        return generator.integers(element.storage_min, element.storage_max, shape, dtype=np.int64, endpoint=True).astype(dtype)
+        return _integers(generator, element.storage_min, element.storage_max, shape).astype(dtype)
     if element == BOOL:
         return generator.integers(0, 2, shape).astype(dtype)
     if isinstance(element, IntegerType):
@@ -100,10 +100,16 @@ def _random(
             low, high = 0, index_bound - 1
         elif element.width > _NARROW:
             low, high = 0, _DEFAULT_INDEX_BOUND - 1
-        return generator.integers(low, high, shape, dtype=np.int64, endpoint=True).astype(dtype)
+        return _integers(generator, low, high, shape).astype(dtype)
     if limits is not None:
         return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
     return (spread * generator.standard_normal(shape)).astype(dtype)
+
+
+def _integers(generator: np.random.Generator, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Integers from `low` to `high`, which 64 bits with a sign hold."""
+    least, greatest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    return generator.integers(max(low, least), min(high, greatest), shape, dtype=np.int64, endpoint=True)
 
 
 def _without_zeros(generator: np.random.Generator, like: np.ndarray) -> np.ndarray:

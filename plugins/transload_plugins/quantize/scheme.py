@@ -45,7 +45,8 @@ class Scheme:
 
     def activation_type(self, kept: Range) -> QuantType:
         """The type of a tensor whose numbers lie in a range; numbers outside saturate. Zero is always a number of it."""
-        if isinstance(kept, Fixed) and (self.activations.width > 8 or not self.symmetric):
+        has_steps = kept[1] - kept[0] >= SMALLEST_SCALE * 2**self.activations.width  # a clip to nothing has none
+        if isinstance(kept, Fixed) and has_steps and (self.activations.width > 8 or not self.symmetric):
             return self._fixed_type(kept)
         low, high = min(kept[0], 0.0), max(kept[1], 0.0)
         least, greatest = self.activations.range

@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.budget import TimeOver, allowed, timed
-from transload.ir import I8, I16, I32, UI8, Dense, IntegerType
+from transload.ir import F32, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType
 from transload.verification.information import is_informative
 from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.verify import Verification, verify_conversion
@@ -249,3 +249,10 @@ def test_bits_are_shifted_by_as_many_places_as_there_are() -> None:
     module = graph.done(graph.ShiftRight(*graph.inputs))
     drawn = random_inputs(module, module, signed=plain_integers(module))
     assert set(drawn["x1"].tolist()) == set(range(32)) and (drawn["x0"] < 0).any()
+
+
+def test_unsigned_numbers_of_64_bits_are_drawn_as_far_as_signs_allow() -> None:
+    graph = Graph((50,), element=QuantType(UI64, F32, (0.5,), (0,)))
+    module = graph.done(graph.inputs[0])
+    (drawn,) = random_inputs(module).values()
+    assert drawn.dtype == np.uint64 and drawn.max() > 1 << 62

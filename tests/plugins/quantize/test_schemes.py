@@ -21,6 +21,7 @@ from transload.quantization import Quantization, quantize_at_hub
 from transload_converters.tflite.writer_module import serialize
 from transload_plugins.quantize.run import by_scheme
 from transload_plugins.quantize.scheme import SCHEMES, Scheme
+from transload_plugins.quantize.thresholds import Fixed
 
 from tests.support.graphs import Graph
 from tests.support.litert import run_litert
@@ -191,3 +192,10 @@ def test_what_is_rounded_once_has_exact_biases(hub: Module, samples: list[dict[s
     for op in products:
         real = op.operands[0].quant.scale * op.operands[1].quant.scale_array
         np.testing.assert_allclose(op.operands[2].quant.scale_array, real, rtol=2.0**-31)
+
+
+@pytest.mark.parametrize("name", ["int8", "int8-asym", "int16x8", "uint8"])
+@pytest.mark.parametrize("kept", [Fixed(0.0, 0.0), Fixed(0.0, 1e-300), Fixed(-1e-45, 0.0)])
+def test_a_fixed_range_of_nothing_has_a_scale(name: str, kept: Fixed) -> None:
+    type_ = SCHEMES[name].activation_type(kept)
+    assert np.float32(type_.scale) > 0.0 and type_.storage_min <= type_.zero_point <= type_.storage_max
