@@ -119,7 +119,7 @@ def verify_quantized(
         broken = _broken(model, _joined(wanted), integers, tolerance or Tolerance(), own)
         runs = zip(taken, wanted, actual, strict=True)
         if broken and model.is_integer:
-            multiplied = _joined([judge(by_reciprocals(model.module, fed) or fed, False) for fed in taken])
+            multiplied = _joined([_multiplied(model.module, judge, fed) for fed in taken])
             again = compare_outputs(multiplied, _joined(actual))
             if not _broken(model, multiplied, again, tolerance or Tolerance(), own):
                 broken, integers = [], again
@@ -271,6 +271,17 @@ def _move_as_far(
         if suspects:
             return False
     return looked
+
+
+def _multiplied(module: Module, judge: Callable[..., Outputs], given: Mapping[str, np.ndarray]) -> Outputs:
+    """The outputs of a module whose inputs are quantized by a multiplication (`reciprocals`)."""
+    found = by_reciprocals(module, given)
+    if found is None:
+        return judge(given, False)
+    made, inputs = found
+    execute = judge if made is module else resolve(host().get("engines", "reference").prepare)(made, "main")
+    outputs: Outputs = execute(inputs, False)
+    return outputs
 
 
 def _of_moved_weights(module: Module, given: Mapping[str, np.ndarray], seed: int) -> Outputs | None:

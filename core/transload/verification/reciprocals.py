@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..analysis.movement import is_cast, moved
-from ..ir import Module, TensorType, Value
+from ..ir import BF16, F16, F32, Module, Op, TensorType, Value, update_function_type
 
 __all__ = ["by_reciprocals"]
 
@@ -20,14 +20,35 @@ _NEAR = 8
 """How many floats a number is moved by at most: two roundings of the product and one of the quotient are a few units."""
 
 
-def by_reciprocals(module: Module, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray] | None:
-    """The inputs of a module, given by name in its order, moved so; None where each is quantized to the same by both ways."""
-    found = dict(given)
-    for argument, (name, array) in zip(module.body_of_main.arguments, given.items(), strict=False):
-        if np.asarray(array).dtype == np.float32:
-            for scale in _scales(argument):
-                found[name] = _moved(np.asarray(found[name]), scale)
-    return found if any(found[name] is not given[name] for name in given) else None
+def by_reciprocals(module: Module, given: Mapping[str, np.ndarray]) -> tuple[Module, dict[str, np.ndarray]] | None:
+    """The inputs of a module, given by name in its order, moved so; None where each is quantized to the same by both ways.
+
+    The module that takes them is a new one where inputs are floats of 16 bits, which cannot be moved by so little: there they are
+    of 32 bits.
+    """
+    found, made = dict(given), module
+    for index, (name, array) in enumerate(given.items()):
+        argument = module.body_of_main.arguments[index]
+        numbers = np.asarray(array)
+        is_narrow = argument.element_or_none in (F16, BF16) and all(map(_is_quantizing, argument.uses))
+        if numbers.dtype != np.float32 and not is_narrow:
+            continue
+        moved_numbers = start = numbers.astype(np.float32, copy=False)
+        for scale in _scales(argument):
+            moved_numbers = _moved(moved_numbers, scale)
+        if moved_numbers is start:
+            continue
+        found[name] = moved_numbers
+        if is_narrow:
+            made = made.clone() if made is module else made
+            wide = made.body_of_main.arguments[index]
+            wide.type = TensorType(wide.tensor_type.shape, F32)
+            update_function_type(made.main)
+    return (made, found) if any(found[name] is not given[name] for name in given) else None
+
+
+def _is_quantizing(op: Op) -> bool:
+    return is_cast(op) and op.results[0].quant is not None
 
 
 def _scales(argument: Value) -> list[float]:
@@ -38,8 +59,8 @@ def _scales(argument: Value) -> list[float]:
         value = pending.pop()
         for user in value.uses:
             made = user.results[0] if user.results else None
-            if made is not None and is_cast(user) and made.quant is not None:
-                if made.quant.per_tensor:
+            if made is not None and _is_quantizing(user):
+                if made.quant is not None and made.quant.per_tensor:
                     scales[made.quant.scale] = None
             elif value in moved(user):
                 fresh = [result for result in user.results if result not in seen and isinstance(result.type, TensorType)]

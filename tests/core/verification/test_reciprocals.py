@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I16, FloatType, Module, QuantType, TensorType
+from transload.ir import F32, I16, FloatType, Module, QuantType, TensorType, dtype_of
 from transload.verification.fineness import narrow_steps
 from transload.verification.quantized import QuantizedModel, verify_quantized
 from transload.verification.reciprocals import by_reciprocals
@@ -31,13 +31,27 @@ def numbers() -> dict[str, np.ndarray]:
 def test_inputs_are_moved_to_where_a_product_is_rounded() -> None:
     module = quantized(QuantType(I16, F32, (SCALE,), (0,)))
     given = numbers()
-    moved = by_reciprocals(module, given)
-    assert moved is not None
+    found = by_reciprocals(module, given)
+    assert found is not None and found[0] is module
+    moved = found[1]
     apart = moved["x0"] != given["x0"]
     assert 0 < apart.sum() < SIZE // 100 and np.abs(moved["x0"] - given["x0"]).max() < 1e-6
     divided, multiplied = (next(iter(transload.run(module, each, engine="reference").values())) for each in (given, moved))
     tosa = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
     assert (divided != tosa).any() and np.array_equal(multiplied, tosa)
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_narrow_inputs_are_moved_as_wide_ones(name: str) -> None:
+    graph = Graph((SIZE,), element=FloatType(name))
+    module = graph.done(graph.builder.emit("top.Cast", graph.inputs[0], element=QuantType(I16, F32, (SCALE,), (0,))))
+    given = {"x0": numbers()["x0"].astype(dtype_of(FloatType(name)))}
+    found = by_reciprocals(module, given)
+    tosa = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
+    assert found is not None
+    made, moved = found
+    assert made is not module and moved["x0"].dtype == np.float32
+    assert np.array_equal(next(iter(transload.run(made, moved, engine="reference").values())), tosa)
 
 
 def test_a_scale_whose_reciprocal_is_exact_moves_nothing() -> None:
