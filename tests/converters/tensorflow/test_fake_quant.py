@@ -225,3 +225,19 @@ def test_weights_alone_that_are_rounded_are_floats() -> None:
     x = samples(1)[0]
     (found,) = transload.run(hub, {"x": x}).values()
     np.testing.assert_allclose(found, simulated(graph, {"x": x})[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_channels_that_are_computed_are_the_bits_of_the_kernel_everywhere(narrow: bool) -> None:
+    """The kernel multiplies by the inverse of a step; a division by it, which TOSA does not have, rounds some numbers otherwise."""
+    g = Made((4096, 4))
+    g.fake("y", "x", [-1.0113, -0.4, 0.0, -2.0], [0.9871, 1.7, 3.1, 0.0], narrow_range=narrow)
+    graph = g.done()
+    hub = hub_of(graph)
+    step = (np.float32([0.9871, 1.7, 3.1, 0.0]) - np.float32([-1.0113, -0.4, 0.0, -2.0])) / np.float32(255 - narrow)
+    middles = (np.arange(4096) % 254 - 127)[:, None].astype(np.float32) * step + step / 2
+    x = np.nextafter(middles, np.random.default_rng(0).choice([-9, 9], middles.shape).astype(np.float32))
+    wanted = simulated(graph, {"x": x})[0].astype(np.float32)
+    for module in (hub, transload.lower(hub, "tosa"), transload.lower(hub, "stablehlo")):
+        (found,) = transload.run(module, {"x": x}).values()
+        np.testing.assert_allclose(found, wanted, rtol=3e-7)

@@ -74,18 +74,19 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
     with np.errstate(all="ignore"):
         scale = (high - low) / np.float32(most - least)
         zero = np.clip(np.floor((np.float32(least) - low / scale).astype(np.float64) + 0.5), least, most)
+    inverse = None if op.name.endswith("Vars") else np.float32(most - least) / np.where(is_nothing, np.float32(1), high - low)
     given = rw.constant_of(value)
     if given is not None and (is_nothing | (scale > 0)).all():
         live = ~is_nothing  # where nothing is, a bias that is added is to be as fine as that of the others
         scale, zero = np.where(live, scale, scale[live].min()), np.where(live, zero, zero[live][0])
-        inverse = None if op.name.endswith("Vars") else np.float32(most - least) / np.where(live, high - low, np.float32(1))
         numbers = np.where(live, _whole(given, scale, inverse, zero - least, most - least), 0) + zero
         kind = _element(bits, scale, zero, axis, least, most, weights=True)
         stored = (numbers - (1 << (bits - 1))).astype(dtype_of(kind.storage))
         return kept(rw, "top.Cast", rw.constant(stored, element=kind), element=F32)
     if (scale == 0).any() or axis is not None:
-        low, high = (np.where(is_nothing, 0, (end - zero) * scale).astype(np.float32) for end in (least, most))
-        return _by_arithmetic(rw, value, np.where(scale == 0, np.float32(1), scale), low, high)
+        below = np.where(is_nothing, 0, zero - least).astype(np.float32)
+        ends = [np.where(is_nothing, 0, end).astype(np.float32) for end in (-below * scale, (most - least - below) * scale)]
+        return _by_arithmetic(rw, value, np.where(scale == 0, np.float32(1), scale), inverse, below, *ends)
     name = op.origin or None  # of the integers, as everywhere
     held = rw.emit("top.Cast", value, element=_element(bits, scale, zero, None, least, most), location=name)
     return rw.emit("top.Cast", held, element=F32, location=name and f"{name}/float")
@@ -115,13 +116,18 @@ def _element(
     return QuantType(storage, F32, tuple(scale.astype(float).tolist()), tuple(points), axis, least - half, most - half)
 
 
-def _by_arithmetic(rw: Rewriter, value: Value, scale: np.ndarray, least: np.ndarray, most: np.ndarray) -> Value:
-    """`floor((clamp(x) - low) / scale + 1/2) * scale + low`, a scale and ends for each of the last dimension."""
+def _by_arithmetic(
+    rw: Rewriter, value: Value, scale: np.ndarray, inverse: np.ndarray | None, below: np.ndarray, least: np.ndarray,
+    most: np.ndarray,
+) -> Value:
+    """`floor((clamp(x) - low) / scale - below + 1/2) * scale`, a scale and ends for each of the last dimension; see `_whole`."""
     low, high, step = (rw.constant(each.astype(np.float32)) for each in (least, most, scale))
     clamped = rw.emit("top.Min", rw.emit("top.Max", value, low), high)
-    steps = rw.emit("top.Div", rw.emit("top.Sub", clamped, low), step)
-    whole = rw.emit("top.Floor", rw.emit("top.Add", steps, scalar_like(rw, steps, 0.5)))
-    return rw.emit("top.Add", rw.emit("top.Mul", whole, step), low)
+    shifted = rw.emit("top.Sub", clamped, low)
+    steps = rw.emit("top.Div", shifted, step) if inverse is None else rw.emit("top.Mul", shifted, rw.constant(
+        inverse.astype(np.float32)))
+    moved = rw.emit("top.Sub", steps, rw.constant(below))
+    return rw.emit("top.Mul", rw.emit("top.Floor", rw.emit("top.Add", moved, scalar_like(rw, moved, 0.5))), step)
 
 
 # --- quantized and back, by a range of the data or a given one
