@@ -229,7 +229,7 @@ def test_weights_alone_that_are_rounded_are_floats() -> None:
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_channels_that_are_computed_are_the_bits_of_the_kernel_everywhere(narrow: bool) -> None:
-    """The kernel multiplies by the inverse of a step; a division by it, which TOSA does not have, rounds some numbers otherwise."""
+    """The kernel multiplies by the inverse of a step; dividing, which TOSA cannot, rounds some numbers otherwise."""
     g = Made((4096, 4))
     g.fake("y", "x", [-1.0113, -0.4, 0.0, -2.0], [0.9871, 1.7, 3.1, 0.0], narrow_range=narrow)
     graph = g.done()
