@@ -13,6 +13,7 @@ of it stands in attributes of dialect `tpu`, which its ops do not declare:
 | | | `tpu.steps` | in which time step that is computed |
 | | | `tpu.cores` | on which core, where there are several |
 | | | `tpu.loads` | what is loaded for it, and in which step |
+| | | `tpu.carries` | which rows stay from the slice before, by tensor, and in which step they are copied |
 | | | `tpu.stores` | which parts of its result are stored, and in which step |
 | `assign-local-memory` | a function | `tpu.local_bytes` | bytes of a lane from the first that is used to behind the last |
 | | an op | `tpu.local` | the address of its result in each slice |
@@ -26,7 +27,7 @@ of it stands in attributes of dialect `tpu`, which its ops do not declare:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from transload.errors import Finding, PassError, UsageError, merge_findings
 from transload.ir import Module, Op
@@ -34,43 +35,57 @@ from transload.ir.build import constant_of
 
 from .chip import load_chip
 from .codegen import Compiled, compile_function
-from .groups.steps import Load, Step
-from .instructions import ELEMENTS
+from .codegen.operands import local_part
+from .groups.reading import machine_of
+from .groups.steps import Buffer, Load, Step
+from .instructions import ELEMENTS, Part
 from .regions import Box
 from .subnets import PLACE
+
+WAYS = {"groups": ("best", "greedy", "layers"), "local": ("banks", "dense"), "halos": ("best", "recomputed", "kept")}
+"""What each option may be: those of the target."""
+
+
+class Options(NamedTuple):
+    """How a function is compiled."""
+
+    groups: str
+    local: str
+    halos: str
+
 
 __all__ = ["assign_global_memory", "assign_local_memory", "layer_groups"]
 
 
 def layer_groups(
-    module: Module, chip: str = "tp-large", groups: str = "best", local: str = "banks",
+    module: Module, chip: str = "tp-large", groups: str = "best", local: str = "banks", halos: str = "best",
 ) -> bool:
     """Write down in which layer group each op is, what each slice computes of it, and in which time steps."""
-    return _show(module, _groups, chip, groups, local)
+    return _show(module, _groups, chip, Options(groups, local, halos))
 
 
 def assign_local_memory(
-    module: Module, chip: str = "tp-large", groups: str = "best", local: str = "banks",
+    module: Module, chip: str = "tp-large", groups: str = "best", local: str = "banks", halos: str = "best",
 ) -> bool:
     """Write down where in local memory results and what is loaded for ops lie."""
-    return _show(module, _local, chip, groups, local)
+    return _show(module, _local, chip, Options(groups, local, halos))
 
 
 def assign_global_memory(
-    module: Module, chip: str = "tp-large", groups: str = "best", local: str = "banks",
+    module: Module, chip: str = "tp-large", groups: str = "best", local: str = "banks", halos: str = "best",
 ) -> bool:
     """Write down where in global memory weights, inputs, outputs and what groups give lie."""
-    return _show(module, _global, chip, groups, local)
+    return _show(module, _global, chip, Options(groups, local, halos))
 
 
-def _show(module: Module, show: Callable[[Op, Compiled], None], chip: str, groups: str, local: str) -> bool:
+def _show(module: Module, show: Callable[[Op, Compiled], None], chip: str, options: Options) -> bool:
     """Compile each function that the chip runs, and show it; True, as attributes are written anew.
 
     Raises `PassError` where ops of one are not the chip's, `UsageError` for a way that there is not.
     """
-    for option, said, ways in (("groups", groups, ("best", "greedy", "layers")), ("local", local, ("banks", "dense"))):
-        if said not in ways:
-            raise UsageError(f"{option} cannot be {said!r}", hint=f"{option}= is {', '.join(ways)}")
+    for option, said in options._asdict().items():
+        if said not in WAYS[option]:
+            raise UsageError(f"{option} cannot be {said!r}", hint=f"{option}= is {', '.join(WAYS[option])}")
     described = load_chip(chip)
     functions = [function for function in module.functions.values()
                  if function.attributes.get(PLACE) != "host" and not any(op.name == "func.call" for op in function.walk())]
@@ -82,7 +97,8 @@ def _show(module: Module, show: Callable[[Op, Compiled], None], chip: str, group
         raise PassError("ops are left that the chip does not run", merge_findings(left))
     for function in functions:
         name = str(function.attributes["sym_name"])
-        show(function, compile_function(function, described, name, groups, banked=local == "banks"))
+        show(function, compile_function(
+            function, described, name, options.groups, banked=options.local == "banks", halos=options.halos))
     return True
 
 
@@ -95,6 +111,9 @@ def _groups(function: Op, compiled: Compiled) -> None:
     several = compiled.chip.cores > 1
     if several:
         function.attributes["tpu.barriers"] = compiled.plan.spread.barriers
+    for op, shown in _by_op(compiled, True).items():
+        _set(op, "tpu.carries", [f"{_part(compiled, step.writes, step.part)} in {number}" for _, number, step in shown
+                                 if step.writes is not None and step.part is not None])
     for op, shown in _by_op(compiled).items():
         steps = [step for _, _, step in shown]
         parts = [_box(step.part) for step in steps if step.part is not None]
@@ -106,24 +125,28 @@ def _groups(function: Op, compiled: Compiled) -> None:
         _set(op, "tpu.stores", [f"{_box(store.box)} in {store.step + (not store.at_once)}"
                                 for step in steps for store in step.stores])
     for op, loads in _loads(compiled).items():
-        _set(op, "tpu.loads", [f"{_named(compiled, load)} in {load.slot}" for _, load in loads])
+        _set(op, "tpu.loads", [f"{_part(compiled, load.buffer, load.box)} in {load.slot}" for _, load in loads])
 
 
 def _local(function: Op, compiled: Compiled) -> None:
     function.attributes["tpu.local_bytes"] = compiled.local.peak
-    offsets = [core.local.offsets for core in compiled.plan.cores]
     for op, shown in _by_op(compiled).items():
-        op.attributes["tpu.local"] = tuple(offsets[core][step.writes] for core, _, step in shown if step.writes is not None)
+        op.attributes["tpu.local"] = tuple(_place(compiled, core, step.writes, step.part) for core, _, step in shown
+                                           if step.writes is not None and step.part is not None)
     for op, loads in _loads(compiled).items():
-        _set(op, "tpu.loaded", [f"{_named(compiled, load)} at {offsets[core][load.buffer]}" for core, load in loads])
+        _set(op, "tpu.loaded", [f"{_part(compiled, load.buffer, load.box)} at {_place(compiled, core, load.buffer, load.box)}"
+                                for core, load in loads])
 
 
-def _by_op(compiled: Compiled) -> dict[Op, list[tuple[int, int, Step]]]:
-    """Of each op that has steps: the core, the number and the step of each slice, in the order of slices."""
+def _by_op(compiled: Compiled, carries: bool = False) -> dict[Op, list[tuple[int, int, Step]]]:
+    """Of each op that has steps: the core, the number and the step of each slice, in the order of slices; or of what `carries`
+    rows from slice to slice.
+    """
     found: dict[Op, list[tuple[int, int, Step]]] = {}
     for core, plan in enumerate(compiled.plan.cores):
         for number, step in enumerate(plan.schedule.steps):
-            found.setdefault(compiled.reading.ops[step.node], []).append((core, number, step))
+            if step.carries == carries:
+                found.setdefault(compiled.reading.ops[step.node], []).append((core, number, step))
     return found
 
 
@@ -137,9 +160,15 @@ def _loads(compiled: Compiled) -> dict[Op, list[tuple[int, Load]]]:
     return found
 
 
-def _named(compiled: Compiled, load: Load) -> str:
-    """Which part of which tensor is loaded."""
-    return f"{_name(compiled, load.buffer.tensor)}{_box(load.buffer.box)}"
+def _part(compiled: Compiled, buffer: Buffer, box: Box) -> str:
+    """Which part of which tensor a buffer holds there."""
+    return f"{_name(compiled, buffer.tensor)}{_box(box)}"
+
+
+def _place(compiled: Compiled, core: int, buffer: Buffer, box: Box) -> int:
+    """The address in a lane at which a part of a buffer begins."""
+    offset, held = compiled.plan.cores[core].local.offsets[buffer], compiled.reading.held[buffer.tensor]
+    return local_part(offset, buffer, held, box, machine_of(compiled.chip), Part(0)).address
 
 
 def _name(compiled: Compiled, tensor: int) -> str:

@@ -117,6 +117,8 @@ class TensorProcessor(Target):
                        "memory: at the least cost; from the tail on, as much as fits; each op by itself"),
             "local": (("banks", "dense"), "banks", "where tensors lie in local memory: in banks of their own, so that "
                       "computing and moving do not wait for each other; or within 1.02 times what is alive at once"),
+            "halos": (("best", "recomputed", "kept"), "best", "rows that neighbouring slices need in common: computed and loaded "
+                      "by each, or kept from one to the next, or whichever takes fewer cycles"),
             "floats": (("float32", "float16", "bfloat16"), "float32",
                        "the type in which floats are computed where the chip has it"),
             "pictures": (bool, False, "write what layers and groups cost (STEM.cycles.json), and pictures: both queues in time, "
@@ -132,7 +134,8 @@ class TensorProcessor(Target):
         from .cycles.timeline import timeline
         from .instructions import disassemble, write
 
-        compiled = compile_function(module.main, self.chip, stem, options["groups"], banked=options["local"] == "banks")
+        compiled = compile_function(
+            module.main, self.chip, stem, options["groups"], banked=options["local"] == "banks", halos=options["halos"])
         program = compiled.program
         files = [directory / f"{stem}{suffix}" for suffix in (BINARY, ".mlir")]
         write(program, files[0])

@@ -11,13 +11,15 @@ from transload_targets.tensor_processor.regions import whole
 
 from .networks import machine
 
+BOX = whole((1, 1, 1, 1))
+
 
 def case(seed):
     """Steps of random length, some of which need a load, and the bytes of each load."""
     chance = random.Random(seed)
     steps = [Step(number, 0, part=whole((1, 1, 1, 1)), cycles=chance.choice((5, 40, 300, 1200))) for number in range(7)]
     sizes = {number: chance.choice((64, 800, 6000, 40000)) for number in sorted(chance.sample(range(7), 5))}
-    loads = [Load(Buffer(number, whole((1, 1, 1, 1)), 64, number, number), number, 0, 0) for number in sizes]
+    loads = [Load(Buffer(number, BOX, 64, number, number), BOX, number, 0, 0) for number in sizes]
     return steps, loads, sizes
 
 
@@ -38,7 +40,7 @@ def test_no_other_way_of_joining_loads_ends_earlier(seed, latency):
     steps, loads, sizes = case(seed)
     chip = machine(latency=latency)
     needs = sorted(sizes)
-    given = give(loads, steps, chip, lambda buffer: sizes[buffer.tensor])
+    given = give(loads, steps, chip, lambda moved: sizes[moved.buffer.tensor])
     commands = [tuple(load.need for load in command.loads) for command in given]
     assert [need for command in commands for need in command] == needs
     cuts = (borders for many in range(len(needs)) for borders in combinations(range(1, len(needs)), many))
@@ -50,6 +52,6 @@ def test_loads_for_which_memory_is_free_at_different_times_come_with_different_c
     steps, loads, sizes = case(3)
     late = loads[-1]
     late.slot = late.earliest = late.need  # its memory is in use until then
-    given = give(loads, steps, machine(latency=5000.0), lambda buffer: sizes[buffer.tensor])
+    given = give(loads, steps, machine(latency=5000.0), lambda moved: sizes[moved.buffer.tensor])
     assert [len(command.loads) for command in given] == [4, 1]
     assert given[-1].slot == late.need == late.buffer.first

@@ -8,7 +8,7 @@ from transload.errors import PlacementError
 from transload_targets.tensor_processor.groups import partition as groups
 from transload_targets.tensor_processor.groups.partition import partition
 from transload_targets.tensor_processor.groups.slicing import WHOLE, Slicing
-from transload_targets.tensor_processor.groups.tail import Tail
+from transload_targets.tensor_processor.groups.tail import Memo, Tail
 from transload_targets.tensor_processor.regions import volume, whole
 from transload_targets.tensor_processor.regions.boxes import inside
 
@@ -16,7 +16,7 @@ from .networks import Maker, chain, machine, residual
 
 
 def tail_of(network, chip, start, end, slicing):
-    tail = Tail(network, chip, end, slicing, {})
+    tail = Tail(network, chip, end, slicing, Memo())
     while tail.start > start:
         if not tail.extend():
             return None
@@ -104,7 +104,7 @@ def test_no_partition_into_such_groups_is_cheaper(network, local_bytes):
               for streamed in (False, True) if not streamed or 1 < parts <= 4]
     for end in range(1, count + 1):
         for slicing in ladder:
-            tail = Tail(network, chip, end, slicing, {})
+            tail = Tail(network, chip, end, slicing, Memo())
             while tail.start and tail.extend() and tail.peak <= local_bytes:
                 key = tail.start, end
                 costs[key] = min(costs.get(key, float("inf")), tail.compute + tail.transfer)

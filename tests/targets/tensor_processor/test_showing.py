@@ -54,12 +54,15 @@ def test_text_says_what_the_program_does(monkeypatch, cores):
     assert ("tpu.barriers" in module.main.attributes) == (cores > 1)
     instructions = compiled.program.instructions
     for name, op in computed(module).items():
-        made = [one.outputs[0] for one in instructions if one.queue == "tiu" and one.name == name]
+        made = [one.outputs[0] for one in instructions if one.queue == "tiu" and one.operation != "cast" and one.name == name]
         assert sorted(operand.address for operand in made) == sorted(op.attributes["tpu.local"])
         assert len(op.attributes["tpu.parts"]) == len(op.attributes["tpu.steps"]) == len(made)
         assert {str(list(operand.shape)) for operand in made} == {
             str([int(high) - int(low) for low, high in re.findall(r"(\d+):(\d+)", part)]) for part in op.attributes["tpu.parts"]}
         assert ("tpu.cores" in op.attributes) == (cores > 1)
+    carried = [each for op in computed(module).values() for each in op.attributes.get("tpu.carries", ())]
+    assert len(carried) == sum(one.operation == "cast" for one in instructions)
+    assert carried or cores > 1
     loaded = [address for op in computed(module).values() for address in op.attributes.get("tpu.loaded", ())]
     moved = [operand for one in instructions if one.operation == "load" for operand in one.outputs]
     assert sorted(int(each.rpartition(" at ")[2]) for each in loaded) == sorted(operand.address for operand in moved)
@@ -140,7 +143,7 @@ def test_a_network_that_calls_is_to_be_inlined_before_it_is_divided():
         Pipeline.parse("divide-into-subnets").run(module)
 
 
-@pytest.mark.parametrize("options", [{"groups": "all"}, {"local": "anywhere"}])
+@pytest.mark.parametrize("options", [{"groups": "all"}, {"local": "anywhere"}, {"halos": "none"}])
 def test_ways_that_there_are_not_are_refused(options):
     with pytest.raises(UsageError, match="cannot be"):
         layer_groups(network(0), "tp-small", **options)

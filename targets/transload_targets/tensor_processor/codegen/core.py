@@ -12,10 +12,10 @@ from ..groups.copies import Copies, row_major
 from ..groups.forms import dtype_name, sizes_of
 from ..groups.lanes import KEPT
 from ..groups.reading import machine_of
-from ..groups.steps import Barrier, Buffer, Command, Step, Store
+from ..groups.steps import Barrier, Buffer, Command, Load, Step, Store
 from ..instructions import ELEMENTS, Global, Instruction, Local, Part
 from ..regions import Box
-from .operands import global_part, image_of, in_rank, indices, loaded_part, local_part, own_shape, part_of
+from .operands import global_part, image_of, in_rank, indices, local_part, own_shape, part_of
 from .planning import CorePlan
 from .tensors import Tensors
 from .waits import Emitter
@@ -46,7 +46,7 @@ class CoreCode:
                 self.emitter.emit("dma", "barrier", [], [])
                 return what.group
             case Command():
-                self._load([load.buffer for load in what.loads])
+                self._load(what.loads)
                 return steps[what.loads[0].need].group
             case Store():
                 self._store(what)
@@ -54,16 +54,17 @@ class CoreCode:
         self._compute(what)
         return what.group
 
-    def _load(self, buffers: list[Buffer]) -> None:
-        """One command that loads some buffers."""
+    def _load(self, loads: list[Load]) -> None:
+        """One command that loads some parts of buffers."""
         sources, targets = [], []
-        for buffer in buffers:
+        for load in loads:
+            buffer = load.buffer
             held = self.reading.held[buffer.tensor]
             key = self.tensors.base(held)
-            part = part_of(held, buffer.box, self.numbers[key], self.bases[key])
-            sources.append(global_part(self.everywhere.addresses[key], held, buffer.box, part))
-            targets.append(loaded_part(self.plan.local.offsets[buffer], buffer, held, part))
-        self.emitter.emit("dma", "load", sources, targets, name=self.reading.network.tensors[buffers[0].tensor].name)
+            part = part_of(held, load.box, self.numbers[key], self.bases[key])
+            sources.append(global_part(self.everywhere.addresses[key], held, load.box, part))
+            targets.append(local_part(self.plan.local.offsets[buffer], buffer, held, load.box, self.machine, part))
+        self.emitter.emit("dma", "load", sources, targets, name=self.reading.network.tensors[loads[0].buffer.tensor].name)
 
     def _store(self, store: Store) -> None:
         buffer = store.buffer
@@ -75,6 +76,9 @@ class CoreCode:
         self.emitter.emit("dma", "store", [source], [target], name=self.reading.network.tensors[buffer.tensor].name)
 
     def _compute(self, step: Step) -> None:
+        if step.carries:
+            self._carry(step)
+            return
         node = self.reading.network.nodes[step.node]
         form = self.reading.forms[step.node]
         if isinstance(form, Copies):
@@ -96,6 +100,13 @@ class CoreCode:
         if form.own:
             output = own_shape(output, self.tensors.shape(self.reading.held[node.result]))
         self.emitter.emit("tiu", node.operation, inputs, [output], {**node.attributes, **step.need.attributes}, node.name)
+
+    def _carry(self, step: Step) -> None:
+        """Copy rows that stay from the slice before: a cast to the type that they have."""
+        (before,), made = step.reads, step.writes
+        assert before is not None and made is not None and step.part is not None  # it copies from one to the other
+        source, target = (self._operand(made.tensor, buffer, step.part) for buffer in (before, made))
+        self.emitter.emit("tiu", "cast", [source], [target], name=self.reading.network.tensors[made.tensor].name)
 
     def _move(self, number: int, copies: Copies) -> None:
         """Copies within global memory, and what is filled before them."""

@@ -1,7 +1,7 @@
 """The whole way from a function of dialect `tpu` to a program: network, groups, schedule, addresses, instructions.
 
 Of a chip of several cores programs are made for one, two, four and so on of them, and the fastest by the cycle model is taken:
-so more cores are never slower.
+so more cores are never slower. So it is of programs whose groups keep halos, beside those that compute them again.
 """
 
 from __future__ import annotations
@@ -57,25 +57,39 @@ class Compiled:
 
 def compile_function(
     function: Op, chip: Chip, name: str = "main", way: str = "best", h_slice: bool = False, banked: bool = True,
+    halos: str = "best",
 ) -> Compiled:
     """Compile a function whose ops are all of the chip.
 
-    `way` and `h_slice` are those of `groups.partition`; without `banked` local memory is filled as densely as can be. Raises
-    `PlacementError` where an op or the tensors do not fit into memory.
+    `way`, `h_slice` and `halos` are those of `groups.partition`, where `best` halos are those with which the program is faster.
+    Without `banked` local memory is filled as densely as can be. Raises `PlacementError` where an op or the tensors do not fit
+    into memory.
     """
     reading = read(function, chip)
-    planning = Planning(reading, chip, way, h_slice, banked)
-    best = _compiled(reading, chip, name, planning.planned())
-    cycles = timeline(best.program, chip).cycles if chip.cores > 1 else 0.0
-    for cores in core_counts(chip.cores)[1:] if way == "best" else ():
+    planning = Planning(reading, chip, way, h_slice, banked, halos)
+    made: list[Compiled] = []
+    for cores in core_counts(chip.cores) if way == "best" else [1]:
+        made += _programs(reading, chip, name, planning, cores, not made)
+    return made[0] if len(made) == 1 else min(made, key=lambda each: timeline(each.program, chip).cycles)
+
+
+def _programs(reading: Reading, chip: Chip, name: str, planning: Planning, cores: int, needed: bool) -> list[Compiled]:
+    """Programs for so many cores: by the groups of the least cost, and where these keep halos by the best that do not.
+
+    Raises `PlacementError` where one is `needed` and nothing fits.
+    """
+    made: list[Compiled] = []
+    failed: PlacementError | None = None
+    for kept in (True, False) if planning.halos == "best" else (True,):
+        if made and not any(group.slicing.kept for group in made[0].partition.groups):
+            break
         try:
-            tried = _compiled(reading, chip, name, planning.planned(cores))
-        except PlacementError:  # what is spread over cores takes more of global memory
-            continue
-        taken = timeline(tried.program, chip).cycles
-        if taken < cycles:
-            best, cycles = tried, taken
-    return best
+            made.append(_compiled(reading, chip, name, planning.planned(cores, kept)))
+        except PlacementError as error:  # what is spread over cores takes more of global memory
+            failed = failed or error
+    if needed and not made and failed is not None:
+        raise failed
+    return made
 
 
 def _compiled(reading: Reading, chip: Chip, name: str, plan: Plan) -> Compiled:

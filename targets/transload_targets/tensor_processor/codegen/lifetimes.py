@@ -74,7 +74,7 @@ class _Lives:
         match what:
             case Command():
                 for load in what.loads:
-                    self._read(load.buffer.tensor, load.buffer.box, time, now)
+                    self._read(load.buffer.tensor, load.box, time, now)
             case Store():
                 self._write(what.buffer.tensor, what.box, time, now)
             case Step():

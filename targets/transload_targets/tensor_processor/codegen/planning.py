@@ -19,7 +19,7 @@ from ..groups.partition import Partition, Partitioning
 from ..groups.reading import Reading, machine_of
 from ..groups.schedule import schedule
 from ..groups.spread import Spread, spread
-from ..groups.steps import Buffer, Schedule
+from ..groups.steps import Load, Schedule, Store
 from ..placement.local import Cycles, Found, LocalPlan, narrowed, place_by_banks, place_densely, place_tightly
 from ..placement.timing import cycles_of
 
@@ -61,16 +61,19 @@ JOININGS = (PLAIN, Joining(32, 1.0), Joining(32, 4.0))
 class Planning:
     """Plans of one network for several numbers of cores."""
 
-    def __init__(self, reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool) -> None:
+    def __init__(self, reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool, halos: str) -> None:
         self.reading, self.machine, self.way, self.h_slice, self.banked = reading, machine_of(chip), way, h_slice, banked
+        self.halos = halos
         self.partitionings: dict[float, Partitioning] = {}
         """By the share of local memory that groups are made for."""
 
-    def planned(self, cores: int = 1) -> Plan:
-        """Groups, and steps and local addresses of each core. Raises `PlacementError` where they do not fit."""
+    def planned(self, cores: int = 1, kept: bool = True) -> Plan:
+        """Groups, and steps and local addresses of each core; without `kept` no groups that keep halos. Raises `PlacementError`
+        where they do not fit.
+        """
         keeping = self.way != "layers"  # op by op, all goes through global memory
         for share in SMALLER:
-            made = self._partition(share, cores)
+            made = self._partition(share, cores, kept)
             over_cores = spread(self.reading.network, self.machine, made, cores)
             placing = _Placing(self.reading, self.machine, over_cores, keeping, self.banked)
             try:
@@ -79,11 +82,11 @@ class Planning:
                 failed = error
         raise failed
 
-    def _partition(self, share: float, cores: int) -> Partition:
+    def _partition(self, share: float, cores: int, kept: bool) -> Partition:
         if share not in self.partitionings:
             room = replace(self.machine, local_bytes=int(share * self.machine.local_bytes))
-            self.partitionings[share] = Partitioning(self.reading.network, room, self.h_slice)
-        return self.partitionings[share].by(self.way, cores)
+            self.partitionings[share] = Partitioning(self.reading.network, room, self.h_slice, self.halos)
+        return self.partitionings[share].by(self.way, cores, kept)
 
 
 class _Placing:
@@ -138,8 +141,8 @@ class _Placing:
 
 def timed(reading: Reading, machine: Machine, steps: Schedule) -> Cycles:
     """What tells the cycles of a schedule by the offsets of its buffers."""
-    def size(buffer: Buffer) -> int:
-        return buffer.sharing * machine.bytes(reading.network.tensors[buffer.tensor], buffer.box)
+    def size(moved: Load | Store) -> int:
+        return moved.buffer.sharing * machine.bytes(reading.network.tensors[moved.buffer.tensor], moved.box)
 
     return lambda offsets: cycles_of(steps, offsets, machine, size)
 

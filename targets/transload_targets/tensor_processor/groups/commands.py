@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from .machine import Machine
-from .steps import Buffer, Command, Load, Step
+from .steps import Command, Load, Step, Store
 
 __all__ = ["PLAIN", "Joining", "give"]
 
@@ -40,12 +40,15 @@ class Joining(NamedTuple):
 PLAIN = Joining(8, 1.0)
 """The first to be tried."""
 
+Size = Callable[[Load | Store], int]
+"""How many bytes the DMA could move alone while it does a load or store."""
+
 KEPT = 4
 """Ways of having loaded the first loads that are kept."""
 
 
 def give(
-    loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int], how: Joining = PLAIN,
+    loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Size, how: Joining = PLAIN,
     barriers: Collection[int] = (),
 ) -> list[Command]:
     """The commands that the loads become, in order; each load's slot, and its buffer's first, is that of its command.
@@ -57,8 +60,18 @@ def give(
     _follow(commands, steps, machine, size, barriers)
     for command in commands:
         for load in command.loads:
-            load.slot = load.buffer.first = command.slot
+            load.slot = command.slot
+    _begin(loads, steps)
     return commands
+
+
+def _begin(loads: Sequence[Load], steps: Sequence[Step]) -> None:
+    """Let buffers begin with what is first put into them: a load, or rows that stay from the slice before."""
+    for load in loads:
+        load.buffer.first = load.slot
+    for number, step in enumerate(steps):
+        if step.carries and step.writes is not None:
+            step.writes.first = min(step.writes.first, number)
 
 
 def _order(load: Load) -> tuple[int, bool]:
@@ -87,7 +100,7 @@ class _Joining:
     """Loads of each step that needs some, a *point*, joined to commands for several points."""
 
     def __init__(
-        self, loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int], most: int,
+        self, loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Size, most: int,
     ) -> None:
         self.machine, self.most = machine, most
         self.points: list[list[Load]] = []
@@ -95,13 +108,13 @@ class _Joining:
             if not self.points or _order(self.points[-1][0]) != _order(load):
                 self.points.append([])
             self.points[-1].append(load)
-        self.bytes = [sum(size(load.buffer) for load in point) for point in self.points]
+        self.bytes = [sum(size(load) for load in point) for point in self.points]
         self.slots = [max(load.slot for load in point) for point in self.points]
         self.needs = [*(point[0].need for point in self.points), len(steps)]
         self.done = list(accumulate((step.cycles for step in steps), initial=0.0))
         """Cycles of all steps before each."""
         self.stored = list(accumulate(
-            (sum(machine.transfer(size(store.buffer)) for store in step.stores) for step in steps), initial=0.0))
+            (sum(machine.transfer(size(store)) for store in step.stores) for step in steps), initial=0.0))
         """Cycles of all stores before each step."""
 
     def commands(self) -> list[Command]:
@@ -154,7 +167,7 @@ def _keep(ways: list[_Way], new: _Way) -> None:
 
 
 def _follow(
-    commands: Sequence[Command], steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int],
+    commands: Sequence[Command], steps: Sequence[Step], machine: Machine, size: Size,
     barriers: Collection[int],
 ) -> None:
     """Set each command's slot to the step that runs when the DMA comes to it, and `until` to the one that runs when it ends."""
@@ -172,7 +185,7 @@ class _Following:
     """
 
     def __init__(
-        self, steps: Sequence[Step], machine: Machine, size: Callable[[Buffer], int], barriers: Collection[int] = (),
+        self, steps: Sequence[Step], machine: Machine, size: Size, barriers: Collection[int] = (),
     ) -> None:
         self.steps, self.machine, self.size, self.barriers = steps, machine, size, barriers
         self.starts, self.ends = [0.0] * len(steps), [0.0] * (len(steps) + 1)
@@ -198,7 +211,7 @@ class _Following:
             if step.stores:
                 self._meanwhile(waiting, number, self.ends[number])
                 self.free = max(self.free, self.ends[number]) + sum(
-                    self.machine.transfer(self.size(store.buffer)) for store in step.stores)
+                    self.machine.transfer(self.size(store)) for store in step.stores)
 
     def _meanwhile(self, waiting: deque[Command], number: int, until: float) -> None:
         """Loads that begin before then: the DMA has nothing else to do, and the memory is there when step `number` runs."""
@@ -210,6 +223,6 @@ class _Following:
 
     def _load(self, command: Command) -> None:
         command.begin = self._begin(command)
-        self.free = command.end = command.begin + self.machine.transfer(sum(self.size(load.buffer) for load in command.loads))
+        self.free = command.end = command.begin + self.machine.transfer(sum(self.size(load) for load in command.loads))
         for load in command.loads:
             self.ready[load.need] = max(self.ready[load.need], self.free)

@@ -31,10 +31,12 @@ def join(
     """
     given = _given(steps)
     gone: set[Buffer] = set()
-    there: set[Load] = set()
+    there: set[Buffer] = set()
     for load in sorted(loads, key=lambda load: load.need):
         found = given.get(load.buffer.tensor)
-        if found is None or not _is_whole(found, load, lanes) or not _room_for(found, load.buffer, used, room):
+        if found is None or load.buffer.slides or not _is_whole(found, load, lanes):
+            continue
+        if not _room_for(found, load.buffer, used, room):
             continue
         load.buffer.first = min(step.writes.first for step in found.steps if step.writes is not None)
         for step in found.steps:
@@ -43,9 +45,9 @@ def join(
             step.writes = load.buffer
             for store in step.stores:
                 store.buffer = load.buffer
-        there.add(load)
+        there.add(load.buffer)
         del given[load.buffer.tensor]
-    return [buffer for buffer in buffers if buffer not in gone], [load for load in loads if load not in there]
+    return [buffer for buffer in buffers if buffer not in gone], [load for load in loads if load.buffer not in there]
 
 
 def _given(steps: Sequence[Step]) -> dict[int, _Given]:
@@ -57,7 +59,8 @@ def _given(steps: Sequence[Step]) -> dict[int, _Given]:
         if made is None or not step.stores:
             continue
         found = given.setdefault(made.tensor, _Given([]))
-        found.alone = found.alone and made not in read and all(store.box == made.box for store in step.stores)
+        found.alone = found.alone and made not in read and all(
+            store.buffer is made and store.box == made.box for store in step.stores)
         found.steps.append(step)
     return {tensor: found for tensor, found in given.items() if found.alone and len(found.steps) > 1}
 

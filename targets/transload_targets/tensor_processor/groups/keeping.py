@@ -52,6 +52,8 @@ def _again(buffers: Sequence[Buffer], loads: Sequence[Load]) -> list[tuple[Buffe
     for buffer in buffers:
         key = buffer.tensor, buffer.box
         before, load = latest.get(key), by_buffer.get(buffer)
+        if buffer.slides:  # it holds other rows from slice to slice
+            continue
         if before is not None and load is not None and 0 <= buffer.first - before.last <= LONGEST:
             found.append((before, load))
         latest[key] = buffer

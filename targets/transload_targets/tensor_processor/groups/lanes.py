@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from ..regions import Box, Need, Range, Shape, whole
-from ..regions.boxes import hull
+from ..regions.boxes import hull, meet
 from .copies import Copies, Copy
 from .forms import Held, Steps
 
@@ -67,7 +67,7 @@ class LaneCopies:
         """The copies of what lies in a part of the result."""
         if self.ranks is not None:
             return list(self.copies)
-        return [copy for copy in (each.within(part) for each in self.copies) if copy is not None]
+        return [copy for copy in (each.within(part) for each in self.copies if meet(each.target, part)) if copy is not None]
 
     def region(self, work: Any, part: Box) -> Need | None:
         """What a part of the result needs: a rule of regions. Another shape is given as a whole."""

@@ -29,6 +29,8 @@ class Tensor:
     constant: bool = False
     source: Any = None
     """Where it comes from: what codegen makes of it is of no matter to groups."""
+    carry: Callable[[Box], float] | None = None
+    """The cycles of copying a part in the lanes while nothing else is computed; None where the chip cannot."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ Source: the manual's chapter 10.5 (from the tail to the head; N first, then H; `
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from transload.errors import Finding, PlacementError
@@ -82,15 +82,17 @@ class Partition:
 
 
 def partition(
-    network: Network, machine: Machine, way: str = "best", h_slice: bool = False, cores: int = 1,
+    network: Network, machine: Machine, way: str = "best", h_slice: bool = False, cores: int = 1, halos: str = "best",
 ) -> Partition:
     """Cut a network into groups, by `way`: `best` (dynamic programming), `greedy` (from the tail) or `layers` (each node alone).
 
     With `best` a group's slices are spread over up to so many `cores`, where that costs less than on one.
+    `halos` says of rows that neighbouring slices need in common whether each computes and loads them (`recomputed`) or they stay
+    (`kept`), or for each group whichever costs less (`best`); by other ways than `best` each computes them.
     With `h_slice` groups are refused of which neighbouring slices share more than half of an input's rows, as the manual does.
     Raises `PlacementError` with a finding for each node that no slicing makes fit.
     """
-    return Partitioning(network, machine, h_slice).by(way, cores)
+    return Partitioning(network, machine, h_slice, halos).by(way, cores)
 
 
 FINEST = 1024
@@ -108,15 +110,18 @@ LOOKS_ALONE = 1 << 15
 class Partitioning:
     """Partitions of one network, by several ways and for several numbers of cores; what is found for one serves the next."""
 
-    def __init__(self, network: Network, machine: Machine, h_slice: bool = False) -> None:
-        self.network, self.machine, self.h_slice = network, machine, h_slice
-        self.memo: Memo = {}
-        self.cheapest: dict[tuple[int, int], dict[int, Group]] = {}
-        """By an end and the number of cores, the cheapest group from each start."""
+    def __init__(self, network: Network, machine: Machine, h_slice: bool = False, halos: str = "best") -> None:
+        self.network, self.machine, self.h_slice, self.halos = network, machine, h_slice, halos
+        self.memo = Memo()
+        self.cheapest: dict[tuple[int, int], dict[tuple[int, bool], Group]] = {}
+        """By an end and the number of cores, the cheapest group from each start, of those whose halos are computed again and of
+        those that keep them.
+        """
         self.looked = 0
         """Slices of nodes looked at so far."""
         self.most_looks = 0
         self.narrow = _narrow(network, machine)
+        self.carries = any(tensor.carry is not None for tensor in network.tensors)
         self.alone = [self._alone(number) for number in range(len(network.nodes))]
         findings = [
             Finding(node.operation, f"its smallest slices take more than the {machine.local_bytes} bytes of a lane", (node.name,),
@@ -127,10 +132,12 @@ class Partitioning:
 
     # --- ways
 
-    def by(self, way: str, cores: int = 1) -> Partition:
-        """The partition by a way; with `best`, a group's slices are spread over up to so many cores."""
+    def by(self, way: str, cores: int = 1, kept: bool = True) -> Partition:
+        """The partition by a way; with `best`, a group's slices are spread over up to so many cores, and groups may be among it
+        that keep halos, unless not `kept`.
+        """
         if way == "best":
-            return self.best(cores)
+            return self.best(cores, kept)
         found: Partition = getattr(self, way)()
         return found
 
@@ -147,15 +154,15 @@ class Partitioning:
             group = self._single(end - 1)
             self._allow_half(allowed)
             for slicing in self._ladder(end):
-                for longer in self._grown(end, slicing, WINDOW):
+                for longer in self._grown(self._tail(end, slicing), WINDOW):
                     if longer.start < group.start:
                         group = longer
             groups.append(group)
             end = group.start
         return Partition(tuple(reversed(groups)))
 
-    def best(self, cores: int = 1) -> Partition:
-        """By dynamic programming, for up to so many cores."""
+    def best(self, cores: int = 1, kept: bool = True) -> Partition:
+        """By dynamic programming, for up to so many cores, with groups that keep halos or without."""
         count = len(self.network.nodes)
         cost = [0.0] + [float("inf")] * count
         chosen: list[Group | None] = [None] * (count + 1)
@@ -167,6 +174,8 @@ class Partitioning:
             self._allow_half(allowed)
             for each in core_counts(cores):
                 for group in self._found(end, each, greedy.get(end, [])):
+                    if group.slicing.kept and not kept:
+                        continue
                     total = cost[group.start] + group.cost
                     if total < cost[end]:
                         cost[end], chosen[end] = total, group
@@ -195,27 +204,32 @@ class Partitioning:
         return tail.extend()
 
     def _found(self, end: int, cores: int, others: Sequence[Group]) -> Iterator[Group]:
-        """Groups that end there, on so many cores; once they were found, the cheapest from each start."""
+        """Groups that end there, on so many cores; once they were found, the cheapest from each start, of either kind."""
         known = self.cheapest.get((end, cores))
         if known is not None:
             yield from known.values()
             return
         known = self.cheapest[end, cores] = {}
         for group in self._candidates(end, others) if cores == 1 else self._spread(end, cores):
-            if group.start not in known or group.cost < known[group.start].cost:
-                known[group.start] = group
+            key = group.start, group.slicing.kept
+            if key not in known or group.cost < known[key].cost:
+                known[key] = group
             yield group
 
     def _candidates(self, end: int, others: Sequence[Group]) -> Iterator[Group]:
         yield self._single(end - 1)
         yield from others
         farthest, useless = end, 0
+        kept_farthest, kept_useless = end, 0
         most = self._most(end)
         for slicing in self._ladder(end):
-            reach = end
-            for group in self._grown(end, slicing, most):
-                reach = group.start
+            reach, kept_reach = end, end
+            for group in self._each_way(end, slicing, most, keeping=kept_useless < USELESS):
+                reach = min(reach, group.start)
+                kept_reach = min(kept_reach, group.start if group.slicing.kept else end)
                 yield group
+            kept_useless = 0 if kept_reach < kept_farthest else kept_useless + (kept_farthest < end)
+            kept_farthest = min(kept_farthest, kept_reach)
             useless = 0 if reach < farthest else useless + (farthest < end)
             farthest = min(farthest, reach)
             barred = reach == 0 or self.network.nodes[reach - 1].alone or reach == end - most
@@ -240,7 +254,7 @@ class Partitioning:
             if len(slicing) % cores or tried == USELESS:
                 continue
             grown = False
-            for group in self._grown(end, slicing, self._most(end), cores):
+            for group in self._each_way(end, slicing, self._most(end), cores):
                 grown = grown or group.end - group.start > 1
                 yield group
             tried += grown
@@ -257,10 +271,22 @@ class Partitioning:
                 if n * parts <= 4:
                     yield Slicing((n, 1, parts, 1), streamed=True)
 
-    def _grown(self, end: int, slicing: Slicing, most: int, cores: int = 1) -> Iterator[Group]:
-        """Groups that end there and are cut so, longer and longer, as far as they fit and are of use."""
-        tail = Tail(self.network, self.machine, end, slicing, self.memo, cores)
-        alone = 0.0
+    def _tail(self, end: int, slicing: Slicing, cores: int = 1) -> Tail:
+        return Tail(self.network, self.machine, end, slicing, self.memo, cores)
+
+    def _each_way(self, end: int, slicing: Slicing, most: int, cores: int = 1, keeping: bool = True) -> Iterator[Group]:
+        """Groups that end there and are cut so, with rows that slices need in common computed again and kept."""
+        tail = self._tail(end, slicing, cores)
+        made = list(self._grown(tail, most))
+        if not tail.halos or not self.carries or self.halos != "kept":
+            yield from made
+        if keeping and tail.halos and self.carries and self.halos != "recomputed":
+            other = self._tail(end, replace(slicing, kept=True), cores)
+            yield from (group for group in self._grown(other, most) if other.kept)
+
+    def _grown(self, tail: Tail, most: int) -> Iterator[Group]:
+        """Longer and longer groups, as far as they fit and are of use."""
+        end, slicing, alone = tail.end, tail.slicing, 0.0
         while tail.start and end - tail.start < most:
             if self.network.nodes[tail.start - 1].alone or self.looked + len(slicing) > self.most_looks:
                 return

@@ -94,8 +94,14 @@ class _Reader:
                                   f"{', '.join(ELEMENTS)}")
             constant = held.data is not None or held.value is None or constant_of(self.root(held.value)) is not None
             name = name or (held.value.name if held.value is not None else None) or f"%{number}"
-            self.tensors.append(Tensor(name, held.shape, ELEMENTS[held.dtype].bits, held.layout, constant, held))
+            self.tensors.append(Tensor(
+                name, held.shape, ELEMENTS[held.dtype].bits, held.layout, constant, held, self._carry(held)))
         return number
+
+    def _carry(self, held: Held) -> Callable[[Box], float] | None:
+        """The cycles of a cast to the same type, which copies a part in the lanes; None where the chip has none."""
+        able = self.chip.supports("cast", held.dtype) and held.layout == "aligned" and not ELEMENTS[held.dtype].packed
+        return partial(_carrying, self.chip, held.dtype) if able else None
 
     def add(self, op: Op) -> None:
         """Read an op as a node."""
@@ -340,6 +346,12 @@ def _copying(chip: Chip, dtype: str, node: Node, part: Box, need: Need) -> float
     commands = len({copy.order for copy in copies}) + (node.lanes.fill is not None)
     size = sum(volume(copy.target) for copy in copies) + (volume(part) if node.lanes.fill is not None else 0)
     return commands * chip.dma_latency + ELEMENTS[dtype].size(size) / chip.dma_bytes
+
+
+def _carrying(chip: Chip, dtype: str, part: Box) -> float:
+    """Cycles of a cast of a part to the type that it has."""
+    part = whole(extent(part))
+    return cycles_of(chip, dtype, part, elementwise(None, part, (dtype, dtype)))
 
 
 def _alike(one: Held, other: Held) -> bool:

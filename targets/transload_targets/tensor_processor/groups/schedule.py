@@ -63,6 +63,8 @@ class _Scheduling:
         self.barriers: list[Barrier] = []
         self.stored_at: dict[int, int] = {}
         """The last step that gives a part of a tensor to global memory."""
+        self.sliding: dict[int, Buffer] = {}
+        """Of the group that is added to, the buffers of tensors of which rows stay for the next slice."""
         self.urgent: set[int] = set()
         """Tensors that are loaded for the very step after that."""
 
@@ -72,6 +74,7 @@ class _Scheduling:
             self.barriers.append(Barrier(len(self.steps), number))
         group, tail = self.spread.groups[number], self.spread.tails[number]
         stays: dict[int, Buffer] = {}
+        self.sliding = {}
         for index in self.spread.slices(number, self.core):
             if tail is None:
                 node = self.network.nodes[group.start]
@@ -83,50 +86,94 @@ class _Scheduling:
                 self._step(number, tail, each, index, stays, inner)
 
     def _step(self, number: int, tail: Tail, each: int, index: int, stays: dict[int, Buffer], inner: dict[int, Buffer]) -> None:
-        step, node, need = len(self.steps), self.network.nodes[each], tail.needs[each][index]
+        node, need = self.network.nodes[each], tail.needs[each][index]
+        if need is None:  # what is needed of it is there
+            self._store_what_is_there(tail, node.result, index)
+            return
+        self._slide(number, tail, each, index, inner)
+        step = len(self.steps)
         reads: list[Buffer | None] = []
         for operand, box in zip(node.operands, need.operands, strict=True):
             if operand is None or box is None:
                 reads.append(None)
                 continue
-            buffer = inner.get(operand)
+            buffer = inner.get(operand) or self.sliding.get(operand)
             if buffer is None:
                 buffer = self._loaded(number, tail, operand, index, stays, node.also)
                 if operand in tail.loads and tail.slicing.streamed:
                     inner[operand] = buffer
             buffer.last = step
             reads.append(buffer)
-        result = tail.boxes[node.result][index]
-        assert result is not None  # a node of a group gives a part in every slice
-        made = inner[node.result] = self._buffer(node.result, result, tail)
+        result = tail.made(node.result)[index]
+        assert result is not None  # there is something that it needs
+        made = inner[node.result] = inner.get(node.result) or self._buffer(node.result, result, tail)
+        made.last = step
         cycles = node.cycles(node, result, need)
-        made_step = Step(each, number, index, result, need, tuple(reads), made, cycles, node.lanes is not None)
+        made_step = Step(each, number, index, result, need, tuple(reads), made, cycles, moves=node.lanes is not None)
         if node.result in tail.stored:
             made_step.stores.append(Store(made, tail.stored[node.result][index], step))
             self.stored_at[node.result] = step
         self.steps.append(made_step)
 
+    def _slide(self, number: int, tail: Tail, each: int, index: int, inner: dict[int, Buffer]) -> None:
+        """Begin this slice's buffers of what a node gives, and reads first in it, where rows stay from the slice before."""
+        node, need = self.network.nodes[each], tail.needs[each][index]
+        assert need is not None  # it computes something
+        read = [operand for operand, box in zip(node.operands, need.operands, strict=True) if operand in tail.loads and box]
+        fresh = [tensor for tensor in dict.fromkeys((*read, node.result)) if tensor in tail.kept and tensor not in inner]
+        for tensor in fresh:
+            if tail.kept[tensor].made[index] is not None:
+                self._carry(number, tail, each, tensor, index)
+            inner[tensor] = self.sliding[tensor]
+        for tensor in fresh:
+            box = tail.kept[tensor].made[index]
+            if tensor in read and box is not None:
+                self._load(number, tail, inner[tensor], box, node.also)
+
+    def _carry(self, number: int, tail: Tail, each: int, tensor: int, index: int) -> None:
+        """Begin a slice's buffer of a tensor, with the rows that stay from the slice before."""
+        kept, before, carry = tail.kept[tensor], self.sliding.get(tensor), self.network.tensors[tensor].carry
+        held, box = kept.held[index], kept.carried[index]
+        assert held is not None and carry is not None  # the chip can
+        buffer = self.sliding[tensor] = self._buffer(tensor, held, tail)
+        buffer.slides = True
+        if box is not None and before is not None:
+            buffer.over = before if kept.slides else None
+            before.last = len(self.steps)
+            self.steps.append(Step(each, number, index, box, None, (before,), buffer, carry(box), carries=True))
+
+    def _store_what_is_there(self, tail: Tail, tensor: int, index: int) -> None:
+        """Store a slice's part of a tensor of which it computes nothing, as slices before needed all of it."""
+        if tensor in tail.stored:
+            buffer, step = self.sliding[tensor], len(self.steps) - 1
+            self.steps[-1].stores.append(Store(buffer, tail.stored[tensor][index], step))
+            buffer.last, self.stored_at[tensor] = step, step
+
     def _loaded(
         self, number: int, tail: Tail, operand: int, index: int, stays: dict[int, Buffer], also: Sequence[int],
     ) -> Buffer:
-        """The buffer of a tensor from outside: that of the slice before, where the part is the same, or a new one.
-
-        What is loaded in another layout than it is computed in has to be stored before, under the number of one of `also`.
-        """
+        """The buffer of a tensor from outside: that of the slice before, where the part is the same, or a new one."""
         box = tail.boxes[operand][index]
         assert box is not None  # it is read
         held = stays.get(operand)
         if held is not None and held.box == box and not (tail.slicing.streamed and self.network.tensors[operand].constant):
             return held
-        step = len(self.steps)
         buffer = stays[operand] = self._buffer(operand, box, tail)
+        self._load(number, tail, buffer, box, also)
+        return buffer
+
+    def _load(self, number: int, tail: Tail, buffer: Buffer, box: Box, also: Sequence[int]) -> None:
+        """Load a part of a buffer for the next step.
+
+        What is loaded in another layout than it is computed in has to be stored before, under the number of one of `also`.
+        """
+        step, operand = len(self.steps), buffer.tensor
         held_as = (operand,) if self.network.tensors[operand].constant else (operand, *also)
         earliest = max(self.stored_at.get(tensor, -2) for tensor in held_as) + 2
         self.urgent.update(tensor for tensor in held_as if self.stored_at.get(tensor, -2) + 2 > step)
         phase = self.spread.phase(number, self.core, [(operand, box), *((tensor, None) for tensor in also)])
         barrier = self.barriers[phase - 1].slot if phase else 0
-        self.loads.append(Load(buffer, step, step, max(min(earliest, step), barrier), barrier + NEAR > step and phase > 0))
-        return buffer
+        self.loads.append(Load(buffer, box, step, step, max(min(earliest, step), barrier), barrier + NEAR > step and phase > 0))
 
     def _buffer(self, tensor: int, box: Box, tail: Tail) -> Buffer:
         """A buffer for the next step."""
@@ -158,9 +205,9 @@ class _Scheduling:
             self.steps[command.slot].commands.append(command)
         return Schedule(self.steps, self.buffers, max(self._profile(), default=0), tuple(self.barriers))
 
-    def _bytes(self, buffer: Buffer) -> int:
-        """Bytes that the DMA could move alone while it moves a buffer."""
-        return buffer.sharing * self.machine.bytes(self.network.tensors[buffer.tensor], buffer.box)
+    def _bytes(self, moved: Load | Store) -> int:
+        """Bytes that the DMA could move alone while it moves a part of a buffer."""
+        return moved.buffer.sharing * self.machine.bytes(self.network.tensors[moved.buffer.tensor], moved.box)
 
     def _profile(self) -> list[int]:
         change = [0] * (len(self.steps) + 1)
@@ -175,13 +222,15 @@ class _Scheduling:
 
     def _ahead(self, load: Load, used: list[int], room: int, most: int) -> None:
         """Do a load in an earlier slot."""
-        size = load.buffer.size
-        until = max(load.earliest, load.need - most, 0)
-        slot = load.slot
-        while slot > until and used[slot - 1] + size <= room:
-            slot -= 1
-            used[slot] += size
-        load.slot = load.buffer.first = slot
+        buffer, until = load.buffer, max(load.earliest, load.need - most, 0)
+        while load.slot > until:
+            slot = load.slot - 1
+            if slot < buffer.first:  # else its memory is there
+                if used[slot] + buffer.size > room:
+                    return
+                used[slot] += buffer.size
+                buffer.first = slot
+            load.slot = slot
 
     def _later(self, store: Store, used: list[int], room: int) -> None:
         """Let a store be done while the next step computes."""

@@ -23,6 +23,8 @@ class Slicing:
     order: tuple[int, int, int, int] = (0, 1, 2, 3)
     streamed: bool = False
     """Constants are loaded again for each slice, instead of staying."""
+    kept: bool = False
+    """Rows that the next slice needs, too, stay in local memory, instead of being computed or loaded again (`groups.halos`)."""
 
     def __len__(self) -> int:
         n, c, h, w = self.counts
@@ -30,7 +32,7 @@ class Slicing:
 
     def __str__(self) -> str:
         names = [f"{'nchw'[dim]}/{self.counts[dim]}" for dim in self.order if self.counts[dim] > 1]
-        return " ".join([*(names or ["whole"]), *(["streamed"] if self.streamed else [])])
+        return " ".join([*(names or ["whole"]), *(["streamed"] if self.streamed else []), *(["kept"] if self.kept else [])])
 
     def parts(self, shape: Shape, lanes: int) -> list[Box] | None:
         """The part of a tensor that each slice gives, in the order of slices; None where a dimension has fewer elements than

@@ -66,7 +66,7 @@ class Spread:
 
 def spread(network: Network, machine: Machine, partition: Partition, cores: int = 1) -> Spread:
     """Spread the groups of a partition over cores, each over as many as it says."""
-    memo: Memo = {}
+    memo = Memo()
     tails = tuple(_tail(network, machine, group, memo) for group in partition.groups)
     given: dict[int, Given] = {}
     barriers: list[int] = []
@@ -111,7 +111,7 @@ def _read(network: Network, group: Group) -> Iterator[int]:
 def _needs(network: Network, group: Group, tail: Tail | None) -> Iterator[Read]:
     """What each core reads in global memory of what is written there."""
     for tensor in dict.fromkeys(_read(network, group)):
-        boxes = None if tail is None else tail.boxes.get(tensor)
+        boxes = None if tail is None or tensor not in tail.boxes else tail.made(tensor)
         for core, run in enumerate([range(1)] if tail is None else tail.runs):
             parts = [None] if boxes is None else dict.fromkeys(boxes[run.start:run.stop])
             yield from ((core, tensor, box) for box in parts if boxes is None or box is not None)

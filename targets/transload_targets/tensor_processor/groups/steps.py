@@ -23,15 +23,18 @@ class Buffer:
     """Whether its channels lie without gaps."""
     over: Buffer | None = None
     """The buffer in whose place it is written, by the step that reads that last."""
+    slides: bool = False
+    """Whether it holds what a slice needs of a tensor of which rows stay for the next slice."""
     sharing: int = 1
     """Cores of its group, which move their parts at the same time and share the bandwidth of global memory."""
 
 
 @dataclass(eq=False)
 class Load:
-    """The load of a buffer, needed at step `need`, done in slot `slot`, not before slot `earliest`."""
+    """The load of a part of a buffer, needed at step `need`, done in slot `slot`, not before slot `earliest`."""
 
     buffer: Buffer
+    box: Box
     need: int
     slot: int
     earliest: int
@@ -74,6 +77,8 @@ class Step:
     reads: tuple[Buffer | None, ...] = ()
     writes: Buffer | None = None
     cycles: float = 0.0
+    carries: bool = False
+    """Whether it copies rows that stay for this slice, from the buffer of the slice before."""
     moves: bool = False
     """Whether it is the DMA that takes these cycles: it moves in the lanes."""
     commands: list[Command] = field(default_factory=list)

@@ -13,8 +13,11 @@ Source: the manual's chapter 10 (BackwardH, memory cycles, weights that stay whi
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from ..regions import Box, Need, cut
 from ..regions.boxes import hull
+from .halos import Kept, kept_parts, share
 from .machine import Machine
 from .network import Network
 from .over import fits_over
@@ -22,8 +25,16 @@ from .slicing import Slicing
 
 __all__ = ["Memo", "Tail"]
 
-Memo = dict[tuple[int, Box], "tuple[Need, float, int] | None"]
-"""What was found of nodes before: their needs, cycles and scratch memory for a part of the result."""
+
+@dataclass
+class Memo:
+    """What was found before, of the nodes of one network for one machine."""
+
+    needs: dict[tuple[int, Box], tuple[Need, float, int] | None] = field(default_factory=dict)
+    """Needs, cycles and scratch memory of a node for a part of its result; None where that cannot be computed alone."""
+    sizes: dict[tuple[int, Box], int] = field(default_factory=dict)
+    """Bytes of a lane that a part of a tensor takes."""
+
 
 MOST_SLICES = 1 << 16
 """Into how many slices tensors are cut, at most: each has instructions of its own."""
@@ -42,8 +53,12 @@ class Tail:
         self.start = self.end = end
         self.boxes: dict[int, list[Box | None]] = {}
         """The part of each tensor that each slice needs, None where a slice needs nothing of it."""
-        self.needs: dict[int, list[Need]] = {}
-        """What each slice of a node needs."""
+        self.kept: dict[int, Kept] = {}
+        """Of tensors whose rows stay for the next slice, what each adds to them."""
+        self.halos = False
+        """Whether neighbouring slices need rows in common, of what they compute or load."""
+        self.needs: dict[int, list[Need | None]] = {}
+        """What each slice of a node needs, None where it computes nothing of it."""
         self.stored: dict[int, list[Box]] = {}
         """The part of each result of the group that each slice gives."""
         self.computing = [0.0] * cores
@@ -56,7 +71,9 @@ class Tail:
         self.base = 0
         self.live: list[int] = []
         """Bytes of a lane in use at each node, the last one first, besides `base`."""
-        self._spans: dict[int, tuple[int, int, int, bool]] = {}
+        self._spans: dict[int, tuple[int, int, int, bool, bool]] = {}
+        self._carrying: dict[int, list[float]] = {}
+        """Cycles that each core takes to carry rows of a tensor to the next slice."""
         self._over: dict[int, tuple[int, int]] = {}
         """Of nodes whose result is written over an operand: which, and how many bytes that is."""
 
@@ -106,10 +123,14 @@ class Tail:
             boxes = [hull(box, part) for box, part in zip(boxes, parts, strict=True)]
             self.stored[result] = parts
             self._count_stores(result, parts)
-        needs: list[Need] = []
+        made = self._note_kept(result, boxes, True)
+        needs: list[Need | None] = []
         scratch = 0
         for core, run in enumerate(self.runs):
-            for box in boxes[run.start:run.stop]:
+            for box in made[run.start:run.stop]:
+                if box is None and self.slicing.kept:
+                    needs.append(None)
+                    continue
                 found = self._look_up(number, box)
                 if found is None:
                     return False
@@ -122,19 +143,42 @@ class Tail:
         self._hold_result(result, number)
         for place, operand in enumerate(node.operands):
             if operand is not None:
-                self._need(operand, [need.operands[place] for need in needs], number)
+                self._need(operand, [None if need is None else need.operands[place] for need in needs], number)
         return True
+
+    def made(self, tensor: int) -> list[Box | None]:
+        """The part of a tensor that each slice computes or loads; None where it is there, or not needed."""
+        kept = self.kept.get(tensor)
+        return self.boxes[tensor] if kept is None else kept.made
+
+    def _note_kept(self, tensor: int, boxes: list[Box | None], computed: bool) -> list[Box | None]:
+        """Find out whether rows of a tensor stay for the next slice; gives what each slice computes or loads of it."""
+        carry = self.network.tensors[tensor].carry
+        if not self.slicing.kept or carry is None or self.network.tensors[tensor].constant:
+            return boxes
+        for core, cycles in enumerate(self._carrying.pop(tensor, ())):
+            self.computing[core] -= cycles
+        self.kept.pop(tensor, None)
+        kept = kept_parts(boxes, self.runs, computed)
+        if kept is None:
+            return boxes
+        self.kept[tensor] = kept
+        self._carrying[tensor] = [sum(carry(box) for box in kept.carried[run.start:run.stop] if box is not None)
+                                  for run in self.runs]
+        for core, cycles in enumerate(self._carrying[tensor]):
+            self.computing[core] += cycles
+        return kept.made
 
     def _look_up(self, number: int, box: Box | None) -> tuple[Need, float, int] | None:
         if box is None:
             return None
         key = number, box
-        if key not in self.memo:
+        if key not in self.memo.needs:
             node = self.network.nodes[number]
             need = node.region(node, box)
-            self.memo[key] = None if need is None else (
+            self.memo.needs[key] = None if need is None else (
                 need, node.cycles(node, box, need), node.scratch(node, box, need) if node.scratch else 0)
-        return self.memo[key]
+        return self.memo.needs[key]
 
     def _count_stores(self, tensor: int, parts: list[Box]) -> None:
         each = [self.machine.bytes(self.network.tensors[tensor], part) for part in parts]
@@ -151,7 +195,7 @@ class Tail:
         held = self._spans.pop(tensor, None)
         if held is not None:
             self._add(held, -1)
-        self._hold(tensor, (number, held[1] if held is not None else number, size, False))
+        self._hold(tensor, (number, held[1] if held is not None else number, size, tensor in self.kept))
         self._write_over(tensor)
 
     def _need(self, tensor: int, boxes: list[Box | None], number: int) -> None:
@@ -160,6 +204,7 @@ class Tail:
         if before is not None:
             boxes = [old if box is None else hull(old, box) for old, box in zip(before, boxes, strict=True)]
         self.boxes[tensor] = boxes
+        self.halos = self.halos or (not self.network.tensors[tensor].constant and share(boxes[:2]))
         held = self._spans.get(tensor)
         last = held[1] if held is not None else number
         if held is None or boxes != before:
@@ -173,7 +218,7 @@ class Tail:
 
     def _write_over(self, tensor: int) -> None:
         """Count a tensor that the node which reads it last writes its result over, or no more where that cannot be."""
-        low, last, size, stays = self._spans[tensor]
+        low, last, size, stays, _ = self._spans[tensor]
         node = self.network.nodes[last]
         over = self._over.get(last)
         if not node.in_place or tensor not in node.operands or (over is not None and over[0] != tensor):
@@ -183,10 +228,11 @@ class Tail:
             del self._over[last]
         places = [place for place, operand in enumerate(node.operands) if operand == tensor]
         moved = tensor in self.stored and low == last - 1  # it is being stored then
-        if not stays and not moved and all(
+        if not stays and not moved and node.result not in self.kept and all(
                 fits_over(self.network, node, tensor, need.operands[place], made) and need.operands[place] == held
                 for place in places
-                for need, made, held in zip(self.needs[last], self.boxes[node.result], self.boxes[tensor], strict=True)):
+                for need, made, held in zip(self.needs[last], self.boxes[node.result], self.boxes[tensor], strict=True)
+                if need is not None):
             self.live[self.end - 1 - last] -= size
             self._over[last] = tensor, size
 
@@ -194,7 +240,8 @@ class Tail:
         """Count what loading takes: a part that the slice before has, too, stays and is not loaded again. Returns whether one
         does.
         """
-        count, size, stays = 0, 0, False
+        boxes = self._note_kept(tensor, boxes, False)
+        count, size, stays = 0, 0, tensor in self.kept
         for run in self.runs:
             times, bytes_, held = self._loaded(tensor, boxes[run.start:run.stop])
             count, size, stays = max(count, times), size + bytes_, stays or held
@@ -226,21 +273,32 @@ class Tail:
             before = box
         return count, size, stays
 
+    def _lane_bytes(self, tensor: int, box: Box) -> int:
+        """The bytes of each lane that a part takes; looked up, as the same parts are looked at for many groups."""
+        found = self.memo.sizes.get((tensor, box))
+        if found is None:
+            found = self.memo.sizes[tensor, box] = self.machine.lane_bytes(self.network.tensors[tensor], box)
+        return found
+
     def _size(self, tensor: int) -> int:
-        about, boxes = self.network.tensors[tensor], self.boxes[tensor]
+        kept = self.kept.get(tensor)
+        boxes = self.boxes[tensor] if kept is None else kept.held
         first = boxes[0]
         if first is not None and boxes.count(first) == len(boxes):
-            return self.machine.lane_bytes(about, first)
-        return max((self.machine.lane_bytes(about, box) for box in boxes if box is not None), default=0)
+            return self._lane_bytes(tensor, first)
+        return max((self._lane_bytes(tensor, box) for box in boxes if box is not None), default=0)
 
-    def _hold(self, tensor: int, span: tuple[int, int, int, bool]) -> None:
-        self._spans[tensor] = span
+    def _hold(self, tensor: int, about: tuple[int, int, int, bool]) -> None:
+        kept = self.kept.get(tensor)
+        span = self._spans[tensor] = (*about, kept is not None and not kept.slides)
         self._add(span, 1)
 
-    def _add(self, span: tuple[int, int, int, bool], sign: int) -> None:
-        low, high, size, stays = span
+    def _add(self, span: tuple[int, int, int, bool, bool], sign: int) -> None:
+        low, high, size, stays, twice = span
         if stays:
             self.base += sign * size
+            if twice:  # rows are carried from one place to another
+                self.live[self.end - 1 - low] += sign * size
             return
         live, top, size = self.live, self.end - 1, sign * size
         for place in range(top - high, top - low + 1):

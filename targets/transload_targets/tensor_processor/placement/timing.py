@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from ..groups.machine import Machine
-from ..groups.steps import Buffer, Command, Schedule, Step, Store
+from ..groups.steps import Buffer, Command, Load, Schedule, Step, Store
 
 __all__ = ["cycles_of"]
 
@@ -31,8 +31,8 @@ class _Queues:
             own[bank] = end
 
 
-def cycles_of(made: Schedule, offsets: Mapping[Buffer, int], machine: Machine, size: Callable[[Buffer], int]) -> float:
-    """The cycles of a schedule; `size` says how many bytes of global memory a buffer is."""
+def cycles_of(made: Schedule, offsets: Mapping[Buffer, int], machine: Machine, size: Callable[[Load | Store], int]) -> float:
+    """The cycles of a schedule; `size` says how many bytes of global memory a load or store moves."""
     bank = machine.local_bytes // machine.banks
     spans = {buffer: range(offset // bank, (offset + max(buffer.size, 1) - 1) // bank + 1) for buffer, offset in offsets.items()}
     queues = _Queues(machine.banks)
@@ -40,11 +40,10 @@ def cycles_of(made: Schedule, offsets: Mapping[Buffer, int], machine: Machine, s
     for each in made.told():
         match each:
             case Command():
-                buffers = [load.buffer for load in each.loads]
-                banks = {bank for buffer in buffers for bank in spans[buffer]}
-                queues.run("dma", banks, machine.transfer(sum(map(size, buffers))))
+                banks = {bank for load in each.loads for bank in spans[load.buffer]}
+                queues.run("dma", banks, machine.transfer(sum(map(size, each.loads))))
             case Store():
-                queues.run("dma", spans[each.buffer], machine.transfer(size(each.buffer)))
+                queues.run("dma", spans[each.buffer], machine.transfer(size(each)))
             case Step():
                 used = {bank for buffer in (*each.reads, each.writes) if buffer is not None for bank in spans[buffer]}
                 queues.run("dma" if each.moves or each.part is None else "tiu", used, each.cycles)

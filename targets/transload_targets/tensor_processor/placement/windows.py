@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..groups.machine import Machine
 
 __all__ = ["Met", "Place", "Window", "within"]
@@ -110,11 +112,13 @@ class _Giving:
         self.met, self.window, self.apart = met, window, apart
         self.bank, self.grain = machine.local_bytes // machine.banks, machine.eu_bytes
         self.offsets: dict[Place, int] = {}
+        self.given = np.empty((4, len(met)), np.int64)
+        """Of the places that were given, in order: first and last slot, where they begin and end."""
 
     def give(self, place: Place) -> bool:
         """Give a place; False where it finds no hole."""
         met = self.met[place]
-        others = [(*self._banks(other, offset), met[other]) for other, offset in self.offsets.items() if other in met]
+        others = [(*self._banks(other, self.offsets[other]), weight) for other, weight in met.items() if other in self.offsets]
         best: tuple[float, int, int] | None = None
         for low, high in self._holes(place):
             for offset in self._offers(low, high, place.size):
@@ -125,6 +129,7 @@ class _Giving:
                     best = rank
         if best is None:
             return False
+        self.given[:, len(self.offsets)] = place.first, place.last, best[2], best[2] + place.size
         self.offsets[place] = best[2]
         return True
 
@@ -133,11 +138,10 @@ class _Giving:
 
     def _holes(self, place: Place) -> list[tuple[int, int]]:
         """Ranges of offsets at which it fits between what is there at the same time."""
-        first, last = place.first, place.last
-        taken = sorted((offset, offset + other.size) for other, offset in self.offsets.items()
-                       if other.first <= last and other.last >= first)
+        firsts, lasts, starts, stops = self.given[:, :len(self.offsets)]
+        there = np.flatnonzero((firsts <= place.last) & (lasts >= place.first))
         holes, low = [], self.window.low
-        for start, stop in taken:
+        for start, stop in sorted(zip(starts[there].tolist(), stops[there].tolist(), strict=True)):
             if low + place.size <= start:
                 holes.append((low, start - place.size))
             low = max(low, -(-stop // self.grain) * self.grain)

@@ -43,7 +43,9 @@ def inside(a: Box, b: Box) -> bool:
 
 def meet(a: Box, b: Box) -> bool:
     """Whether two boxes have an element in common."""
-    return all(low < stop and start < high for (low, high), (start, stop) in zip(a, b, strict=True))
+    (an, am), (ac, ad), (ah, ai), (aw, ax) = a
+    (bn, bm), (bc, bd), (bh, bi), (bw, bx) = b
+    return ah < bi and bh < ai and aw < bx and bw < ax and ac < bd and bc < ad and an < bm and bn < am
 
 
 def cut(size: int, count: int) -> list[Range]:
