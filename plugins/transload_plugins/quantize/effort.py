@@ -2,8 +2,9 @@
 
 A pass is a change of the quantizer's options. What it is worth is measured: half of the samples are held apart, the module is
 quantized on the others with the pass and without it, and both are run on those that are held apart. It is kept where outputs
-gain `LEAST` decibels there and more than chance would: so nothing gets worse than by default, but for what samples do not tell.
-Then the module is quantized anew, with the passes that were kept, on all samples.
+gain `LEAST` decibels there and more than chance would, and do so where the halves change places, too: what rounding and islands
+come to differs by a decibel from samples to samples, and one of two is the better by chance. Then the module is quantized anew,
+with the passes that were kept, on all samples; where it does not gain on these, it is the one of the default after all.
 """
 
 from __future__ import annotations
@@ -74,33 +75,63 @@ def best(
             f"the effort 'best' needs four samples, to hold some apart, and has {len(held)}", hint="--data PATH -n 64")
     own = {name: value for name, value in options.items() if name != "resume"}
     saved = Saved.opened(options.get("resume"), _about(module, held, own, passes))
-    mixed = list(held)
-    Random(len(held)).shuffle(mixed)
-    apart, others = mixed[: len(mixed) // 2], mixed[len(mixed) // 2:]
     decided = {*own, *(("method", "equalization", "learning") if own.get("calibration") is not None else ())}
     trials = {name: change for name, change in passes.items() if decided.isdisjoint(change)}
-
-    def worth(name: str, number: int, changes: Mapping[str, Any]) -> np.ndarray:
-        say(f"trying {name}", number / (len(trials) + 2))
-        if (kept := saved.get(name, decibels=(len(apart),))) is not None:
-            return kept["decibels"]
-        made = run(module, others, **_saving({**own, **changes}, saved))
-        saved.put(name, decibels=(found := _decibels(module, made.module, apart)))
-        return found
-
-    chosen: dict[str, Any] = {}
-    found = worth("default", 0, {})
-    told: dict[str, str] = {"default": f"{found.mean():.2f} dB on {len(apart)} samples held apart"}
+    judge, chosen = _Judge(run, module, held, own, saved), dict[str, Any]()
+    say("trying default", 0.0)
+    there = judge.decibels("first", {})
+    told = {"default": f"{there.mean():.2f} dB on {len(there)} samples held apart"}
     for number, (name, change) in enumerate(trials.items(), 1):
-        tried = worth(name, number, {**chosen, **change})
-        gains = _gains(found, tried)
-        told[name] = f"{tried.mean():.2f} dB, {'kept' if gains else 'not kept'}"
-        if gains:
-            chosen, found = {**chosen, **change}, tried
+        say(f"trying {name}", number / (len(trials) + 2))
+        tried = {**chosen, **change}
+        gains = [judge.gains("first", chosen, tried)]
+        gains += [judge.gains("second", chosen, tried)] if gains[0] else []
+        why = "not kept" if not gains[0] else "kept" if gains[1] else "not kept: not where halves change places"
+        told[name] = f"{judge.decibels('first', tried).mean():.2f} dB, {why}"
+        chosen = tried if all(gains) else chosen
     say("quantizing on all samples", (len(trials) + 1) / (len(trials) + 2))
-    made = run(module, held, **_saving({**own, **chosen}, saved))
+    if chosen and not judge.gains("all", {}, chosen):
+        told["all"], chosen = "no gain on all samples: as by default", {}
+    made = judge.quantized("all", chosen)
     saved.finish()
     return replace(made, report={**made.report, "effort": told})
+
+
+class _Judge:
+    """Quantizes by changes of the options, on one half of the samples, on the other, or on all, and says what that is worth."""
+
+    def __init__(self, run: Run, module: Module, held: Sequence[Sample], own: Mapping[str, Any], saved: Saved) -> None:
+        mixed = list(held)
+        Random(len(held)).shuffle(mixed)
+        half, other = mixed[: len(mixed) // 2], mixed[len(mixed) // 2:]
+        self._run, self._module, self._own, self._saved = run, module, own, saved
+        self._parts = {"first": (other, half), "second": (half, other), "all": (held, held)}
+        """The samples by which is quantized, and those that judge."""
+        self._made: tuple[tuple[str, Mapping[str, Any]], Quantized] | None = None
+        """What was quantized last."""
+
+    def gains(self, part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+        """Whether decibels of each sample are more than chance makes them."""
+        there = self.decibels(part, before)
+        gain = self.decibels(part, after) - there
+        error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
+        return bool(gain.mean() > max(LEAST, CERTAIN * error))
+
+    def decibels(self, part: str, changes: Mapping[str, Any]) -> np.ndarray:
+        """The signal-to-noise ratio of each sample, in the mean of the outputs; measured once."""
+        key, judging = f"{part} {sorted(changes.items())}", self._parts[part][1]
+        if (kept := self._saved.get(key, decibels=(len(judging),))) is not None:
+            return kept["decibels"]
+        made = self.quantized(part, changes)
+        self._saved.put(key, decibels=(found := _decibels(self._module, made.module, judging)))
+        return found
+
+    def quantized(self, part: str, changes: Mapping[str, Any]) -> Quantized:
+        """What the quantizer makes of the module by these changes."""
+        if self._made is None or self._made[0] != (part, changes):
+            options = _saving({**self._own, **changes}, self._saved)
+            self._made = (part, dict(changes)), self._run(self._module, self._parts[part][0], **options)
+        return self._made[1]
 
 
 def _saving(options: Mapping[str, Any], saved: Saved) -> dict[str, Any]:
@@ -116,14 +147,7 @@ def _about(
     return digest_of(digest_of_module(module), str(sorted(said.items())), str(passes), *samples)
 
 
-def _gains(before: np.ndarray, after: np.ndarray) -> bool:
-    """Whether decibels of each sample are more than chance makes them."""
-    gain = after - before
-    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
-    return bool(gain.mean() > max(LEAST, CERTAIN * error))
-
-
-def _decibels(floats: Module, made: Module, samples: list[Sample]) -> np.ndarray:
+def _decibels(floats: Module, made: Module, samples: Sequence[Sample]) -> np.ndarray:
     """The signal-to-noise ratio of each sample, in the mean of the outputs."""
     from transload.evaluation.running import models_ready, run_ahead
 

@@ -58,6 +58,8 @@ TRIES = 120
 """Measurements, at most, that look for what stands out."""
 HOLDS = 0.5
 """The decibels that 16 bits may lose beside floats, all tensors together, for none of them to stay float."""
+MORE = 8
+"""Tensors, at most, that are looked for beside those that stand out in 16 bits by themselves."""
 UNLIKE = 8.0
 """How much farther one operand of a concatenation reaches than another, for the lesser to lose three of eight bits or more."""
 
@@ -252,21 +254,38 @@ class _Search:
         return gain - price * sum(self.prices[root] for root in chosen)
 
     def too_much_for_16_bits(self, chosen: Sequence[Value]) -> list[Value]:
-        """Those of the groups that 16 bits cannot hold: the least number of the worst without which little is lost."""
+        """Those of the groups that 16 bits cannot hold: the least number of the worst without which little is lost, and where
+        these are not all, what costs much beside tensors of 8 bits alone."""
         if not chosen:
             return []
         enough = min(_decibels(self.loss(self._held(chosen, chosen))), FINE) - HOLDS
         if _decibels(self.loss(self._held(chosen, ()))) >= enough:
             return []
         order = self.standing_out(self.wide, chosen, len(chosen))
-        few, many = 0, len(order) + 1  # of which the first is too few
+        if _decibels(self.loss(self._held(chosen, order))) < enough:
+            return self._with_more(chosen, order, enough)
+        few, many = 0, len(order)  # of which the first is too few, and the last enough
         while many - few > 1:
             middle = (few + many) // 2
             if _decibels(self.loss(self._held(chosen, order[:middle]))) >= enough:
                 many = middle
             else:
                 few = middle
-        return order[:many] if many <= len(order) else list(chosen)
+        return order[:many]
+
+    def _with_more(self, chosen: Sequence[Value], floats: list[Value], enough: float) -> list[Value]:
+        """Groups that stay float, and as many more as it takes: each is looked for in the half of the others that gains more."""
+        floats, left = list(floats), [root for root in chosen if root not in floats]
+        for _ in range(MORE):
+            group = left
+            while len(group) > 1:
+                halves = group[: len(group) // 2], group[len(group) // 2 :]
+                group = min(halves, key=lambda half: self.loss(self._held(chosen, [*floats, *half])))
+            floats += group
+            left = [root for root in left if root not in group]
+            if not left or _decibels(self.loss(self._held(chosen, floats))) >= enough:
+                return floats
+        return list(chosen)
 
     def _held(self, chosen: Sequence[Value], floats: Collection[Value]) -> dict[Value, QuantType]:
         """The types of all groups, where those that are chosen have 16 bits or are float."""

@@ -60,12 +60,30 @@ def test_what_gains_is_kept_and_only_that(network: Module, samples: Any) -> None
     kept = [name for name, said in made.report["effort"].items() if said.endswith(", kept")]
     assert kept == ["polish", "percentile", "entropy", "unequalized"] and made.report["own"] == 1
     assert asked[-1] == (24, {"polish": True, "method": "entropy", "equalization": False})
-    assert {count for count, _ in asked[:-1]} == {12}
+    assert {count for count, _ in asked[:-2]} == {12} and asked[-2] == (24, {})
     asked.clear()
     effort.best(run, network, samples, {"method": "minmax"})
     assert all(options["method"] == "minmax" for _, options in asked)
     made = effort.best(lambda module, given, **options: Quantized(module.clone(), {}, {}), network, samples, {"calibration": "t"})
     assert list(made.report["effort"]) == ["default", "polish"] and made.report["effort"]["polish"].endswith("not kept")
+
+
+@pytest.mark.parametrize(("worse", "said"), [("others", "not where halves change places"), ("all", "no gain on all samples")])
+def test_what_gains_by_chance_is_not_kept(network: Module, samples: Any, worse: str, said: str) -> None:
+    """On one half of the samples alone, or not on all together."""
+    halves: list[Any] = []
+
+    def run(module: Module, given: Iterable[Any], **options: Any) -> Quantized:
+        held = list(given)
+        halves.extend([held[0]] if not halves else [])
+        kind = "all" if len(held) == len(samples) else "first" if held[0] is halves[0] else "others"
+        copy = module.clone()
+        (bias,) = [op for op in copy.body_of_main if op.results and op.result.name == "end"]
+        level = 1.0 if not options else 2.0 if kind == worse else 0.5
+        return Quantized(transload_shift(copy, bias, 0.01 * level), {}, {"options": options})
+
+    made = effort.best(run, network, samples, {}, {"polish": {"polish": True}})
+    assert said in str(made.report["effort"]) and made.report["options"] == {}
 
 
 def transload_shift(module: Module, op: Any, much: float) -> Module:

@@ -272,3 +272,24 @@ def test_normalizations_and_quotients_are_integers_of_16_bits_where_floats_are_n
         here = transload.run(integers.module, sample, engine="reference")["y0"]
         (there,) = tosa_reference.run_module(lowered, [sample["x0"]], level="NONE")
         np.testing.assert_array_equal(here, there)
+
+
+class _Sums(islands._Search):
+    """A search among sixteen tensors, of which one costs much in 16 bits, and another one beside tensors of 8 bits alone."""
+
+    def __init__(self, beside: int) -> None:
+        self.types: Any = dict.fromkeys(range(20), "i8")
+        self.wide: Any = dict.fromkeys(range(20), "i16")
+        self.bare, self.alone, self.alone_wide = 1e-5, {}, {}
+        self.beside = beside
+
+    def loss(self, types: Any) -> float:
+        narrow = any(type_ == "i8" for type_ in types.values())
+        return 1e-5 + 0.1 * (types.get(3) == "i16") + 0.05 * sum(
+            narrow and types.get(number) == "i16" for number in range(8, 8 + self.beside))
+
+
+@pytest.mark.parametrize(("beside", "floats"), [(0, [3]), (1, [3, 8]), (3, [3, 8, 9, 10])])
+def test_what_16_bits_lose_beside_others_alone_is_all_that_stays_float_with_it(beside: int, floats: list[int]) -> None:
+    search: Any = _Sums(beside)
+    assert sorted(search.too_much_for_16_bits(list(range(16)))) == floats
