@@ -46,6 +46,7 @@ class Quantization:
             from .layers import layers_report
 
             self.measured = layers_report(self.made.source, made, self.samples)
+            _say_narrower(self.measured, self.made.report.get("layers", {}))
         return made
 
     @property
@@ -85,6 +86,14 @@ def quantize_at_hub(
     source = made.source if made.source is not None else module.clone()  # the caller's may be changed afterwards
     made.module.quantization = Quantized(None, floats, made.report, source, made.wide)
     return Quantized(made.module, floats, made.report, source, made.wide)
+
+
+def _say_narrower(measured: LayersReport, words: Mapping[str, str]) -> None:
+    """Have layers be of the floats that the quantizer says they multiply, where what they give is of wider ones."""
+    for layer in measured.layers:
+        word = words.get(layer.name, layer.type).lower()
+        if layer.type.startswith("f") and word.startswith("f"):
+            layer.type = word
 
 
 def floats_in(module: Module) -> dict[str, str]:

@@ -105,7 +105,7 @@ class LayerReport:
     name: str
     op: Annotated[str, "what computes it; input of an input"]
     place: Annotated[int, "in the order of the network, from 0"]
-    type: Annotated[str, "of the numbers that are stored: i8, i16, f32"]
+    type: Annotated[str, "of the numbers that are stored: i8, i16, f32; of floats of 8 bits those that are multiplied: f8e4m3"]
     scale: Annotated[float | None, "null of what stays float, as are all that say what the type holds"]
     zero_point: int | None
     low: Annotated[float | None, "the least number that the type holds"]

@@ -17,8 +17,10 @@ from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 if TYPE_CHECKING:
     from ..ops.matmul import MatMul
 
-__all__ = ["constants_to_layers"]
+__all__ = ["PRODUCT", "constants_to_layers"]
 
+PRODUCT = "/product"
+"""Behind the name of what a product was: that of the product, where something is added or reshaped behind it."""
 TABLE = RewriteTable()
 
 
@@ -33,7 +35,9 @@ def matmul(op: MatMul, rw: Rewriter) -> Value | None:
     dense = constant_of(op.right)
     if dense is None or not isinstance(op.output.element_or_none, FloatType) or not op.output.is_static or op.right.rank == 2:
         return None
-    weights, name = dense.numpy(), f"{op.output.name}/product" if op.output.name else None
+    weights, name = dense.numpy(), op.output.name
+    if name and (op.bias is not None or op.right.rank == 1 or op.right.rank > op.input.rank):  # something follows
+        name += PRODUCT
     is_layer = op.right.rank == 1 or math.prod(weights.shape[:-2]) == 1
     if op.bias is None and not is_layer:
         return None

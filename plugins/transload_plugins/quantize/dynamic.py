@@ -25,6 +25,7 @@ from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload.verification.bounds import DYNAMIC
+from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
 
 from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
@@ -51,10 +52,11 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
     result = module.clone()
     kept = floats_of(floats)
     check_tensors(module, kept)
+    constants_to_layers(result)
     layers, others = dict[str, Op](), dict[str, str]()
     for name, value in observed(result).items():
         why = None if value.op is None else _why_not(value.op, least)
-        if name in kept or value.op is None or why == "":
+        if name in kept or name.removesuffix(PRODUCT) in kept or value.op is None or why == "":
             continue
         if why is None:
             layers[name] = value.op

@@ -27,6 +27,7 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
 from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
@@ -104,7 +105,7 @@ def held_in(
     if islands not in ("float", "none"):
         raise UsageError(f"islands cannot be {islands!r} among floats of 8 bits", hint="float or none")
     written_out = module.clone()
-    module = written_out if unroll_recurrent(written_out) else module
+    module = written_out if any([unroll_recurrent(written_out), constants_to_layers(written_out)]) else module
     if samples is not None and has_masks(module):  # infinities of masks have no range
         some, samples = some_of(samples, 2 * ROUNDED)
         module = without_far_masks(module, some)
@@ -119,6 +120,9 @@ def held_in(
         raise UsageError(
             "no op of the model multiplies floats of known sizes, so there is nothing to quantize",
             hint=f"{format.name} is for the products of Conv, Deconv and MatMul")
+    products = {name: name.removesuffix(PRODUCT) for name in layers_there}
+    kept |= {name: kept[said] for name, said in products.items() if said in kept}
+    formats |= {name: formats[said] for name, said in products.items() if said in formats}
     spread = Spread(samples if samples is not None else (), 2 * ROUNDED)
     ranges = _ranges(module, spread, samples is not None, calibration, method)
     fitted, apart = spread.kept[::2], spread.kept[1::2] or spread.kept

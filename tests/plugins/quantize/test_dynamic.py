@@ -123,3 +123,18 @@ def test_a_hint_of_small_weights_is_for_those_that_can_be_taken(rank: int, hint:
     assert ("least=0" in str(raised.value.hint)) == hint
     if hint:
         transload.quantize(module, "dynamic", least=0)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_batch_of_one_matrix_is_a_layer(biased: bool) -> None:
+    g = Graph((1, 4, 64))
+    bias = (g.random(48),) if biased else ()
+    y = g.MatMul(g.inputs[0], g.random(1, 64, 48), *bias, location="first")
+    module = g.done(g.MatMul(y, g.random(1, 48, 40), location="second"))
+    held = quantize_at_hub(module, "dynamic", None, {})
+    assert len(held.report["layers by their range"]) == 2
+    assert sum(op.name == "top.Cast" for op in held.module.ops()) == 2, "weights are integers"
+    given = {"x0": np.random.default_rng(0).standard_normal((1, 4, 64)).astype(np.float32)}
+    assert sqnr(first(transload.run(module, given)), first(transload.run(held.module, given))) > 30
+    kept = quantize_at_hub(module, "dynamic", None, {"floats": "first"})
+    assert len(kept.report["layers by their range"]) == 1 and "first" in kept.floats

@@ -222,3 +222,33 @@ def test_a_last_bit_that_rounds_to_another_number_is_no_fault() -> None:
     same, other, wrong = verdicts
     assert same.status == other.status == "passed" and wrong.status == "failed"
     assert not any("last bits" in note for note in same.notes) and any("last bits" in note for note in other.notes)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_batch_of_one_matrix_is_a_layer(biased: bool) -> None:
+    g = Graph((1, 4, 16))
+    weights = g.random(1, 16, 8) * np.geomspace(1.0, 1e-4, 8, dtype=np.float32)
+    module = g.done(g.MatMul(g.inputs[0], weights, *((g.random(8),) if biased else ()), location="layer"))
+    given = [{"x0": np.random.default_rng(seed).standard_normal((1, 4, 16)).astype(np.float32)} for seed in range(4)]
+    held = quantize_at_hub(module, "f8e4m3", given, PLAIN).module
+    (exact,), (found,) = (list(transload.run(each, given[0]).values()) for each in (module, held))
+    short, size = (np.square(each).mean(axis=(0, 1)) for each in (exact - found, exact - exact.mean(axis=(0, 1))))
+    assert (short / size).max() < 0.02, "those of small weights are as near as the others"
+    rounded = quantize_at_hub(module, "f8e4m3", given, {**PLAIN, "rounding": True})
+    assert rounded.report["weights"]["rounded on samples"]
+    kept = quantize_at_hub(module, "f8e4m3", given, {**PLAIN, "layers": {"layer": "F8E5M2"}})
+    assert set(kept.report["layers"].values()) == {"F8E5M2"}
+
+
+def test_the_report_says_in_what_layers_are() -> None:
+    from transload.quantization import Quantization
+
+    g = Graph((1, 16))
+    first = g.Relu(g.MatMul(g.inputs[0], g.random(16, 8), location="first"), location="cut")
+    module = g.done(g.MatMul(first, g.random(8, 4), location="second"))
+    samples = transload.open_samples([np.random.default_rng(0).standard_normal((1, 16)).astype(np.float32)] * 4, module)
+    quantization = Quantization("f8e5m2", {**PLAIN, "floats": "second"}, samples)
+    quantization(module)
+    assert quantization.measured is not None
+    types = {layer.name: layer.type for layer in quantization.measured.layers}
+    assert (types["first"], types["second"]) == ("f8e5m2", "f32")
