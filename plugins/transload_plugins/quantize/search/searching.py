@@ -32,7 +32,7 @@ from transload.telling import Tell
 from ..bias import corrections, with_biases
 from ..calibration import Calibration
 from ..groups import Groups
-from ..layers import MODES, Layers, check_tensors, load_layers
+from ..layers import FLOAT8, MODES, Layers, check_tensors, load_layers
 from ..measure import Sample
 from ..observe import observed
 from ..quantize import types_of
@@ -168,11 +168,20 @@ def _scheme(name: str) -> Any:
 
 def _types(types: Sequence[str]) -> list[str]:
     """The words, from less bits to more."""
+    _refuse_small_floats(types)
     wrong = next((word for word in types if word not in MODES or word == "INT8"), None)
     if wrong is not None or not types:
         raise UsageError(f"layers cannot get {wrong or 'nothing'}", hint=f"--types {','.join(TYPES)}; "
                          f"words: {', '.join(word for word in MODES if word != 'INT8')}")
     return sorted(dict.fromkeys(types), key=["INT16", "F16", "BF16", "F32"].index)
+
+
+def _refuse_small_floats(words: Iterable[str]) -> None:
+    """`UsageError` for floats of 8 bits, of which a search knows neither the price nor the simulation."""
+    small = next((word for word in words if word in FLOAT8), None)
+    if small is not None:
+        raise UsageError(f"a search does not choose {small}: it neither counts nor simulates floats of 8 bits",
+                         hint=f"search without, and add lines of {small} to the table that quantize --layers takes")
 
 
 def _divided(
@@ -201,6 +210,7 @@ def _asked(units: Units, layers: Layers | str | Path | None, excepts: Sequence[s
     """The units that have more bits from the beginning, and those that may get some. Raises `UsageError` for unknown names."""
     table = load_layers(layers) if isinstance(layers, str | Path) else dict(layers or {})
     check_tensors(units.module, table)
+    _refuse_small_floats(table.values())
     names = [name for tensors in units.tensors.values() for name in tensors]
     for pattern in excepts:
         if not any(fnmatchcase(name, pattern) for name in names):

@@ -208,6 +208,8 @@ def test_the_simulation_says_what_the_quantized_module_gives(network: Module, sa
     ({"min_cos": 0.9}, {"excepts": ["nobody"]}, "no float tensor 'nobody'"),
     ({"min_cos": 0.9}, {"layers": {"nobody": "F32"}}, "no float tensor 'nobody'"),
     ({"max_float": "1%"}, {"layers": {"end": "F32"}}, "are allowed"),
+    ({"min_cos": 0.9}, {"types": ["F8E4M3", "F32"]}, "does not choose F8E4M3"),
+    ({"min_cos": 0.9}, {"layers": {"end": "F8E5M2"}}, "does not choose F8E5M2"),
 ])
 def test_what_cannot_be_asked_for(
     network: Module, samples: Samples, asked: dict[str, Any], more: dict[str, Any], match: str,
