@@ -88,6 +88,14 @@ def test_kept_or_computed_again_the_bits_are_the_kernels(name, local_bytes, core
         assert cycles["best"] <= cycles.get("recomputed", cycles["best"])
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_halos_are_not_kept_where_more_is_moved_for_it(seed):
+    module, target = network(seed), chip("tp-tiny", 6144)
+    best, again = (timeline(compile_function(module.main, target, halos=halos).program, target)
+                   for halos in ("best", "recomputed"))
+    assert best.cycles <= again.cycles and best.bytes <= again.bytes
+
+
 def deep(rows=48):
     made = Maker((1, 8, rows, 48))
     x = made.input

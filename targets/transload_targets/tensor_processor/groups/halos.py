@@ -92,11 +92,11 @@ def _links(boxes: Sequence[Box | None], run: range) -> Iterator[tuple[int, Box, 
 
 def _goes_on(there: Box, box: Box) -> int | None:
     """Along which of h and w a box goes on where another ends, or lies within it; None where it does not."""
-    apart = [dimension for dimension in range(4) if box[dimension] != there[dimension]]
-    if len(apart) != 1 or apart[0] not in (2, 3):
+    if box[0] != there[0] or box[1] != there[1] or (box[2] != there[2] and box[3] != there[3]):
         return None
-    (low, high), (start, _) = there[apart[0]], box[apart[0]]
-    return apart[0] if low <= start <= high else None
+    dimension = 2 if box[2] != there[2] else 3
+    (low, high), (start, _) = there[dimension], box[dimension]
+    return dimension if low <= start <= high else None
 
 
 def _alike(boxes: Sequence[Box | None]) -> list[Box | None]:
@@ -111,6 +111,5 @@ def _alike(boxes: Sequence[Box | None]) -> list[Box | None]:
 
 
 def _ranged(box: Box, dimension: int, range_: Range) -> Box:
-    """A box with another range of a dimension."""
-    n, c, h, w = (range_ if each == dimension else old for each, old in enumerate(box))
-    return n, c, h, w
+    """A box with another range of h or w."""
+    return (box[0], box[1], range_, box[3]) if dimension == 2 else (box[0], box[1], box[2], range_)
