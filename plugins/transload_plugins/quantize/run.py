@@ -33,6 +33,7 @@ from .bias import corrections, move_biases, with_biases
 from .borders import Which, join_casts, take_casts_off
 from .calibration import Calibration
 from .completing import completed, is_partly_quantized
+from .differences import write_out_squared_differences
 from .effort import best, options_for
 from .equalization import equalized
 from .float8 import with_layers_in
@@ -412,6 +413,7 @@ class _Work:
         """
         result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights)
         small = with_layers_in(result, layers, self.ranges)
+        write_out_squared_differences(result)
         take_casts_off(result, inputs, outputs)
         join_casts(result)
         if rounds is not None:

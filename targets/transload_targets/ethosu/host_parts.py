@@ -22,6 +22,8 @@ CONVERSIONS = frozenset(f"tosa.{name}" for name in (
     "abs", "add", "arithmetic_right_shift", "cast", "ceil", "clamp", "floor", "greater_equal", "identity", "maximum", "minimum",
     "mul", "negate", "reciprocal", "rescale", "reshape", "select", "sub", "transpose"))
 """Ops that quantizing and dequantizing are made of."""
+MOVES = frozenset(("tosa.identity", "tosa.reshape", "tosa.transpose"))
+"""Those of them that compute nothing."""
 
 
 def left_to_host(module: Module, family: str, float_ops: str) -> set[Op]:
@@ -42,12 +44,15 @@ def left_to_host(module: Module, family: str, float_ops: str) -> set[Op]:
 def _front(ops: Sequence[Op]) -> set[Op]:
     """Float ops computed from the model's inputs by conversions and float ops alone, with what leads to them.
 
-    The rest of the framework's ops that they are part of is with them.
+    The rest of the framework's ops that they are part of is with them. Sums and the like of integers alone are of the same ops
+    as conversions are: they are none where their framework's op has no floats.
     """
     near: set[Op] = set()
+    floating = {None, *(op.origin for op in ops if has_floats(op))}
     for op in ops:
         sources = [operand.op for operand in op.operands if not _is_constant(operand)]
-        if (has_floats(op) or op.name in CONVERSIONS) and all(source is None or source in near for source in sources):
+        converts = op.name in MOVES or (op.name in CONVERSIONS and op.origin in floating)
+        if (has_floats(op) or converts) and all(source is None or source in near for source in sources):
             near.add(op)
     front: set[Op] = set()
     for op in reversed(ops):
