@@ -146,7 +146,8 @@ class _Quantizing:
             if rule.retypes and type_.storage.width > 8:
                 self._retyped(op, result, type_)
                 continue
-            result.type = TensorType(result.tensor_type.shape, self._wide(type_, rule.fixed) if lifted else type_)
+            narrow = self._wide(type_, rule.fixed) if lifted else self._fixed(type_, rule.fixed)
+            result.type = TensorType(result.tensor_type.shape, narrow)
             if result.quant != type_:
                 self._lowered(result, type_)
 
@@ -166,6 +167,13 @@ class _Quantizing:
             return self.scheme.widened().activation_type(fixed)
         low, high = ((end - type_.zero_point) * type_.scale for end in (type_.storage_min, type_.storage_max))
         return self.scheme.widened().activation_type((low, high))
+
+    def _fixed(self, type_: QuantType, fixed: Fixed | None) -> QuantType:
+        """A type, or the one that an op's kernel gives alone, where what the result is joined with reaches elsewhere."""
+        if fixed is None:
+            return type_
+        scheme = self.scheme if type_.storage == self.scheme.activations else self.scheme.widened()
+        return scheme.activation_type(fixed) if scheme.activations == type_.storage else type_
 
     def _lifted(self, value: Value, user: Op, exactly: bool) -> Value:
         """A quantized operand in 16 bits, since operands and results are of one width; `exactly`, in steps of its own scale."""

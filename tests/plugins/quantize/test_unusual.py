@@ -232,3 +232,31 @@ def test_the_bits_of_a_float_stay_as_many(scheme: str) -> None:
     made = transload.quantize(module, scheme, None)
     (given,) = samples((8,))[:1]
     assert sqnr(np.abs(given["x"]), next(iter(transload.run(made, given).values())).astype(np.float32)) > 45
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16x8"])
+def test_squared_differences_are_integers_wherever_they_go(scheme: str) -> None:
+    """Of 16 bits TOSA computed them with floats, so that no chip of integers took a layer normalization of such."""
+    graph = Graph((1, 16, 8), (1, 16, 1))
+    module = graph.done(graph.SquaredDifference(*graph.inputs))
+    numbers = np.random.default_rng(5)
+    given = [{name: numbers.standard_normal(type_.static_shape).astype(np.float32)
+              for name, type_ in module.inputs.items()} for _ in range(4)]
+    quantized = transload.quantize(module, scheme, given, quant_input="all", quant_output="all")
+    tosa = transload.lower(quantized, "tosa")
+    assert not any(value.is_float for op in tosa.ops() for value in op.results)
+    stored = transload.run(transload.quantize(module, scheme, given), given[0], engine="reference")
+    wanted, found = (next(iter(each.values())) for each in (transload.run(module, given[0]), stored))
+    assert sqnr(wanted, found) > (30 if scheme == "int8" else 65)
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int8-sym", "int16x8"])
+def test_a_softmax_that_is_joined_with_others_is_one_of_integers(scheme: str) -> None:
+    """It has the type of what it is joined with behind it: kernels give one type alone, and TOSA computed another with floats."""
+    graph = Graph((1, 4, 4, 8))
+    (x,) = graph.inputs
+    module = graph.done(graph.Concat(graph.Softmax(x, axis=3), graph.Mul(x, x), axis=3))
+    numbers = np.random.default_rng(6)
+    given = [{"x0": 2 * numbers.standard_normal((1, 4, 4, 8)).astype(np.float32)} for _ in range(4)]
+    quantized = transload.quantize(module, scheme, given, quant_input="all", quant_output="all")
+    assert not any(value.is_float for op in transload.lower(quantized, "tosa").ops() for value in op.results)

@@ -23,6 +23,8 @@ from transload.plugin_host import host
 from transload_targets.ethosu import compiler
 from transload_targets.ethosu.accelerators import ACCELERATORS
 
+from tests.support.graphs import Graph
+
 RESCALE: dict[str, Any] = {
     "scale32": True, "rounding_mode": "SINGLE_ROUND", "per_channel": False, "input_unsigned": False, "output_unsigned": False}
 NAMES = [accelerator.name for accelerator in ACCELERATORS]
@@ -290,3 +292,15 @@ def test_the_written_tosa_is_what_was_compiled(vela: None, network: Module, tmp_
     module = host().get("readers", "tosa")(Source(emitted.files[1]))
     data = np.random.default_rng(1).integers(-128, 128, (1, 6, 5, 3), np.int8)
     np.testing.assert_array_equal(transload.run(module, {"in0": data})["layer"], transload.run(network, {"in0": data})["layer"])
+
+
+def test_elementwise_operators_alone_are_for_the_npu(vela: None, tmp_path: Path) -> None:
+    """They are lowered to the ops that quantizing is lowered to, and were taken for it, whole, with nothing left for the NPU."""
+    graph = Graph((1, 4, 4, 8), (1, 4, 4, 8))
+    module = graph.done(graph.Add(*graph.inputs))
+    numbers = np.random.default_rng(0)
+    samples = [{name: numbers.standard_normal((1, 4, 4, 8)).astype(np.float32) for name in module.inputs} for _ in range(3)]
+    artifact = transload.convert(module, "ethos-u85-256", tmp_path, quantize="int8", data=samples)
+    assert artifact.verification is not None and artifact.verification.passed
+    assert artifact.report.partition is not None
+    assert [part.place for part in artifact.report.partition.parts] == ["host", "target", "host"]
