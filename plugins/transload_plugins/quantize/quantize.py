@@ -146,8 +146,8 @@ class _Quantizing:
             if rule.retypes and type_.storage.width > 8:
                 self._retyped(op, result, type_)
                 continue
-            narrow = self._wide(type_, rule.fixed) if lifted else self._fixed(type_, rule.fixed)
-            result.type = TensorType(result.tensor_type.shape, narrow)
+            kind = self._wide(type_, rule.fixed) if lifted else self._fixed(type_, rule.fixed)
+            result.type = TensorType(result.tensor_type.shape, kind)
             if result.quant != type_:
                 self._lowered(result, type_)
 
