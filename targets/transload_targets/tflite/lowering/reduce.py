@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I8, I16, I32, I64, UI8, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import axes_of, constant, emit, ints, need_rounding, quant, reshape, retyped, static_shape
 
@@ -36,7 +37,7 @@ def of_nothing(op: Reduce, rw: Rewriter) -> Value | None:
     number = _OF_NOTHING[op.mode]
     stored = number if made is None else round(number / made.scale) + made.zero_point
     element = op.output.element if made is None else made.storage
-    return constant(rw, np.full(static_shape(op.output), stored, dtype_of(element)), op.output.element)
+    return constant(rw, tables.full(static_shape(op.output), stored, dtype_of(element)), op.output.element)
 
 
 @TABLE("top.Reduce")
