@@ -281,7 +281,7 @@ def test_a_float_model_is_told_to_be_quantized(make: Callable[..., Module]) -> N
 def test_real_models_run_on_the_npu_alone(vela: None, models: Path, model: str, tmp_path: Path) -> None:
     file = next((models / "tflite" / model).glob("*.tflite"), None)
     if file is None:
-        pytest.skip(f"{model} is not there")
+        pytest.skip(f"TRANSLOAD_MODELS holds no tflite/{model}/*.tflite")
     for name in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256"):
         artifact = transload.convert(file, name, tmp_path / name, verify=False)
         assert artifact.report.target_report["npu_percent"] == 100.0
