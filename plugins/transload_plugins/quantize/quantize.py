@@ -161,10 +161,10 @@ class _Quantizing:
 
     def _wide(self, type_: QuantType, fixed: Fixed | None = None) -> QuantType:
         """A type of 16 bits that holds the range of a type, or the `fixed` one of an op's result."""
-        if type_.storage == I16:
-            return type_
         if fixed is not None:
             return self.scheme.widened().activation_type(fixed)
+        if type_.storage == I16:
+            return type_
         low, high = ((end - type_.zero_point) * type_.scale for end in (type_.storage_min, type_.storage_max))
         return self.scheme.widened().activation_type((low, high))
 
