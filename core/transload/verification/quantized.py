@@ -329,8 +329,9 @@ def _farther_than_quantizing(
             (apart,) = compare_outputs({name: integers}, {name: given})
             broken += broken_limits(apart, tolerance, step)
             continue
-        near = noise * _by_chance(given)
-        if distance > max(times * near, (step or 0.0) * tolerance.integer, _grain(integers)) and beside > near:
+        chance = _by_chance(given)
+        farthest = max(noise * max(times, chance), (step or 0.0) * tolerance.integer, _grain(integers))
+        if distance > farthest and beside > noise * chance:
             broken.append(
                 f"{name}: lies {distance:.3g} from the quantized module (root mean square), and that {noise:.3g} from the floats")
     return broken
