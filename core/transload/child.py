@@ -77,9 +77,12 @@ class PythonChild:
             raise
         _running.add(self)
 
-    def stop(self) -> None:
-        """End the process, where it still runs, and remove its folder."""
+    def stop(self, patience: float = 0.0) -> None:
+        """End the process, where it still runs after `patience` seconds, and remove its folder."""
         _running.discard(self)
+        if patience:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(patience)
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):

@@ -47,6 +47,10 @@ GRACE = 30
 """Seconds beyond a call's limit after which the system ends the process, where nobody else did."""
 
 
+PATIENCE = 5.0
+"""Seconds that a process has to end on its own, when it is asked nothing more."""
+
+
 class ChildEnded(RunError):
     """A child process ended, or was ended, before it answered: of what it was asked, nothing is known."""
 
@@ -115,7 +119,7 @@ class Worker:
         with self._lock:
             child, self._child = self._child, None
             if child is not None and self._owner == os.getpid():
-                child.stop()
+                child.stop(PATIENCE if self._ended else 0.0)
             if self._said is not None:
                 self._said.close()
                 self._said = None
@@ -127,9 +131,20 @@ class Worker:
             child.process.kill()
 
     def end(self) -> None:
-        """End the process, one that another thread is just starting, too; calls raise `ChildEnded` from now on."""
+        """End the process, one that another thread is just starting, too; calls raise `ChildEnded` from now on.
+
+        In the middle of a call it is killed. Else it ends on its own, and its own children with their folders, until `stop`.
+        """
         self._ended = True
-        self.kill()
+        if not self._lock.acquire(blocking=False):
+            self.kill()
+            return
+        try:
+            if self._child is not None and self._owner == os.getpid():
+                with contextlib.suppress(OSError):
+                    self._child.process.stdin.close()  # type: ignore[union-attr] - a pipe
+        finally:
+            self._lock.release()
 
     def _ask(self, request: list[Any], within: float | None = None) -> Any:
         from .budget import seconds_left  # the child, which imports this module, has no use for it

@@ -57,6 +57,8 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 
 def _change(dice: random.Random, config: Any) -> None:
     places = _places(config)
+    if not places:  # all was taken out before
+        return
     holder, key = dice.choice(places)
     old = holder[key]
     kind = dice.randrange(8)

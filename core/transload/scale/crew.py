@@ -139,7 +139,7 @@ class _Processes:
             self._free.put(worker)
 
     def close(self) -> None:
-        """End the processes, in the middle of what they do."""
+        """End the processes: those that do something, in the middle of it."""
         self._closed = True
         for worker in self._all:
             worker.end()

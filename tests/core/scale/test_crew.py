@@ -13,6 +13,7 @@ import pytest
 from transload import child
 from transload.errors import RunError, UsageError
 from transload.scale import Crew
+from transload.worker import Worker
 
 HERE = __name__
 
@@ -50,6 +51,14 @@ def sleeps(seconds: float) -> float:
     return seconds
 
 
+_INNER = Worker("inner")
+
+
+def asks_another(number: int) -> int:
+    """A task that a process of its own does."""
+    return int(_INNER.call("operator:neg", number))
+
+
 class Counts:
     """Something callable that is made once in each worker."""
 
@@ -85,6 +94,15 @@ def test_the_answers_are_those_of_the_tasks(workers):
     with Crew(workers) as crew:
         found = dict(crew.done(f"{HERE}:product", [(number, 7) for number in range(20)]))
     assert found == {number: number * 7 for number in range(20)}
+
+
+def test_processes_of_processes_leave_no_folders(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with Crew(2) as crew:
+        found = dict(crew.done(f"{HERE}:asks_another", [(number,) for number in range(6)]))
+    assert found == {number: -number for number in range(6)}
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_made_once_in_each_worker_is_called(tmp_path):
