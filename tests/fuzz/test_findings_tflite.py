@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,26 @@ def test_tflite(
     operator: str, inputs: list[Any], outputs: list[Any], options: dict[str, Any] | None, why: str,
 ) -> None:
     refused(write_operator(operator, inputs, outputs, options), why)
+
+
+def test_a_file_that_contradicts_itself_is_not_written_again(tmp_path: Path) -> None:
+    """Without a lowering between, too: LiteRT would say something else each time."""
+    axes = ((1,), "int32", np.array([0], np.int32), None)
+    content = write_operator("SUM", [((2, 3), "int8", None, SMALL), axes], [((3,), "float32", None, None)])
+    file = tmp_path / "sum.tflite"
+    file.write_bytes(content)
+    for target in ("tflite", "tosa"):
+        with pytest.raises(ConversionError, match="the file contradicts itself"):
+            transload.convert(file, target, tmp_path / target)
+
+
+def test_a_step_with_a_result_too_many() -> None:
+    """A basic LSTM of 5 results, of which the last is none."""
+    step, state, weights, bias = ((1, 2), *FLOAT), ((1, 3), *FLOAT), np.zeros((12, 5), np.float32), np.zeros(12, np.float32)
+    content = write_operator(
+        "LSTM", [step, state, ((12, 5), "float32", weights, None), ((12,), "float32", bias, None), state],
+        [state, state, ((1, 5), *FLOAT), ((1, 12), *FLOAT), state], {"fused_activation_function": "TANH", "kernel_type": "BASIC"})
+    refused(content, "has 4 results, and here are 5")
 
 
 def test_a_number_outside_is_not_taken() -> None:

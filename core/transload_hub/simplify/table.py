@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..recognize.activation import GATED
-from . import activation, affine, structure, weights
+from . import activation, affine, structure, weights, windows
 
 __all__ = ["TABLE"]
 
-TABLE = structure.TABLE + activation.TABLE + GATED + affine.TABLE + weights.MOVED
+TABLE = structure.TABLE + activation.TABLE + GATED + affine.TABLE + weights.MOVED + windows.TABLE

@@ -117,6 +117,16 @@ def test_moves_of_what_an_input_becomes_are_done_by_the_load(move):
     assert not [one for one in program.instructions if one.operation == "copy"]
 
 
+def test_a_number_of_the_input_that_members_read_is_of_what_is_moved():
+    """It comes before the members, and so does what is moved, of which it is made then."""
+    function = Function((1, 8, 8, 2), F32)
+    number = function.emit("reduce", function.x, function="max", axes=(1, 2, 3))
+    scaled = function.emit("add", function.emit("mul", function.x, number), number)
+    module = function.done(function.emit("max_pool2d", function.emit("permute", scaled, order=(0, 3, 1, 2)), kernel=(3, 3)))
+    assert arranged(module)
+    assert ops(module)[:2] == ["permute", "reduce"]
+
+
 def test_constants_by_channel_are_permuted_along():
     function = Function((1, 16, 16, 3), F32)
     means = function.constant(np.arange(3, dtype=np.float32).reshape(1, 1, 1, 3))

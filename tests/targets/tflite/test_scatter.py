@@ -102,3 +102,11 @@ def test_a_part_that_is_read_is_written_as_one(part: tuple[int, int]) -> None:
 def test_what_litert_cannot_say_is_refused(element: Type, count: int, reduction: str, why: str) -> None:
     with pytest.raises(ConversionError, match=why):
         transload.lower(scattered(element, TensorType((count, 1), I32), (6,), reduction), "tfl")
+
+
+def test_a_constant_place_outside_is_refused() -> None:
+    places = np.array([[1, 0], [0, 131080]], np.int32)
+    module = network(
+        lambda b, x, u: b.emit("top.ScatterND", x, b.constant(places), u), TensorType((4, 40), F32), TensorType((2,), F32))
+    with pytest.raises(ConversionError, match=r"\(0, 131080\), lies outside of \(4, 40\)"):
+        transload.lower(module, "tfl")

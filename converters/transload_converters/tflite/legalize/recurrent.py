@@ -189,6 +189,8 @@ def basic_lstm(op: Op, rw: Rewriter) -> Any:
     """LSTM with the kernel BASIC: one step, its four gates in one product; gives its state and its inner sums, too."""
     if len(op.operands) != 5:
         raise Unsupported(f"an LSTM with the kernel BASIC has 5 operands, and here are {len(op.operands)}")
+    if len(op.results) > 4:
+        raise Unsupported(f"an LSTM with the kernel BASIC has 4 results, and here are {len(op.results)}")
     value, activations, weights, bias, state = op.operands
     if not value.is_float:
         return integer_step(op, rw)

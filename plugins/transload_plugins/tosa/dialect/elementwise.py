@@ -73,7 +73,8 @@ class Binary(DeclaredOp):
             return True
         a, b, out = shapes
         fits = len(a) == len(b) == len(out) and all(  # type: ignore[arg-type]
-            z is None or ((x is None or x in (1, z)) and (y is None or y in (1, z)) and (z in (x, y) or None in (x, y)))
+            (x == y or None in (x, y) or 1 in (x, y)) if z is None
+            else ((x is None or x in (1, z)) and (y is None or y in (1, z)) and (z in (x, y) or None in (x, y)))
             for x, y, z in zip(a, b, out, strict=True))  # type: ignore[arg-type]
         return fits or f"{op.operands[0].type} and {op.operands[1].type} give {op.results[0].type}"
 

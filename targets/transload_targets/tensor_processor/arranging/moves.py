@@ -359,8 +359,19 @@ class _Raising:
                     self._number_of(user)
         for value in self.edge:
             if value in self.made and constant_of(value) is None:
-                for user in [user for user in value.uses if self._is_number(user)]:
+                numbers = [user for user in value.uses if self._is_number(user)]
+                self._put_before(self.made[value].op, numbers)
+                for user in numbers:
                     self._number_of(user)
+
+    def _put_before(self, made: Op | None, users: Sequence[Op]) -> None:
+        """What is moved of an edge stands in front of the first member that reads it: put it in front of these, too."""
+        if made is None or not users:
+            return
+        first = next(op for op in self.block if op is made or op in users)
+        if first is not made:
+            self.block.remove(made)
+            self.block.insert(made, first)
 
     def _number_of(self, op: Op) -> None:
         """A reduction of all elements, of those that are moved."""

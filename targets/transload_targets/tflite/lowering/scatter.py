@@ -171,6 +171,9 @@ def _at_constants(op: ScatterND, rw: Rewriter, places: np.ndarray, value: Value,
     shape = static_shape(value)
     count, n = places.shape
     places = np.where(places < 0, places + np.array(shape[:n], np.int64), places)
+    outside = ((places < 0) | (places >= np.array(shape[:n], np.int64))).any(1)
+    if outside.any():
+        raise Unsupported(f"a place that it writes, {tuple(places[outside.argmax()].tolist())}, lies outside of {shape}")
     _, last = np.unique(places[::-1], axis=0, return_index=True)
     if len(last) < count:
         staying = np.sort(count - 1 - last)

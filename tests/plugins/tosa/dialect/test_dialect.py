@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,17 @@ def test_unknown_sizes_pass_through(graph: Any) -> None:
     assert emit(builder, "concat", value(2, None), value(2, 3), axis=1).shape == (2, None)
     assert emit(builder, "transpose", value(None, 2, 3), perms=(2, 0, 1)).shape == (3, None, 2)
     assert build.reshape(builder, value(None, 4), (None, 2, 2)).shape == (None, 2, 2)
+
+
+@pytest.mark.parametrize(("sizes", "fits"), [("0x1", False), ("0x3", False), ("4x1", True), ("?x3", True), ("4x5", False)])
+def test_sizes_that_do_not_broadcast_are_refused_where_the_result_is_unknown(sizes: str, fits: bool) -> None:
+    module = parse_module(f"""
+        func.func @main(%x: tensor<4x3xf32>, %y: tensor<{sizes}xf32>) -> tensor<?x?xf32> {{
+          %z = "tosa.add"(%x, %y) : (tensor<4x3xf32>, tensor<{sizes}xf32>) -> tensor<?x?xf32>
+          return %z : tensor<?x?xf32>
+        }}""")
+    with nullcontext() if fits else pytest.raises(VerifyError, match="broadcast"):
+        verify(module)
 
 
 @pytest.mark.parametrize(("make", "message"), [
