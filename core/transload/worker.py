@@ -142,7 +142,7 @@ class Worker:
         try:
             if self._child is not None and self._owner == os.getpid():
                 with contextlib.suppress(OSError):
-                    self._child.process.stdin.close()  # type: ignore[union-attr] - a pipe
+                    self._child.process.stdin.close()  # type: ignore[union-attr]
         finally:
             self._lock.release()
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.plugin import Pass
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("iree-order-equal-elements", "transload_targets.iree.sorts:order_equal_elements",
+                  "Have stable sorts compare the places of equal elements: IREE's own sorts exchange these.", ("stablehlo",),
+                  ("stablehlo",)))
 
 
 @hookimpl

@@ -155,3 +155,46 @@ def test_a_damaged_program_is_an_error_in_words(examples: Path, tmp_path: Path) 
     with pytest.raises(RunError, match="inputs are missing: image"):
         ran(artifact, {})
     assert ran(artifact, inputs)["probabilities"].shape == (1, 10)
+
+
+@pytest.mark.parametrize("k", [4, 9])
+def test_equal_elements_keep_their_order(k: int, tmp_path: Path) -> None:
+    """Of the greatest elements, too, which IREE looks for in its own way."""
+    places = ((), "int32", np.array(k, np.int32), None)
+    content = write_operator("TOPK_V2", [((2, 2, 9), "int32", None, None), places], [((2, 2, k), "int32", None, None)] * 2)
+    model = tmp_path / "top.tflite"
+    model.write_bytes(content)
+    artifact = transload.convert(model, "iree-llvm-cpu", tmp_path / "out", verify=False)
+    x = np.random.default_rng(0).integers(0, 3, (2, 2, 9)).astype(np.int32)
+    numbers, found = ran(artifact, {"in0": x}).values()
+    wanted = np.argsort(-x, axis=2, kind="stable")[..., :k]
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(numbers, np.take_along_axis(x, wanted, 2))
+
+
+SORTED = """
+module {
+  func.func @main(%a: tensor<64xf32> {ml_program.identifier = "a"}, %b: tensor<64xf32> {ml_program.identifier = "b"})
+      -> (tensor<64xf32>, tensor<64xf32>) {
+    %0:2 = "stablehlo.sort"(%a, %b) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<f32>, %q: tensor<f32>):
+      %1 = "stablehlo.floor"(%x) : (tensor<f32>) -> tensor<f32>
+      %2 = "stablehlo.floor"(%y) : (tensor<f32>) -> tensor<f32>
+      %3 = "stablehlo.compare"(%1, %2) <{comparison_direction = #stablehlo<comparison_direction LT>}>
+        : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      "stablehlo.return"(%3) : (tensor<i1>) -> ()
+    }) : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+    "func.return"(%0#0, %0#1) : (tensor<64xf32>, tensor<64xf32>) -> ()
+  }
+}
+"""
+
+
+def test_sorts_of_other_people_are_stable(tmp_path: Path) -> None:
+    (tmp_path / "sorted.mlir").write_text(SORTED)
+    artifact = transload.convert(tmp_path / "sorted.mlir", "iree-llvm-cpu", tmp_path / "out", verify=False)
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-2, 2, 64).astype(np.float32), rng.standard_normal(64).astype(np.float32)
+    order = np.argsort(np.floor(a), kind="stable")
+    for found, wanted in zip(ran(artifact, {"a": a, "b": b}).values(), (a[order], b[order]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
