@@ -22,7 +22,8 @@ __version__ = "0.1.0"
 # `transload` for `hookimpl` alone, or `transload --help`, does not pay for numpy.
 _PUBLIC = {
     "hookimpl": "hookspecs",
-    **dict.fromkeys(("load", "legalize", "lower", "calibrate", "quantization_report", "quantize", "run", "save"), "api"),
+    **dict.fromkeys(("load", "legalize", "lower", "calibrate", "quantization_report", "quantize", "save"), "api"),
+    "run": "execution",
     **dict.fromkeys(("convert", "plan"), "convert_model"),
     **dict.fromkeys(("Converted", "convert_all"), "scale"),
     "quantization_page": "layers_page",

@@ -314,19 +314,7 @@ def run(
     tell: Callable[[str], None] | None = None,
     preprocess: Preprocess | None = None,
 ) -> dict[str, np.ndarray]:
-    """Execute a module: input arrays by name, or files of them (`transload.given`), to output arrays by name, in order.
-
-    `module` may be the path of a file that `load` reads, too. `inputs` has for each name of `module.inputs` what numpy makes an
-    array of, of the shape and element type said there: for quantized types the stored integers. Numbers of another type are
-    taken where that type has all of them; an array of the other sign (int8 for uint8) is refused. `function` is one of
-    `module.functions`, `engine` one that `transload plugins` lists.
-
-    A module in a framework's dialect is legalized to the hub first. With `keep=True` every named
-    intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
-    as it is computed, named or not (reference engine only). `engine="auto"` compiles where that pays
-    (`transload.engine.choice`). `preprocess` says how images become arrays. `tell(note)` is given what a user should know of the
-    numbers: quantized ops whose integers nobody knows, which are computed by dequantizing. Raises `RunError`.
-    """
+    """What `transload.run` (`execution.run`) does with a module, and with the path of a file that `load` reads."""
     given = open_given(inputs)
     loaded = module if isinstance(module, Module) else load(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess) if function == "main" else given

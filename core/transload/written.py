@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from .api import load
+from .api import load, run
 from .artifact_set import REPORT
 from .emission import program_among, readable_suffixes
 from .engine.memory import machine_bytes
 from .errors import ReadError
 from .files import is_file
-from .ir import Dense, Module, Op, State, TensorType, Type, dtype_of, new_module, set_results
+from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, new_module, set_results
 from .partitioning import TARGET
 from .parts import Parts
 from .plugin import Emitted, EmittedPart
@@ -51,6 +51,18 @@ class Written:
     in_parts: bool = False
     keeps: bool = False
     """Whether `run` takes `keep=`: the artifact's own tensors can be seen, where it is run by the target's own runtime."""
+
+    def execute(
+        self, given: Mapping[str, Any], engine: str = "auto", keep: bool = False,
+        watch: Callable[[Value, np.ndarray], None] | None = None, tell: Callable[[str], None] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Its outputs by name, by the target's own runtime, or an engine: the one asked for, or one that tells of tensors."""
+        own = engine == "auto" and watch is None and (not keep or self.keeps)
+        if self.run is not None and self.in_parts:
+            return self.run(given, engine=engine, keep=keep, watch=watch, own=own)
+        if self.run is not None and own:
+            return self.run(given, keep=True) if keep else self.run(given)
+        return run(self.module, given, engine=engine, keep=keep, watch=watch, tell=tell)
 
 
 def written_at(path: Path) -> Written | None:

@@ -33,6 +33,8 @@ def test_every_file_and_the_folder_run(
             assert ("beside it is run" in said) == (target != "xla-cpu")
         with np.load(tmp_path / "y.npz") as found:
             assert np.abs(found["probabilities"].astype(int) - expected).max() <= 1, place
+            (same,) = transload.run(place, {"image": image}).values()
+            np.testing.assert_array_equal(same, found["probabilities"])
 
 
 @pytest.mark.parametrize("report", [

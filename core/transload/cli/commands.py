@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -256,14 +257,8 @@ def run_command(
     ready = runnable(module)
     given = data if data is not None else random_inputs(module, ready, seed)
     notes: list[str] = []
-    keeps = written is not None and written.keeps
-    own = not ((all and not keeps) or trace or engine != "auto")
-    if written is not None and written.run is not None and written.in_parts:
-        outputs = written.run(given, engine=engine, keep=all, watch=Tracer() if trace else None, own=own)
-    elif written is not None and written.run is not None and own:
-        outputs = written.run(given, keep=True) if all else written.run(given)
-    else:
-        outputs = run(ready, given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
+    execute = written.execute if written is not None else partial(run, ready)
+    outputs = execute(given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
     if out is not None:
         write_arrays(out, outputs)
     rows = [

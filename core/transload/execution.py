@@ -1,0 +1,55 @@
+"""Running what there is: a module, the file of a model, or what a conversion wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import api
+from .given import open_given, settled
+from .written import written_at
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .ir import Module, Value
+    from .samples.preprocess import Preprocess
+
+__all__ = ["run"]
+
+
+def run(
+    module: Module | str | Path,
+    inputs: Mapping[str, Any],
+    *,
+    function: str = "main",
+    engine: str = "auto",
+    keep: bool = False,
+    watch: Callable[[Value, np.ndarray], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+    preprocess: Preprocess | None = None,
+) -> dict[str, np.ndarray]:
+    """Execute a module: input arrays by name, or files of them (`transload.given`), to output arrays by name, in order.
+
+    `module` may be the path of a file that `load` reads, too, and the folder of a conversion, or a file in it that no reader
+    takes: what was written runs by its target's own runtime, where it has one.
+
+    `inputs` has for each name of `module.inputs` what numpy makes an array of, of the shape and element type said there: for quantized types the stored integers. Numbers of another type
+    are taken where that type has all of them; an array of the other sign (int8 for uint8) is refused. `function` is one of
+    `module.functions`, `engine` one that `transload plugins` lists.
+
+    A module in a framework's dialect is legalized to the hub first. With `keep=True` every named
+    intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
+    as it is computed, named or not (reference engine only). `engine="auto"` compiles where that pays
+    (`transload.engine.choice`). `preprocess` says how images become arrays. `tell(note)` is given what a user should know of the
+    numbers: quantized ops whose integers nobody knows, which are computed by dequantizing; by whom an artifact is run. Raises
+    `RunError`.
+    """
+    written = written_at(Path(module)) if isinstance(module, str | Path) and function == "main" else None
+    if written is None:
+        return api.run(module, inputs, function=function, engine=engine, keep=keep, watch=watch, tell=tell, preprocess=preprocess)
+    if tell is not None:
+        tell(written.note)
+    given = settled(written.module, open_given(inputs), preprocess)
+    return written.execute(given, engine, keep, watch, tell)
