@@ -35,9 +35,10 @@ def run(
     `module` may be the path of a file that `load` reads, too, and the folder of a conversion, or a file in it that no reader
     takes: what was written runs by its target's own runtime, where it has one.
 
-    `inputs` has for each name of `module.inputs` what numpy makes an array of, of the shape and element type said there: for quantized types the stored integers. Numbers of another type
-    are taken where that type has all of them; an array of the other sign (int8 for uint8) is refused. `function` is one of
-    `module.functions`, `engine` one that `transload plugins` lists.
+    `inputs` has for each name of `module.inputs` what numpy makes an array of, of the shape and element type said there: for
+    quantized types the stored integers. Numbers of another type are taken where that type has all of them; an array of the
+    other sign (int8 for uint8) is refused. `function` is one of `module.functions`, `engine` one that `transload plugins`
+    lists.
 
     A module in a framework's dialect is legalized to the hub first. With `keep=True` every named
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
