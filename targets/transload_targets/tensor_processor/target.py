@@ -115,8 +115,9 @@ class TensorProcessor(Target):
         return {
             "groups": (("best", "greedy", "layers"), "best", "how ops are grouped so that what is between them stays in local "
                        "memory: at the least cost; from the tail on, as much as fits; each op by itself"),
-            "local": (("banks", "dense"), "banks", "where tensors lie in local memory: in banks of their own, so that "
-                      "computing and moving do not wait for each other; or within 1.02 times what is alive at once"),
+            "local": (("banks", "dense"), "banks", "where tensors lie in local memory: within 1.02 times what is alive at once "
+                      "where that takes a few more cycles at most, else in banks of their own, so that computing and moving do "
+                      "not wait for each other; or always within 1.02 times"),
             "halos": (("best", "recomputed", "kept"), "best", "rows that neighbouring slices need in common: computed and loaded "
                       "by each, or kept from one to the next, or whichever takes fewer cycles"),
             "floats": (("float32", "float16", "bfloat16"), "float32",

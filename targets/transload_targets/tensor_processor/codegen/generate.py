@@ -79,13 +79,14 @@ def compile_function(
 
 
 def _programs(reading: Reading, chip: Chip, name: str, planning: Planning, cores: int, needed: bool) -> list[Compiled]:
-    """Programs for so many cores: by the groups of the least cost, and where these keep halos by the best that do not.
+    """Programs for so many cores: by the groups of the least cost, and where these keep halos by the best that do not, as far as
+    it is not known before which of the two is the faster.
 
     Raises `PlacementError` where one is `needed` and nothing fits.
     """
     made: list[Compiled] = []
     failed: PlacementError | None = None
-    for kept in (True, False) if planning.halos == "best" else (True,):
+    for kept in planning.ways(cores):
         if made and not any(group.slicing.kept for group in made[0].partition.groups):
             break
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from transload.errors import PlacementError
 
@@ -19,8 +19,8 @@ from ..groups.partition import Partition, Partitioning
 from ..groups.reading import Reading, machine_of
 from ..groups.schedule import schedule
 from ..groups.spread import Spread, spread
-from ..groups.steps import Load, Schedule, Store
-from ..placement.local import Cycles, Found, LocalPlan, narrowed, place_by_banks, place_densely, place_tightly
+from ..groups.steps import Command, Load, Schedule, Store
+from ..placement.local import SLOWER_NEAR, Cycles, Found, LocalPlan, narrowed, place_by_banks, place_densely, place_tightly
 from ..placement.timing import cycles_of
 
 __all__ = ["CorePlan", "Plan", "Planning", "timed"]
@@ -34,7 +34,6 @@ MANY = 400
 """Buffers beyond which one way is tried, for what that takes."""
 VERY_MANY, FEW_SHARES = 20_000, (1.0, 0.8, 0.5, 0.0)
 """Buffers beyond which these shares alone are tried, and places with more pains at the last of them."""
-
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,8 @@ class Plan:
 
 JOININGS = (PLAIN, Joining(32, 1.0), Joining(32, 4.0))
 """Ways to join loads that are tried."""
+OTHERS = (Joining(8, 4.0), Joining(32, 2.0), Joining(32, 16.0))
+"""Ways to join loads that are tried, too, where buffers are to lie densely: those that were loaded at once are no hindrance."""
 
 
 class Planning:
@@ -66,21 +67,41 @@ class Planning:
         self.halos = halos
         self.partitionings: dict[float, Partitioning] = {}
         """By the share of local memory that groups are made for."""
+        self.placings: dict[tuple[float, int, bool], _Placing] = {}
+        """By the same, the number of cores, and whether groups may keep halos."""
+
+    def ways(self, cores: int = 1) -> tuple[bool, ...]:
+        """Whether plans for so many cores are worth making, one with groups that keep halos, and one without: both, where places
+        in banks do not tell which of them is the faster.
+        """
+        if self.halos != "best" or not any(group.slicing.kept for group in self._partition(SMALLER[0], cores, True).groups):
+            return (True,)
+        kept, again = (self._placing(SMALLER[0], cores, kept).figures() for kept in (True, False))
+        if kept is None or again is None:
+            return (True, False)
+        if kept.cycles >= again.cycles or kept.bytes > again.bytes:
+            return (False,)
+        return (True,) if SLOWER_NEAR * kept.cycles < again.cycles else (True, False)
 
     def planned(self, cores: int = 1, kept: bool = True) -> Plan:
         """Groups, and steps and local addresses of each core; without `kept` no groups that keep halos. Raises `PlacementError`
         where they do not fit.
         """
-        keeping = self.way != "layers"  # op by op, all goes through global memory
         for share in SMALLER:
-            made = self._partition(share, cores, kept)
-            over_cores = spread(self.reading.network, self.machine, made, cores)
-            placing = _Placing(self.reading, self.machine, over_cores, keeping, self.banked)
+            placing = self._placing(share, cores, kept)
             try:
-                return Plan(made, over_cores, tuple(CorePlan(*placing.placed(core)) for core in range(cores)))
+                return Plan(placing.partition, placing.spread, tuple(CorePlan(*placing.placed(core)) for core in range(cores)))
             except PlacementError as error:
                 failed = error
         raise failed
+
+    def _placing(self, share: float, cores: int, kept: bool) -> _Placing:
+        key = share, cores, kept
+        if key not in self.placings:
+            made = self._partition(share, cores, kept)
+            keeping = self.way != "layers"  # op by op, all goes through global memory
+            self.placings[key] = _Placing(self.reading, self.machine, made, cores, keeping, self.banked)
+        return self.placings[key]
 
     def _partition(self, share: float, cores: int, kept: bool) -> Partition:
         if share not in self.partitionings:
@@ -89,33 +110,73 @@ class Planning:
         return self.partitionings[share].by(self.way, cores, kept)
 
 
+class _Figures(NamedTuple):
+    """What a plan takes, as far as is known without instructions."""
+
+    cycles: float
+    bytes: int
+    """Bytes of global memory that are moved, but for copies there."""
+
+
 class _Placing:
     """Steps of cores that find places in local memory."""
 
-    def __init__(self, reading: Reading, machine: Machine, spread: Spread, keeping: bool, banked: bool) -> None:
-        self.reading, self.machine, self.spread, self.keeping, self.banked = reading, machine, spread, keeping, banked
+    def __init__(
+        self, reading: Reading, machine: Machine, partition: Partition, cores: int, keeping: bool, banked: bool,
+    ) -> None:
+        self.reading, self.machine, self.partition, self.keeping, self.banked = reading, machine, partition, keeping, banked
+        self.spread = spread(reading.network, machine, partition, cores)
+        self.found: dict[int, tuple[float, list[Found]]] = {}
+        """Of each core steps whose buffers found places in banks, and the share of memory for loads ahead."""
+        self.schedules: dict[tuple[int, float, bool, Joining], tuple[Schedule, Cycles]] = {}
+        """Steps that were made for the share of memory that was looked at last."""
+
+    def figures(self) -> _Figures | None:
+        """The figures of the slowest core, before smaller windows are looked for; None where buffers find no place in banks."""
+        fastest: list[Found] = []
+        for core in range(self.spread.cores) if self.banked else ():
+            _, found = self._in_banks(core)
+            if not found:
+                return None
+            fastest.append(min(found, key=lambda each: each[1].cycles))
+        tensors = self.reading.network.tensors
+        moved = [self.machine.bytes(tensors[part.buffer.tensor], part.box) for steps, _, _ in fastest for part in _parts(steps)]
+        return _Figures(max(plan.cycles for _, plan, _ in fastest), sum(moved)) if fastest else None
 
     def placed(self, core: int) -> tuple[Schedule, LocalPlan]:
         """A core's steps and where its buffers lie. Raises `PlacementError` where they find no place."""
-        buffers = sum(len(self.spread.slices(number, core)) * (group.end - group.start)
-                      for number, group in enumerate(self.spread.groups))
-        shares = SHARES if buffers <= VERY_MANY else FEW_SHARES
-        found: list[Found] = []
-        for ahead in shares if self.banked else ():
-            some = list(self._by_banks(core, ahead))
-            if not some and (shares is SHARES or ahead == shares[-1]):
-                found += self._by_banks(core, ahead, place_tightly)
-            found += some
-            if some:
-                break
-        return narrowed(found, self.machine) if found else self._densely(core)
+        ahead, found = self._in_banks(core) if self.banked else (0.0, [])
+        if not found:
+            return self._densely(core)
+        many = len(found[0][0].buffers) > MANY
+        return narrowed(found, self.machine, (
+            self._timed(core, share, True, joining)
+            for share in dict.fromkeys((ahead, SHARES[0])) for joining in (JOININGS if many else (*JOININGS, *OTHERS))))
+
+    def _in_banks(self, core: int) -> tuple[float, list[Found]]:
+        """Steps whose buffers find places in banks, with as much loaded ahead as that allows."""
+        if core not in self.found:
+            buffers = sum(len(self.spread.slices(number, core)) * (group.end - group.start)
+                          for number, group in enumerate(self.spread.groups))
+            shares = SHARES if buffers <= VERY_MANY else FEW_SHARES
+            for ahead in shares:
+                self.schedules.clear()
+                found = list(self._by_banks(core, ahead))
+                if not found and (shares is SHARES or ahead == shares[-1]):
+                    found = list(self._by_banks(core, ahead, place_tightly))
+                self.found[core] = ahead, found
+                if found:
+                    break
+        return self.found[core]
 
     def _densely(self, core: int) -> tuple[Schedule, LocalPlan]:
         for ahead in SHARES if not self.banked else SHARES[-1:]:
-            ways = [self._scheduled(core, ahead, True, joining) for joining in JOININGS]
+            ways = [self._timed(core, ahead, True, PLAIN)]
+            few = len(ways[0][0].buffers) <= MANY
+            if few or not self.banked:
+                ways += [self._timed(core, ahead, True, joining) for joining in (*JOININGS[1:], *(OTHERS if few else ()))]
             try:
-                dense = [(steps, place_densely(
-                    steps, self.machine, timed(self.reading, self.machine, steps), ahead == SHARES[-1])) for steps in ways]
+                dense = [(steps, place_densely(steps, self.machine, cycles, ahead == SHARES[-1])) for steps, cycles in ways]
                 return min(dense, key=lambda each: each[1].cycles)
             except PlacementError as error:
                 failed = error
@@ -127,16 +188,29 @@ class _Placing:
         """
         ways = [(True, joining) for joining in JOININGS[:1 if place is place_tightly else None]]
         for over, joining in (*ways, (False, JOININGS[0])):
-            steps = self._scheduled(core, ahead, over, joining)
-            cycles = timed(self.reading, self.machine, steps)
+            steps, cycles = self._timed(core, ahead, over, joining)
             local = place(steps, self.machine, cycles)
             if local is not None:
                 yield steps, local, cycles
             if len(steps.buffers) > MANY:
                 return
 
-    def _scheduled(self, core: int, ahead: float, over: bool, joining: Joining) -> Schedule:
-        return schedule(self.reading.network, self.machine, self.spread, ahead, self.keeping, over, joining, core)
+    def _timed(self, core: int, ahead: float, over: bool, joining: Joining) -> tuple[Schedule, Cycles]:
+        key = core, ahead, over, joining
+        if key not in self.schedules:
+            steps = schedule(self.reading.network, self.machine, self.spread, ahead, self.keeping, over, joining, core)
+            self.schedules[key] = steps, timed(self.reading, self.machine, steps)
+        return self.schedules[key]
+
+
+def _parts(steps: Schedule) -> Iterator[Load | Store]:
+    """What is loaded and stored."""
+    for each in steps.told():
+        match each:
+            case Command():
+                yield from each.loads
+            case Store():
+                yield each
 
 
 def timed(reading: Reading, machine: Machine, steps: Schedule) -> Cycles:

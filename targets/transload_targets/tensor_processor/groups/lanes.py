@@ -9,7 +9,7 @@ elements, where the same elements have another shape.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import Any
@@ -39,15 +39,15 @@ class LaneCopy:
 
     def within(self, part: Box) -> LaneCopy | None:
         """What of it lies in a part of the result; None where nothing does."""
+        if not meet(self.target, part):
+            return None
         target: list[Range] = []
         source = list(self.source)
-        for dimension, ((low, high), (start, stop)) in enumerate(zip(self.target, part, strict=True)):
+        for from_, (low, high), (start, stop) in zip(self.order, self.target, part, strict=True):
             first, last = max(low, start), min(high, stop)
-            if first >= last:
-                return None
             target.append((first, last))
-            begin = self.source[self.order[dimension]][0] - low
-            source[self.order[dimension]] = (begin + first, begin + last)
+            begin = self.source[from_][0] - low
+            source[from_] = (begin + first, begin + last)
         return LaneCopy(self.operand, (source[0], source[1], source[2], source[3]),
                         (target[0], target[1], target[2], target[3]), self.order)
 
@@ -62,12 +62,17 @@ class LaneCopies:
     copies: tuple[LaneCopy, ...]
     ranks: tuple[int, int] | None = None
     fill: int | float | None = None
+    known: dict[Box, list[LaneCopy]] = field(default_factory=dict, compare=False, repr=False)
+    """What was found of parts before."""
 
     def within(self, part: Box) -> list[LaneCopy]:
         """The copies of what lies in a part of the result."""
         if self.ranks is not None:
             return list(self.copies)
-        return [copy for copy in (each.within(part) for each in self.copies if meet(each.target, part)) if copy is not None]
+        found = self.known.get(part)
+        if found is None:
+            found = self.known[part] = [copy for copy in (each.within(part) for each in self.copies) if copy is not None]
+        return found
 
     def region(self, work: Any, part: Box) -> Need | None:
         """What a part of the result needs: a rule of regions. Another shape is given as a whole."""

@@ -74,6 +74,8 @@ class Tail:
         self._spans: dict[int, tuple[int, int, int, bool, bool]] = {}
         self._carrying: dict[int, list[float]] = {}
         """Cycles that each core takes to carry rows of a tensor to the next slice."""
+        self._sized: dict[int, tuple[list[Box | None], int]] = {}
+        """Of tensors the boxes whose size was found, and that."""
         self._over: dict[int, tuple[int, int]] = {}
         """Of nodes whose result is written over an operand: which, and how many bytes that is."""
 
@@ -283,10 +285,12 @@ class Tail:
     def _size(self, tensor: int) -> int:
         kept = self.kept.get(tensor)
         boxes = self.boxes[tensor] if kept is None else kept.held
-        first = boxes[0]
-        if first is not None and boxes.count(first) == len(boxes):
-            return self._lane_bytes(tensor, first)
-        return max((self._lane_bytes(tensor, box) for box in boxes if box is not None), default=0)
+        known = self._sized.get(tensor)
+        if known is None or known[0] is not boxes:
+            some = boxes[:1] if boxes.count(boxes[0]) == len(boxes) else boxes
+            size = max((self._lane_bytes(tensor, box) for box in some if box is not None), default=0)
+            known = self._sized[tensor] = boxes, size
+        return known[1]
 
     def _hold(self, tensor: int, about: tuple[int, int, int, bool]) -> None:
         kept = self.kept.get(tensor)

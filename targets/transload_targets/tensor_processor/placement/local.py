@@ -9,8 +9,9 @@ looks for one as hard as is asked for and knows no banks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from transload import memory
 
@@ -19,7 +20,7 @@ from ..groups.steps import Buffer, Schedule, Step
 from .dense import densest
 from .windows import Place, within
 
-__all__ = ["Cycles", "Found", "LocalPlan", "narrowed", "place_by_banks", "place_densely", "place_tightly"]
+__all__ = ["SLOWER_NEAR", "Cycles", "Found", "LocalPlan", "narrowed", "place_by_banks", "place_densely", "place_tightly"]
 
 
 SQUARE = 2_000
@@ -32,13 +33,20 @@ LONG = 64
 NEAR = 1.02
 """What is alive at once times this is dense."""
 
-WINDOWS = ((NEAR, 0), (1.2, 0), (1.5, 0), (1.0, 1), (1.0, 2))
-"""Windows that are tried: what is alive at once times the first, and so many banks besides."""
-SLOWER = 1.01
-"""A smaller window is taken where cycles are no more than this times those without."""
+WINDOWS = ((1.2, 0), (1.5, 0), (1.0, 1), (1.0, 2))
+"""Windows that are tried where that of `NEAR` is slower: what is alive at once times the first, and so many banks besides."""
+SLOWER, SLOWER_NEAR = 1.01, 1.05
+"""A smaller window is taken where cycles are no more than this times those without; one of `NEAR` where they are no more than the
+second times those.
+"""
 
-WORK, DENSE = (3_000, 1_000), 10_000
-"""Places that are given for a window, beyond which no more are tried: in banks, of what is alive at once and of more; densely."""
+WORK, WORK_NEAR, DENSE = 1_000, 6_000, 10_000
+"""Places that are given for a window, beyond which no more are tried: in banks, of more than is alive at once and of `NEAR`;
+densely.
+"""
+
+MISSED = 1
+"""Schedules whose buffers find no place in a window of `NEAR`, after which no more are tried."""
 
 Cycles = Callable[[Mapping[Buffer, int]], float]
 """What a schedule takes with its buffers at given offsets."""
@@ -69,30 +77,59 @@ def place_by_banks(made: Schedule, machine: Machine, cycles: Cycles) -> LocalPla
 
 def place_tightly(made: Schedule, machine: Machine, cycles: Cycles) -> LocalPlan | None:
     """Place them with more pains in all of a lane, where `place_by_banks` finds no hole for one; None where that is no help."""
-    return _in_window(made, machine, machine.local_bytes, cycles, 0.0, WORK[1])
+    return _in_window(made, machine, machine.local_bytes, cycles, 0.0, WORK)
 
 
 Found = tuple[Schedule, LocalPlan, Cycles]
 """A schedule, where its buffers lie, and what tells its cycles."""
 
 
-def narrowed(found: Sequence[Found], machine: Machine) -> tuple[Schedule, LocalPlan]:
+def narrowed(
+    found: Sequence[Found], machine: Machine, others: Iterable[tuple[Schedule, Cycles]] = (),
+) -> tuple[Schedule, LocalPlan]:
     """Of schedules of the same groups the one, and the smallest window for its buffers, in which that takes hardly more cycles
-    than the best of those that are found; that one itself where there is no window.
+    than the best of those that are found; that one itself where there is no window. In the smallest of all `others` are tried,
+    too, as few more cycles are worth that.
     """
     found = sorted(found, key=lambda each: (each[1].cycles, each[1].peak))
-    least = found[0][1].cycles * SLOWER
+    made, plan, cycles = found[0]
+    near = _nearest([*((each[0], each[2]) for each in found)], others, machine, plan.cycles)
+    if near is not None:
+        return near
     for times, banks in WINDOWS:
-        for made, plan, cycles in found if times == NEAR else found[:1]:
-            size = _window(made, machine, times, banks)
-            if size >= plan.peak:
-                if plan.cycles <= least:
-                    return made, plan
-                continue
-            tried = _in_window(made, machine, size, cycles, least, WORK[times != NEAR])
-            if tried is not None and tried.cycles <= least:
-                return made, tried
-    return found[0][:2]
+        size = _window(made, machine, times, banks)
+        if size >= plan.peak:
+            break
+        tried = _in_window(made, machine, size, cycles, plan.cycles * SLOWER, WORK)
+        if tried is not None and tried.cycles <= plan.cycles * SLOWER:
+            return made, tried
+    return made, plan
+
+
+def _nearest(
+    found: Iterable[tuple[Schedule, Cycles]], others: Iterable[tuple[Schedule, Cycles]], machine: Machine, least: float,
+) -> tuple[Schedule, LocalPlan] | None:
+    """The schedule that takes the fewest cycles with as few bytes as `NEAR` says, or the first that takes hardly more than the
+    least; None where all take too many.
+    """
+    best: tuple[Schedule, LocalPlan] | None = None
+    missed = 0
+    seen: set[tuple[tuple[int, ...], ...]] = set()
+    for made, cycles in chain(found, others):
+        alike = (tuple(len(command.loads) for step in made.steps for command in step.commands),
+                 *((buffer.first, buffer.last, buffer.size) for buffer in made.buffers))
+        if alike in seen:
+            continue
+        seen.add(alike)
+        tried = _in_window(made, machine, _window(made, machine, NEAR), cycles, least * SLOWER, WORK_NEAR)
+        missed += tried is None
+        if missed == MISSED:
+            break
+        if tried is not None and (best is None or tried.cycles < best[1].cycles):
+            best = made, tried
+            if tried.cycles <= least * SLOWER:
+                break
+    return best if best is not None and best[1].cycles <= least * SLOWER_NEAR else None
 
 
 def place_densely(made: Schedule, machine: Machine, cycles: Cycles, last: bool = True) -> LocalPlan:
@@ -102,12 +139,11 @@ def place_densely(made: Schedule, machine: Machine, cycles: Cycles, last: bool =
     found = _in_window(made, machine, _window(made, machine, NEAR), cycles, 0.0, DENSE)
     if found is not None:
         return found
-    numbers = {buffer: number for number, buffer in enumerate(made.buffers)}
-    asked = [memory.Buffer(number, buffer.first + (buffer.over is not None), buffer.last + 1, buffer.size,
-                           shares=None if buffer.over is None else numbers[buffer.over])
-             for buffer, number in numbers.items()]
+    places = _places(made)
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
+    asked = [memory.Buffer(number, place.first, place.last + 1, place.size) for place, number in numbers.items()]
     plan = densest(asked, machine.local_bytes, machine.eu_bytes, last)
-    return _plan(made, {buffer: plan.offsets[number] for buffer, number in numbers.items()}, False, cycles)
+    return _plan(made, {buffer: plan.offsets[numbers[place]] for buffer, place in places.items()}, False, cycles)
 
 
 def _plan(made: Schedule, offsets: dict[Buffer, int], banked: bool, cycles: Cycles) -> LocalPlan:
