@@ -110,7 +110,7 @@ def test_one_element_by_a_negative_step() -> None:
     ("SUM", [((2,), "int8", None, SMALL), ((0,), "int32", np.zeros(0, np.int32), None)], [((2,), "int8", None, None)], None,
      "both have to be quantized, or none"),
     ("REDUCE_MAX", [((2,), "uint8", None, SMALL), ((1,), "int32", np.array([0], np.int32), None)], [((1,), "int32", None, SMALL)],
-     None, "stored otherwise"),
+     None, "is stored as"),
     ("RESIZE_BILINEAR", [((1, 4, 5, 3), "int16", None, SMALL), ((2,), "int32", np.array([257, 1], np.int32), None)],
      [((1, 257, 1, 3), "int16", None, SMALL)], None, "reads pixels outside the image"),
     ("REVERSE_V2", [((2,), "int32", None, SMALL), ((1,), "int32", np.array([0], np.int32), None)],
@@ -142,6 +142,20 @@ def test_a_file_that_contradicts_itself_is_not_written_again(tmp_path: Path) -> 
     for target in ("tflite", "tosa"):
         with pytest.raises(ConversionError, match="the file contradicts itself"):
             transload.convert(file, target, tmp_path / target)
+
+
+@pytest.mark.parametrize(("operator", "inputs", "result", "options"), [
+    ("REDUCE_MIN", [((2, 3), *FLOAT), ((1,), "int32", np.array([0], np.int32), None)], (3,), {"keep_dims": False}),
+    ("RESHAPE", [((2, 3), *FLOAT), ((1,), "int32", np.array([6], np.int32), None)], (6,), None),
+    ("SPLIT", [((), "int32", np.array(0, np.int32), None), ((2, 3), *FLOAT)], (2, 3), {"num_splits": 1}),
+    ("SELECT", [((2, 3), "bool", None, None), ((2, 3), *FLOAT), ((2, 3), *FLOAT)], (2, 3), None),
+])
+def test_results_of_another_width_are_no_results(
+    operator: str, inputs: list[Any], result: tuple[int, ...], options: dict[str, Any] | None,
+) -> None:
+    """LiteRT writes what it moves, in its own width, into memory of another."""
+    content = write_operator(operator, inputs, [(result, "int64", None, None)], options)
+    refused(content, "the file contradicts itself")
 
 
 def test_a_step_with_a_result_too_many() -> None:

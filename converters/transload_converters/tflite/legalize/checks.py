@@ -33,8 +33,15 @@ _LIKE_FIRST = _named("""
     local_response_normalization log log_softmax logistic maximum max_pool_2d mean minimum mul neg pow prelu range reduce_prod
     relu relu6 relu_0_to_1 relu_n1_to_1 resize_bilinear resize_nearest_neighbor round rsqrt sign sin softmax sqrt square
     squared_difference sub sum svdf tanh lstm rnn unidirectional_sequence_lstm unidirectional_sequence_rnn
-    bidirectional_sequence_lstm bidirectional_sequence_rnn""")
+    bidirectional_sequence_lstm bidirectional_sequence_rnn reduce_max reduce_min segment_sum unsorted_segment_max
+    unsorted_segment_min unsorted_segment_prod unsorted_segment_sum dynamic_update_slice expand_dims gather gather_nd matrix_diag
+    matrix_set_diag reshape split_v squeeze""")
 """Operators whose results are stored as their first operand is."""
+
+_LIKE_OTHER = {
+    "tfl.fill": 1, "tfl.scatter_nd": 1, "tfl.select": 1, "tfl.select_v2": 1, "tfl.split": 1, "tfl.one_hot": 2,
+    "tfl.sparse_to_dense": 2}
+"""Operators whose results are stored as another operand is, and which."""
 
 _WEIGHTED = _named("conv_2d conv_3d depthwise_conv_2d fully_connected transpose_conv")
 """Operators whose second operand is weights."""
@@ -101,7 +108,7 @@ def _like(op: Op) -> int | None:
         return None if dequantized else 1
     if op.name == "tfl.unidirectional_sequence_lstm" and op.results and op.results[0].is_quantized:
         return None  # its rule knows where such files come from
-    return 0 if op.name in _LIKE_FIRST else 1 if op.name == "tfl.fill" else None
+    return 0 if op.name in _LIKE_FIRST else _LIKE_OTHER.get(op.name)
 
 
 def _is_wide_softmax(op: Op) -> bool:
