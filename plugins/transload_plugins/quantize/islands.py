@@ -31,7 +31,7 @@ from .price import LITTLE, prices
 from .simulation import Measured, Simulation, Types, logarithms
 from .thresholds import Range
 
-__all__ = ["FORMS", "Form", "Islands", "find", "unlike"]
+__all__ = ["FINE", "FORMS", "Form", "Held", "Islands", "find", "unlike"]
 
 Form = Literal["mixed", "float", "int16", "none"]
 FORMS: tuple[Form, ...] = ("mixed", "float", "int16", "none")
@@ -39,7 +39,7 @@ FORMS: tuple[Form, ...] = ("mixed", "float", "int16", "none")
 else."""
 
 FINE = 35.0
-"""Decibels of all outputs with which nothing is looked for."""
+"""Decibels of all outputs with which nothing is looked for, where the caller does not say others."""
 GAIN = 2.0
 """Decibels that have to be there to be gained, beside what rounded weights lose anyhow, for a search to be worth its time."""
 PRICE = 15.0
@@ -73,24 +73,37 @@ class Islands:
     """Those that get 16 bits."""
 
 
+@dataclass(frozen=True)
+class Held:
+    """Islands that were found before, by the names of their tensors, with the reasons: nothing else is looked for."""
+
+    form: Form
+    """By which they were looked for."""
+    floats: Mapping[str, str]
+    wide: Mapping[str, str]
+    """Those that get 16 bits."""
+
+
 def find(
     simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], forms: Form = "mixed",
-    outputs: bool = True,
+    outputs: bool = True, fine: float = FINE,
 ) -> Islands:
     """The groups of tensors to give up, of all that are held in `types`; `wide` has the same in 16 bits.
 
-    Where nothing is looked for, outputs alone may get 16 bits, if they are given as floats (`outputs`) and floats are no loss.
+    From `fine` decibels of all outputs on nothing is looked for: then outputs alone may get 16 bits, if they are given as floats
+    (`outputs`) and floats are no loss. Where all have `FINE`, 16 bits do, and nothing is to stay float.
     """
-    search = _Search(simulation, types, wide, samples)
+    search = _Search(simulation, types, wide, samples, fine)
     if forms == "none":
         return Islands()
     if not search.pays():
         return search.finer_outputs() if outputs and forms == "mixed" else Islands()
-    search.try_little(floats=forms != "int16")
+    floats = forms == "float" or (forms == "mixed" and not search.is_good)
+    search.try_little(floats)
     order = search.standing_out(search.types, [root for root in search.types if root not in search.little], search.most)
-    chosen = search.paying(order, floats=forms != "int16")
-    floats = search.too_much_for_16_bits(chosen) if forms == "mixed" else chosen if forms == "float" else []
-    return search.told(chosen, floats)
+    chosen = search.paying(order, floats)
+    left = chosen if forms == "float" else search.too_much_for_16_bits(chosen) if floats else []
+    return search.told(chosen, left)
 
 
 def unlike(module: Module, ranges: Mapping[str, Range]) -> dict[str, str]:
@@ -131,8 +144,11 @@ def _moved_to_the_end(value: Value) -> list[Value]:
 class _Search:
     """Measurements of one model on some samples: noise at what it gives, relative to that, in the mean of outputs."""
 
-    def __init__(self, simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], fine: float = FINE,
+    ) -> None:
         self.whole_simulation = simulation
+        self.fine = fine
         self.simulation: OutputSimulation
         self.whole: float
         """What all groups cost together in 8 bits."""
@@ -160,12 +176,12 @@ class _Search:
         return prices(self.whole_simulation.groups, self.types)
 
     def pays(self) -> bool:
-        """Whether an output is poor, and not by its weights."""
+        """Whether an output is below `fine`, and not by its weights."""
         judged = self.whole_simulation.judged
         few = self.samples[:: max(1, len(self.samples) // SEARCHED)]
         whole = self.first = self.whole_simulation.measure(self.types, few)
         self.few = few
-        if all(_decibels(whole.typical([output])) >= FINE for output in judged):
+        if self._all_have(self.fine):
             return False
         unlike = np.std(10 / np.log(10) * logarithms(whole.each, judged), axis=1, ddof=min(1, len(few) - 1)).max()
         if unlike > UNSURE * np.sqrt(len(few)):
@@ -173,6 +189,14 @@ class _Search:
         self.simulation = OutputSimulation(self.whole_simulation, few)
         self.whole, self.bare = self.loss(self.types), self.loss({})
         return _decibels(self.bare) - _decibels(self.whole) >= GAIN
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all outputs have `FINE` decibels in 8 bits."""
+        return self._all_have(FINE)
+
+    def _all_have(self, decibels: float) -> bool:
+        return all(_decibels(self.first.typical([output])) >= decibels for output in self.whole_simulation.judged)
 
     def finer_outputs(self) -> Islands:
         """Outputs in 16 bits, where their own rounding is most of their noise: it need not be, of what is given as floats.
@@ -207,7 +231,7 @@ class _Search:
         They are looked for by halves, the half that costs most first: what costs less than a loss that is fine, shared by all,
         is not looked into. Of n tensors of which k stand out some k log n are measured.
         """
-        fair = max(10 ** (-FINE / 10), self.bare) / len(self.types)
+        fair = max(10 ** (-self.fine / 10), self.bare) / len(self.types)
         found: dict[Value, float] = {}
         waiting = [(-np.inf, 0, list(groups))]
         tries = 0

@@ -1,17 +1,21 @@
-"""What a quantized module still computes with floats, and why."""
+"""What a quantized module still computes with floats, or in 16 bits, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from transload.analysis.movement import is_cast, moves_of
 from transload.ir import Module, Op
 from transload.ir.build import constant_of
+from transload.plugin import Quantized
 from transload.quantization import floats_in
 
 from .groups import rule_of
+from .islands import Held
+from .layers import FLOAT
 
-__all__ = ["kept_float"]
+__all__ = ["islands_of", "kept_float"]
 
 
 def kept_float(module: Module, decided: Mapping[str, str]) -> dict[str, str]:
@@ -36,3 +40,13 @@ def _why(op: Op, decided: Mapping[str, str]) -> str:
     if any(not value.is_float and constant_of(value) is None for value in (*op.operands, *op.results)):
         return f"{op.name} has operands that are no floats"
     return f"{op.name} computes what only floats take"
+
+
+def islands_of(options: Mapping[str, Any], made: Quantized) -> dict[str, Any]:
+    """The option that holds the islands of what was made by `options`; none where these did not look for any."""
+    form = options.get("islands", "mixed")
+    if form == "none" or options.get("layers") is not None:
+        return {}
+    layers = made.report.get("layers", {})
+    floats = {name: why for name, why in (made.floats or {}).items() if layers.get(name) == FLOAT}
+    return {"islands": Held(form, floats, made.wide)}

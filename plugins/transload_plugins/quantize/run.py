@@ -7,6 +7,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ from .float8 import with_layers_in
 from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
 from .histogram import Histogram
-from .islands import Form, Islands, find, unlike
-from .kept import kept_float
+from .islands import FINE, Form, Held, Islands, find, unlike
+from .kept import islands_of, kept_float
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
 from .learning import free_of, learned
 from .masks import has_masks, without_far_masks
@@ -81,8 +82,8 @@ def quantized(
     calibration: Calibration | str | Path | None = None, method: str | None = None, bias_correction: bool = True,
     equalization: bool = True, rounding: bool = True, polish: bool = False, learning: bool = False, room: bool = True,
     floats: Floats = None, layers: Layers | str | Path | None = None, quant_input: Which = None, quant_output: Which = None,
-    islands: Form = "mixed", per_channel: bool | None = None, power_of_two: bool | None = None, rounds: str | None = None,
-    resume: Saved | str | Path | None = None,
+    islands: Form | Held = "mixed", fine: float = FINE, per_channel: bool | None = None, power_of_two: bool | None = None,
+    rounds: str | None = None, resume: Saved | str | Path | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
@@ -92,7 +93,8 @@ def quantized(
     until no other rounding of one is better, with `learning` ranges and scales of weights are learned (saved now and then in the
     file `resume`, from which a run that was ended goes on), biases are corrected,
     outputs may reach farther than they did on samples where that costs next to nothing (`room`), and tensors that eight bits
-    cannot hold are looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float,
+    cannot hold are looked for: `islands` says what these may become (`FORMS`), or which they are (`Held`), `fine` from how many
+    decibels of the outputs on none are looked for. `floats` names tensors that are to stay float,
     with the reason or without; `layers` says of each of some layers in what it is held, a table's path or words of `layers.MODES`
     by name, and then nothing is looked for. Inputs and outputs are float but for those that `quant_input` and `quant_output`
     name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each channel of weights, scales that are
@@ -102,7 +104,8 @@ def quantized(
     for names that the module does not have, and for a module that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
-    check_asked(module, islands, rounds, calibration is not None or samples is not None, calibration is not None and method)
+    held, form = (islands, islands.form) if isinstance(islands, Held) else (None, islands)
+    check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method)
     check_learning(learning, samples is not None, calibration is not None, resume)
     module, (kept, wide) = _written_out(module), layers_of(layers)
     kept |= floats_of(floats)
@@ -114,19 +117,22 @@ def quantized(
     if made is not None:
         return made
     known = set(observed(module))
-    if islands == "int16" and calibration is None:
+    if form == "int16" and calibration is None:
         module, parts = _without_normalizations(module)
         wide |= parts
         known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
-    looks = bias_correction or rounding or islands != "none"
+    looks = bias_correction or rounding or form != "none"
     ready = _prepared(module, scheme, samples, calibration, method, equalization=equalization, looks=looks, floats=kept,
                       learns=learning)
     real = quant_output in (None, False)
-    free = real and islands in ("mixed", "float") and scheme.activations.width == 8 and layers is None
+    free = real and form in ("mixed", "float") and scheme.activations.width == 8 and layers is None
     given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
+    if held is not None:
+        given_up, wide = {**given_up, **held.floats}, {**wide, **held.wide}
     work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
     work.told["notes"] = _notes(ready)
-    work.improve(ready, rounding=rounding, polish=polish, islands="none" if layers is not None else islands, learning=learning,
+    looked = "none" if layers is not None or held is not None else form
+    work.improve(ready, rounding=rounding, polish=polish, islands=looked, fine=fine, learning=learning,
                  bias_correction=bias_correction, room=room, resume=resume)
     return work.finished(ready.module, known, quant_input, quant_output, rounds, layers)
 
@@ -319,15 +325,15 @@ class _Work:
         return types_of(self.scheme, self.simulation.groups, observed(self.simulation.module), self.ranges, wide)
 
     def improve(
-        self, ready: Prepared, *, rounding: bool, polish: bool, islands: Form, learning: bool, bias_correction: bool, room: bool,
-        resume: Saved | str | Path | None,
+        self, ready: Prepared, *, rounding: bool, polish: bool, islands: Form, fine: float, learning: bool,
+        bias_correction: bool, room: bool, resume: Saved | str | Path | None,
     ) -> None:
         """What samples allow, as far as it is asked for, in order; see `quantized`."""
         kept, narrow = ready.samples.kept, self.scheme.activations.width == 8
         if kept and rounding:
             self.round(ready.samples.some(ROUNDED), polish)
         if kept and islands != "none" and narrow:
-            self.look_for_islands(ready.samples.some(SEARCHED), islands)
+            self.look_for_islands(ready.samples.some(SEARCHED), islands, fine)
         if kept and learning:
             self.learn(ready.every.kept, bias_correction, resume)
         if kept and bias_correction:
@@ -340,10 +346,11 @@ class _Work:
         groups = Groups(self.module, {named[name] for name in self.floats})
         self.weights = rounded(self.module, self.scheme, groups, samples, polish)
 
-    def look_for_islands(self, samples: Sequence[Sample], forms: Form) -> None:
+    def look_for_islands(self, samples: Sequence[Sample], forms: Form, fine: float) -> None:
         if not observed(self.module):  # a model of integers alone
             return
-        found = find(self.simulation, self.types(()), self.types(list(observed(self.module))), samples, forms, self.outputs_float)
+        every = self.types(list(observed(self.module)))
+        found = find(self.simulation, self.types(()), every, samples, forms, self.outputs_float, fine)
         self.wide |= self._named(found, found.wide)
         if found.floats:
             self.floats |= self._named(found, found.floats)
@@ -450,7 +457,9 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
     def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
         effort = options.pop("effort", "default") if function is quantized else "default"
         options = options_for(effort, options)
-        return best(plain, module, samples, options) if effort == "best" else plain(module, samples, **options)
+        if effort != "best":
+            return plain(module, samples, **options)
+        return best(plain, module, samples, options, hold=partial(islands_of, options))
 
     return run
 
@@ -460,12 +469,12 @@ f16, bf16 = map(by_scheme, FLOAT_SCHEMES.values())
 
 
 def _typed(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as a function's keywords want them: words for true and false read. `UsageError` for unknown ones."""
+    """Options as a function's keywords want them: words for true and false, and numbers, read. `UsageError` for unknown ones."""
     _refuse_unknown(what, function, options)
     parameters = inspect.signature(function).parameters
-    return {
-        name: typed(name, value, bool) if str(parameters[name].annotation).startswith("bool") else value
-        for name, value in options.items()}
+    kinds = {name: next((kind for kind in (bool, float) if str(parameters[name].annotation).startswith(kind.__name__)), str)
+             for name in options}
+    return {name: typed(name, value, kinds[name]) for name, value in options.items()}
 
 
 def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -36,7 +36,8 @@ def samples() -> list[dict[str, np.ndarray]]:
 def test_best_says_what_was_tried_and_is_the_same_again(network: Module, samples: Any) -> None:
     made = quantize_at_hub(network, "int8", samples, {"effort": "best"})
     told = made.report["effort"]
-    assert list(told) == ["default", *effort.PASSES] and all("kept" in told[name] for name in effort.PASSES)
+    assert list(told) == ["default", *effort.LOOKING, "held", "polish", "learned"]
+    assert all("kept" in told[name] for name in effort.PASSES)
     again = quantize_at_hub(network, "int8", samples, {"effort": "best"})
     assert print_module(again.module) == print_module(made.module) and again.report["effort"] == told
     assert "effort" not in quantize_at_hub(network, "int8", samples, {"effort": "default"}).report
@@ -58,14 +59,15 @@ def test_what_gains_is_kept_and_only_that(network: Module, samples: Any) -> None
 
     made = effort.best(run, network, samples, {})
     kept = [name for name, said in made.report["effort"].items() if said.endswith(", kept")]
-    assert kept == ["polish", "percentile", "entropy", "unequalized"] and made.report["own"] == 1
+    assert kept == ["percentile", "entropy", "unequalized", "polish"] and made.report["own"] == 1
     assert asked[-1] == (24, {"polish": True, "method": "entropy", "equalization": False})
     assert {count for count, _ in asked[:-2]} == {12} and asked[-2] == (24, {})
     asked.clear()
     effort.best(run, network, samples, {"method": "minmax"})
     assert all(options["method"] == "minmax" for _, options in asked)
     made = effort.best(lambda module, given, **options: Quantized(module.clone(), {}, {}), network, samples, {"calibration": "t"})
-    assert list(made.report["effort"]) == ["default", "polish"] and made.report["effort"]["polish"].endswith("not kept")
+    told = made.report["effort"]
+    assert list(told) == ["default", "islands", "polish"] and told["polish"].endswith("not kept")
 
 
 @pytest.mark.parametrize(("worse", "said"), [("others", "not where halves change places"), ("all", "no gain on all samples")])
@@ -84,6 +86,29 @@ def test_what_gains_by_chance_is_not_kept(network: Module, samples: Any, worse: 
 
     made = effort.best(run, network, samples, {}, {"polish": {"polish": True}})
     assert said in str(made.report["effort"]) and made.report["options"] == {}
+
+
+def test_islands_are_those_of_all_samples_while_passes_are_judged(network: Module, samples: Any) -> None:
+    """A pass is worth what it changes itself: with an island more or less beside it, none could be told from chance."""
+    asked: list[tuple[int, dict[str, Any]]] = []
+
+    def run(module: Module, given: Iterable[Any], **options: Any) -> Quantized:
+        asked.append((len(list(given)), options))
+        copy = module.clone()
+        (bias,) = [op for op in copy.body_of_main if op.results and op.result.name == "end"]
+        level = (0.5 if "fine" in options else 1.0) * (0.5 if options.get("polish") else 1.0)
+        whose = "those of all" if asked[-1][0] == len(samples) else "others"
+        return Quantized(transload_shift(copy, bias, 0.01 * level), {}, {"islands": whose})
+
+    made = effort.best(run, network, samples, {}, hold=lambda made: {"islands": made.report["islands"]})
+    judged = [options for count, options in asked if count == 12 and not {"polish", "learning"}.isdisjoint(options)]
+    assert judged and all(options["islands"] == "those of all" and "fine" in options for options in judged)
+    ranged = [options for _, options in asked if options.get("method") and {"polish", "learning"}.isdisjoint(options)]
+    assert ranged and not any("islands" in options for options in ranged)
+    assert list(made.report["effort"])[-3:] == ["held", "polish", "learned"]
+    asked.clear()
+    effort.best(run, network, samples, {"islands": "none"}, hold=lambda made: {})
+    assert all("fine" not in options for _, options in asked)
 
 
 def transload_shift(module: Module, op: Any, much: float) -> Module:

@@ -14,8 +14,10 @@ from transload.errors import UsageError
 from transload.ir import I16, Module
 from transload.layers import layers_report
 from transload.quantization import quantize_at_hub
+from transload.text import print_module
 from transload_plugins.quantize import islands
 from transload_plugins.quantize.groups import Groups
+from transload_plugins.quantize.kept import islands_of
 from transload_plugins.quantize.simulation import Measured
 
 from tests.support import tosa_reference
@@ -107,6 +109,32 @@ def test_sixteen_bits_where_they_do(islands: str) -> None:
     assert decibels(module, found.module, samples) > decibels(module, without.module, samples) + 6
     whys = {layer.name: layer.why for layer in layers_report(module, found.module, samples).layers}
     assert whys["far"] == found.wide["far"] == found.report["islands of 16 bits"]["far"], "the reason, and not the type again"
+
+
+@pytest.mark.parametrize("form", ["mixed", "float", "int16"])
+def test_islands_that_are_held_give_the_same_module(form: str) -> None:
+    module, samples = normalized()
+    found = quantize_at_hub(module, "int8", samples, {"islands": form})
+    held = islands_of({"islands": form}, found)
+    again = quantize_at_hub(module, "int8", samples, held)
+    assert print_module(again.module) == print_module(found.module)
+    assert (again.report, again.floats, again.wide) == (found.report, found.floats, found.wide)
+    fewer = quantize_at_hub(module, "int8", samples[:8], held)
+    assert fewer.report["layers"] == found.report["layers"]
+    assert not islands_of({"islands": "none"}, found) and not islands_of({"layers": {}}, found)
+
+
+def test_from_how_many_decibels_on_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, samples = spectrogram()
+    assert not quantize_at_hub(module, "int8", samples, {"fine": "5"}).report["layers"]
+    assert "F32" in quantize_at_hub(module, "int8", samples, {}).report["layers"].values()
+    monkeypatch.setattr(islands, "FINE", 5.0)
+    good = quantize_at_hub(module, "int8", samples, {"fine": np.inf})
+    assert not good.report["layers"], "where all outputs are good, floats are no islands"
+    module, samples = far_from_zero()
+    assert "far" in quantize_at_hub(module, "int8", samples, {"fine": np.inf}).wide
+    with pytest.raises(UsageError, match="fine must be float"):
+        quantize_at_hub(module, "int8", samples, {"fine": "much"})
 
 
 def test_floats_alone_where_16_bits_are_not_wanted() -> None:
@@ -280,7 +308,7 @@ class _Sums(islands._Search):
     def __init__(self, beside: int) -> None:
         self.types: Any = dict.fromkeys(range(20), "i8")
         self.wide: Any = dict.fromkeys(range(20), "i16")
-        self.bare, self.alone, self.alone_wide = 1e-5, {}, {}
+        self.bare, self.alone, self.alone_wide, self.fine = 1e-5, {}, {}, islands.FINE
         self.beside = beside
 
     def loss(self, types: Any) -> float:
