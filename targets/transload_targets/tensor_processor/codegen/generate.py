@@ -19,7 +19,7 @@ from ..groups.reading import Reading, read
 from ..groups.steps import Schedule
 from ..instructions import Instruction, Machine, Program
 from ..placement.everywhere import GlobalPlan
-from ..placement.local import LocalPlan
+from ..placement.local import NEAR, SLOWER_NEAR, LocalPlan
 from .core import CoreCode
 from .planning import Plan, Planning, timed
 from .tensors import Tensors
@@ -38,6 +38,11 @@ class Compiled:
     chip: Chip
     group_of: tuple[int, ...] = ()
     """Of each instruction, the group for which it computes or moves."""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether local memory is as dense as is looked for, on each core."""
+        return all(core.local.peak <= NEAR * core.local.bound for core in self.plan.cores)
 
     @property
     def partition(self) -> Partition:
@@ -72,10 +77,19 @@ def compile_function(
     for cores in core_counts(chip.cores) if way == "best" else [1]:
         tried = _programs(reading, chip, name, planning, cores, not made)
         if len(tried) == 2:
-            kept, again = (timeline(each.program, chip) for each in tried)
-            del tried[int(kept.cycles < again.cycles and kept.bytes <= again.bytes)]
+            kept, again = tried
+            tried = [kept if _is_better(kept, again, chip) else again]
         made += tried
     return made[0] if len(made) == 1 else min(made, key=lambda each: timeline(each.program, chip).cycles)
+
+
+def _is_better(kept: Compiled, again: Compiled, chip: Chip) -> bool:
+    """Whether a program that keeps halos is faster than one without, and moves no more bytes, and is as dense in local memory, or
+    faster by more than that is worth.
+    """
+    one, other = (timeline(each.program, chip) for each in (kept, again))
+    worth = SLOWER_NEAR if again.is_dense and not kept.is_dense else 1.0
+    return worth * one.cycles < other.cycles and one.bytes <= other.bytes
 
 
 def _programs(reading: Reading, chip: Chip, name: str, planning: Planning, cores: int, needed: bool) -> list[Compiled]:

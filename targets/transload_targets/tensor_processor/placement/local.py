@@ -47,6 +47,8 @@ densely.
 
 MISSED = 1
 """Schedules whose buffers find no place in a window of `NEAR`, after which no more are tried."""
+FEW = 400
+"""Buffers up to which all schedules, and all the places in such a window that there is time for, are looked at."""
 
 Cycles = Callable[[Mapping[Buffer, int]], float]
 """What a schedule takes with its buffers at given offsets."""
@@ -121,13 +123,14 @@ def _nearest(
         if alike in seen:
             continue
         seen.add(alike)
-        tried = _in_window(made, machine, _window(made, machine, NEAR), cycles, least * SLOWER, WORK_NEAR)
+        enough = 0.0 if len(made.buffers) <= FEW else least * SLOWER
+        tried = _in_window(made, machine, _window(made, machine, NEAR), cycles, enough, WORK_NEAR)
         missed += tried is None
-        if missed == MISSED:
+        if missed == MISSED and len(made.buffers) > FEW:
             break
         if tried is not None and (best is None or tried.cycles < best[1].cycles):
             best = made, tried
-            if tried.cycles <= least * SLOWER:
+            if tried.cycles <= least * SLOWER and len(made.buffers) > FEW:
                 break
     return best if best is not None and best[1].cycles <= least * SLOWER_NEAR else None
 
