@@ -6,6 +6,7 @@ are checked against the shape before anything is made of them: a header can clai
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ __all__ = ["MAX_RANK", "TensorReader", "strings_of"]
 MAX_RANK = 64
 """numpy's limit; no operator has tensors of more dimensions."""
 
+_MOST = 1 << 56
+"""Elements beyond which numpy makes no array of a shape, where one of its other sizes is 0, either."""
 _EXTERNAL = 1
 _BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 """Bits of an element of the packed types; the others fill their dtype."""
@@ -40,7 +43,7 @@ class TensorReader:
         element = element_of(tensor.data_type)
         if element is None or element == STRING:
             raise self._error(what, f"has element type number {tensor.data_type}, which holds no numbers")
-        if any(size < 0 for size in shape) or len(shape) > MAX_RANK:
+        if any(size < 0 for size in shape) or len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > _MOST:
             raise self._error(what, f"claims the shape {list(shape)[:8]}")
         type_ = TensorType(shape, element)
         if tensor.data_location == _EXTERNAL:

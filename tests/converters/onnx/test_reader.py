@@ -369,6 +369,7 @@ def test_external_data_of_a_model_without_a_file(tmp_path: Path) -> None:
     (TensorProto(name="w", data_type=1, dims=[3]), "holds no data"),
     (TensorProto(name="w", data_type=1, dims=[-3], float_data=[1.0]), "claims the shape"),
     (TensorProto(name="w", data_type=1, dims=[1] * 100, float_data=[1.0]), "claims the shape"),
+    (TensorProto(name="w", data_type=1, dims=[0, 2**40, 2**40], raw_data=b""), "claims the shape"),
     (TensorProto(name="w", data_type=99, dims=[1], raw_data=b"1"), "element type number 99"),
 ])
 def test_tensors_whose_data_does_not_fit(tensor: Any, message: str) -> None:
