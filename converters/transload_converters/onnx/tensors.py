@@ -23,7 +23,7 @@ MAX_RANK = 64
 """numpy's limit; no operator has tensors of more dimensions."""
 
 _MOST = 1 << 56
-"""Elements beyond which numpy makes no array of a shape, where one of its other sizes is 0, either."""
+"""Elements, beside a size of 0, beyond which numpy makes no array."""
 _EXTERNAL = 1
 _BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 """Bits of an element of the packed types; the others fill their dtype."""
@@ -43,7 +43,8 @@ class TensorReader:
         element = element_of(tensor.data_type)
         if element is None or element == STRING:
             raise self._error(what, f"has element type number {tensor.data_type}, which holds no numbers")
-        if any(size < 0 for size in shape) or len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > _MOST:
+        if any(size < 0 for size in shape) or len(shape) > MAX_RANK or (
+                0 in shape and math.prod(size or 1 for size in shape) > _MOST):
             raise self._error(what, f"claims the shape {list(shape)[:8]}")
         type_ = TensorType(shape, element)
         if tensor.data_location == _EXTERNAL:
