@@ -32,7 +32,8 @@ class Page:
 
 PAGES = (
     Page("steps", "Convert, run, compare", "What most users need. All of it can be had from `transload` itself.", (
-        "transload.api", "transload.convert_model", "transload.verification.compare", "transload.verification.tolerance",
+        "transload.api", "transload.execution", "transload.convert_model", "transload.verification.compare",
+        "transload.verification.tolerance",
         "transload.inspection", "transload.coverage_report", "transload.samples.samples", "transload.samples.preprocess",
         "transload.extraction")),
     Page("quantizing", "Quantize and evaluate", "See [Quantize](../../quantize.md), [Evaluate](../../evaluate.md).", (
