@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from transload.errors import UsageError
@@ -9,14 +10,17 @@ from transload.ir import Module
 from transload.quantization import floats_in
 from transload_hub.ops.rounding import WORDS
 
-from .islands import FORMS
+from .islands import FINE, FORMS
 from .saved import Saved
 
 __all__ = ["check_asked", "check_learning"]
 
 
-def check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None) -> None:
-    """`UsageError` for words that there are not, where no ranges come from anywhere, and for a module that is quantized.
+def check_asked(
+    module: Module, islands: str, rounds: str | None, ranges: bool, idle: str | bool | None, fine: float = FINE,
+) -> None:
+    """`UsageError` for words and decibels that there are not, where no ranges come from anywhere, and for a module that is
+    quantized.
 
     `idle` is a method of choosing ranges where they are given.
     """
@@ -25,6 +29,8 @@ def check_asked(module: Module, islands: str, rounds: str | None, ranges: bool, 
             f"ranges are those of the calibration, and not chosen by {idle!r}", hint="leave out the method, or the table")
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
+    if math.isnan(fine):
+        raise UsageError("islands cannot be looked for below NaN decibels", hint="fine=35, or inf for all that pay")
     if rounds is not None and rounds not in WORDS:
         raise UsageError(f"products cannot be rounded by {rounds!r}", hint=f"one of {', '.join(WORDS)}")
     if not ranges:

@@ -105,7 +105,7 @@ def quantized(
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
     held, form = (islands, islands.form) if isinstance(islands, Held) else (None, islands)
-    check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method)
+    check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method, fine)
     check_learning(learning, samples is not None, calibration is not None, resume)
     module, (kept, wide) = _written_out(module), layers_of(layers)
     kept |= floats_of(floats)

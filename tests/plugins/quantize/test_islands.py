@@ -135,6 +135,8 @@ def test_from_how_many_decibels_on_nothing_is_looked_for(monkeypatch: pytest.Mon
     assert "far" in quantize_at_hub(module, "int8", samples, {"fine": np.inf}).wide
     with pytest.raises(UsageError, match="fine must be float"):
         quantize_at_hub(module, "int8", samples, {"fine": "much"})
+    with pytest.raises(UsageError, match="below NaN decibels"):
+        quantize_at_hub(module, "int8", samples, {"fine": "nan"})
 
 
 def test_floats_alone_where_16_bits_are_not_wanted() -> None:
