@@ -8,10 +8,8 @@ and a barrier keeps what is behind a sort from it.
 
 from __future__ import annotations
 
-from transload.ir import I32, Block, Module, Op, TensorType, Value
+from transload.ir import I32, Block, Module, Op, Region, TensorType, Value
 from transload.ir.build import Builder
-from transload_plugins.stablehlo import build
-from transload_plugins.stablehlo.build import binary, compare
 
 __all__ = ["order_equal_elements"]
 
@@ -33,22 +31,26 @@ def _ordered(op: Op) -> None:
     inputs, count = list(op.operands), len(op.operands)
     at = next((number for number, value in enumerate(inputs) if _is_places(value, axis)), count)
     if at == count:
-        inputs.append(build.iota(rw, shape, axis, I32))
-
-    def before(inner: Builder, *elements: Value) -> Value:
-        """`a before b, or not b before a and a's place before b's`, the second half first."""
-        given = elements[: 2 * count]
-        exchanged = [given[number ^ 1] for number in range(2 * count)]
-        behind = _computed(inner, op.regions[0].block, exchanged)
-        tied = binary(inner, "and", build.unary(inner, "not", behind), compare(inner, "LT", *elements[2 * at : 2 * at + 2]))
-        return binary(inner, "or", tied, _computed(inner, op.regions[0].block, given))
-
-    made = build.sort(rw, inputs, axis, before)[:count]
-    types = [value.type for value in made]
-    apart = rw.create("stablehlo.optimization_barrier", made, types).results
+        inputs += rw.create("stablehlo.iota", (), (TensorType(shape, I32),), {"iota_dimension": axis}).results
+    types = [value.type for value in inputs]
+    made = rw.create("stablehlo.sort", inputs, types, op.attributes.copy(), (_before(op, at, inputs),)).results[:count]
+    apart = rw.create("stablehlo.optimization_barrier", made, types[:count]).results
     for old, new in zip(op.results, apart, strict=True):
         old.replace_all_uses_with(new)
     op.erase()
+
+
+def _before(op: Op, at: int, inputs: list[Value]) -> Region:
+    """`a before b, or not b before a and a's place before b's`, the second half first; `at` is the input of places."""
+    block = Block([TensorType((), value.element) for value in inputs for _ in range(2)])
+    inner, body = Builder(block, None, op.location), op.regions[0].block
+    given = list(block.arguments[: len(body.arguments)])
+    behind = _computed(inner, body, [given[number ^ 1] for number in range(len(given))])
+    sooner = inner.emit(
+        "stablehlo.compare", *block.arguments[2 * at : 2 * at + 2], comparison_direction="LT", compare_type="SIGNED")
+    tied = inner.emit("stablehlo.and", inner.emit("stablehlo.not", behind), sooner)
+    inner.create("stablehlo.return", (inner.emit("stablehlo.or", tied, _computed(inner, body, given)),))
+    return Region([block])
 
 
 def _is_places(value: Value, axis: int) -> bool:
@@ -57,7 +59,7 @@ def _is_places(value: Value, axis: int) -> bool:
             and isinstance(value.type, TensorType) and value.element == I32)
 
 
-def _computed(inner: Builder, body: Block, arguments: list[Value] | tuple[Value, ...]) -> Value:
+def _computed(inner: Builder, body: Block, arguments: list[Value]) -> Value:
     """What a comparator gives of some elements: its ops, once more."""
     mapping = dict(zip(body.arguments, arguments, strict=True))
     for op in body:
