@@ -10,8 +10,10 @@ these tensors and weights are rounded as MQBench's `LearnableFakeQuantize` does,
 
     (clip(round(x / scale) + zero_point, -128, 127) - zero_point) * scale
 
-in float64, by the numpy kernels of `onnx.reference`. Biases stay what they are. Printed is the share of the numbers of all those
-tensors that are the same integers in Transload's module, and how many steps the farthest is off.
+in float64, by the numpy kernels of `onnx.reference`; inputs are float32, and so are their quotients, as in training. Biases stay
+what they are. Printed is the share of the numbers of all those tensors that are the same integers in Transload's module, and how
+many steps the farthest is off. A number that is another one moves others behind it: so it is told, too, how many differ in
+the first tensor, in the order of the model, of which any does.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -49,8 +51,9 @@ def main() -> None:
         table = table_of(model, samples, arguments.table or Path(folder) / "table", symmetric=arguments.symmetric)
         scheme = "int8-sym" if arguments.symmetric else "int8"
         module = transload.quantize(at_hub(transload.load(arguments.model)), scheme, calibration=table)
-        same, farthest, count = compared(module, simulated(model, table, arguments.symmetric), samples)
-    print(f"{100 * same:.4f} % of {count:,} numbers are the same; the farthest is {farthest} steps off")
+        found = compared(module, simulated(model, table, arguments.symmetric), samples)
+    print(f"{100 * found.same:.4f} % of {found.count:,} numbers are the same; the farthest is {found.farthest} steps off; "
+          f"{found.at_first} differ by themselves")
 
 
 def random_samples(model: Any, count: int) -> list[Sample]:
@@ -176,8 +179,11 @@ def simulated(model: Any, table: Path, symmetric: bool = False) -> Any:
     session = ReferenceEvaluator(_with_outputs(copy, outputs, TensorProto.DOUBLE))
 
     def run(sample: Sample) -> dict[str, np.ndarray]:
-        found = session.run(outputs, {name: array.astype(np.float64) for name, array in sample.items()})
-        return dict(zip(names, found, strict=True))
+        given = {}
+        for name, array in sample.items():
+            scale, point = _grid(activations[names[name]], symmetric)
+            given[name] = fake_quantized(array, np.float32(scale), point).astype(np.float64)  # rounding again changes nothing
+        return dict(zip(names, session.run(outputs, given), strict=True))
 
     return run
 
@@ -199,11 +205,16 @@ def _read(table: Path) -> tuple[dict[str, tuple[float, float, float]], dict[str,
     return activations, weights  # type: ignore[return-value]
 
 
-def _rounding(tensor: str, told: tuple[float, float, float], symmetric: bool) -> list[Any]:
-    """The nodes that round a tensor."""
+def _grid(told: tuple[float, float, float], symmetric: bool) -> tuple[float, int]:
+    """The scale, which is a float32, and the zero point of a tensor."""
     threshold, low, high = told
     scale = float(np.float32(threshold / 128 if symmetric else (high - low) / 255))
-    point = 0 if symmetric else round(-128 - low / scale)
+    return scale, 0 if symmetric else round(-128 - low / scale)
+
+
+def _rounding(tensor: str, told: tuple[float, float, float], symmetric: bool) -> list[Any]:
+    """The nodes that round a tensor."""
+    scale, point = _grid(told, symmetric)
     numbers = {"scale": scale, "low": -128.0 - point, "high": 127.0 - point}
     constants = [
         helper.make_node("Constant", [], [f"{tensor}/{name}"], name=f"fake/{tensor}/{name}",
@@ -229,10 +240,21 @@ def _in_double(model: Any) -> None:
                 attribute.t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(attribute.t).astype(np.float64)))
 
 
-def compared(module: Module, simulator: Any, samples: Sequence[Sample]) -> tuple[float, int, int]:
-    """Of all numbers of all tensors of the table the share that are the same integers, by how many the farthest is off, and how
-    many there are. A tensor that the module does not hold as integers is none of them."""
-    off = []
+class Compared(NamedTuple):
+    """How near integers are to a simulator's."""
+
+    same: float
+    """The share of all numbers of all tensors of the table that are the same."""
+    farthest: int
+    """By how many steps the farthest is off."""
+    count: int
+    at_first: int
+    """How many differ in the first tensor of a sample in which any does: numbers behind these are computed of them."""
+
+
+def compared(module: Module, simulator: Any, samples: Sequence[Sample]) -> Compared:
+    """A module beside a simulator on samples. A tensor that the module does not hold as integers is left out."""
+    off, at_first = [], 0
     for sample in samples:
         held: dict[str, tuple[Any, np.ndarray]] = {}
 
@@ -241,12 +263,15 @@ def compared(module: Module, simulator: Any, samples: Sequence[Sample]) -> tuple
                 held[value.name] = value.quant, array
 
         transload.run(module, sample, engine="reference", watch=watch)
+        mine = []
         for name, array in simulator(sample).items():
             if name in held:
                 kind, integers = held[name]
-                off.append(np.abs(np.round(array / kind.scale) + kind.zero_point - integers.astype(np.int64)).ravel())
+                mine.append(np.abs(np.round(array / kind.scale) + kind.zero_point - integers.astype(np.int64)).ravel())
+        at_first += next((int(np.count_nonzero(each)) for each in mine if each.any()), 0)
+        off += mine
     every = np.concatenate(off)
-    return float(np.mean(every == 0)), int(every.max()), every.size
+    return Compared(float(np.mean(every == 0)), int(every.max()), every.size, at_first)
 
 
 if __name__ == "__main__":

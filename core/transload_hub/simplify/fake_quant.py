@@ -90,13 +90,16 @@ def _round_before(value: Value, kind: QuantType) -> None:
         between_casts(value, kind)
 
 
-def between_casts(value: Value, type_: QuantType) -> None:
-    """Let all that takes a tensor take it rounded to a type; the name is that of the integers, as everywhere."""
+def between_casts(value: Value, type_: QuantType, round_mode: str = "HalfAwayFromZero") -> None:
+    """Let all that takes a tensor take it rounded to a type; the name is that of the integers, as everywhere.
+
+    `round_mode` is that of `top.Cast`: which way halves go where no op gives the integers themselves.
+    """
     block: Any = value.op.parent if value.op is not None else value.owner
     before = value.op.next if value.op is not None else next(iter(block))
     users = list(value.uses)
     name = value.name
-    integers = Builder(block, before=before, location=name).emit("top.Cast", value, element=type_)
+    integers = Builder(block, before=before, location=name).emit("top.Cast", value, element=type_, round_mode=round_mode)
     after = Builder(block, before=before, location=f"{name}/float" if name else None)
     real = after.emit("top.Cast", integers, element=value.element)
     for user in users:

@@ -36,6 +36,8 @@ __all__ = ["as_trained"]
 
 STEPS = 128.0
 """Steps from zero to a threshold, where zero points are zero (manual, 6.1)."""
+HALVES = "HalfToEven"
+"""Which way halves go in training: PyTorch's `round`."""
 WEIGHT, BIAS = "_weight", "_bias"
 
 
@@ -70,7 +72,7 @@ def as_trained(
     decided = {**floats, **dict.fromkeys(left, "the table says nothing of it")}
     weights = _weights(table, named, floats)
     for name, type_ in kept.items():
-        between_casts(named[name], type_)
+        between_casts(named[name], type_, HALVES)
     for op, each in weights.items():
         _weights_between_casts(op, each)
     Pipeline.parse("fold-qdq,round-once,dce,canonicalize,dce").run(result)

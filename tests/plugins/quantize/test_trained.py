@@ -46,11 +46,23 @@ def test_integers_are_those_of_training(
     assert made.report["trained"] == {"tensors": 7, "weights": 4, "work mode": "QAT_all_int8"}
     assert set(made.floats) == {"probabilities"} and not made.report["notes"]
     simulator = mqbench.simulated(network, table, symmetric)
-    same, farthest, count = mqbench.compared(made.module, simulator, samples)
-    assert count == len(samples) * sum(array.size for array in simulator(samples[0]).values())
-    assert (same, farthest) == (1.0, 0)
+    found = mqbench.compared(made.module, simulator, samples)
+    count = len(samples) * sum(array.size for array in simulator(samples[0]).values())
+    assert found == (1.0, 0, count, 0)
     other = mqbench.table_of(network, samples[:3], tmp_path / "other", symmetric=symmetric, seed=1)
     assert mqbench.compared(made.module, mqbench.simulated(network, other, symmetric), samples)[0] < 0.9
+
+
+def test_halves_of_inputs_go_to_the_even_number(hub: Module, tmp_path: Path) -> None:
+    """As PyTorch rounds in training; the table has steps of 1/64, between two of which the pixels lie."""
+    (tmp_path / "table").write_text(HEADER + f"image 2 {-128 / 64} {127 / 64}\n")
+    made = quantize_at_hub(hub, "int8", None, {"calibration": tmp_path / "table"}).module
+    held: list[np.ndarray] = []
+    pixels = (np.arange(64, dtype=np.float32) - 31.5) / 64
+    for module in (made, transload.lower(made, "tosa")):
+        transload.run(module, {"image": pixels.reshape(1, 1, 8, 8)}, engine="reference", watch=lambda value, array: held.extend(
+            [array] if value.quant is not None and value.quant.per_tensor and value.tensor_type.num_elements == 64 else []))
+    assert held and all(np.array_equal(array.ravel(), np.rint(np.arange(64) - 31.5)) for array in held)
 
 
 def test_a_target_gives_the_same(
