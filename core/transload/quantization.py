@@ -39,13 +39,14 @@ class Quantization:
 
     def __call__(self, module: Module) -> Module:
         """A new module of the hub that computes with integers."""
-        self.made = quantize_at_hub(module, self.scheme, self.samples, self.options)
+        samples = self.samples.with_states(module) if self.samples is not None else None
+        self.made = quantize_at_hub(module, self.scheme, samples, self.options)
         made: Module = self.made.module
         self.types = quantized_tensors(made)
-        if self.samples is not None:
+        if samples is not None:
             from .layers import layers_report
 
-            self.measured = layers_report(self.made.source, made, self.samples)
+            self.measured = layers_report(self.made.source, made, samples)
             _say_narrower(self.measured, self.made.report.get("layers", {}))
         return made
 

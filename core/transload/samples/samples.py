@@ -12,6 +12,7 @@ Only a few samples are in memory at a time, however many there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 
 from ..cores import cores
 from ..errors import ReadError, UsageError
-from ..ir import FloatType, Module, QuantType, TensorType, dtype_of
+from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
 from ..ir.borders import input_limits
 from .images import Decoding
 from .preprocess import Preprocess, Settled, joined
@@ -64,7 +65,8 @@ def open_samples(
     - any iterable of dicts of arrays, or of arrays where there is one input; an iterator's samples are kept;
     - a mapping with one of these for each input.
 
-    `inputs` is the model, or the types of its inputs. `preprocess` says how images become arrays. `count` is how many samples
+    `inputs` is the model, or the types of its inputs. A state of the model that a sample does not say is what it is at first.
+    `preprocess` says how images become arrays. `count` is how many samples
     are taken: evenly spread over those that there are, and the first where that is not known. A file that cannot be read
     raises `ReadError`, or with `skip_damaged` is left out (`Samples.skipped`). `workers` processes decode images. `limits`
     are the numbers that 0 and 255 of an image become, by input, where `preprocess` does not say it.
@@ -90,12 +92,20 @@ class _Inputs:
         self.preprocess = preprocess
         types = inputs.inputs if isinstance(inputs, Module) else inputs
         self.limits = {**(input_limits(inputs.main) if isinstance(inputs, Module) else {}), **limits}
+        self.initial = initial_states(inputs) if isinstance(inputs, Module) else {}
         self.types: dict[str, TensorType] = {}
         for name, type_ in types.items():
             if not isinstance(type_, TensorType) or not type_.is_static:
                 raise UsageError(f"input {name!r} takes {type_}, and samples need a shape", hint=f"--shape {name}:SIZES")
             self.types[name] = type_
         self._settled: dict[str, Settled] = {}
+
+    def with_states(self, initial: Mapping[str, np.ndarray], types: Mapping[str, Any]) -> _Inputs:
+        """These and states beside them, with what they are at first."""
+        made = copy(self)
+        made.initial = {**self.initial, **initial}
+        made.types = {**self.types, **{name: types[name] for name in initial}}
+        return made
 
     def settled(self, name: str) -> Settled:
         """How an image becomes what an input takes. Raises `UsageError` where it takes none."""
@@ -157,6 +167,15 @@ class Samples:
     def some(self, most: int) -> Samples:
         """So many of them or fewer, evenly spread; the first, where how many there are is not known."""
         return Samples(self._source, self._inputs, min(most, self._count or most), self._skips, 1)
+
+    def with_states(self, module: Module) -> Samples:
+        """The same for a module that has states beside these inputs, which each sample finds as they are at first."""
+        initial = {name: array for name, array in initial_states(module).items() if name not in self._inputs.types}
+        if not initial:
+            return self
+        made = Samples(self._source, self._inputs.with_states(initial, module.inputs), self._count, self._skips, self._workers)
+        made._damaged, made.integers, made.watch = self._damaged, self.integers, self.watch
+        return made
 
     @property
     def types(self) -> dict[str, TensorType]:
@@ -220,8 +239,8 @@ class Samples:
     def _read(self, entry: Entry, decoding: Decoding) -> tuple[Entry, dict[str, np.ndarray] | ReadError]:
         """An entry with its sample, or with the error that says why it cannot be read."""
         try:
-            return entry, {
-                name: self._fitted(entry.name, name, part.read(decoding)) for name, part in entry.parts.items()}
+            read = {name: self._fitted(entry.name, name, part.read(decoding)) for name, part in entry.parts.items()}
+            return entry, {name: read[name] if name in read else self._inputs.initial[name] for name in self._inputs.types}
         except ReadError as error:
             return entry, error
 

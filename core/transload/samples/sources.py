@@ -43,6 +43,10 @@ class Wanted(Protocol):
     def types(self) -> Mapping[str, TensorType]:
         """By name."""
 
+    @property
+    def initial(self) -> Mapping[str, np.ndarray]:
+        """Of inputs that are states, what they are where a sample does not say it."""
+
     def settled(self, name: str) -> Settled:
         """How an image becomes what an input takes."""
 
@@ -175,14 +179,15 @@ def find_source(source: Any, wanted: Wanted) -> Listing | Stream:
 
 def entry_of(given: Any, name: str, wanted: Wanted) -> Entry:
     """A sample in memory: arrays by input name, one array for the only input, or one for each in order."""
-    names = list(wanted.types)
+    names = _asked(wanted)
     if isinstance(given, Mapping):
         missing = [each for each in names if each not in given]
         if missing:
             there = ", ".join(map(repr, given)) or "nothing"
             raise UsageError(f"{name} has no {', '.join(map(repr, missing))}", hint=f"it has {there}")
-        return Entry(name, {each: _Given(given[each]) for each in names})
+        return Entry(name, {each: _Given(given[each]) for each in wanted.types if each in given})
     values = given if isinstance(given, tuple) else (given,)
+    names = list(wanted.types) if len(values) == len(wanted.types) else names
     if len(values) != len(names):
         raise UsageError(f"{name} has {len(values)} arrays, and the model {len(names)} inputs: {', '.join(names)}")
     return Entry(name, {each: _Given(value) for each, value in zip(names, values, strict=True)})
@@ -222,7 +227,7 @@ def _of_folder(folder: Path, wanted: Wanted) -> Listing:
     if any(file.suffix.lower() == ".npy" for file in arrays):
         _only(wanted, f"{folder}, a folder of .npy files")
     return _listing([
-        Entry(name, {each: _ArrayFile(file, each) for each in wanted.types}) for name, file in zip(names, arrays, strict=True)])
+        Entry(name, {each: _ArrayFile(file, each) for each in _asked(wanted)}) for name, file in zip(names, arrays, strict=True)])
 
 
 def _files(folder: Path) -> list[Path]:
@@ -271,7 +276,7 @@ def _of_list(path: Path, wanted: Wanted) -> Listing:
 
 
 def _line(path: Path, number: int, line: str, wanted: Wanted) -> Entry:
-    names = list(wanted.types)
+    names = _asked(wanted)
     files = [line] if len(names) == 1 else [part.strip() for part in line.split(",")]
     if len(files) == 1 and files[0].lower().endswith(".npz"):
         files *= len(names)
@@ -302,7 +307,7 @@ def _of_arrays(arrays: Mapping[str, Any], name: str, wanted: Wanted) -> Listing:
 def _side_by_side(sources: Mapping[str, Any], wanted: Wanted) -> Listing:
     """A source for each input: the first of all are the first sample."""
     unknown = [name for name in sources if name not in wanted.types]
-    missing = [name for name in wanted.types if name not in sources]
+    missing = [name for name in _asked(wanted) if name not in sources]
     if unknown or missing:
         what = "there is no input" if unknown else "there are no samples for"
         raise UsageError(f"{what} {', '.join(map(repr, unknown or missing))}", hint=f"inputs: {', '.join(wanted.types)}")
@@ -329,6 +334,7 @@ class _One:
 
     def __init__(self, wanted: Wanted, name: str) -> None:
         self.types = {name: wanted.types[name]}
+        self.initial: dict[str, np.ndarray] = {}
         self.settled = wanted.settled
 
 
@@ -342,17 +348,24 @@ def _listing(entries: Sequence[Entry]) -> Listing:
 
 def _only(wanted: Wanted, what: str) -> str:
     """The model's only input; `UsageError` where there are others, for it is not said for which `what` is."""
-    if len(wanted.types) != 1:
+    asked = _asked(wanted)
+    if len(asked) != 1:
         raise UsageError(
-            f"{what}: for which input is it, of {', '.join(wanted.types) or 'none'}?",
+            f"{what}: for which input is it, of {', '.join(asked) or 'none'}?",
             hint="NAME=PATH for each input, a list with a file for each in a line, or an .npz with an array for each")
-    return next(iter(wanted.types))
+    return asked[0]
+
+
+def _asked(wanted: Wanted) -> list[str]:
+    """The inputs that each sample has to say: all but states."""
+    return [name for name in wanted.types if name not in wanted.initial]
 
 
 def _needed(path: Path, found: Mapping[str, Any], wanted: Wanted) -> list[str]:
-    for name in wanted.types:
-        _member(path, found, name, only=len(wanted.types) == 1)
-    return list(wanted.types)
+    asked = _asked(wanted)
+    for name in asked:
+        _member(path, found, name, only=len(asked) == 1)
+    return [name for name in wanted.types if name in asked or name in found]
 
 
 def _member(path: Path, found: Mapping[str, Any], name: str, only: bool = True) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 from ..budget import VARIABLE, allowance
 from ..engine.quantized import dequantize, quantize
 from ..errors import PluginFailure, RunError
-from ..ir import Module, QuantType, TensorType
+from ..ir import Module, QuantType, TensorType, Type, initial_states
 from ..plugin import resolve
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
@@ -97,15 +97,15 @@ def verify_quantized(
     inputs: no result has to be nearer than that.
     """
     given = samples if samples is not None else islice(attempts(model.taken, model.floats, seed), 1)
-    judge = resolve(host().get("engines", "reference").prepare)(model.module, "main")
+    judge = _from_first(model.module)
     reference = _FloatModel(model, running.engine)
     wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs]()
     taken: list[dict[str, np.ndarray]] = []
     for sample in islice(given, SAMPLES):
         arrays = checked_inputs(model.taken, sample)
-        fed = dict(zip(model.module.inputs, _stored(model.module, arrays.values()), strict=True))
+        fed = _stored(model.module, arrays.values())
         taken.append(fed)
-        wanted.append(judge(fed, False))
+        wanted.append(judge(fed))
         actual.append(running(fed))
         floats.append(reference(arrays))
     integers = compare_outputs(_joined(wanted), _joined(actual))
@@ -187,16 +187,39 @@ class _FloatModel:
             except _REFUSED:
                 self._own, self.who = None, f"engine {self._engine}"
         if self._execute is None:
-            self._execute = resolve(host().get("engines", self._engine).prepare)(self._floats, "main")
-        return _real(self._floats, self._execute(dict(zip(self._floats.inputs, arrays.values(), strict=True)), False))
+            self._execute = _from_first(self._floats, self._engine)
+        return _real(self._floats, self._execute(dict(zip(_asked(self._floats), arrays.values(), strict=True))))
 
 
-def _stored(module: Module, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+def _from_first(module: Module, engine: str = "reference") -> Callable[[Mapping[str, np.ndarray]], Outputs]:
+    """A module as a function of its inputs: its states are as they are at first, and what becomes of them is no output."""
+    execute = resolve(host().get("engines", engine).prepare)(module, "main")
+    states = _as_stored(module, initial_states(module))
+
+    def outputs(given: Mapping[str, np.ndarray]) -> Outputs:
+        made: Outputs = execute({**states, **given}, False)
+        return dict(islice(made.items(), len(made) - len(states)))
+
+    return outputs
+
+
+def _asked(module: Module) -> dict[str, Type]:
+    """The inputs of a module but its states."""
+    states = {state.input for state in module.states}
+    return {name: type_ for name, type_ in module.inputs.items() if name not in states}
+
+
+def _stored(module: Module, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
     """The float inputs of the model as the quantized module takes them: stored integers where its inputs are quantized."""
-    made = []
-    for type_, array in zip(module.inputs.values(), arrays, strict=True):
+    return _as_stored(module, dict(zip(_asked(module), arrays, strict=True)))
+
+
+def _as_stored(module: Module, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    made = {}
+    for name, array in arrays.items():
+        type_ = module.inputs[name]
         element = type_.element if isinstance(type_, TensorType) else None
-        made.append(quantize(array, element) if isinstance(element, QuantType) and array.dtype.kind == "f" else array)
+        made[name] = quantize(array, element) if isinstance(element, QuantType) and array.dtype.kind == "f" else array
     return made
 
 
@@ -265,7 +288,7 @@ def _move_as_far(
         looked |= bool(suspects)
         for near in (None, partial(_of_moved_weights, module, given)):
             excused = excused_by_last_bits(
-                lambda arrays: judge(arrays, False), given, tensors, suspects,
+                judge, given, tensors, suspects,
                 lambda apart: bool(broken_limits(apart, Tolerance())), near) if suspects else {}
             suspects = [index for index in suspects if index not in excused]
         if suspects:
@@ -277,11 +300,9 @@ def _multiplied(module: Module, judge: Callable[..., Outputs], given: Mapping[st
     """The outputs of a module whose inputs are quantized by a multiplication (`reciprocals`)."""
     found = by_reciprocals(module, given)
     if found is None:
-        return judge(given, False)
+        return judge(given)
     made, inputs = found
-    execute = judge if made is module else resolve(host().get("engines", "reference").prepare)(made, "main")
-    outputs: Outputs = execute(inputs, False)
-    return outputs
+    return (judge if made is module else _from_first(made))(inputs)
 
 
 def _of_moved_weights(module: Module, given: Mapping[str, np.ndarray], seed: int) -> Outputs | None:
@@ -289,8 +310,7 @@ def _of_moved_weights(module: Module, given: Mapping[str, np.ndarray], seed: int
     made = with_moved_weights(module, seed)
     if made is None:
         return None
-    outputs: Outputs = resolve(host().get("engines", "reference").prepare)(made, "main")(moved(given, seed) or given, False)
-    return outputs
+    return _from_first(made)(moved(given, seed) or given)
 
 
 def _is_same(tensor: TensorDifference, step: float | None) -> bool:
@@ -317,7 +337,7 @@ def _farther_than_quantizing(
     broken = []
     ours, theirs = _real(module, wanted), _real(module, actual)
     for step, reference, (name, integers), given in zip(
-            output_steps(module), floats.values(), ours.items(), theirs.values(), strict=True):
+            output_steps(module)[: len(ours)], floats.values(), ours.items(), theirs.values(), strict=True):
         if name in tolerance.excepts:
             continue
         if given.shape != integers.shape:
