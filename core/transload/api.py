@@ -18,12 +18,12 @@ from .contents import STRUCTURE, dialects_in, main_dialect
 from .errors import ConversionError, Finding, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
 from .files import is_file, need_file
 from .garbage import rare_collections
-from .given import open_given, settled, shapes_of
 from .guard import failure
-from .ir import NONE, Module, Op, TensorType, Type, input_names
+from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
 from .ir.verify import verify
 from .kinds import ITERABLE, TEXT, takes
 from .limits import check_limits
+from .meanings import as_stored
 from .plugin import Reader, Source
 from .plugin_host import host
 from .roles import default_target, hub
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .ir import Value
     from .plugin import Writer
     from .report import LayersReport
-    from .samples.preprocess import Preprocess
 
 __all__ = [
     "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file",
@@ -304,23 +303,15 @@ def lower(module: Module, to: str | None = None, **options: Any) -> Module:
 
 
 def run(
-    module: Module | str | Path,
-    inputs: Mapping[str, Any],
-    *,
-    function: str = "main",
-    engine: str = "auto",
-    keep: bool = False,
-    watch: Callable[[Value, np.ndarray], None] | None = None,
-    tell: Callable[[str], None] | None = None,
-    preprocess: Preprocess | None = None,
+    module: Module, inputs: Mapping[str, Any], *, function: str = "main", engine: str = "auto", keep: bool = False,
+    watch: Callable[[Value, np.ndarray], None] | None = None, tell: Callable[[str], None] | None = None,
 ) -> dict[str, np.ndarray]:
-    """What `transload.run` (`execution.run`) does with a module, and with the path of a file that `load` reads."""
-    given = open_given(inputs)
-    loaded = module if isinstance(module, Module) else load(module, inputs=shapes_of(given))
-    given = settled(loaded, given, preprocess) if function == "main" else given
+    """What `transload.run` (`execution.run`) does with a module and arrays."""
+    ready = runnable(module)
+    given = {**as_stored(initial_states(ready), ready.inputs), **inputs} if function == "main" and ready.states else inputs
     if engine == "auto" and watch is not None:
         engine = "reference"
-    execute = engine_for(engine)(runnable(loaded), function)
+    execute = engine_for(engine)(ready, function)
     if watch is not None and engine != "reference":
         raise UsageError(f"engine {engine!r} computes all at once; only 'reference' tells of each value as it is computed")
     outputs: dict[str, np.ndarray] = execute(given, keep) if watch is None else execute(given, keep, watch)
@@ -390,7 +381,8 @@ def calibrate(
 
     run = resolve(host().get("calibrators", method).run)
     need_options(f"method {method!r}", run, (module, samples, method), options)
-    return run(at_hub(module, quantizing=True), owned(samples), method, **options)
+    ready = at_hub(module, quantizing=True)
+    return run(ready, owned(samples, ready), method, **options)
 
 
 def at_hub(module: Module, *, quantizing: bool = False) -> Module:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import api
-from .given import open_given, settled
+from .given import open_given, settled, shapes_of
+from .ir import Module
 from .written import written_at
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .ir import Module, Value
+    from .ir import Value
     from .samples.preprocess import Preprocess
 
 __all__ = ["run"]
@@ -37,8 +38,8 @@ def run(
 
     `inputs` has for each name of `module.inputs` what numpy makes an array of, of the shape and element type said there: for
     quantized types the stored integers. Numbers of another type are taken where that type has all of them; an array of the
-    other sign (int8 for uint8) is refused. `function` is one of `module.functions`, `engine` one that `transload plugins`
-    lists.
+    other sign (int8 for uint8) is refused. A state of the module that is not given is what it is at first. `function` is one of
+    `module.functions`, `engine` one that `transload plugins` lists.
 
     A module in a framework's dialect is legalized to the hub first. With `keep=True` every named
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
@@ -48,9 +49,11 @@ def run(
     `RunError`.
     """
     written = written_at(Path(module)) if isinstance(module, str | Path) and function == "main" else None
-    if written is None:
-        return api.run(module, inputs, function=function, engine=engine, keep=keep, watch=watch, tell=tell, preprocess=preprocess)
-    if tell is not None:
-        tell(written.note)
-    given = settled(written.module, open_given(inputs), preprocess)
-    return written.execute(given, engine, keep, watch, tell)
+    given = open_given(inputs)
+    if written is not None:
+        if tell is not None:
+            tell(written.note)
+        return written.execute(settled(written.module, given, preprocess), engine, keep, watch, tell)
+    loaded = module if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
+    given = settled(loaded, given, preprocess) if function == "main" else given
+    return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import ReadError, UsageError
 from .files import need_file
+from .ir import asked_inputs
 
 if TYPE_CHECKING:
     from .ir import Module
@@ -90,10 +91,11 @@ def settled(module: Module, given: Mapping[str, Any], preprocess: Preprocess | N
         return named
     types = module.inputs
     if ONLY in named:
-        if len(types) != 1:
+        asked = [*asked_inputs(module)]
+        if len(asked) != 1:
             raise UsageError(
-                f"which input is it for, of {', '.join(types) or 'none'}?", hint="say it before the file: --input NAME=FILE")
-        named = {next(iter(types)): named[ONLY], **{name: value for name, value in named.items() if name != ONLY}}
+                f"which input is it for, of {', '.join(asked) or 'none'}?", hint="say it before the file: --input NAME=FILE")
+        named = {asked[0]: named[ONLY], **{name: value for name, value in named.items() if name != ONLY}}
     limits = input_limits(module.main)
     for name, value in named.items():
         if isinstance(value, ImageFile) and name in types:

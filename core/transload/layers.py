@@ -45,7 +45,7 @@ def layers_report(
     """Run a float module of the hub and its quantized form on samples: what of each layer is lost; see `quantization_report`."""
     measuring = _Measuring(floats, module)
     taken = 0
-    for sample in _some(owned(samples), count or _affordable(floats)):
+    for sample in _some(owned(samples, floats), count or _affordable(floats)):
         measuring.add(sample)
         taken += 1
     reasons = _reasons(module.quantization)

@@ -39,14 +39,13 @@ class Quantization:
 
     def __call__(self, module: Module) -> Module:
         """A new module of the hub that computes with integers."""
-        samples = self.samples.with_states(module) if self.samples is not None else None
-        self.made = quantize_at_hub(module, self.scheme, samples, self.options)
+        self.made = quantize_at_hub(module, self.scheme, self.samples, self.options)
         made: Module = self.made.module
         self.types = quantized_tensors(made)
-        if samples is not None:
+        if self.samples is not None:
             from .layers import layers_report
 
-            self.measured = layers_report(self.made.source, made, samples)
+            self.measured = layers_report(self.made.source, made, self.samples)
             _say_narrower(self.measured, self.made.report.get("layers", {}))
         return made
 
@@ -79,7 +78,7 @@ def quantize_at_hub(
     quantizer = host().get("quantizers", scheme)
     run = resolve(quantizer.run)
     need_options(f"quantizer {scheme!r}", run, (module, samples), options)
-    made = run(module, owned(samples), **options)
+    made = run(module, owned(samples, module), **options)
     if isinstance(made, Module):
         made = Quantized(made)
     verify(made.module)

@@ -22,7 +22,7 @@ from .emission import program_among, readable_suffixes
 from .engine.memory import machine_bytes
 from .errors import ReadError
 from .files import is_file
-from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, new_module, set_results
+from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, initial_states, new_module, set_results
 from .partitioning import TARGET
 from .parts import Parts
 from .plugin import Emitted, EmittedPart
@@ -57,6 +57,7 @@ class Written:
         watch: Callable[[Value, np.ndarray], None] | None = None, tell: Callable[[str], None] | None = None,
     ) -> dict[str, np.ndarray]:
         """Its outputs by name, by the target's own runtime, or an engine: the one asked for, or one that tells of tensors."""
+        given = {**initial_states(self.module), **given}
         own = engine == "auto" and watch is None and (not keep or self.keeps)
         if self.run is not None and self.in_parts:
             return self.run(given, engine=engine, keep=keep, watch=watch, own=own)
@@ -89,13 +90,14 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     program = program_among(files)
     if target is not None and target.run is not None:
         ready = partial(target.run, Emitted(files, report["target_report"]))
-        module = load(program) if program is not None else _borders_of(report)
+        module = _with_states(load(program), report) if program is not None else _borders_of(report)
         return Written(module, ready, f"run by {name}", keeps=getattr(target, "keeps", False))
     if program is None:
         raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here")
     if path.name == REPORT or path.is_dir():
-        return Written(load(program), None, f"{program} is run")
-    return Written(load(program), None, f"{path} is for {name}, which nothing here runs; {program} beside it is run")
+        return Written(_with_states(load(program), report), None, f"{program} is run")
+    note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
+    return Written(_with_states(load(program), report), None, note)
 
 
 def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
@@ -124,13 +126,22 @@ def _borders_of(report: Mapping[str, Any]) -> Module:
     block = function.regions[0].block
     artifact = block.append(Op("transload.artifact", block.arguments, [type_ for _, type_ in outputs]))
     set_results(function, artifact.results, [name for name, _ in outputs])
-    types = dict(inputs)
+    return _with_states(module, report)
+
+
+def _with_states(module: Module, report: Mapping[str, Any]) -> Module:
+    """A module that knows of its states what the report says: files keep them as inputs and outputs like others."""
+    if module.states or not report["states"]:
+        return module
+    inputs = {each["name"]: own for each, own in zip(report["inputs"], module.inputs, strict=False)}
+    outputs = {each["name"]: own for each, own in zip(report["outputs"], module.outputs, strict=False)}
     module.states = tuple(
-        State(each["input"], each["output"], _initial(each["initial"], types.get(each["input"]))) for each in report["states"])
+        State(taken, given, _initial(each["initial"], module.inputs[taken])) for each in report["states"]
+        if (taken := inputs.get(each["input"])) is not None and (given := outputs.get(each["output"])) is not None)
     return module
 
 
-def _initial(numbers: Any, type_: Type | None) -> Dense:
+def _initial(numbers: Any, type_: Type) -> Dense:
     """What a state is at first, of a report: one number for all elements, or all of them."""
     try:
         if not isinstance(type_, TensorType) or type_.num_elements * 16 > machine_bytes():

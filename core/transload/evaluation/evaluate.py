@@ -115,7 +115,7 @@ def evaluate(
     ready = models_ready(models, how, engine)
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
-    opened = [wanted.open(model.inputs, model.preprocess or preprocess, span) for model, span in zip(ready, spans, strict=True)]
+    opened = [model.opened(wanted, preprocess, span) for model, span in zip(ready, spans, strict=True)]
     first = opened[0]
     label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else _unlabelled(
         classes, label_offset)

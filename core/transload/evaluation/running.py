@@ -16,15 +16,17 @@ import numpy as np
 from ..api import load, runnable
 from ..cores import cores
 from ..engine import choice
+from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
 from ..errors import TransloadError, UsageError
-from ..ir import Module, QuantType, TensorType
+from ..ir import Module, QuantType, TensorType, asked_inputs
 from ..ir.borders import input_limits
 from ..ir.types import Type
 from ..meanings import as_stored, reported_types, with_meanings
 from ..plugin import resolve
 from ..plugin_host import host
 from ..samples.preprocess import Preprocess, beside_of
+from ..samples.samples import Data, Samples
 from ..scale import Crew
 from ..text import parse_module, parse_type, print_module
 from ..written import written_at
@@ -48,6 +50,8 @@ class Ready:
     name: str
     inputs: Module | Mapping[str, TensorType]
     run: Run
+    module: Module
+    """Its states are in each sample that does not say them, as they are at first."""
     limits: Mapping[str, tuple[float, float]]
     """The least and the greatest number of an input, where they are known."""
     quants: Mapping[str, QuantType]
@@ -55,6 +59,10 @@ class Ready:
     notes: tuple[str, ...] = ()
     preprocess: Preprocess | None = None
     """What becomes of images before it, where that is not what users say: of a program that takes pixels."""
+
+    def opened(self, data: Data, preprocess: Preprocess | None, limits: Mapping[str, tuple[float, float]]) -> Samples:
+        """Samples for it."""
+        return data.open(self.inputs, self.preprocess or preprocess, limits).with_states(self.module)
 
 
 def models_ready(models: Any, how: Mapping[str, Any], engine: str) -> list[Ready]:
@@ -89,19 +97,24 @@ def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine
     beside = beside_of(Path(model)) if not isinstance(model, Module) else None
     pixels = beside if beside is not None and beside.is_fused else None
     real = {key: _real(type_) if pixels is None else _held(type_) for key, type_ in inputs.items()}
-    takes = module if real == module.inputs else real
+    takes = module if real == module.inputs else {key: real[key] for key in asked_inputs(module)}
     quants = _quants(inputs) if pixels is None else {}
     limits = {**input_limits(module.main), **_limits(quants)} if pixels is None else {}
-    return Ready(name, takes, lambda sample: _as_real(run(as_stored(sample, inputs)), outputs), limits, quants, notes, pixels)
+    following = {state.output for state in module.states}
+
+    def scored(sample: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        made = {key: array for key, array in run(as_stored(sample, inputs)).items() if key not in following}
+        return _as_real(made, outputs)
+
+    return Ready(name, takes, scored, module, limits, quants, notes, pixels)
 
 
 def _by_engine(module: Module, engine: str) -> Run:
     ready = runnable(module)
     if engine == "auto":
         compiled = choice.prepare(ready, runs=RUNS)
-        return lambda sample: compiled(sample, False)
-    execute = resolve(host().get("engines", engine).prepare)(ready, "main")
-    return lambda sample: execute(sample, False)
+        return from_first(compiled, ready)
+    return from_first(resolve(host().get("engines", engine).prepare)(ready, "main"), ready)
 
 
 def _quants(types: Mapping[str, Type]) -> dict[str, QuantType]:

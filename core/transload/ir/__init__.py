@@ -22,6 +22,7 @@ from .module import (
     Module,
     State,
     add_state,
+    asked_inputs,
     initial_states,
     input_names,
     new_module,
@@ -73,7 +74,7 @@ __all__ = [
     "IntegerType", "LazyData", "Location", "MmapData", "Module", "NamedLocation", "NoneType", "Op", "OpaqueAttr",
     "OpaqueLocation", "Packed4Data",
     "QuantType", "Region", "SplatData", "State", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",
-    "add_state", "dtype_of", "element_type_of", "initial_states", "input_names", "input_types", "is_absent", "location_names",
-    "new_module", "note_elements", "noted_elements", "output_names", "output_types", "registry", "set_results",
+    "add_state", "asked_inputs", "dtype_of", "element_type_of", "initial_states", "input_names", "input_types", "is_absent",
+    "location_names", "new_module", "note_elements", "noted_elements", "output_names", "output_types", "registry", "set_results",
     "update_function_type", "update_function_types", "verify",
 ]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..plugin import Quantized
 
 __all__ = [
-    "NAME", "Cut", "Module", "State", "add_state", "initial_states", "input_names", "new_module", "output_names", "set_results",
-    "update_function_type", "update_function_types",
+    "NAME", "Cut", "Module", "State", "add_state", "asked_inputs", "initial_states", "input_names", "new_module", "output_names",
+    "set_results", "update_function_type", "update_function_types",
 ]
 
 
@@ -215,6 +215,12 @@ def add_state(module: Module, name: str, type_: Type, initial: Dense) -> tuple[V
         tuple(argument.type for argument in block.arguments), tuple(each.type for each in terminator.operands))
     module.states = (*module.states, State(unique, f"{unique}_next", initial))
     return value, len(terminator.operands) - 1
+
+
+def asked_inputs(module: Module) -> dict[str, Type]:
+    """The inputs of a module but its states."""
+    states = {state.input for state in module.states}
+    return {name: type_ for name, type_ in module.inputs.items() if name not in states}
 
 
 def initial_states(module: Module) -> dict[str, np.ndarray]:

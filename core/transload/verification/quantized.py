@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..budget import VARIABLE, allowance
-from ..engine.quantized import dequantize, quantize
+from ..engine.first_run import from_first
+from ..engine.quantized import dequantize
 from ..errors import PluginFailure, RunError
-from ..ir import Module, QuantType, TensorType, Type, initial_states
+from ..ir import Module, QuantType, TensorType, asked_inputs, initial_states
+from ..meanings import as_stored
 from ..plugin import resolve
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
@@ -102,7 +104,7 @@ def verify_quantized(
     wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs]()
     taken: list[dict[str, np.ndarray]] = []
     for sample in islice(given, SAMPLES):
-        arrays = checked_inputs(model.taken, sample)
+        arrays = checked_inputs(model.taken, {**initial_states(model.taken), **sample})
         fed = _stored(model.module, arrays.values())
         taken.append(fed)
         wanted.append(judge(fed))
@@ -188,39 +190,24 @@ class _FloatModel:
                 self._own, self.who = None, f"engine {self._engine}"
         if self._execute is None:
             self._execute = _from_first(self._floats, self._engine)
-        return _real(self._floats, self._execute(dict(zip(_asked(self._floats), arrays.values(), strict=True))))
+        return _real(self._floats, self._execute(_named(self._floats, arrays.values())))
 
 
 def _from_first(module: Module, engine: str = "reference") -> Callable[[Mapping[str, np.ndarray]], Outputs]:
-    """A module as a function of its inputs: its states are as they are at first, and what becomes of them is no output."""
-    execute = resolve(host().get("engines", engine).prepare)(module, "main")
-    states = _as_stored(module, initial_states(module))
-
-    def outputs(given: Mapping[str, np.ndarray]) -> Outputs:
-        made: Outputs = execute({**states, **given}, False)
-        return dict(islice(made.items(), len(made) - len(states)))
-
-    return outputs
-
-
-def _asked(module: Module) -> dict[str, Type]:
-    """The inputs of a module but its states."""
-    states = {state.input for state in module.states}
-    return {name: type_ for name, type_ in module.inputs.items() if name not in states}
+    """A module as a function of its inputs, run by an engine."""
+    return from_first(resolve(host().get("engines", engine).prepare)(module, "main"), module)
 
 
 def _stored(module: Module, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
     """The float inputs of the model as the quantized module takes them: stored integers where its inputs are quantized."""
-    return _as_stored(module, dict(zip(_asked(module), arrays, strict=True)))
+    return as_stored(_named(module, arrays), module.inputs)
 
 
-def _as_stored(module: Module, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    made = {}
-    for name, array in arrays.items():
-        type_ = module.inputs[name]
-        element = type_.element if isinstance(type_, TensorType) else None
-        made[name] = quantize(array, element) if isinstance(element, QuantType) and array.dtype.kind == "f" else array
-    return made
+def _named(module: Module, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays by the names of a module's inputs: all of these, where the model that they were given to says its states, too."""
+    given = [*arrays]
+    names = module.inputs if len(given) == len(module.inputs) else asked_inputs(module)
+    return dict(zip(names, given, strict=True))
 
 
 def _real(module: Module, outputs: Outputs) -> Outputs:

@@ -50,8 +50,9 @@ class Running:
     def __call__(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The result's outputs, without its states. `ArtifactError` where the target's own runtime finds the artifact wrong."""
         # The source keeps its state itself, and starts from the same: what becomes of it is behind the outputs.
-        fed = dict(zip(
-            input_names(self.result.main), (*given.values(), *initial_states(self.result).values()), strict=True))
+        # A source that says its state has it among what is given.
+        names = input_names(self.result.main)
+        fed = dict(zip(names, [*given.values(), *initial_states(self.result).values()][: len(names)], strict=True))
         if self.own is not None:
             self.used = self.own.title or f"{self.own.target}'s own runtime"
             try:

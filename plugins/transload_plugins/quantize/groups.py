@@ -97,7 +97,10 @@ class Groups:
         return value
 
     def ranges(self, observed: Mapping[Value, Range]) -> dict[Value, Range]:
-        """For the root of each group the range that holds all its tensors, but for those that an activation cuts."""
+        """For the root of each group the range that holds all its tensors, but for those that an activation cuts.
+
+        Tensors that were nothing but zero say no range: what they are added to says it.
+        """
         found: dict[Value, Range] = {}
         for value, (low, high) in observed.items():
             if value in self._cut:
@@ -109,7 +112,16 @@ class Groups:
             fixed = _fixed(value)
             alone = fixed is not None and (root not in found or (fixed.low <= held[0] and held[1] <= fixed.high))
             found[root] = fixed if fixed is not None and alone else (min(held[0], low), max(held[1], high))
+        while silent := {root: kept for op in self.ops if (rule := rule_of(op)) is not None and rule.alike
+                         for root, kept in self._beside(op, found)}:
+            found |= silent
         return found
+
+    def _beside(self, op: Op, found: Mapping[Value, Range]) -> list[tuple[Value, Range]]:
+        """The groups of zeros alone among an op's tensors, each with the range of the first of the others that has one."""
+        roots = [root for value in (*op.operands, *op.results) if (root := self.root(value)) in found]
+        told = next(((low, high) for low, high in (found[root] for root in roots) if low < high), None)
+        return [] if told is None else [(root, told) for root in roots if found[root][0] == found[root][1] == 0.0]
 
     def _is_moved(self, value: Value, kept: Range) -> bool:
         """Whether a tensor holds nothing but numbers of its own group, and constants within a range."""

@@ -56,6 +56,9 @@ class Rule:
     """The range of the result, where it follows from the op alone."""
     shares: bool = False
     """Whether the result has the type of the first operand: between its numbers there are no others to hold."""
+    alike: bool = False
+    """Whether operands and result are numbers of one kind: where some were zero on all samples, the others say what scale is fine
+    enough. LiteRT ends the process at sums whose operands' steps are too coarse beside the result's."""
     retypes: bool = False
     """Whether operands and results may be stored in unlike types."""
     table: bool = False
@@ -100,7 +103,8 @@ def _products(op: MatMul) -> Rule:
     return Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_matmul_rounding, as_tensors=op.right.rank > 2)
 
 
-QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference")
+QUANTIZATION.add(Rule(alike=True), "Add", "Sub", "SquaredDifference")
+QUANTIZATION.add(Rule(), "Mul", "AvgPool", "AddConst", "MulConst")
 QUANTIZATION.add(Rule(), "LeakyRelu", "Abs", "Neg", "Square")
 QUANTIZATION.add(Rule(slopes=1), "PRelu")
 QUANTIZATION.add(

@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 import transload
+from transload.ir import F32, Dense, Module, TensorType, add_state, new_module
+from transload.ir.build import Builder
 from transload.samples.owned import owned
 from transload.samples.samples import open_samples
 from transload.text import print_module
+
+from tests.support.graphs import Graph
 
 
 def reused(count: int = 4) -> Iterator[dict[str, np.ndarray]]:
@@ -41,13 +45,16 @@ class Reused(Sequence[Any]):
 
 
 class Again:
+    def __init__(self, samples: Sequence[Any] | None = None) -> None:
+        self.samples = samples
+
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
-        return reused()
+        return reused() if self.samples is None else iter(self.samples)
 
 
 @pytest.mark.parametrize("make", [reused, Reused, Again])
 def test_samples_are_their_readers_own(make: Any, examples: Path) -> None:
-    assert [int(each["image"].max()) for each in list(owned(make()))] == [0, 1, 2, 3]
+    assert [int(each["image"].max()) for each in list(owned(make(), new_module()))] == [0, 1, 2, 3]
     model = transload.load(examples / "digits" / "digits_float.onnx")
     opened = open_samples(make(), model)
     for _ in range(2):  # what an iterator gave is kept
@@ -65,5 +72,41 @@ def test_quantizing_does_not_depend_on_who_owns_the_arrays(examples: Path) -> No
 
 def test_what_holds_its_own_samples_is_left_alone() -> None:
     for given in ([1], (1,), np.zeros(2), None, "folder", {"x": 1}, 3):
-        assert owned(given) is given
-    assert len(owned(Reused())) == 4 and len(owned({1, 2})) == 2
+        assert owned(given, new_module()) is given
+    assert len(owned(Reused(), new_module())) == 4 and len(owned({1, 2}, new_module())) == 2
+
+
+def stateful() -> Module:
+    """It adds up what it is given: `total + x`, from 3."""
+    graph = Graph((1, 4))
+    module = graph.done(graph.inputs[0])
+    total, _ = add_state(module, "total", TensorType((1, 4), F32), Dense(np.full((1, 4), 3, np.float32)))
+    block = module.body_of_main
+    added = Builder(block, before=block.terminator).emit("top.Add", block.arguments[0], total, location="added")
+    block.terminator.operands = (added, added)
+    return module
+
+
+@pytest.mark.parametrize("make", [iter, list, tuple, Again])
+def test_a_state_is_what_it_is_at_first_where_a_sample_does_not_say_it(make: Any) -> None:
+    given = [{"x0": np.ones((1, 4), np.float32)}, {"x0": np.ones((1, 4), np.float32), "total": np.full((1, 4), 7, np.float32)}]
+    samples = make(given) if make is not Again else Again(given)
+    whole = list(owned(samples, stateful()))
+    assert [each["total"][0, 0] for each in whole] == [3, 7]
+
+
+def test_a_model_with_states_is_calibrated_quantized_and_scored_with_its_inputs_alone(tmp_path: Path) -> None:
+    module = stateful()
+    numbers = np.random.default_rng(3)
+    array = numbers.standard_normal((8, 1, 4)).astype(np.float32)
+    np.save(tmp_path / "data.npy", array)
+    samples = [{"x0": each} for each in array]
+    for data in (samples, iter(samples), open_samples(tmp_path / "data.npy", module)):
+        assert transload.calibrate(module, data).samples == 8
+    quantized = transload.quantize(module, "int8", samples)
+    assert [each.op for each in transload.quantization_report(module, quantized, samples).layers] == ["input", "input", "top.Add"]
+    for target in ("tosa", "tflite", "stablehlo"):
+        result = transload.convert(module, target, tmp_path / target, quantize="int8", data=tmp_path / "data.npy")
+        assert result.verification is not None and result.verification.status == "passed"
+        scores = transload.evaluate([module, tmp_path / target], tmp_path / "data.npy", metrics=("sqnr",))
+        assert scores.scores[str(tmp_path / target)]["sqnr"].value > 35

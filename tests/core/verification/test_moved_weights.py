@@ -31,10 +31,10 @@ def test_a_number_midway_may_be_either(steps: int, excused: bool) -> None:
     module = between_integers()
     given = {name: np.ones((1, 8), np.int8) for name in module.inputs}
 
-    def judge(arrays: dict[str, np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+    def judge(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return transload.run(module, arrays, engine="reference")
 
-    wanted = judge(given, False)
+    wanted = judge(given)
     actual = {name: array.copy() for name, array in wanted.items()}
     next(iter(actual.values()))[0, 0] -= 9.0 * steps
     tolerance = Tolerance(cos=0.99999, integer=0)

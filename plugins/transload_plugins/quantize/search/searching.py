@@ -27,6 +27,7 @@ from transload.api import at_hub
 from transload.errors import UsageError
 from transload.ir import Module
 from transload.plugin import Quantized
+from transload.samples.owned import owned
 from transload.telling import Tell
 
 from ..bias import corrections, with_biases
@@ -144,7 +145,7 @@ def begun(
     words = _types(types)
     hub = at_hub(module, quantizing=True)
     qualities = promise.qualities or (Quality("sqnr", least=float("-inf")),)
-    fitted, look, apart = _divided(samples, labels, any(each.needs_label for each in promise.qualities))
+    fitted, look, apart = _divided(owned(samples, hub), labels, any(each.needs_label for each in promise.qualities))
     say("calibrating", None)
     ready = prepared(hub, _scheme(scheme), [sample for sample, _ in fitted], calibration, method)
     biased = with_biases(ready.module)

@@ -184,6 +184,25 @@ def need_rounding(op: Op, rw: Rewriter, *words: str, operator: str) -> None:
             "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
 
 
+def need_fine_operands(op: Op, *values: Value) -> None:
+    """Refuse a sum (or squared difference) whose operands' steps are so coarse beside the result's that LiteRT ends the process.
+
+    Source: its kernels ADD (twice the coarser scale over the result's is below 2^15 for 16 bits, 2^20 for 8) and
+    SQUARED_DIFFERENCE (its square below 2^14), which assert that the last multiplier is below one.
+    """
+    result = quantized_result(op)
+    scales = [type_.scale for value in values if (type_ := quant(value)) is not None]
+    if result is None or not scales or op.name not in ("top.Add", "top.SquaredDifference"):
+        return
+    coarsest = 2 * max(scales)
+    squares = op.name == "top.SquaredDifference"
+    bits = 14 if squares else 15 if result.storage.width > 8 else 20
+    if (coarsest ** 2 if squares else coarsest) / (result.scale * 2.0**bits) >= 1.0:
+        raise Unsupported(
+            f"its operands have a step of {max(scales):g} beside {result.scale:g} of its result: LiteRT takes no such scales",
+            "`--floats` keeps the op in floats")
+
+
 def need_quantized_alike(op: Op, *values: Value | None) -> None:
     """Refuse an op of which some operands or the result are quantized and others are not."""
     kinds = {quant(value) is not None for value in (*values, op.results[0]) if value is not None}

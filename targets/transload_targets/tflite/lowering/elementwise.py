@@ -20,6 +20,7 @@ from .common import (
     fused,
     int32,
     ints,
+    need_fine_operands,
     need_quantized_alike,
     need_rounding,
     quant,
@@ -95,6 +96,7 @@ def arithmetic(op: Add | Mul | Sub, rw: Rewriter) -> Value | None:
                for value in values):
             return None
         need_rounding(op, rw, "double", operator=_ARITHMETIC[op.name].upper())
+        need_fine_operands(op, *values)
         options = {"pot_scale_int16": False} if op.name != "top.Mul" else {}
         return _chain(op, rw, _ARITHMETIC[op.name], values, **options)
     if any(quant(value) is not None for value in values):
@@ -164,6 +166,7 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
                 type_ is None or not type_.per_tensor or type_.storage not in (I8, UI8) for type_ in types):
             return None
         need_rounding(op, rw, "double", operator=_QUANTIZED_BINARY[op.name])
+        need_fine_operands(op, a, b)
     if op.name == "top.Pow" and a.element != b.element:
         b = emit(rw, "cast", b, like=b, element=a.element)
     if op.name == "top.Atan2":

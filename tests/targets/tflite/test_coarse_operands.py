@@ -1,0 +1,60 @@
+"""Sums of numbers whose steps are far coarser than the result's: LiteRT asserts that they are not, and ends the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+from transload.ir import F32, I8, I16, IntegerType, QuantType, TensorType
+from transload.worker import ChildEnded
+from transload_converters.tflite.runtime import open_model
+
+from tests.support.graphs import Graph
+from tests.support.tflite_models import write_operator
+
+
+@pytest.mark.parametrize(("name", "operator", "storage", "finest"), [
+    ("Add", "ADD", I8, 0.5 / 2**19), ("Add", "ADD", I16, 0.5 / 2**14),
+    ("SquaredDifference", "SQUARED_DIFFERENCE", I8, 1 / 2**14)])
+def test_what_ends_litert_is_refused_and_nothing_else(
+    name: str, operator: str, storage: IntegerType, finest: float, tmp_path: Path,
+) -> None:
+    dtype = f"int{storage.width}"
+    for step, taken in ((finest * 0.999, False), (finest * 1.001, True)):
+        scales = [0.5, 0.25, step]
+        types = [((1, 4), dtype, None, ([scale], [0], 0)) for scale in scales]
+        path = tmp_path / f"{name}_{taken}.tflite"
+        path.write_bytes(write_operator(operator, types[:2], types[2:], {"pot_scale_int16": False} if name == "Add" else {}))
+        zeros = {each: np.zeros((1, 4), dtype) for each in ("in0", "in1")}
+        graph = Graph(*(TensorType((1, 4), QuantType(storage, F32, (scale,), (0,))) for scale in scales[:2]))
+        element = QuantType(storage, F32, (step,), (0,))
+        module = graph.done(graph.emit(name, *graph.inputs, types=[TensorType((1, 4), element)]))
+        if taken:
+            open_model(path)(zeros)
+            assert [op.name for op in transload.lower(module, "tfl").ops()] == [f"tfl.{operator.lower()}", "func.return"]
+        else:
+            with pytest.raises(ChildEnded):
+                open_model(path)(zeros)
+            with pytest.raises(ConversionError, match=r"a step of 0\.5 beside .* LiteRT takes no such scales"):
+                transload.lower(module, "tfl")
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
+@pytest.mark.parametrize("name", ["Add", "Sub", "SquaredDifference"])
+def test_what_was_zero_on_all_samples_has_the_scale_of_what_is_beside_it(name: str, scheme: str, tmp_path: Path) -> None:
+    """As the imaginary parts of products with numbers that are real: such had a scale of 1."""
+    graph = Graph((1, 8), (1, 8))
+    x, zero = graph.inputs
+    parts = graph.Mul(x, x), graph.Add(graph.Mul(x, zero, location="parts"), zero)
+    module = graph.done(getattr(graph, name)(*parts))
+    numbers = np.random.default_rng(8)
+    samples = [{"x0": 0.01 * numbers.standard_normal((1, 8)).astype(np.float32), "x1": np.zeros((1, 8), np.float32)}
+               for _ in range(4)]
+    result = transload.convert(
+        module, "tflite", tmp_path, quantize=scheme, data=samples,
+        quantizer_options={"quant_input": "all", "quant_output": "all"})
+    assert result.verification is not None and result.verification.status == "passed", result.verification
