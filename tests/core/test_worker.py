@@ -46,7 +46,7 @@ def test_arrays_travel(worker: Worker, array: np.ndarray) -> None:
 
 def test_errors_are_those_that_were_raised(worker: Worker) -> None:
     with pytest.raises(ReadError, match="no such file"):
-        worker.call("transload.api:run", "nowhere.tflite", {})
+        worker.call("transload.execution:run", "nowhere.tflite", {})
     with pytest.raises(RunError, match="ZeroDivisionError"):
         worker.call("operator:truediv", 1, 0)
     assert worker.call("operator:truediv", 1, 2) == 0.5

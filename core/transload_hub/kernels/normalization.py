@@ -91,7 +91,7 @@ def lrn(op: LRN, x: Array) -> Array:
     count = x.shape[channels]
     # sums of windows as differences of running sums
     running = np.cumsum(np.square(x.astype(np.float64)), axis=channels)
-    running = np.concatenate([np.zeros_like(running.take([0], axis=channels)), running], axis=channels)
+    running = np.pad(running, [(int(axis == channels), 0) for axis in range(x.ndim)])
     places = np.arange(count)
     low = np.maximum(places - (op.size - 1) // 2, 0)
     high = np.minimum(places + op.size // 2, count - 1) + 1

@@ -95,3 +95,9 @@ def test_large_means_lose_nothing(run_op):
     exact = x.astype(np.float64)
     exact = (exact - exact.mean(axis=2, keepdims=True)) / exact.std(axis=2, keepdims=True)
     np.testing.assert_allclose(run_op("InstanceNorm", x, eps=0.0), exact, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 3, 3), (0, 4, 3, 3), (2, 4, 0, 3)])
+def test_lrn_of_nothing(run_op, shape):
+    result = run_op("LRN", np.zeros(shape, np.float32), size=3, layout="NCHW")
+    assert np.asarray(result).shape == shape
