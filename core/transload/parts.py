@@ -24,7 +24,7 @@ from .verification.running import OwnRuntime
 if TYPE_CHECKING:
     from .ir import Value
 
-__all__ = ["Parts", "own_runtime", "read_back"]
+__all__ = ["Parts", "own_runtime", "read_back", "runner_of"]
 
 
 class Parts:
@@ -36,7 +36,7 @@ class Parts:
 
     def __init__(self, parts: Sequence[EmittedPart], outputs: Mapping[str, str]) -> None:
         self.parts, self.outputs = list(parts), dict(outputs)
-        self.targets = [_runner(part.target) for part in self.parts]
+        self.targets = [runner_of(part.target) for part in self.parts]
         self._programs: dict[int, Module] = {}
         self._ready: dict[tuple[int, str, int], Any] = {}
         for index, (part, target) in enumerate(zip(self.parts, self.targets, strict=True)):
@@ -116,10 +116,13 @@ class Parts:
         return found
 
 
-def _runner(name: str) -> Target | None:
-    """A target that runs what was written for it."""
+def runner_of(name: str) -> Target | None:
+    """A target that runs here what was written for it."""
     target = host().targets.get(name)
-    return target if target is not None and getattr(target, "run", None) is not None and target.available() is None else None
+    if target is None or getattr(target, "run", None) is None:
+        return None
+    why: str | None = getattr(target, "runs_here", target.available)()
+    return target if why is None else None
 
 
 def _called(index: int, part: EmittedPart) -> str:

@@ -429,6 +429,10 @@ class Target:
         """None, or the reason why the target cannot be used here (what to install)."""
         return None
 
+    def runs_here(self) -> str | None:
+        """None, or the reason why `run` cannot be used here, which may need less than emitting does: a runtime, no compiler."""
+        return self.available()
+
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
     """Runs the artifact on a runtime or simulator, where there is one."""
 

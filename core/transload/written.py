@@ -24,9 +24,8 @@ from .errors import ReadError
 from .files import is_file
 from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, initial_states, new_module, set_results
 from .partitioning import TARGET
-from .parts import Parts
+from .parts import Parts, runner_of
 from .plugin import Emitted, EmittedPart
-from .plugin_host import host
 from .text import parse_type
 
 __all__ = ["Written", "written_at"]
@@ -82,9 +81,7 @@ def written_at(path: Path) -> Written | None:
 
 def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     name, files = report["target"], [folder / name for name in report["files"]]
-    target = host().targets.get(name)
-    if target is not None and target.available() is not None:
-        target = None
+    target = runner_of(name)
     if report["partition"] is not None:
         return _in_parts(folder, report)
     program = program_among(files)

@@ -51,6 +51,9 @@ class IreeTarget(Target):
             return "jaxlib, which writes StableHLO for IREE, is not installed: pip install 'transload[iree]'"
         return None
 
+    def runs_here(self) -> str | None:
+        return None if _find("iree.runtime") is not None else "IREE's runtime is not installed: pip install iree-base-runtime"
+
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         return findings_of(module, self._flags(options))
 
@@ -80,8 +83,8 @@ class IreeTarget(Target):
         """Run the compiled program on arrays by input name, where IREE's runtime and such a device are here."""
         from transload.errors import RunError
 
-        if _find("iree.runtime") is None:
-            raise RunError("IREE's runtime is not installed: pip install 'transload[iree]'")
+        if (missing := self.runs_here()) is not None:
+            raise RunError(missing)
         if emitted.report.get("triple"):
             raise RunError(f"the program is for {emitted.report['triple']}, not for this machine")
         given = arguments(emitted.report, inputs)

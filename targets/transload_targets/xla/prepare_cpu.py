@@ -17,22 +17,22 @@ from transload.rewrite import CHANGED, Rewriter, RewriteTable
 from . import prepare_cpu_convolutions, prepare_cpu_products
 from .prepare_cpu_constants import LAYOUT, fold_weights, gather_up
 
-__all__ = ["prepare_cpu"]
+__all__ = ["apply_once", "prepare_cpu"]
 
 
 def prepare_cpu(module: Module) -> None:
     """Rewrite a module of stablehlo in place."""
     fold_weights(module)
     gather_up(module)
-    _apply(module, prepare_cpu_convolutions.FORWARD)
-    _apply(module, prepare_cpu_products.table(Intervals(largest=None)))
-    _apply(module, prepare_cpu_convolutions.TABLE)
-    _apply(module, LAYOUT)
+    apply_once(module, prepare_cpu_convolutions.FORWARD)
+    apply_once(module, prepare_cpu_products.table(Intervals(largest=None)))
+    apply_once(module, prepare_cpu_convolutions.TABLE)
+    apply_once(module, LAYOUT)
     eliminate_common_subexpressions(module)
     eliminate_dead_code(module)
 
 
-def _apply(module: Module, table: RewriteTable) -> None:
+def apply_once(module: Module, table: RewriteTable) -> None:
     """Try every op once, those that rewrites make among them not."""
     for op in [op for op in module.walk() if op.name in table]:
         for function in table.get(op.name):

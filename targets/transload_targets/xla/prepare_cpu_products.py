@@ -25,10 +25,12 @@ from transload.rewrite import Rewriter, RewriteTable
 if TYPE_CHECKING:
     from transload_plugins.stablehlo.dialect.contraction import Convolution, DotGeneral
 
-__all__ = ["filled", "scalar", "table"]
+__all__ = ["filled", "in_doubles", "scalar", "table"]
 
 EXACT = {F32: 1 << 24, F64: 1 << 53}
 """Integers of a smaller absolute value, and all sums of them that stay below, are exact."""
+TRANSFORMED = 1 << 40
+"""Integers of a smaller absolute value are the nearest to sums of f64 that were formed by transforms (Winograd's), too."""
 MOST_PARTS = 4
 """Into how many products one is cut at most; more would take longer than the plain loop."""
 
@@ -46,7 +48,7 @@ class Product:
     """How many products are summed for one result."""
 
 
-def _product(op: Op) -> Product | None:
+def _product(op: Op) -> Product:
     shape = op.operands[1].shape
     dims = op.dimension_numbers if op.name == "stablehlo.convolution" else op.dot_dimension_numbers
     if op.name == "stablehlo.dot_general":
@@ -55,11 +57,10 @@ def _product(op: Op) -> Product | None:
         widest = sizes.index(max(sizes)) if sizes else 0
         cut = (lhs[widest], rhs[widest]) if sizes else None
         return Product(op, lhs, rhs, cut, math.prod(sizes))
-    if op.batch_group_count != 1:
-        return None
     spatial = dims.kernel_spatial_dimensions
     rhs = (dims.kernel_input_feature_dimension, *spatial)
-    cut = (dims.input_feature_dimension, dims.kernel_input_feature_dimension) if op.feature_group_count == 1 else None
+    whole = op.feature_group_count == op.batch_group_count == 1
+    cut = (dims.input_feature_dimension, dims.kernel_input_feature_dimension) if whole else None
     lhs = (dims.input_feature_dimension, *dims.input_spatial_dimensions)
     return Product(op, lhs, rhs, cut, math.prod(shape[axis] for axis in rhs))
 
@@ -70,17 +71,36 @@ def table(ranges: Intervals) -> RewriteTable:
 
     @rewrites("stablehlo.convolution", "stablehlo.dot_general")
     def exact(op: Convolution | DotGeneral, rw: Rewriter) -> Value | None:
-        x, w = op.operands
-        if integer_of(x) is None or integer_of(w) is None or op.results[0].element not in (I32, I64):
-            return None
-        if not all(isinstance(v.type, TensorType) and v.type.is_static for v in (x, w, op.results[0])):
-            return None
-        if 0 in op.results[0].shape or 0 in x.shape:
-            return None
-        product = _product(op)
-        return None if product is None else _rewritten(rw, product, ranges)
+        product = _of_integers(op)
+        return None if product is None or op.attribute("batch_group_count", 1) != 1 else _rewritten(rw, product, ranges)
 
     return rewrites
+
+
+def in_doubles(ranges: Intervals) -> RewriteTable:
+    """Convolutions of integers as the integers nearest to those of f64, for devices that have no others."""
+    rewrites = RewriteTable()
+
+    @rewrites("stablehlo.convolution")
+    def doubled(op: Convolution, rw: Rewriter) -> Value | None:
+        product = _of_integers(op)
+        if product is None:
+            return None
+        x, w = op.operands
+        parts = _parts(product, _absolute(product), magnitude(ranges.of(x)), magnitude(ranges.of(w)), TRANSFORMED)
+        return None if parts is None else _summed(rw, product, x, parts, F64, nearest=True)
+
+    return rewrites
+
+
+def _of_integers(op: Convolution | DotGeneral) -> Product | None:
+    """A product of integers whose shapes are known, and that computes something."""
+    x, w = op.operands
+    if integer_of(x) is None or integer_of(w) is None or op.results[0].element not in (I32, I64):
+        return None
+    if not all(isinstance(v.type, TensorType) and v.type.is_static for v in (x, w, op.results[0])):
+        return None
+    return None if 0 in op.results[0].shape or 0 in x.shape else _product(op)
 
 
 def _rewritten(rw: Rewriter, product: Product, ranges: Intervals) -> Value | None:
@@ -155,8 +175,10 @@ def _parts(product: Product, weights: np.ndarray | None, x_most: int, w_most: in
     return parts if len(parts) <= MOST_PARTS else None
 
 
-def _summed(rw: Rewriter, product: Product, x: Value, parts: list[tuple[int, int]], element: FloatType) -> Value:
-    """The product in floats, part by part, as integers of its own type."""
+def _summed(
+    rw: Rewriter, product: Product, x: Value, parts: list[tuple[int, int]], element: FloatType, nearest: bool = False,
+) -> Value:
+    """The product in floats, part by part, as integers of its own type: those `nearest`, where sums are not exact."""
     op = product.op
     total: Value | None = None
     for left, right in _cut(rw, product, x, parts):
@@ -164,6 +186,7 @@ def _summed(rw: Rewriter, product: Product, x: Value, parts: list[tuple[int, int
         type_: Any = op.results[0].type
         attributes = {key: value for key, value in op.attributes.items() if key != "algorithm"}
         made = rw.create(op.name, floats, [type_.with_element(element)], attributes).results[0]
+        made = rw.emit("stablehlo.round_nearest_even", made) if nearest else made
         made = rw.emit("stablehlo.convert", made, types=[type_])
         total = made if total is None else rw.emit("stablehlo.add", total, made)
     return total  # type: ignore[return-value]

@@ -24,6 +24,7 @@ from .client import XLA
 from .precision import at_highest_precision
 from .prepare_cpu import prepare_cpu
 from .prepare_cpu_fusion import options_for
+from .prepare_gpu import prepare_gpu
 from .quantized import without_quantized_types
 
 __all__ = ["Written", "cannot_cross", "crosses", "in_stablehlo", "specialized", "written"]
@@ -124,6 +125,8 @@ def written(module: Module, function: str, platform: str, rewrite: bool = True) 
     without_quantized_types(copy)
     if platform == "cpu" and rewrite:
         prepare_cpu(copy)
+    elif platform == "gpu":
+        prepare_gpu(copy)
     elif platform != "cpu":
         at_highest_precision(copy)
     eliminate_dead_code(copy)

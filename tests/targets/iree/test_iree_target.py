@@ -198,3 +198,20 @@ def test_sorts_of_other_people_are_stable(tmp_path: Path) -> None:
     order = np.argsort(np.floor(a), kind="stable")
     for found, wanted in zip(ran(artifact, {"a": a, "b": b}).values(), (a[order], b[order]), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_device_without_the_compiler_runs_programs(
+    examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = examples / "digits" / "digits_float.onnx"
+    transload.convert(model, "iree-llvm-cpu", tmp_path)
+    given = dict(random_inputs(transload.load(model)))
+    wanted = transload.run(tmp_path, given)
+    without = {"iree.compiler": None, "jaxlib": None}
+    monkeypatch.setattr("transload_targets.iree.target._find", lambda name: without.get(name, True))
+    target = host().get("targets", "iree-llvm-cpu")
+    assert "compiler is not installed" in (target.available() or "") and target.runs_here() is None
+    notes: list[str] = []
+    found = transload.run(tmp_path, given, tell=notes.append)
+    assert notes == ["run by iree-llvm-cpu"]
+    assert all(np.array_equal(found[name], array) for name, array in wanted.items())
