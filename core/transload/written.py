@@ -81,6 +81,8 @@ def written_at(path: Path) -> Written | None:
 
 def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     name, files = report["target"], [folder / name for name in report["files"]]
+    if not files:
+        raise ReadError(f"{path}: the conversion for {name!r} was refused, and nothing was written", hint=f"{REPORT} says why")
     target = runner_of(name)
     if report["partition"] is not None:
         return _in_parts(folder, report)
@@ -133,7 +135,7 @@ def _with_states(module: Module, report: Mapping[str, Any]) -> Module:
     inputs = {each["name"]: own for each, own in zip(report["inputs"], module.inputs, strict=False)}
     outputs = {each["name"]: own for each, own in zip(report["outputs"], module.outputs, strict=False)}
     module.states = tuple(
-        State(taken, given, _initial(each["initial"], module.inputs[taken])) for each in report["states"]
+        State(taken, given, _initial(each.get("initial"), module.inputs[taken])) for each in report["states"]
         if (taken := inputs.get(each["input"])) is not None and (given := outputs.get(each["output"])) is not None)
     return module
 
@@ -143,6 +145,8 @@ def _initial(numbers: Any, type_: Type) -> Dense:
     try:
         if not isinstance(type_, TensorType) or type_.num_elements * 16 > machine_bytes():
             raise ValueError(f"a state of type {type_}")
+        if numbers is None:
+            raise ValueError("nothing is there")
         return Dense(np.broadcast_to(np.asarray(numbers, dtype_of(type_.element)), type_.static_shape).copy())
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
         raise ReadError(f"{REPORT} does not say what a state is at first: {error}") from None

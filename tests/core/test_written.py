@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
 from transload.cli import run
+from transload.errors import ReadError, RunError, TransloadError, UsageError
 from transload.plugin_host import host
+
+from tests.support.graphs import Graph, summing
 
 
 @pytest.mark.parametrize("target", ["tosa", "stablehlo", "xla-cpu", "ethos-u85-256"])
@@ -76,3 +80,37 @@ def test_a_report_that_says_another_target(
     code = run(["run", str(tmp_path)])
     said = capsys.readouterr().err
     assert code in (0, 3) and "failed in" not in said and "defect" not in said, said
+
+
+def test_the_folder_of_a_refused_conversion_says_so(tmp_path: Path) -> None:
+    graph = Graph((1, 4))
+    model = transload.save(graph.done(graph.Atan2(graph.inputs[0], graph.inputs[0])), tmp_path / "model.mlir")
+    with pytest.raises(TransloadError):
+        transload.convert(model, "ethos-u55-32", tmp_path / "made")
+    with pytest.raises(ReadError, match="was refused, and nothing was written"):
+        transload.run(tmp_path / "made", {})
+
+
+@pytest.mark.parametrize(("change", "error", "said"), [
+    ({"initial": "abc"}, ReadError, "does not say what a state is at first"),
+    ({"initial": None}, ReadError, "does not say what a state is at first"),
+    ({"initial": [1, 2, 3]}, ReadError, "does not say what a state is at first"),
+    ({"input": "elsewhere"}, RunError, "input 'total': is missing"),
+])
+def test_states_that_a_report_does_not_say_right(
+    change: dict[str, Any], error: type[TransloadError], said: str, tmp_path: Path,
+) -> None:
+    transload.convert(summing(), "tosa", tmp_path)
+    report = json.loads((tmp_path / "report.json").read_text())
+    report["states"][0] |= change
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    with pytest.raises(error, match=said):
+        transload.run(tmp_path, {"x0": np.ones((1, 4), np.float32)})
+
+
+def test_models_of_unlike_outputs_are_not_compared(tmp_path: Path) -> None:
+    transload.convert(summing(), "tosa", tmp_path)
+    (tmp_path / "report.json").unlink()
+    given = [{"x0": np.ones((1, 4), np.float32), "total": np.ones((1, 4), np.float32)}]
+    with pytest.raises(UsageError, match=r"1 outputs \(y0\) cannot be compared with 2"):
+        transload.evaluate([summing(), next(tmp_path.glob("*.tosa"))], given, metrics=("sqnr",))

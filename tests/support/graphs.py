@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from transload.engine.reference import prepare
-from transload.ir import F32, FloatType, Module, TensorType, Type, Value, new_module, set_results, verify
+from transload.ir import F32, Dense, FloatType, Module, TensorType, Type, Value, add_state, new_module, set_results, verify
 from transload.ir.build import Builder
 from transload.ir.compare import difference
 from transload.text import parse_module, print_module
 
-__all__ = ["Graph", "check_pass", "execute", "op_names"]
+__all__ = ["Graph", "check_pass", "execute", "op_names", "summing"]
 
 
 class Graph:
@@ -62,6 +62,17 @@ class Graph:
         set_results(self.main, values, [f"y{index}" for index in range(len(values))])
         verify(self.module)
         return self.module
+
+
+def summing() -> Module:
+    """It adds up what it is given, from 3, in a state: `total + x0`, as `y0` and as what `total` is the next time."""
+    graph = Graph((1, 4))
+    module = graph.done(graph.inputs[0])
+    total, _ = add_state(module, "total", TensorType((1, 4), F32), Dense(np.full((1, 4), 3, np.float32)))
+    block = module.body_of_main
+    added = Builder(block, before=block.terminator).emit("top.Add", block.arguments[0], total, location="added")
+    block.terminator.operands = (added, added)
+    return module
 
 
 def op_names(module: Module) -> list[str]:

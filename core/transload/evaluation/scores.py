@@ -147,6 +147,10 @@ def agreement(outputs: Outputs, label: Any, reference: Outputs) -> float:
 
 def _pairs(outputs: Outputs, reference: Outputs) -> list[tuple[np.ndarray, np.ndarray]]:
     """The outputs of the reference with those in the same place."""
+    if len(reference) != len(outputs):
+        raise UsageError(
+            f"{len(reference)} outputs ({', '.join(reference)}) cannot be compared with {len(outputs)} ({', '.join(outputs)})",
+            hint="--output says which one counts, where both have it")
     pairs = list(zip(reference.values(), outputs.values(), strict=True))
     for ours, theirs in pairs:
         if np.size(ours) != np.size(theirs):

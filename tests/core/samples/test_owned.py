@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, Dense, Module, TensorType, add_state, new_module
-from transload.ir.build import Builder
+from transload.ir import new_module
 from transload.samples.owned import owned
 from transload.samples.samples import open_samples
 from transload.text import print_module
 
-from tests.support.graphs import Graph
+from tests.support.graphs import summing
 
 
 def reused(count: int = 4) -> Iterator[dict[str, np.ndarray]]:
@@ -76,27 +75,16 @@ def test_what_holds_its_own_samples_is_left_alone() -> None:
     assert len(owned(Reused(), new_module())) == 4 and len(owned({1, 2}, new_module())) == 2
 
 
-def stateful() -> Module:
-    """It adds up what it is given: `total + x`, from 3."""
-    graph = Graph((1, 4))
-    module = graph.done(graph.inputs[0])
-    total, _ = add_state(module, "total", TensorType((1, 4), F32), Dense(np.full((1, 4), 3, np.float32)))
-    block = module.body_of_main
-    added = Builder(block, before=block.terminator).emit("top.Add", block.arguments[0], total, location="added")
-    block.terminator.operands = (added, added)
-    return module
-
-
 @pytest.mark.parametrize("make", [iter, list, tuple, Again])
 def test_a_state_is_what_it_is_at_first_where_a_sample_does_not_say_it(make: Any) -> None:
     given = [{"x0": np.ones((1, 4), np.float32)}, {"x0": np.ones((1, 4), np.float32), "total": np.full((1, 4), 7, np.float32)}]
     samples = make(given) if make is not Again else Again(given)
-    whole = list(owned(samples, stateful()))
+    whole = list(owned(samples, summing()))
     assert [each["total"][0, 0] for each in whole] == [3, 7]
 
 
 def test_a_model_with_states_is_calibrated_quantized_and_scored_with_its_inputs_alone(tmp_path: Path) -> None:
-    module = stateful()
+    module = summing()
     numbers = np.random.default_rng(3)
     array = numbers.standard_normal((8, 1, 4)).astype(np.float32)
     np.save(tmp_path / "data.npy", array)
