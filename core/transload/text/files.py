@@ -14,7 +14,7 @@ from ..plugin import Source
 from ..plugin_host import host
 from . import parse_module, write_module
 from .assembly import form_of
-from .carried import take_up
+from .carried import carrying_states, take_up
 from .resources import SHARED
 
 __all__ = ["CONSTANTS", "constants_beside", "detect", "fix_inputs", "read", "read_text", "write"]
@@ -106,5 +106,5 @@ def fix_inputs(module: Module, inputs: Mapping[str, TensorType], function: str =
 
 def write(module: Module, path: Path) -> None:
     """Write MLIR text with its constants in a resource section."""
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+    with carrying_states(module), atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         write_module(module, file, constants="resource")

@@ -8,6 +8,8 @@ import pytest
 import transload
 from transload.errors import ReadError, UsageError
 
+from tests.support.graphs import summing
+
 TEXT = """"func.func"() <{sym_name = "main", function_type = (tensor<?x3xf32>) -> tensor<?x3xf32>,
     arg_attrs = [{ml_program.identifier = "x"}], res_attrs = [{ml_program.identifier = "y"}]}> ({
 ^bb0(%x: tensor<?x3xf32>):
@@ -67,3 +69,21 @@ def test_bytes_that_are_no_utf8_survive(tmp_path):
     )
     transload.save(module, tmp_path / "again.mlir")
     assert b'"caf\\E9"' in (tmp_path / "again.mlir").read_bytes()
+
+
+def test_states_are_in_the_file(tmp_path):
+    path = transload.save(summing(), tmp_path / "m.mlir")
+    module = transload.load(path)
+    assert [(state.input, state.output) for state in module.states] == [("total", "total_next")]
+    assert np.array_equal(transload.run(module, {"x0": np.ones((1, 4), np.float32)})["y0"], np.full((1, 4), 4))
+    assert "transload.states" not in module.attributes
+
+
+@pytest.mark.parametrize(("there", "instead"), [
+    ('input = "total"', 'input = "elsewhere"'), ('output = "total_next"', 'output = "elsewhere"'), ("initial =", "first ="),
+    ("dense<3.0> : tensor<1x4xf32>}", "dense<3.0> : tensor<4xf32>}"), ("[{input", "[1, {input")])
+def test_states_that_are_none_of_the_module(tmp_path, there, instead):
+    text = transload.save(summing(), tmp_path / "m.mlir").read_text()
+    assert there in text
+    with pytest.raises(ReadError, match=r"the attribute transload\.states of the module does not read"):
+        transload.load(write(tmp_path, text.replace(there, instead)))
