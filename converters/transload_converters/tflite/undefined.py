@@ -11,11 +11,17 @@ from .overflow import overflows
 
 __all__ = ["undefined"]
 
+_PRODUCTS = {"tfl.conv_2d": 0, "tfl.depthwise_conv_2d": 0, "tfl.fully_connected": 0, "tfl.transpose_conv": 2, "tfl.batch_matmul": 0}
+"""The operand that weights are multiplied with, by operator."""
+
 
 def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> str:
     """Why LiteRT's results cannot be compared on these inputs; nothing where they can."""
     empty = [str(op.origin or op.name) for op in source.walk() if _is_unwritten(op)]
     found = [f"{', '.join(empty[:3])}: LiteRT reduces nothing, and leaves in its result what was there"] if empty else []
+    large = [f"{op.origin or op.name} scales by {factor:g}" for op in source.walk() if (factor := _beyond(op)) is not None]
+    if large:
+        found.append(f"LiteRT has no multipliers for such scales, and its sums overflow: {'; '.join(large[:3])}")
     return "; ".join(filter(None, (*found, overflows(hub, given))))
 
 
@@ -29,3 +35,18 @@ def _is_unwritten(op: Op) -> bool:
     element = op.operands[0].element
     stored = element.storage if isinstance(element, QuantType) else element
     return isinstance(stored, IntegerType) and stored.width < 32 and 0 in op.operands[0].static_shape
+
+
+def _beyond(op: Op) -> float | None:
+    """The scale of sums of products in steps of the result, where it is greater than the multipliers that LiteRT has.
+
+    Source: `QuantizeMultiplier` in `tensorflow/lite/kernels/internal/quantization_util.cc` ends at a shift of 30, and sums of 64
+    bits, beside numbers of 16, have multipliers of 15 bits.
+    """
+    if op.name not in _PRODUCTS or not op.results or len(op.operands) < 2:
+        return None
+    x, w, y = op.operands[_PRODUCTS[op.name]].quant, op.operands[1].quant, op.results[0].quant
+    if x is None or w is None or y is None or not (x.per_tensor and y.per_tensor and y.scale):
+        return None
+    factor = x.scale * max(w.scales) / y.scale
+    return factor if factor >= (2.0**13 if x.storage.width > 8 else 2.0**29) else None

@@ -49,3 +49,19 @@ def test_what_is_made_of_nothing_is_not_judged(tmp_path: Path, size: int) -> Non
     why = undefined(module, transload.lower(module, "top"), {"in0": np.ones((3, 4, size), np.int16)})
     assert why.endswith("reduces nothing, and leaves in its result what was there") == (size == 0)
     assert bool(why) == (size == 0)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("int8", 2.0**29), ("int16", 2.0**13)])
+def test_scales_beyond_its_multipliers_are_not_judged(dtype: str, most: float, tmp_path: Path) -> None:
+    """A file may claim any; a target with a host computed what saturates, and was called wrong."""
+    from transload_converters.tflite.undefined import undefined
+
+    for factor, said in ((most * 0.99, False), (most, True)):
+        content = write_operator(
+            "FULLY_CONNECTED", [
+                ((2, 4), dtype, None, ((0.5,), (0,))), ((3, 4), "int8", np.ones((3, 4), np.int8), ((2.0 * factor,), (0,)))],
+            [((2, 3), dtype, None, ((1.0,), (0,)))], {})
+        file = tmp_path / "product.tflite"
+        file.write_bytes(content)
+        why = undefined(transload.load(file), None, {})
+        assert ("has no multipliers for such scales" in why) == said
