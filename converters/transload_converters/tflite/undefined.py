@@ -11,7 +11,8 @@ from .overflow import overflows
 
 __all__ = ["undefined"]
 
-_PRODUCTS = {"tfl.conv_2d": 0, "tfl.depthwise_conv_2d": 0, "tfl.fully_connected": 0, "tfl.transpose_conv": 2, "tfl.batch_matmul": 0}
+_PRODUCTS = {
+    "tfl.conv_2d": 0, "tfl.depthwise_conv_2d": 0, "tfl.fully_connected": 0, "tfl.transpose_conv": 2, "tfl.batch_matmul": 0}
 """The operand that weights are multiplied with, by operator."""
 
 

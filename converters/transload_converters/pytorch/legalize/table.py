@@ -123,7 +123,7 @@ def _bound(op: Op) -> dict[str, Any]:
             if value is None and argument.required and not argument.optional:
                 raise Unsupported(f"lacks its argument {argument.name}, which PyTorch demands")
             found[argument.name] = _spread(value, argument.size if argument.many else 0)
-            _check_length(argument, found[argument.name])
+            _check_numbers(argument, found[argument.name])
             continue
         if lists > 1:
             count = segments.pop(0)
@@ -154,8 +154,15 @@ def _spread(value: Any, size: int) -> Any:
     return value
 
 
-def _check_length(argument: Argument, value: Any) -> None:
-    """A list has as many numbers as the signature says, or none where it may be left out; `int[1]` is of any length."""
+_WHOLE = {"int": "whole numbers", "SymInt": "whole numbers", "bool": "truth values"}
+"""What arguments are by their kind that no fraction is."""
+
+
+def _check_numbers(argument: Argument, value: Any) -> None:
+    """Numbers are of the signature's kind, and a list has as many, or none where it may be left out; `int[1]` is of any length."""
+    each = value if isinstance(value, tuple) else (value,)
+    if argument.kind in _WHOLE and any(isinstance(number, float) for number in each):
+        raise Unsupported(f"its {argument.name} is {value!r}, and must be of {_WHOLE[argument.kind]}")
     if not argument.many or argument.size < 2 or not isinstance(value, tuple):
         return
     if len(value) != argument.size and (value or argument.default != ()):
