@@ -87,10 +87,10 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("eye.m", [], {"n": 1 << 20, "m": 1 << 20}, "too large"),
     ("linspace.default", [], {"start": 0, "end": 1, "steps": 1 << 27}, "takes a table of 134,217,728 numbers"),
     ("take_along_dim.default", [t(2, 3), t(2, d="i64", lo=0, hi=1)], {"dim": 1}, "must have the same length"),
-    ("select.int", [X], {"dim": 0.5, "index": 0}, "its dim is 0.5, no whole numbers"),
-    ("permute.default", [t(2, 3)], {"dims": [1.0, 0.0]}, "no whole numbers"),
-    ("softmax.int", [X], {"dim": 1.5}, "no whole numbers"),
-    ("sum.dim_IntList", [X], {"dim": [0], "keepdim": 0.5}, "no truth values"),
+    ("select.int", [X], {"dim": 0.5, "index": 0}, "its dim is 0.5, and must be of whole numbers"),
+    ("permute.default", [t(2, 3)], {"dims": [1.0, 0.0]}, "must be of whole numbers"),
+    ("softmax.int", [X], {"dim": 1.5}, "must be of whole numbers"),
+    ("sum.dim_IntList", [X], {"dim": [0], "keepdim": 0.5}, "must be of truth values"),
 ])
 def test_a_call_whose_arguments_do_not_fit(op: str, arguments: list[Any], named: dict[str, Any], why: str) -> None:
     cases = Cases()

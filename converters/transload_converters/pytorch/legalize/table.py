@@ -159,7 +159,7 @@ _WHOLE = {"int": "whole numbers", "SymInt": "whole numbers", "bool": "truth valu
 
 
 def _check_numbers(argument: Argument, value: Any) -> None:
-    """Numbers are of the signature's kind, and a list has as many, or none where it may be left out; `int[1]` is of any length."""
+    """Numbers are of the signature's kind; a list has as many, or none where it may be left out (`int[1]`: of any length)."""
     each = value if isinstance(value, tuple) else (value,)
     if argument.kind in _WHOLE and any(isinstance(number, float) for number in each):
         raise Unsupported(f"its {argument.name} is {value!r}, and must be of {_WHOLE[argument.kind]}")
