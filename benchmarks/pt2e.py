@@ -25,6 +25,7 @@ from torch import nn
 
 import transload
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for `tests`, from wherever it is called
 from tests.converters.pytorch.pt2e import quantized_by_pt2e
 
 LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {

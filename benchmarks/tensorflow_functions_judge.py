@@ -9,6 +9,7 @@ StableHLO, in XLA. Prints what is refused, by reason, and what is wrong, by numb
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,6 +46,7 @@ def computed(way: str, path: Path, inputs: dict[str, np.ndarray], n_outputs: int
         if module is None:
             raise
     if way == "model":
+        sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
         from tests.support.tosa_reference import run_module
 
         if any(0 in (value.known_shape or ()) for op in module.walk() for value in op.results):

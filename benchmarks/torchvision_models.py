@@ -38,6 +38,7 @@ from torch import nn
 import transload
 from transload.errors import TransloadError
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for `tests`, from wherever it is called
 from tests.converters.pytorch.torchvision_ops import declare
 
 SIZES: dict[str, tuple[int, ...]] = {
