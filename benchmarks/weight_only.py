@@ -105,7 +105,7 @@ def judged(module: Module, sample: Sample, judges: Judges | None = None) -> dict
     with TemporaryDirectory() as folder:
         for name, (target, ending, run) in (judges or JUDGES).items():
             path = Path(folder) / f"model.{ending}"
-            lowered = transload.lower(module, target)
+            lowered = transload.lower(module, target, **AS_TARGETS.get(target, {}))
             transload.save(lowered, path)
             found = run(lowered, path, sample)
             result[name] = min(sqnr(y, np.asarray(q).reshape(y.shape)) for y, q in zip(wanted, found, strict=True))
@@ -151,6 +151,10 @@ JUDGES: Judges = {
     "TOSA": ("tosa", "tosa", by_reference_model),
     "XLA": ("stablehlo", "mlirbc", by_xla),
 }
+
+
+AS_TARGETS: Mapping[str, Mapping[str, Any]] = {"tosa": {"int4": True}, "stablehlo": {"int4": True}}
+"""What targets of these dialects ask a conversion for."""
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -148,6 +148,13 @@ class Packed4Data:
         self.signed = signed
         self._array: NDArray[Any] | None = None
 
+    @classmethod
+    def of(cls, numbers: NDArray[Any], signed: bool = True) -> Packed4Data:
+        """Whole numbers that 4 bits hold, packed."""
+        low = numbers.astype(np.int8 if signed else np.uint8).reshape(-1).view(np.uint8) & 0xF
+        pairs = np.append(low, np.zeros(low.size % 2, np.uint8))
+        return cls(pairs[0::2] | pairs[1::2] << 4, numbers.shape, signed)
+
     @property
     def dtype(self) -> np.dtype:
         return np.dtype(ml_dtypes.int4 if self.signed else ml_dtypes.uint4)

@@ -39,6 +39,8 @@ def register_quantizers(register: Any) -> None:
         ("uint8", "8 bits without a sign, activations with a zero point, weights signed, by channel."),
     ):
         register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds")))
+    register(Quantizer("w4a8", f"{_HERE}.grouped:w4a8", "8 bits; weights of 4 bits, by channel or in groups.",
+                       options=("islands", "rounds")))
     for name in ("f16", "bf16"):
         register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}."))
     for name, doc in (("f8e4m3", "4 bits of exponent and 3 of fraction"), ("f8e5m2", "5 bits of exponent and 2 of fraction")):
@@ -49,7 +51,8 @@ def register_quantizers(register: Any) -> None:
         register(Quantizer(name, f"{_HERE}.dynamic:dynamic", "Refused, with what to take instead.", refusal=(
             "no target computes with activations of 4 bits: TOSA, LiteRT and Ethos-U have 4 bits for weights alone, and ONNX and "
             "StableHLO store such numbers, and compute with floats",
-            "w4a16 for weights of 4 bits and activations of floats, int8 for integers throughout, f8e4m3 for floats of 8 bits")))
+            "w4a8 for weights of 4 bits and activations of 8, w4a16 for activations of floats, int8 for integers throughout, "
+            "f8e4m3 for floats of 8 bits")))
     register(Quantizer("float", f"{_HERE}.requantize:floats", "A quantized model as one of floats."))
     for bits in (8, 4):
         doc = f"Weights of {bits} bits in groups, activations float."

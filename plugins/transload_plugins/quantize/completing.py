@@ -34,6 +34,7 @@ from .observe import can_be_quantized, observed
 from .possible import possible
 from .rules import Rule
 from .scheme import Scheme, stored
+from .sums import summed
 from .thresholds import Range
 
 __all__ = ["completed", "is_partly_quantized"]
@@ -151,6 +152,7 @@ def _constants_between_casts(op: Op, scheme: Scheme) -> None:
 
 def _weight_type(op: Op, rule: Rule, numbers: np.ndarray, scheme: Scheme) -> QuantType:
     """The type of weights: the one that they were rounded to already, where they lie on a grid, else the scheme's."""
+    scheme = scheme.of_sums(summed(op))
     kind = scheme.weight_type(numbers, rule.channels(op))
     channels = numbers[None] if kind.axis is None else np.moveaxis(numbers, kind.axis, 0)
     rows = channels.reshape(len(channels), -1)

@@ -11,7 +11,6 @@ from transload.ir import (
     F32,
     I8,
     I16,
-    Dense,
     FloatType,
     Module,
     Op,
@@ -19,7 +18,6 @@ from transload.ir import (
     TensorType,
     Type,
     Value,
-    dtype_of,
     update_function_type,
 )
 from transload.ir.build import Builder, constant_of
@@ -28,7 +26,8 @@ from transload.verification.bounds import DYNAMIC
 from .groups import Groups, rule_of
 from .observe import observed
 from .rules import Rule
-from .scheme import Scheme, real, stored
+from .scheme import Scheme, held_as, real, stored
+from .sums import summed
 from .thresholds import Fixed, Range
 
 __all__ = ["quantize_module", "types_of"]
@@ -245,7 +244,7 @@ class _Quantizing:
         assert dense is not None
         numbers = self.weights.get(op.results[0], dense.numpy()).astype(np.float64)
         build = Builder(op.parent, before=op, location=op.operands[rule.weights].name)  # type: ignore[arg-type]
-        type_ = self.scheme.weight_type(numbers, rule.channels(op))
+        type_ = self.scheme.of_sums(summed(op)).weight_type(numbers, rule.channels(op))
         op.set_operand(rule.weights, self._constant(build, numbers, self._with_room(type_, op, rule)))
         return op.operands[rule.weights]
 
@@ -280,8 +279,7 @@ class _Quantizing:
         op.set_operand(rule.bias, self._constant(build, numbers, self.scheme.bias_type(left, right, numbers.ndim - 1, groups)))
 
     def _constant(self, build: Builder, numbers: np.ndarray, type_: QuantType) -> Value:
-        integers = stored(numbers, type_).astype(dtype_of(type_.storage))
-        return build.constant(Dense(integers), element=type_)
+        return build.constant(held_as(stored(numbers, type_), type_.storage), element=type_)
 
 
 def _types(values: Iterable[Value]) -> list[QuantType]:

@@ -33,6 +33,7 @@ from .groups import Groups, rule_of
 from .observe import observed
 from .running import Runner
 from .scheme import Scheme, real, stored
+from .sums import summed
 
 __all__ = ["BLOCK", "Layer", "grouped", "in_order", "layer_of", "rounded", "see_inputs", "ungrouped"]
 
@@ -129,7 +130,7 @@ class Layer:
         dense = constant_of(self.op.operands[1])
         assert dense is not None
         numbers = dense.numpy().astype(np.float64)
-        type_ = scheme.weight_type(numbers, rule.channels(self.op))
+        type_ = scheme.of_sums(summed(self.op)).weight_type(numbers, rule.channels(self.op))
         nearest = stored(numbers, type_)
         scales = grouped(self.op, np.broadcast_to(real(np.ones_like(nearest), type_).astype(np.float64), numbers.shape))
         fixed = grouped(self.op, np.abs(nearest) == type_.storage_max)

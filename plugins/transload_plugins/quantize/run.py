@@ -464,7 +464,8 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
     return run
 
 
-int8, int8_asym, int8_sym, int8_per_tensor, int16x8, uint8 = map(by_scheme, SCHEMES.values())
+int8, int8_asym, int8_sym, int8_per_tensor, int16x8, uint8 = (
+    by_scheme(SCHEMES[name]) for name in ("int8", "int8-asym", "int8-sym", "int8-per-tensor", "int16x8", "uint8"))
 f16, bf16 = map(by_scheme, FLOAT_SCHEMES.values())
 
 

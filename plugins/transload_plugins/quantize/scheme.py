@@ -7,20 +7,39 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transload.engine.quantized import dequantize
 from transload.errors import UsageError
-from transload.ir import F32, I8, I16, I32, I64, UI8, IntegerType, QuantType
+from transload.ir import (
+    F32,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    UI8,
+    Dense,
+    IntegerType,
+    Packed4Data,
+    QuantType,
+    TensorType,
+    dtype_of,
+)
 
 from .thresholds import Fixed, Range
 
-__all__ = ["SCHEMES", "Scheme", "real", "stored"]
+__all__ = ["FEW", "SCHEMES", "SHARES", "Scheme", "held_as", "real", "stored"]
 
 SMALLEST_SCALE = float(np.finfo(np.float32).tiny) * 2.0 ** 24
 """Below it the product of two scales is no normal float32."""
+SHARES = np.linspace(1.0, 0.6, 17)
+"""Parts of the range of weights of few bits that are tried for one."""
+FEW = 32
+"""Products of a sum below which its weights keep 8 bits: they weigh little, and their errors do not cancel."""
 TRIED = 1024
 """Neighbours of a scale that are tried for one whose product with another is a float32: the best is off by 2^-34, not 2^-25."""
 
@@ -34,6 +53,8 @@ class Scheme:
     symmetric: bool = False
     """Whether zero points of activations are zero."""
     weights: IntegerType = I8
+    few: int = 0
+    """Sums of fewer products have weights of 8 bits, where others have fewer."""
     per_channel: bool = True
     power_of_two: bool = False
     """Whether scales are powers of two."""
@@ -65,15 +86,23 @@ class Scheme:
         step = (kept.high - kept.low) / 2**width
         return QuantType(self.activations, F32, (step,), (self.activations.range[0] - round(kept.low / step),))
 
+    def of_sums(self, products: int) -> Scheme:
+        """The scheme for an op whose sums are of so many products."""
+        return replace(self, weights=I8) if products < self.few and self.weights.width < 8 else self
+
     def weight_type(self, weights: NDArray[np.floating], axis: int) -> QuantType:
-        """The type of weights: symmetric, without the least number, so that products stay small."""
+        """The type of weights: symmetric, without the least number, so that products stay small.
+
+        Of few bits, the range of a channel is the whole one or a lesser one, whichever has the least squared error. Weights that
+        lie on such a grid already keep it.
+        """
         greatest = self.weights.range[1]
         axis %= weights.ndim
-        if not self.per_channel:
-            farthest = [float(np.abs(weights).max(initial=0.0))]
-        else:
-            farthest = np.abs(weights).max(axis=tuple(d for d in range(weights.ndim) if d != axis), initial=0.0).tolist()
-        scales = tuple(self.rounded(each / greatest) for each in farthest)
+        rows = np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1) if self.per_channel else weights.reshape(1, -1)
+        farthest = np.abs(rows).max(axis=1, initial=0.0)
+        if self.weights.width < 8:
+            farthest = farthest * _shares(rows, farthest, greatest)
+        scales = tuple(self.rounded(each / greatest) for each in farthest.tolist())
         return QuantType(
             self.weights, F32, scales, (0,) * len(scales), axis if self.per_channel else None, storage_min=-greatest)
 
@@ -131,6 +160,17 @@ class Scheme:
         return float(np.float32(max(scale, SMALLEST_SCALE)))
 
 
+def _shares(rows: NDArray[np.floating], farthest: NDArray[np.floating], greatest: int) -> NDArray[np.float64]:
+    """The part of each row's range over which so many steps to either side have the least squared error."""
+    least, shares = np.full(len(rows), np.inf), np.ones(len(rows))
+    for share in SHARES:
+        steps = np.where(farthest > 0.0, farthest * share / greatest, 1.0)[:, None]
+        errors = np.square(np.clip(np.round(rows / steps), -greatest, greatest) * steps - rows).sum(axis=1)
+        better = errors < least * (1.0 - 1e-6)  # the whole range, where weights lie on its grid but for their last bits
+        least, shares = np.where(better, errors, least), np.where(better, share, shares)
+    return shares
+
+
 SCHEMES = {scheme.name: scheme for scheme in (
     Scheme("int8"),
     Scheme("int8-asym"),
@@ -138,9 +178,11 @@ SCHEMES = {scheme.name: scheme for scheme in (
     Scheme("int8-per-tensor", per_channel=False),
     Scheme("int16x8", activations=I16, symmetric=True),
     Scheme("uint8", activations=UI8),
+    Scheme("w4a8", weights=I4, few=FEW),
 )}
 """The schemes by name. `int8` has zero points, as TFLite, TOSA and Ethos-U take them: behind a ReLU they are worth a bit;
-`int8-sym` has none, as TPUs and the manual have it. `uint8` has the numbers of `int8`, 128 more (the manual's 6.1.1)."""
+`int8-sym` has none, as TPUs and the manual have it. `uint8` has the numbers of `int8`, 128 more (the manual's 6.1.1). `w4a8` is
+`int8` with weights of 4 bits."""
 
 
 def stored(array: NDArray[np.floating], type_: QuantType) -> NDArray[np.integer]:
@@ -152,6 +194,13 @@ def stored(array: NDArray[np.floating], type_: QuantType) -> NDArray[np.integer]
     zero_points = np.array(type_.zero_points).reshape(shape)
     numbers = np.round(array / scales) + zero_points
     return np.clip(numbers, type_.storage_min, type_.storage_max).astype(np.int64)
+
+
+def held_as(integers: NDArray[Any], storage: IntegerType) -> Dense:
+    """A constant of integers, two a byte where they have 4 bits."""
+    if storage.width == 4:
+        return Dense(Packed4Data.of(integers, not storage.unsigned), TensorType(integers.shape, storage))
+    return Dense(integers.astype(dtype_of(storage)))
 
 
 def real(integers: NDArray[np.integer], type_: QuantType) -> NDArray[np.float32]:

@@ -35,6 +35,7 @@ from .observe import can_be_quantized
 from .rules import Rule
 from .running import Runner
 from .scheme import Scheme, real, stored
+from .sums import summed
 
 __all__ = ["GRIDS", "Measured", "Parts", "Simulation", "Types", "channel_count", "hidden_in", "logarithms", "typical"]
 
@@ -299,7 +300,7 @@ class Simulation:
         weights = rule is not None and index == rule.own(op)
         numbers = (self.weights.get(op.results[0], array) if weights else array).astype(np.float64)
         if rule is not None and weights:
-            type_ = self.scheme.weight_type(numbers, rule.channels(op))
+            type_ = self.scheme.of_sums(summed(op)).weight_type(numbers, rule.channels(op))
         else:
             slopes = rule is not None and index == rule.slopes
             type_ = self.scheme.slope_type(numbers) if slopes else self.scheme.constant_type(numbers)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from transload.engine.quantized import quantize
 from transload.errors import UsageError
-from transload.ir import Dense, FloatType, IntegerType, Module, Op, Packed4Data, QuantType, TensorType, Value, dtype_of
+from transload.ir import Dense, FloatType, IntegerType, Module, Op, QuantType, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.ir.quantization import quantized_over
 from transload.ir.verify import verify
@@ -36,15 +36,13 @@ from .layers import Floats, check_tensors, floats_of
 from .measure import Sample, some_of
 from .observe import observed
 from .scaling import divided, scaled
+from .scheme import FEW, SHARES, held_as
+from .sums import places_of, summed
 
-__all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "packed", "w4a16", "w8a16", "weights_held"]
+__all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "w4a16", "w8a16", "weights_held"]
 
-SHARES = np.linspace(1.0, 0.6, 17)
-"""Parts of a group's range that are tried for one."""
 FEWEST = 4
 """How many times a group may be smaller than asked for, where sizes do not divide, before a channel has one scale instead."""
-FEW = 32
-"""Products of a sum below which its weights keep 8 bits: they weigh little, and their errors do not cancel."""
 PART = 1 << 20
 """Weights whose scales are looked for at a time: what is made of them on the way takes many times their room."""
 SAMPLES = 16
@@ -142,8 +140,8 @@ class _Work:
         rule, dense = rule_of(op), _weights_of(op)
         assert rule is not None and rule.weights is not None and dense is not None
         value = op.operands[rule.weights]
-        sizes, summed = _sizes(op, self.scheme.group), _summed(op)
-        scheme = replace(self.scheme, bits=8) if summed < self.few else self.scheme
+        sizes, products = _sizes(op, self.scheme.group), summed(op)
+        scheme = replace(self.scheme, bits=8) if products < self.few else self.scheme
         if (value, sizes) not in self.made:
             numbers = dense.numpy()
             if not np.isfinite(numbers).all():
@@ -153,7 +151,7 @@ class _Work:
             assert isinstance(element, FloatType)
             type_, integers = self._rounded(name, op, numbers, sizes, scheme, element)
             build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
-            held = build.constant(packed(integers, scheme.storage), element=type_)
+            held = build.constant(held_as(integers, scheme.storage), element=type_)
             self.made[value, sizes] = build.emit("top.Cast", held, element=element, stored=True)
             self._count(dense, type_, scheme)
         op.set_operand(rule.weights, self.made[value, sizes])
@@ -199,33 +197,7 @@ def _sizes(op: Any, group: int) -> Sizes:
     """The blocks of an op's weights."""
     rule = rule_of(op)
     assert rule is not None and rule.weights is not None
-    return block_sizes(op.operands[rule.weights].static_shape, *_places(op), group)
-
-
-def _places(op: Any) -> tuple[int, Sequence[int], int]:
-    """Of an op's weights the dimension that groups lie along, those of kernels, and how many indices of the first a sum takes."""
-    rule = rule_of(op)
-    assert rule is not None and rule.weights is not None
-    shape = op.operands[rule.weights].static_shape
-    rank = len(shape)
-    if op.name == "top.MatMul":
-        along = rank - 1 if rank == 1 or op.right_transpose else rank - 2
-        return along, (), shape[along]
-    kernel = range(2, rank) if op.layout == "NCHW" else range(1, rank - 1)
-    if op.name == "top.Deconv":
-        along = 0 if op.layout == "NCHW" else rank - 1
-        return along, kernel, shape[along] // op.group
-    along = 1 if op.layout == "NCHW" else rank - 1
-    return along, kernel, shape[along]
-
-
-def _summed(op: Any) -> int:
-    """How many products make a sum of an op."""
-    rule = rule_of(op)
-    assert rule is not None and rule.weights is not None
-    shape = op.operands[rule.weights].static_shape
-    _, inside, summed = _places(op)
-    return summed * math.prod(shape[place] for place in inside)
+    return block_sizes(op.operands[rule.weights].static_shape, *places_of(op), group)
 
 
 def block_sizes(shape: Sequence[int], along: int, kernel: Iterable[int], summed: int, group: int) -> Sizes:
@@ -311,16 +283,6 @@ def _grid_of(
     scale = wanted.astype(dtype).astype(np.float64)
     scale = np.where(scale > 0.0, scale, 1.0)  # all are zero, or smaller than what the type holds
     return scale, np.clip(np.round(first - low / scale), first, last) if scheme.asymmetric else np.zeros_like(scale)
-
-
-def packed(integers: NDArray[Any], storage: IntegerType) -> Dense:
-    """A constant of integers, two a byte where they have 4 bits."""
-    held = integers.astype(dtype_of(storage))
-    if storage.width != 4:
-        return Dense(held)
-    low = held.astype(np.int8).reshape(-1).view(np.uint8) & 0xF
-    pairs = np.append(low, np.zeros(low.size % 2, np.uint8))
-    return Dense(Packed4Data(pairs[0::2] | pairs[1::2] << 4, held.shape), TensorType(held.shape, storage))
 
 
 # --- as quantizers

@@ -52,12 +52,13 @@ def register_conversions(register: Any) -> None:
         before="plain-biases{bias=$bias},layout{to=NHWC},tosa-fuse-fixed-point{int64=$int64},dce,"
                "tosa-narrow-integers{int64=$int64},tosa-narrow-doubles{f64=$f64},tosa-spell-out-blocks,tosa-make-signed,"
                "tosa-tabulate-islands",
-        after="tosa-strip-quantized,dce,tosa-canonicalize,cse,dce",
+        after="tosa-pack-weights{int4=$int4},tosa-strip-quantized,dce,tosa-canonicalize,cse,dce",
         doc="The hub to TOSA: float, and quantized with exact integer arithmetic.",
         options={
             "int64": (("proved", "assumed"), "proved",
                       "64-bit integers become 32-bit ones where that is proved to change no number, or wherever it may be so"),
             "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused"),
+            "int4": (bool, False, "weights of 4 bits are i4 (TOSA's extension int4), as the target tosa has them, or bytes"),
             "bias": (("fine", "plain"), "fine",
                      "biases finer than products of scales are added so, by two more operators, or rounded, which is noted")}))
     register(Conversion(
@@ -85,6 +86,8 @@ def register_passes(register: Any) -> None:
                   "Give values the element types that TOSA has: unsigned ones become signed, 64-bit ones 32-bit."))
     register(Pass("tosa-tabulate-islands", f"{prepare}.float_islands:tabulate_islands",
                   "Make a table of what is computed in float of one int8 number and quantized again."))
+    register(Pass("tosa-pack-weights", f"{_HERE}.lowering.four_bits:pack_weights",
+                  "Hold constant weights of 4 bits as i4, where TOSA's convolutions take such."))
     register(Pass("tosa-strip-quantized", "transload.passes.storage:strip_quantized_types",
                   "Leave the storage type where a value has a quantized type, as TOSA's operators see it."))
     register(Pass("tosa-make-signless", f"{v030}.upgrade:make_signless",

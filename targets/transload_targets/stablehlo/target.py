@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
@@ -30,6 +31,8 @@ class StablehloTarget(Target):
     name = "stablehlo"
     doc = "StableHLO: a portable artifact (.mlirbc) and MLIR text."
     accepts = ("stablehlo",)
+    converting = MappingProxyType({"top-to-tosa.int4": True})
+    """StableHLO has i4, whatever it is computed in."""
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {

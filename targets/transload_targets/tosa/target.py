@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from transload.contents import constant_bytes, op_counts
@@ -34,6 +35,8 @@ class TosaTarget(Target):
     accepts = ("tosa",)
     default = True
     pipeline = "inline"  # a file holds one graph
+    converting = MappingProxyType({"top-to-tosa.int4": True})
+    """A consumer says by its extensions what it takes, and so does the file."""
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class XlaTarget(Target):
     """
 
     accepts = ("stablehlo",)
+    converting = MappingProxyType({"top-to-tosa.int4": True})
+    """StableHLO has i4, whatever it is computed in."""
 
     def __init__(self, platform: str) -> None:
         self.platform = platform

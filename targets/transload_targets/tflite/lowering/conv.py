@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I8, I16, I32, I64, Dense, QuantType, Value, dtype_of
+from transload.ir import F32, I4, I8, I16, I32, I64, Dense, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import need_place
@@ -80,6 +80,17 @@ def need_narrow_weights(weights: QuantType) -> None:
                           "quantize weights in 8 bits, or leave them float")
 
 
+def in_bytes(rw: Rewriter, weights: Value) -> Value:
+    """Constant weights of 4 bits as bytes of the same numbers; others as they are.
+
+    TRANSPOSE_CONV takes no others, and LiteRT's reference kernels have DEPTHWISE_CONV_2D of none.
+    """
+    kind, array = quant(weights), rw.constant_of(weights)
+    if kind is None or array is None or kind.storage != I4:
+        return weights
+    return constant(rw, Dense(array.astype(np.int8)), kind.replace(storage=I8))
+
+
 def _check_types(op: Conv | Deconv) -> None:
     if is_hybrid(op):
         return
@@ -131,6 +142,7 @@ def _convolve(
     outputs, height, width, _ = static_shape(weights)
     if op.group == 1 or op.group != static_shape(value)[-1]:
         return emit(rw, "conv_2d", value, weights, bias, like=op.output, shape=shape, **options)
+    weights = in_bytes(rw, weights)
     turned = permuted_constant(rw, weights, (3, 1, 2, 0), (1, height, width, outputs)) or transpose(rw, weights, (3, 1, 2, 0))
     options["depth_multiplier"] = outputs // op.group
     return emit(rw, "depthwise_conv_2d", value, turned, bias, like=op.output, shape=shape, **options)
@@ -167,7 +179,7 @@ def deconv(op: Deconv, rw: Rewriter) -> Value:
         weights = permuted_constant(rw, weights, (0, 1, 2), (shape[0], 1, *shape[1:])) or with_height(rw, weights)
     if len(window.kernel) == 3:
         raise Unsupported("a transposed convolution of three dimensions", "LiteRT has none whose bits are known")
-    weights = _written_out(op, rw, window, weights)
+    weights = in_bytes(rw, _written_out(op, rw, window, weights))
     bias = product_bias(rw, op.bias, value, weights, channels)  # in the scales of all groups
     made = _transposed(op, rw, window, value, weights, bias, channels)
     made = activated(op, rw, made)
