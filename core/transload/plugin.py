@@ -484,6 +484,8 @@ class Quantizer:
     """Its options of which a target may have a wish (`Target.quantizing`)."""
     refusal: tuple[str, str] | None = None
     """Of a name that users may well ask for, and that there is not: why, and what to take instead."""
+    finer: str = ""
+    """What may lose less where the result is poor, beside more samples: options, other quantizers, with commas between."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..files import exists
+from ..plugin_host import host
 from ..report import POOR, LayerReport, LayersReport, Nearness, QuantizationReport
 from .show import bytes_text, console, short_names, sized, table
 
@@ -64,7 +65,7 @@ def show_layers(made: QuantizationReport, page: Path | None, nearest: str = "") 
         title = f"the worst of {sized(len(measured.worst), 'layer')}, by their own error"
         out.print(table(("layer", "op", "type", *headings), rows, title, right=headings))
     _show_reasons(made)
-    out.print(f"next: {_next(measured, page, nearest)}", markup=False)
+    out.print(f"next: {_next(made, page, nearest)}", markup=False)
 
 
 def _show_reasons(made: QuantizationReport) -> None:
@@ -92,13 +93,16 @@ def _decibels(near: Nearness | None) -> str:
     return "" if near is None else "exact" if near.sqnr == float("inf") else f"{near.sqnr:.1f}"
 
 
-def _next(measured: LayersReport | None, page: Path | None, nearest: str) -> str:
+def _next(made: QuantizationReport, page: Path | None, nearest: str) -> str:
     """What a user does now: find out more where the result is poor, else go on."""
+    measured = made.measured
     if measured is None:
         return "--data SAMPLES measures what quantizing cost, and corrects biases"
     if min((near.sqnr for near in measured.outputs.values()), default=POOR) < POOR:
         look = f"{page} shows where it is lost; " if page is not None else "--report page.html shows where it is lost; "
-        return f"{look}more samples, --method minmax or int16x8 may lose less"
+        known = host().quantizers.get(made.scheme)
+        finer = f", {known.finer}" if known is not None and known.finer else ""
+        return f"{look}more samples{finer} may lose less"
     return nearest
 
 

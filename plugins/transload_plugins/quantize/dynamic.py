@@ -31,6 +31,7 @@ from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
 from .measure import Sample
 from .observe import observed
+from .requantize import begun
 from .scheme import SCHEMES, stored
 
 __all__ = ["dynamic", "ranges_found_as_it_runs"]
@@ -49,6 +50,7 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
     Weights of fewer numbers than `least` stay what they are, and so do those of layers that `floats` names, by what they compute.
     Raises `UsageError` for names that the module does not have, for weights that are no numbers, and where nothing is left.
     """
+    module = begun(module)
     result = module.clone()
     kept = floats_of(floats)
     check_tensors(module, kept)

@@ -42,6 +42,7 @@ from .masks import has_masks, without_far_masks
 from .measure import Sample, Spread, some_of
 from .names import with_our_names
 from .observe import can_be_quantized, observed
+from .requantize import begun
 from .shifts import corrected_by_means
 from .thresholds import Range
 
@@ -327,7 +328,7 @@ def by_format(format: Format) -> Callable[..., Quantized]:
                 f"the quantizer {format.name} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
         if "rounding" in options:
             options["rounding"] = typed("rounding", options["rounding"], bool)
-        return held_in(module, format, samples, **options)
+        return held_in(begun(module), format, samples, **options)
 
     return run
 

@@ -8,12 +8,12 @@ stand for are summed in floats.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from transload.errors import UsageError
-from transload.ir import Module, Op, Value
+from transload.ir import Module, Value
 from transload.ir.verify import verify
 from transload.options import typed
 from transload.plugin import Quantized
@@ -51,13 +51,11 @@ def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: 
     if calibration is not None and method is not None:
         raise UsageError("a table says the ranges, and a method would choose others", hint="leave one of them out")
     made = IN_GROUPS(module, samples, **options)
-    layers = {name: value.op for name, value in observed(made.module).items() if name in made.report["weights"]["shared"]}
-    ranges = _ranges(made.module, samples, calibration, method)
-    taken = _taken(layers, ranges)
+    taken = _taken(made.module, made.report["weights"]["shared"], _ranges(made.module, samples, calibration, method))
     for value, kept in taken.items():
         between_casts(value, SCHEME.activation_type(kept), HALVES.get(str(rounds), "HalfAwayFromZero"))
     verify(made.module)
-    report = {**made.report, "activations": sorted(str(value.name) for value in taken)}
+    report = {**made.report, "activations": len(taken)}
     return Quantized(made.module, made.floats, report, made.source)
 
 
@@ -72,15 +70,20 @@ def _ranges(
     return calibrate(module, samples, method or "mse", symmetric=SCHEME.symmetric).kept(SCHEME.symmetric)
 
 
-def _taken(layers: Mapping[str, Op | None], ranges: Mapping[str, Range]) -> dict[Value, Range]:
-    """What layers multiply their weights by, with the range of each. Raises `UsageError` where a table lacks one."""
+def _taken(module: Module, layers: Collection[str], ranges: Mapping[str, Range]) -> dict[Value, Range]:
+    """What layers, by what they compute, multiply their weights by, with the range of each. Raises `UsageError` where a table
+    lacks one."""
+    named = observed(module)
+    names = {value: name for name, value in named.items()}
     found: dict[Value, Range] = {}
-    for op in layers.values():
+    for op in (named[name].op for name in layers):
         rule = rule_of(op) if op is not None else None
         if op is None or rule is None or rule.weights is None:
             continue
         value = op.operands[1 - rule.weights]
-        if value.name not in ranges:
-            raise UsageError(f"the calibration lacks {value.name!r}", hint="calibrate the module that is quantized")
-        found[value] = ranges[value.name]
+        if value not in names:  # what integers do not hold
+            continue
+        if names[value] not in ranges:
+            raise UsageError(f"the calibration lacks {names[value]!r}", hint="calibrate the module that is quantized")
+        found[value] = ranges[names[value]]
     return found

@@ -16,11 +16,12 @@ from transload.ir.build import Builder, constant_of
 from transload.ir.verify import verify
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload.quantization import floats_in
 
 from .borders import Which, take_casts_off
 from .measure import Sample
 
-__all__ = ["as_floats", "floats", "has_quantized"]
+__all__ = ["as_floats", "begun", "floats", "has_quantized"]
 
 
 def floats(
@@ -37,6 +38,11 @@ def floats(
 def has_quantized(module: Module) -> bool:
     """Whether something that is computed in a module is quantized; constants behind casts are not."""
     return any(result.quant is not None and constant_of(result) is None for op in module.body_of_main for result in op.results)
+
+
+def begun(module: Module) -> Module:
+    """What a scheme begins with: a model that is quantized throughout as one of floats, and any other as it is."""
+    return as_floats(module) if not floats_in(module) and has_quantized(module) else module
 
 
 def as_floats(module: Module) -> Module:

@@ -20,7 +20,6 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
-from transload.quantization import floats_in
 from transload_hub.ops.rounding import round_all
 from transload_hub.simplify.biases import add_computed_biases
 from transload_hub.simplify.constant_products import constants_to_layers
@@ -51,7 +50,7 @@ from .names import with_our_names
 from .observe import observed
 from .possible import possible
 from .quantize import quantize_module, types_of
-from .requantize import as_floats, has_quantized
+from .requantize import begun
 from .room import roomy
 from .rounding import rounded
 from .saved import Saved
@@ -450,9 +449,7 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
     function: Callable[..., Quantized] = narrowed if isinstance(scheme, FloatScheme) else quantized
 
     def plain(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
-        if not floats_in(module) and has_quantized(module):
-            module = as_floats(module)
-        return function(module, scheme, samples, **_typed(f"the quantizer {scheme.name}", function, options))
+        return function(begun(module), scheme, samples, **_typed(f"the quantizer {scheme.name}", function, options))
 
     def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
         effort = options.pop("effort", "default") if function is quantized else "default"

@@ -35,6 +35,7 @@ from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
 from .measure import Sample, some_of
 from .observe import observed
+from .requantize import begun
 from .scaling import divided, scaled
 from .scheme import FEW, SHARES, held_as
 from .sums import places_of, summed
@@ -301,7 +302,7 @@ def by_weights(scheme: WeightScheme) -> Callable[..., Quantized]:
         if unknown := sorted(set(options) - set(known)):
             raise UsageError(
                 f"the quantizer {scheme.name} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
-        return weights_quantized(module, scheme, samples, **{
+        return weights_quantized(begun(module), scheme, samples, **{
             name: typed(name, value, kinds[name]) if name in kinds else value for name, value in options.items()})
 
     def run(module: Module, samples: Iterable[Sample] | None = None, /, effort: str = "default", **options: Any) -> Quantized:

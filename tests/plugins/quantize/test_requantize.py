@@ -134,3 +134,14 @@ def test_integers_become_others_without_floats_between(scheme: str, tmp_path: Pa
                    for each in (quantized, transload.lower(quantized, "tosa")))
     assert np.array_equal(there, here)
     assert sqnr(next(iter(transload.run(module, given[0]).values())).astype(float), there.astype(float)) > 30
+
+
+@pytest.mark.parametrize(("scheme", "options", "least"), [
+    ("w8a16", {}, 30.0), ("w4a16", {"q_group_size": 8, "few": 0}, 15.0), ("w4a8", {}, 30.0),
+    ("w4a8", {"q_group_size": 8, "few": 0}, 15.0), ("f8e4m3", {"islands": "none"}, 15.0), ("dynamic", {"least": 0}, 25.0)])
+def test_bytes_in_schemes_of_floats(scheme: str, options: dict[str, object], least: float) -> None:
+    """What begins with a float model makes one of the quantized one first."""
+    module = of_bytes()
+    made = quantize_at_hub(module, scheme, None if scheme == "dynamic" else samples(), dict(options)).module
+    assert decibels(module, made, samples()) > least
+    assert all(op.operands[0].quant is None or op.operands[0].quant.storage == I8 for op in made.ops() if op.name == "top.MatMul")

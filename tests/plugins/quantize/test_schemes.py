@@ -46,6 +46,16 @@ def decibels(reference: Module, module: Module, samples: list[dict[str, np.ndarr
     return sqnr(there, here)
 
 
+def test_what_may_lose_less_is_another() -> None:
+    """Where a result is poor, a user is sent to other options or schemes that there are."""
+    known = host().quantizers
+    named = {name: set(each.finer.replace(",", "").split()) for name, each in known.items()}
+    assert named["int8"] and named["w4a8"] and named["int16x8"]
+    for name, words in named.items():
+        assert name not in words
+        assert {word for word in words if word[0] in "fuwi" and word[-1].isdigit()} <= set(known)
+
+
 def test_bytes_without_a_sign_are_the_same_numbers(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
     """`uint8` has what `int8` has, 128 more; LiteRT runs it, whose kernels want signed bytes in between."""
     borders = {"quant_input": "all", "quant_output": "all"}
