@@ -23,9 +23,9 @@ from transload.ir import QuantType, Type
 from transload.rewrite import Unsupported
 
 __all__ = [
-    "Scale", "activation_bounds", "apply_scale", "divide_by_power_of_two", "exp_on_negative_values", "float_product",
-    "high_multiply", "per_step", "product_factors", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32",
-    "softmax_input_scale", "split",
+    "Scale", "activation_bounds", "apply_scale", "clamp_factor", "divide_by_power_of_two", "exp_on_negative_values",
+    "float_product", "high_multiply", "per_step", "product_factors", "quantize_float32", "scale16", "scale32", "scale_exact",
+    "scales32", "softmax_input_scale", "split",
 ]
 
 INT32_MAX = (1 << 31) - 1
@@ -117,6 +117,22 @@ def product_factors(x: QuantType, w: QuantType, target: Type, *, rounding: str, 
     if in_float32 and w.per_tensor and rounding != "once":
         return np.array([per_step(float_product(x.scale, w.scale), divisor)])
     return float(np.float32(x.scale)) * w.scale_array.astype(np.float32).astype(np.float64) / divisor
+
+
+RELUS = ((0.0, math.inf), (0.0, 6.0))
+RELUS_OF_BYTES = (*RELUS, (0.0, 1.0), (-1.0, 1.0))
+
+
+def clamp_factor(source: QuantType, target: QuantType, limits: tuple[float, float], rounding: str) -> float:
+    """What numbers of a type are multiplied by to be of another one, which then has `limits`, as a ReLU and a clip have them.
+
+    LiteRT's activations divide the scales in float32. Other limits are a QUANTIZE there, and a maximum and a minimum: as of all
+    that is rounded otherwise than "double" (`transload_hub.ops.rounding`), the quotient is in float64.
+    """
+    known = RELUS_OF_BYTES if source.storage.width == 8 else RELUS
+    if rounding == "double" and limits in known:
+        return float(np.float32(source.scale) / np.float32(target.scale))
+    return float(np.float64(np.float32(source.scale)) / np.float64(np.float32(target.scale)))
 
 
 def apply_scale(values: Any, scale: Scale, double_round: bool = True) -> np.ndarray:

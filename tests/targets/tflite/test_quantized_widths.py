@@ -9,6 +9,7 @@ import pytest
 
 import transload
 from transload.api import at_hub
+from transload.ir import F32, I8, I16, IntegerType, QuantType, dtype_of
 from transload_converters.tflite.runtime import open_model
 from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.quantize import quantize_module
@@ -79,3 +80,22 @@ def test_groups_of_a_transposed_convolution_share_scales(tmp_path: Path) -> None
     for sample in samples:
         (made,), (theirs,) = (tuple(outputs.values()) for outputs in (transload.run(module, sample), litert(sample)))
         assert np.array_equal(made, theirs)
+
+
+@pytest.mark.parametrize("storage", [I8, I16])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 6.0), (0.0, np.inf), (-1.0, 1.0), (0.0, 1.0), (-1.0039, 0.9961), (-0.5, np.inf)])
+def test_a_clip_to_another_scale(low: float, high: float, storage: IntegerType, tmp_path: Path) -> None:
+    """Every number of a type in another, which a clip ends: LiteRT's activations divide scales in float32, its QUANTIZE in
+    float64; of 16 bits one number in a thousand shows it."""
+    every = np.arange(*storage.range).astype(dtype_of(storage))
+    points = (3, -5) if storage == I8 else (0, 0)
+    first, second = (QuantType(storage, F32, (float(np.float32(scale * 2.0 ** (8 - storage.width))),), (point,))
+                     for scale, point in zip((1.2890625e-2, 1.16732e-2), points, strict=True))
+    graph = Graph((1, every.size))
+    held = graph.builder.emit("top.Cast", graph.inputs[0], element=first)
+    kept = graph.builder.emit("top.Clip", held, min=low, max=high, element=second)
+    hub = graph.done(graph.builder.emit("top.Cast", kept, element=F32))
+    sample = {"x0": ((every.astype(np.float64) - points[0]) * first.scale).astype(np.float32)[None]}
+    made = next(iter(transload.run(hub, sample, engine="reference").values()))
+    litert = open_model(transload.save(transload.lower(hub, "tfl"), tmp_path / "made.tflite"))
+    np.testing.assert_array_equal(made, next(iter(litert(sample).values())))

@@ -20,6 +20,7 @@ from transload.ir.build import Builder, constant_of
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.scales import clamp_factor
 
 from ..arithmetic.scaling import limits_of
 from ..arithmetic.tables import INT16_STEP, table
@@ -43,7 +44,7 @@ def clamp(op: Clip | Relu, rw: Rewriter) -> Value | None:
     if source is None or target is None or (chip_of(rw).multiplier_bits == 8 and source.storage.width == 8):
         return None
     limits = limits_of_clamp(op)
-    factor = float(np.float32(source.scale) / np.float32(target.scale))
+    factor = clamp_factor(source, target, limits, str(op.rounding))
     return requantized(rw, op.input, target, str(op.rounding), factor, **activation(op, limits))
 
 

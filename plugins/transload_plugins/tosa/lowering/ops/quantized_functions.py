@@ -9,7 +9,7 @@ import numpy as np
 from transload.ir import I8, I16, I32, Op, QuantType, Value
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
-from transload_hub.scales import scale32, scale_exact
+from transload_hub.scales import clamp_factor, scale32, scale_exact
 
 from ... import build
 from ..arithmetic import fixed_point_tables
@@ -141,7 +141,8 @@ def clamp_quantized(op: Clip | Relu, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or source.storage not in (I8, I16, I32):
         return None
-    return requantize(rw, op.input, target, clip_limits(op), factor=_ratio(source, target))
+    limits = clip_limits(op)
+    return requantize(rw, op.input, target, limits, clamp_factor(source, target, limits, str(op.rounding)))
 
 
 @TABLE("top.LeakyRelu")
