@@ -14,14 +14,16 @@ from typing import Any
 
 from transload.errors import UsageError
 from transload.ir import Module, Value
+from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload.options import typed
+from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
-from transload_hub.simplify.fake_quant import between_casts
 
 from .calibration import Calibration, calibrate
+from .costly import Layer, costly
 from .groups import rule_of
-from .measure import Sample
+from .measure import Sample, some_of
 from .names import with_our_names
 from .observe import observed
 from .run import by_scheme
@@ -33,30 +35,35 @@ __all__ = ["w4a8"]
 
 SCHEME = SCHEMES["w4a8"]
 IN_GROUPS = by_weights(WeightScheme(SCHEME.name, SCHEME.weights.width))
-OF_TARGETS = ("islands", "rounds")
-"""Wishes of targets: here nothing is looked for, and the products are floats."""
+SEARCHED = 4
+"""Samples on which it is looked for what had better not be rounded."""
 HALVES = {"once": "HalfToEven"}
 
 
 def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
     """A new module of the hub by the scheme; options are those of `int8`, or, with `q_group_size` above 0, those of `w4a16` with
-    `calibration` and `method`. Raises `UsageError` where these do."""
+    `calibration`, `method` and `islands`: what costs most when it is rounded stays as it is, but for "none". Raises `UsageError`
+    where these do."""
     if typed("q_group_size", options.get("q_group_size", 0), int) == 0:
         options.pop("q_group_size", None)
         return by_scheme(SCHEME)(module, samples, **options)
     calibration, method = options.pop("calibration", None), options.pop("method", None)
-    rounds, _ = (options.pop(name, None) for name in reversed(OF_TARGETS))
+    islands, rounds = options.pop("islands", None), options.pop("rounds", None)
     if samples is None and calibration is None:
         raise UsageError("the ranges of activations are not known", hint="--data SAMPLES, or --table FILE; w4a16 needs neither")
     if calibration is not None and method is not None:
         raise UsageError("a table says the ranges, and a method would choose others", hint="leave one of them out")
     made = IN_GROUPS(module, samples, **options)
-    taken = _taken(made.module, made.report["weights"]["shared"], _ranges(made.module, samples, calibration, method))
-    for value, kept in taken.items():
-        between_casts(value, SCHEME.activation_type(kept), HALVES.get(str(rounds), "HalfAwayFromZero"))
+    ranges = _ranges(made.module, samples, calibration, method)
+    before = _rounded(made.module, made.report["weights"]["shared"], ranges, HALVES.get(str(rounds), "HalfAwayFromZero"))
+    kept = costly(made.module, before, some_of(samples, SEARCHED)[0]) if samples is not None and islands != "none" else {}
+    for name in kept:
+        for op, index, value in before[name]:
+            op.set_operand(index, value)
+    Pipeline.parse("dce").run(made.module)
     verify(made.module)
-    report = {**made.report, "activations": len(taken)}
-    return Quantized(made.module, made.floats, report, made.source)
+    report = {**made.report, "activations": {"rounded": len(before) - len(kept), "as they are": kept}}
+    return Quantized(made.module, {**(made.floats or {}), **kept}, report, made.source)
 
 
 def _ranges(
@@ -70,20 +77,29 @@ def _ranges(
     return calibrate(module, samples, method or "mse", symmetric=SCHEME.symmetric).kept(SCHEME.symmetric)
 
 
-def _taken(module: Module, layers: Collection[str], ranges: Mapping[str, Range]) -> dict[Value, Range]:
-    """What layers, by what they compute, multiply their weights by, with the range of each. Raises `UsageError` where a table
-    lacks one."""
+def _rounded(module: Module, layers: Collection[str], ranges: Mapping[str, Range], round_mode: str) -> dict[str, Layer]:
+    """Have layers, by what they compute, multiply their weights by numbers of 8 bits; what these were before.
+
+    Raises `UsageError` where a table lacks the range of one.
+    """
     named = observed(module)
     names = {value: name for name, value in named.items()}
-    found: dict[Value, Range] = {}
-    for op in (named[name].op for name in layers):
+    made: dict[Value, Value] = {}
+    before: dict[str, Layer] = {}
+    for layer in layers:
+        op = named[layer].op
         rule = rule_of(op) if op is not None else None
-        if op is None or rule is None or rule.weights is None:
-            continue
-        value = op.operands[1 - rule.weights]
-        if value not in names:  # what integers do not hold
-            continue
+        if op is None or rule is None or rule.weights is None or op.operands[1 - rule.weights] not in names:
+            continue  # integers do not hold what it takes
+        index = 1 - rule.weights
+        value = op.operands[index]
         if names[value] not in ranges:
             raise UsageError(f"the calibration lacks {names[value]!r}", hint="calibrate the module that is quantized")
-        found[value] = ranges[names[value]]
-    return found
+        if value not in made:
+            first = value.op.next if value.op is not None else next(iter(module.body_of_main))
+            build = Builder(module.body_of_main, before=first, location=f"{names[value]}/{SCHEME.name}")
+            integers = build.emit("top.Cast", value, element=SCHEME.activation_type(ranges[names[value]]), round_mode=round_mode)
+            made[value] = build.emit("top.Cast", integers, element=value.element)
+        op.set_operand(index, made[value])
+        before[layer] = [(op, index, value)]
+    return before

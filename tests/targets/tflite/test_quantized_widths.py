@@ -99,3 +99,22 @@ def test_a_clip_to_another_scale(low: float, high: float, storage: IntegerType, 
     made = next(iter(transload.run(hub, sample, engine="reference").values()))
     litert = open_model(transload.save(transload.lower(hub, "tfl"), tmp_path / "made.tflite"))
     np.testing.assert_array_equal(made, next(iter(litert(sample).values())))
+
+
+@pytest.mark.parametrize("storage", [I8, I16])
+@pytest.mark.parametrize("limit", [-1.0, 6.0, 2.7])
+@pytest.mark.parametrize("kind", ["AvgPool", "MaxPool"])
+def test_pooling_to_another_scale_with_an_activation(kind: str, limit: float, storage: IntegerType, tmp_path: Path) -> None:
+    """The activation cuts numbers of the result's type, as everywhere."""
+    first, second = (QuantType(storage, F32, (float(np.float32(scale * 2.0 ** (8 - storage.width))),), (0,))
+                     for scale in (0.071, 0.023))
+    graph = Graph((1, 6, 6, 4))
+    held = graph.builder.emit("top.Cast", graph.inputs[0], element=first)
+    window = {"kernel_shape": (3, 3), "strides": (1, 1), "pads": (0, 0, 0, 0), "layout": "NHWC"}
+    pooled = graph.builder.emit(f"top.{kind}", held, element=second, do_relu=True, relu_limit=limit, **window)
+    hub = graph.done(graph.builder.emit("top.Cast", pooled, element=F32))
+    litert = open_model(transload.save(transload.lower(hub, "tfl"), tmp_path / "made.tflite"))
+    for seed in range(4):
+        sample = {"x0": np.random.default_rng(seed).normal(0.7, 4, (1, 6, 6, 4)).astype(np.float32)}
+        made = next(iter(transload.run(hub, sample, engine="reference").values()))
+        np.testing.assert_array_equal(made, next(iter(litert(sample).values())))

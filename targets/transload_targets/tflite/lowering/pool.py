@@ -15,7 +15,7 @@ from transload.ir import I8, I16, UI8, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import activated, constant, emit, fused, need_rounding, quant, retyped, same_numbers, static_shape
+from .common import activated, constant, emit, fused, need_rounding, quant, real, retyped, same_numbers, static_shape
 from .windows import Window, need_channels_last, pad, window_of, with_height, without_height
 
 if TYPE_CHECKING:
@@ -36,12 +36,24 @@ def _pool(op: AvgPool | MaxPool, rw: Rewriter, name: str, value: Value, window: 
     (height, width), (rows, columns) = window.kernel, window.strides
     return emit(
         rw, name, value, like=value, shape=(shape[0], *spatial, shape[-1]), padding=padding, filter_height=height,
-        filter_width=width, stride_h=rows, stride_w=columns, fused_activation_function=fused(op))
+        filter_width=width, stride_h=rows, stride_w=columns, fused_activation_function="NONE" if _is_late(op) else fused(op))
+
+
+def _is_late(op: AvgPool | MaxPool) -> bool:
+    """Whether the activation cuts numbers of the result's type, which is another than that of the pooled ones."""
+    source, target = quant(op.input), quant(op.output)
+    return fused(op) != "NONE" and source is not None and target is not None and not same_numbers(source, target)
 
 
 def _in_type(op: AvgPool | MaxPool, rw: Rewriter, made: Value, flat: bool) -> Value:
     """The pooled value in the type and shape of the op's result, with what is left of its activation."""
-    made = activated(op, rw, retyped(rw, made, op.output.element))
+    made = retyped(rw, made, op.output.element)
+    if _is_late(op):
+        made = emit(rw, "maximum", made, real(rw, 0.0, made), like=made)
+        limit = float(op.attribute("relu_limit", -1.0))
+        made = emit(rw, "minimum", made, real(rw, limit, made), like=made) if limit >= 0.0 else made
+    else:
+        made = activated(op, rw, made)
     return without_height(rw, made) if flat else made
 
 
@@ -65,8 +77,6 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
     source, target = quant(value), quant(op.output)
     need_rounding(op, rw, "double", operator="AVERAGE_POOL_2D")
     if source is not None and target is not None and source.storage in (I8, UI8) and not same_numbers(source, target):
-        if fused(op) != "NONE":
-            raise Unsupported("a quantized mean in another type, with an activation", "give it the type of its input")
         fine = QuantType(I16, source.expressed, (source.scale / (1 << FRACTION),), (0,))
         value = retyped(rw, value, fine)
     if op.count_include_pad and any(before or after for before, after in window.pads):
