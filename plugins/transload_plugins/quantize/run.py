@@ -331,8 +331,8 @@ class _Work:
         kept, narrow = ready.samples.kept, self.scheme.activations.width == 8
         if kept and rounding:
             self.round(ready.samples.some(ROUNDED), polish)
-        if kept and islands != "none" and narrow:
-            self.look_for_islands(ready.samples.some(SEARCHED), islands, fine)
+        if kept and (islands in ("mixed", "float") or (islands == "int16" and narrow)):  # beyond 16 bits there are floats alone
+            self.look_for_islands(ready.samples.some(SEARCHED), islands if narrow else "float", fine)
         if kept and learning:
             self.learn(ready.every.kept, bias_correction, resume)
         if kept and bias_correction:

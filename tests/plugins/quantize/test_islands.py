@@ -52,6 +52,17 @@ def decibels(module: Module, quantized: Module, samples: Samples) -> float:
     return float(10 * np.log10(np.sum(wanted ** 2) / np.sum((wanted - actual) ** 2)))
 
 
+def test_what_16_bits_do_not_hold_stays_float() -> None:
+    """With `int16x8`, too, whose tensors have no more bits to get."""
+    module, samples = spectrogram()
+    samples = [{"x0": sample["x0"] * np.float32(100)} for sample in samples]
+    without, found, held = (
+        quantize_at_hub(module, "int16x8", samples[:12], {"islands": each}) for each in ("none", "mixed", "int16"))
+    assert not without.floats and not held.floats and found.floats
+    assert decibels(module, without.module, samples[12:]) < 20.0
+    assert decibels(module, found.module, samples[12:]) > 30.0
+
+
 def test_what_stands_before_a_logarithm_is_found() -> None:
     module, samples = spectrogram()
     without = quantize_at_hub(module, "int8", samples[:12], {"islands": "none"})
