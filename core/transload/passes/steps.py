@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+import numpy as np
+
 from ..errors import Finding, UsageError
 from ..guard import PluginInfo, failure
 from ..ir import Module
@@ -51,14 +53,15 @@ class Step:
     """Whether passes that follow put right what it leaves: rewrites without their conversion's passes after."""
 
     def apply(self, module: Module) -> PassRecord:
-        """Run it on `module`, in place."""
+        """Run it on `module`, in place. What is not finite that it makes of a model's constants is the model's, and no news."""
         trace = tracing()
         if trace is not None:
             trace.step = self.name
         start = time.perf_counter()
         plugin = getattr(self.run, "plugin", None)
         before = len(module.functions) if plugin is not None and not plugin.is_ours else 0
-        modified = bool(self.run(module, **self.options))
+        with np.errstate(all="ignore"):
+            modified = bool(self.run(module, **self.options))
         if before:
             self._look_at_what_is_left(module, plugin)
         return PassRecord(self.name, time.perf_counter() - start, modified)
