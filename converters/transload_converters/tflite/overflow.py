@@ -7,18 +7,20 @@ bits cut off, before they are saturated to 16 (`MultiplyByQuantizedMultiplier(in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from transload.api import run
-from transload.ir import I16, Module, Op, Value
-from transload.ir.build import constant_of
+from transload.ir import F64, I16, Module, Op, TensorType, Value, is_absent, new_module, set_results
+from transload.ir.build import Builder, constant_of
 
 __all__ = ["overflows"]
 
 _MOST = (1 << 31) - 1
+_AFTER = ("do_relu", "relu_limit", "rounding")
+"""Attributes that say what becomes of sums."""
 
 
 def overflows(hub: Module | None, given: Mapping[str, Any]) -> str:
@@ -39,22 +41,36 @@ def overflows(hub: Module | None, given: Mapping[str, Any]) -> str:
     run(hub, dict(given), engine="reference", watch=keep)
     found = []
     for op in products:
-        left, right = (arguments.get(value) if wanted[value] is None else wanted[value] for value in op.operands[:2])
-        if left is not None and right is not None and (most := _greatest(op, left, right)) > _MOST:
+        held = [arguments.get(value) if wanted[value] is None else wanted[value] for value in _given(op)]
+        if all(array is not None for array in held) and (most := _greatest(op, held)) > _MOST:
             found.append(f"those of {op.origin or op.name} come to {most:,.0f}")
     return (f"LiteRT hands scaled sums of 16-bit products on in 32 bits, which end at {_MOST:,}: {'; '.join(found[:3])}"
             if found else "")
 
 
 def _is_of_16_bits(op: Op) -> bool:
-    quants = [value.quant for value in (*op.operands[:2], *op.results)]
-    return op.name == "top.MatMul" and all(quant is not None and quant.storage == I16 and quant.per_tensor for quant in quants)
+    if op.name not in ("top.MatMul", "top.Conv", "top.Deconv"):
+        return False
+    x, w, y = op.operands[0].quant, op.operands[1].quant, op.results[0].quant
+    return x is not None and w is not None and y is not None and x.storage == y.storage == I16 and x.per_tensor and y.per_tensor
 
 
-def _greatest(op: Op, left: Any, right: Any) -> float:
-    """The greatest sum of products, in steps of the result."""
-    a, b = np.asarray(left).astype(np.float64), np.asarray(right).astype(np.float64)
-    a = np.swapaxes(a, -1, -2) if op.attributes.get("left_transpose") and a.ndim > 1 else a
-    b = np.swapaxes(b, -1, -2) if op.attributes.get("right_transpose") and b.ndim > 1 else b
-    scales = [value.quant.scale for value in (*op.operands[:2], *op.results) if value.quant is not None]
-    return float(np.abs(np.matmul(a, b)).max(initial=0.0)) * (scales[0] * scales[1] / scales[2])
+def _given(op: Op) -> list[Value]:
+    """What it computes with: weights, and a bias where it has one."""
+    return [value for value in op.operands if not is_absent(value)]
+
+
+def _greatest(op: Op, operands: Sequence[Any]) -> float:
+    """The greatest sum of products and bias, in steps of the result."""
+    x, w, y = op.operands[0].quant, op.operands[1].quant, op.results[0].quant
+    assert x is not None and w is not None and y is not None
+    module = new_module()
+    function = module.add_function("main", [TensorType(value.shape, F64) for value in _given(op)])
+    attributes = {key: value for key, value in op.attributes.items() if key not in _AFTER}
+    made = Builder(module.body_of_main).emit(op.name, *module.body_of_main.arguments, **attributes)
+    set_results(function, [made])
+    given = dict(zip(module.inputs, (np.asarray(array).astype(np.float64) for array in operands), strict=True))
+    sums = np.abs(next(iter(run(module, given, engine="reference").values())))
+    axis = 1 if op.attribute("layout", "NHWC") == "NCHW" else -1
+    scales = np.array(w.scales if w.per_axis else w.scales[:1]) * x.scale / y.scale
+    return float((np.moveaxis(sums, axis, -1) * scales).max(initial=0.0))

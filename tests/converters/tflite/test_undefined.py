@@ -35,6 +35,34 @@ def test_products_beyond_32_bits(tmp_path: Path, greatest: int, scale: float, st
         assert np.abs(ours - np.clip(real, -32768, 32767)).max() <= 1
 
 
+@pytest.mark.parametrize(("bias", "status"), [(-1000, "passed"), (-2_200_000_000, "inconclusive")])
+def test_sums_with_a_bias_beyond_32_bits(bias: int, status: str, tmp_path: Path) -> None:
+    """Of -3.5e9 steps LiteRT gave the greatest number."""
+    content = write_operator(
+        "CONV_2D", [
+            ((1, 2, 2, 4), "int16", None, ((1e-3,), (0,))), ((3, 1, 1, 4), "int8", np.ones((3, 1, 1, 4), np.int8), ((1.6,), (0,))),
+            ((3,), "int64", np.full(3, bias, np.int64), ((1.6e-3,), (0,)))],
+        [((1, 2, 2, 3), "int16", None, ((1e-3,), (0,)))], {"stride_w": 1, "stride_h": 1, "padding": "VALID"})
+    file = tmp_path / "product.tflite"
+    file.write_bytes(content)
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    assert verdict.status == status, verdict
+    assert ("which end at 2,147,483,647" in verdict.why) == (status == "inconclusive")
+
+
+def test_products_without_a_bias_have_sums_within_32_bits(tmp_path: Path) -> None:
+    from transload_converters.tflite.undefined import undefined
+
+    content = write_operator(
+        "FULLY_CONNECTED", [((2, 4), "int16", None, ((1e-3,), (0,))), ((3, 4), "int8", np.ones((3, 4), np.int8), ((1.6,), (0,)))],
+        [((2, 3), "int16", None, ((1e-3,), (0,)))], {})
+    file = tmp_path / "product.tflite"
+    file.write_bytes(content)
+    module = transload.load(file)
+    assert not undefined(module, transload.lower(module, "top"), {"in0": np.full((2, 4), 32767, np.int16)})
+
+
 @pytest.mark.parametrize("size", [0, 2])
 def test_what_is_made_of_nothing_is_not_judged(tmp_path: Path, size: int) -> None:
     """LiteRT does not write the result; it was called wrong by whatever lay there."""
