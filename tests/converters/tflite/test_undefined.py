@@ -40,7 +40,8 @@ def test_sums_with_a_bias_beyond_32_bits(bias: int, status: str, tmp_path: Path)
     """Of -3.5e9 steps LiteRT gave the greatest number."""
     content = write_operator(
         "CONV_2D", [
-            ((1, 2, 2, 4), "int16", None, ((1e-3,), (0,))), ((3, 1, 1, 4), "int8", np.ones((3, 1, 1, 4), np.int8), ((1.6,), (0,))),
+            ((1, 2, 2, 4), "int16", None, ((1e-3,), (0,))),
+            ((3, 1, 1, 4), "int8", np.ones((3, 1, 1, 4), np.int8), ((1.6,), (0,))),
             ((3,), "int64", np.full(3, bias, np.int64), ((1.6e-3,), (0,)))],
         [((1, 2, 2, 3), "int16", None, ((1e-3,), (0,)))], {"stride_w": 1, "stride_h": 1, "padding": "VALID"})
     file = tmp_path / "product.tflite"
