@@ -1,11 +1,14 @@
 """Local memory in as few bytes as are alive at once, over the borders of banks."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from transload_targets.tensor_processor.codegen import compile_function, timed
 from transload_targets.tensor_processor.cycles.timeline import timeline
 from transload_targets.tensor_processor.groups.reading import machine_of
-from transload_targets.tensor_processor.placement.local import narrowed, place_by_banks, place_densely
+from transload_targets.tensor_processor.placement.local import LocalPlan, narrowed, place_by_banks, place_densely
+from transload_targets.tensor_processor.placement.timing import Timing
 from transload_targets.tensor_processor.placement.windows import Place, within
 from transload_targets.tensor_processor.simulator import check
 
@@ -66,10 +69,22 @@ def test_a_smaller_window_takes_no_more_cycles_and_dense_is_dense(name):
     assert apart is not None
     schedule, found = narrowed([(compiled.schedule, apart, how_long)], figures)
     assert schedule is compiled.schedule
-    assert found.cycles <= 1.05 * apart.cycles and found.bound <= found.peak < apart.peak
+    assert found.cycles <= 1.1 * apart.cycles and found.bound <= found.peak < apart.peak
     dense = place_densely(compiled.schedule, figures, how_long)
     assert dense.peak <= 1.02 * dense.bound
     assert found.cycles <= dense.cycles
+
+
+@dataclass(frozen=True)
+class Slower(Timing):
+    """So many times the cycles wherever fewer bytes are needed than apart."""
+
+    apart: LocalPlan
+    times: float
+
+    def __call__(self, offsets):
+        size = max(offset + buffer.size for buffer, offset in offsets.items()) - min(offsets.values())
+        return self.apart.cycles * (self.times if size < self.apart.peak else 1.0)
 
 
 def test_a_few_cycles_more_are_taken_for_as_few_bytes_as_are_alive_at_once():
@@ -78,20 +93,15 @@ def test_a_few_cycles_more_are_taken_for_as_few_bytes_as_are_alive_at_once():
     how_long = timed(compiled.reading, figures, compiled.schedule)
     apart = place_by_banks(compiled.schedule, figures, how_long)
     assert apart is not None
-    best = apart.cycles
 
     def slower(times):
-        """More cycles by so much wherever fewer bytes are needed than apart."""
-        def told(offsets):
-            size = max(offset + buffer.size for buffer, offset in offsets.items()) - min(offsets.values())
-            return best * (times if size < apart.peak else 1.0)
-        return told
+        return Slower(how_long.made, figures, how_long.size, apart, times)
 
-    _, near = narrowed([(compiled.schedule, apart, slower(1.04))], figures)
+    _, near = narrowed([(compiled.schedule, apart, slower(1.08))], figures)
     assert near.peak <= 1.02 * near.bound
-    _, wide = narrowed([(compiled.schedule, apart, slower(1.06))], figures)
+    _, wide = narrowed([(compiled.schedule, apart, slower(1.12))], figures)
     assert wide is apart
-    made, near = narrowed([(compiled.schedule, apart, slower(1.06))], figures, [(compiled.schedule, slower(1.0))])
+    made, near = narrowed([(compiled.schedule, apart, slower(1.12))], figures, [(compiled.schedule, slower(1.0))])
     assert made is compiled.schedule and near is apart  # it was seen already
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from transload.errors import PlacementError
@@ -20,8 +21,18 @@ from ..groups.reading import Reading, machine_of
 from ..groups.schedule import schedule
 from ..groups.spread import Spread, spread
 from ..groups.steps import Command, Load, Schedule, Store
-from ..placement.local import SLOWER_NEAR, Cycles, Found, LocalPlan, narrowed, place_by_banks, place_densely, place_tightly
-from ..placement.timing import cycles_of
+from ..placement.local import (
+    SLOWER_NEAR,
+    Found,
+    LocalPlan,
+    fewest,
+    narrowed,
+    place_by_banks,
+    place_by_sides,
+    place_densely,
+    place_tightly,
+)
+from ..placement.timing import Timing
 
 __all__ = ["CorePlan", "Plan", "Planning", "timed"]
 
@@ -30,8 +41,8 @@ SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.25, 0.0)
 SMALLER = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Shares of local memory that groups are made for, where buffers of those before could not be placed."""
 
-MANY = 400
-"""Buffers beyond which one way is tried, for what that takes."""
+MANY, MORE = 400, 2_000
+"""Buffers beyond which one way is tried to find places in banks, and fewer ways to lie densely, for what that takes."""
 VERY_MANY, FEW_SHARES = 20_000, (1.0, 0.8, 0.5, 0.0)
 """Buffers beyond which these shares alone are tried, and places with more pains at the last of them."""
 
@@ -128,7 +139,7 @@ class _Placing:
         self.spread = spread(reading.network, machine, partition, cores)
         self.found: dict[int, tuple[float, list[Found]]] = {}
         """Of each core steps whose buffers found places in banks, and the share of memory for loads ahead."""
-        self.schedules: dict[tuple[int, float, bool, Joining], tuple[Schedule, Cycles]] = {}
+        self.schedules: dict[tuple[int, float, bool, Joining], tuple[Schedule, Timing]] = {}
         """Steps that were made for the share of memory that was looked at last."""
 
     def figures(self) -> _Figures | None:
@@ -148,7 +159,7 @@ class _Placing:
         ahead, found = self._in_banks(core) if self.banked else (0.0, [])
         if not found:
             return self._densely(core)
-        many = len(found[0][0].buffers) > MANY
+        many = len(found[0][0].buffers) > MORE
         return narrowed(found, self.machine, (
             self._timed(core, share, True, joining)
             for share in dict.fromkeys((ahead, SHARES[0])) for joining in (JOININGS if many else (*JOININGS, *OTHERS))))
@@ -177,7 +188,10 @@ class _Placing:
                 ways += [self._timed(core, ahead, True, joining) for joining in (*JOININGS[1:], *(OTHERS if few else ()))]
             try:
                 dense = [(steps, place_densely(steps, self.machine, cycles, ahead == SHARES[-1])) for steps, cycles in ways]
-                return min(dense, key=lambda each: each[1].cycles)
+                best = min(dense, key=lambda each: each[1].cycles)
+                least = min(cycles.unhindered() for _, cycles in ways)
+                sides = (place_by_sides(cycles, least) for _, cycles in ways)
+                return fewest(chain([best], sides), least) or best
             except PlacementError as error:
                 failed = error
         raise failed
@@ -195,7 +209,7 @@ class _Placing:
             if len(steps.buffers) > MANY:
                 return
 
-    def _timed(self, core: int, ahead: float, over: bool, joining: Joining) -> tuple[Schedule, Cycles]:
+    def _timed(self, core: int, ahead: float, over: bool, joining: Joining) -> tuple[Schedule, Timing]:
         key = core, ahead, over, joining
         if key not in self.schedules:
             steps = schedule(self.reading.network, self.machine, self.spread, ahead, self.keeping, over, joining, core)
@@ -213,11 +227,11 @@ def _parts(steps: Schedule) -> Iterator[Load | Store]:
                 yield each
 
 
-def timed(reading: Reading, machine: Machine, steps: Schedule) -> Cycles:
+def timed(reading: Reading, machine: Machine, steps: Schedule) -> Timing:
     """What tells the cycles of a schedule by the offsets of its buffers."""
     def size(moved: Load | Store) -> int:
         return moved.buffer.sharing * machine.bytes(reading.network.tensors[moved.buffer.tensor], moved.box)
 
-    return lambda offsets: cycles_of(steps, offsets, machine, size)
+    return Timing(steps, machine, size)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from typing import NamedTuple
 from .machine import Machine
 from .steps import Command, Load, Step, Store
 
-__all__ = ["PLAIN", "Joining", "give"]
+__all__ = ["PLAIN", "Joining", "begin", "give", "points_of"]
 
 
 class Joining(NamedTuple):
@@ -56,22 +56,32 @@ def give(
     `barriers` are slots before which the core waits for others: what need not stand behind one is loaded by other commands.
     """
     counted = replace(machine, latency=how.latency * machine.latency)
-    commands = _Joining(sorted(loads, key=_order), steps, counted, size, how.steps).commands()
+    commands = _Joining(loads, steps, counted, size, how.steps).commands()
     _follow(commands, steps, machine, size, barriers)
     for command in commands:
         for load in command.loads:
             load.slot = command.slot
-    _begin(loads, steps)
+    begin(loads, steps)
     return commands
 
 
-def _begin(loads: Sequence[Load], steps: Sequence[Step]) -> None:
+def begin(loads: Sequence[Load], steps: Sequence[Step]) -> None:
     """Let buffers begin with what is first put into them: a load, or rows that stay from the slice before."""
     for load in loads:
         load.buffer.first = load.slot
     for number, step in enumerate(steps):
         if step.carries and step.writes is not None:
             step.writes.first = min(step.writes.first, number)
+
+
+def points_of(loads: Iterable[Load]) -> list[list[Load]]:
+    """Loads by the step that needs them, those that have to stand behind a barrier apart."""
+    points: list[list[Load]] = []
+    for load in sorted(loads, key=_order):
+        if not points or _order(points[-1][0]) != _order(load):
+            points.append([])
+        points[-1].append(load)
+    return points
 
 
 def _order(load: Load) -> tuple[int, bool]:
@@ -103,11 +113,7 @@ class _Joining:
         self, loads: Sequence[Load], steps: Sequence[Step], machine: Machine, size: Size, most: int,
     ) -> None:
         self.machine, self.most = machine, most
-        self.points: list[list[Load]] = []
-        for load in loads:
-            if not self.points or _order(self.points[-1][0]) != _order(load):
-                self.points.append([])
-            self.points[-1].append(load)
+        self.points = points_of(loads)
         self.bytes = [sum(size(load) for load in point) for point in self.points]
         self.slots = [max(load.slot for load in point) for point in self.points]
         self.needs = [*(point[0].need for point in self.points), len(steps)]

@@ -25,7 +25,7 @@ from .network import Network
 from .over import write_over
 from .partition import Partition
 from .spread import Spread, spread
-from .steps import Barrier, Buffer, Load, Schedule, Step, Store
+from .steps import Barrier, Buffer, Load, Schedule, Step, Store, used_at
 from .tail import Tail
 
 __all__ = ["AHEAD", "schedule"]
@@ -210,15 +210,7 @@ class _Scheduling:
         return moved.buffer.sharing * self.machine.bytes(self.network.tensors[moved.buffer.tensor], moved.box)
 
     def _profile(self) -> list[int]:
-        change = [0] * (len(self.steps) + 1)
-        for buffer in self.buffers:
-            change[buffer.first + (buffer.over is not None)] += buffer.size
-            change[buffer.last + 1] -= buffer.size
-        used, sum_ = [], 0
-        for each in change[:-1]:
-            sum_ += each
-            used.append(sum_)
-        return used
+        return used_at(self.buffers, len(self.steps))
 
     def _ahead(self, load: Load, used: list[int], room: int, most: int) -> None:
         """Do a load in an earlier slot."""

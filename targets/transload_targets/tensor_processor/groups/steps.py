@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from ..regions import Box, Need
 
-__all__ = ["Barrier", "Buffer", "Command", "Load", "Schedule", "Step", "Store"]
+__all__ = ["Barrier", "Buffer", "Command", "Load", "Schedule", "Step", "Store", "used_at"]
 
 
 @dataclass(eq=False)
@@ -125,3 +126,12 @@ class Schedule:
             before = [store for store in step.stores if not store.at_once]
         yield from before
         yield from reversed(waiting)
+
+
+def used_at(buffers: Iterable[Buffer], slots: int) -> list[int]:
+    """Bytes of a lane that buffers take at each of so many slots; what is written over another takes none while that is read."""
+    change = [0] * (slots + 1)
+    for buffer in buffers:
+        change[buffer.first + (buffer.over is not None)] += buffer.size
+        change[buffer.last + 1] -= buffer.size
+    return list(accumulate(change[:-1]))

@@ -9,8 +9,8 @@ looks for one as hard as is asked for and knows no banks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from transload import memory
@@ -18,9 +18,13 @@ from transload import memory
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Schedule, Step
 from .dense import densest
-from .windows import Place, within
+from .sides import by_sides, is_small
+from .timing import Timing
+from .windows import Place, places_of, within
 
-__all__ = ["SLOWER_NEAR", "Cycles", "Found", "LocalPlan", "narrowed", "place_by_banks", "place_densely", "place_tightly"]
+__all__ = [
+    "NEAR", "SLOWER_NEAR", "Found", "LocalPlan", "fewest", "narrowed", "place_by_banks", "place_by_sides", "place_densely",
+    "place_tightly"]
 
 
 SQUARE = 2_000
@@ -35,7 +39,7 @@ NEAR = 1.02
 
 WINDOWS = ((1.2, 0), (1.5, 0), (1.0, 1), (1.0, 2))
 """Windows that are tried where that of `NEAR` is slower: what is alive at once times the first, and so many banks besides."""
-SLOWER, SLOWER_NEAR = 1.01, 1.05
+SLOWER, SLOWER_NEAR = 1.01, 1.1
 """A smaller window is taken where cycles are no more than this times those without; one of `NEAR` where they are no more than the
 second times those.
 """
@@ -44,6 +48,8 @@ WORK, WORK_NEAR, DENSE = 1_000, 6_000, 10_000
 """Places that are given for a window, beyond which no more are tried: in banks, of more than is alive at once and of `NEAR`;
 densely.
 """
+MORE, ALL = 40_000, 100_000
+"""The same for a window of `NEAR` where fewer give none that is no slower; for each schedule, and for all together."""
 
 MISSED = 1
 """Schedules whose buffers find no place in a window of `NEAR`, after which no more are tried."""
@@ -82,13 +88,16 @@ def place_tightly(made: Schedule, machine: Machine, cycles: Cycles) -> LocalPlan
     return _in_window(made, machine, machine.local_bytes, cycles, 0.0, WORK)
 
 
-Found = tuple[Schedule, LocalPlan, Cycles]
-"""A schedule, where its buffers lie, and what tells its cycles."""
+Placed = tuple[Schedule, LocalPlan]
+"""A schedule, and where its buffers lie."""
+
+Found = tuple[Schedule, LocalPlan, Timing]
+"""The same, and what tells its cycles."""
 
 
 def narrowed(
-    found: Sequence[Found], machine: Machine, others: Iterable[tuple[Schedule, Cycles]] = (),
-) -> tuple[Schedule, LocalPlan]:
+    found: Sequence[Found], machine: Machine, others: Iterable[tuple[Schedule, Timing]] = (),
+) -> Placed:
     """Of schedules of the same groups the one, and the smallest window for its buffers, in which that takes hardly more cycles
     than the best of those that are found; that one itself where there is no window. In the smallest of all `others` are tried,
     too, as few more cycles are worth that.
@@ -109,30 +118,72 @@ def narrowed(
 
 
 def _nearest(
-    found: Iterable[tuple[Schedule, Cycles]], others: Iterable[tuple[Schedule, Cycles]], machine: Machine, least: float,
-) -> tuple[Schedule, LocalPlan] | None:
-    """The schedule that takes the fewest cycles with as few bytes as `NEAR` says, or the first that takes hardly more than the
-    least; None where all take too many.
+    found: Iterable[tuple[Schedule, Timing]], others: Iterable[tuple[Schedule, Timing]], machine: Machine, least: float,
+) -> Placed | None:
+    """The schedule that takes the fewest cycles with as few bytes as `NEAR` says, or of many buffers the first that takes hardly
+    more than the least; None where all take too many.
     """
-    best: tuple[Schedule, LocalPlan] | None = None
+    best: Placed | None = None
+    tried: dict[tuple[tuple[int, ...], ...], tuple[Schedule, Timing]] = {}
     missed = 0
-    seen: set[tuple[tuple[int, ...], ...]] = set()
     for made, cycles in chain(found, others):
-        alike = (tuple(len(command.loads) for step in made.steps for command in step.commands),
-                 *((buffer.first, buffer.last, buffer.size) for buffer in made.buffers))
-        if alike in seen:
+        if _alike(made) in tried:
             continue
-        seen.add(alike)
-        enough = 0.0 if len(made.buffers) <= FEW else least * SLOWER
-        tried = _in_window(made, machine, _window(made, machine, NEAR), cycles, enough, WORK_NEAR)
-        missed += tried is None
-        if missed == MISSED and len(made.buffers) > FEW:
+        tried[_alike(made)] = made, cycles
+        many = len(made.buffers) > FEW
+        enough = least * SLOWER if many else 0.0
+        plan = _in_window(made, machine, _window(made, machine, NEAR), cycles, enough, WORK_NEAR)
+        best = fewest([best, None if plan is None else (made, plan)], 0.0)
+        missed += plan is None
+        if many and (missed == MISSED or (best is not None and best[1].cycles <= enough)):
             break
-        if tried is not None and (best is None or tried.cycles < best[1].cycles):
-            best = made, tried
-            if tried.cycles <= least * SLOWER and len(made.buffers) > FEW:
-                break
+    if all(len(made.buffers) <= FEW for made, _ in tried.values()):
+        best = fewest(chain([best], _harder(tried.values(), machine, least, best)), least)
     return best if best is not None and best[1].cycles <= least * SLOWER_NEAR else None
+
+
+def _harder(
+    tried: Iterable[tuple[Schedule, Timing]], machine: Machine, least: float, best: Placed | None,
+) -> Iterator[Placed | None]:
+    """The same with more pains: of few places the sides are looked for on which they lie; of more of them more are given, unless
+    hardly more cycles are taken than the least.
+    """
+    left = ALL if best is None or best[1].cycles > least * SLOWER else 0
+    for made, cycles in tried:
+        if is_small(made):
+            yield place_by_sides(cycles, least)
+        elif left > 0:
+            plan = _in_window(made, machine, _window(made, machine, NEAR), cycles, least, min(MORE, left))
+            yield None if plan is None else (made, plan)
+            left -= MORE
+
+
+def fewest(found: Iterable[Placed | None], enough: float) -> Placed | None:
+    """That which takes the fewest cycles, or the first that takes no more than is enough; None where there is none."""
+    best: Placed | None = None
+    for each in found:
+        if each is not None and (best is None or each[1].cycles < best[1].cycles):
+            best = each
+            if best[1].cycles <= enough:
+                break
+    return best
+
+
+def _alike(made: Schedule) -> tuple[tuple[int, ...], ...]:
+    """What is the same of schedules whose buffers find the same places."""
+    return (tuple(len(command.loads) for step in made.steps for command in step.commands),
+            *((buffer.first, buffer.last, buffer.size) for buffer in made.buffers))
+
+
+def place_by_sides(cycles: Timing, enough: float = 0.0) -> Placed | None:
+    """A schedule of few buffers with its loads at other times, and its buffers on two sides of a border of banks, in a window of
+    `NEAR`: the way that takes the fewest cycles, or the first that takes no more than is enough. None where none is found.
+    """
+    found = by_sides(cycles, NEAR, enough)
+    if found is None:
+        return None
+    made, offsets = found
+    return made, _plan(made, offsets, True, replace(cycles, made=made))
 
 
 def place_densely(made: Schedule, machine: Machine, cycles: Cycles, last: bool = True) -> LocalPlan:
@@ -142,7 +193,7 @@ def place_densely(made: Schedule, machine: Machine, cycles: Cycles, last: bool =
     found = _in_window(made, machine, _window(made, machine, NEAR), cycles, 0.0, DENSE)
     if found is not None:
         return found
-    places = _places(made)
+    places = places_of(made)
     numbers = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
     asked = [memory.Buffer(number, place.first, place.last + 1, place.size) for place, number in numbers.items()]
     plan = densest(asked, machine.local_bytes, machine.eu_bytes, last)
@@ -162,7 +213,7 @@ def _window(made: Schedule, machine: Machine, times: float, banks: int = 0) -> i
 
 def _in_window(made: Schedule, machine: Machine, size: int, cycles: Cycles, enough: float, work: int) -> LocalPlan | None:
     """The placement in windows of so many bytes that takes the fewest cycles, or the first that takes no more than is enough."""
-    places = _places(made)
+    places = places_of(made)
     best: LocalPlan | None = None
     for given in within(_meetings(made, places), machine, size, work):
         found = _plan(made, {buffer: given[place] for buffer, place in places.items()}, True, cycles)
@@ -171,17 +222,6 @@ def _in_window(made: Schedule, machine: Machine, size: int, cycles: Cycles, enou
         if best.cycles <= enough:
             break
     return best
-
-
-def _places(made: Schedule) -> dict[Buffer, Place]:
-    """The place of each buffer: that of the one which it is written over, or one of its own."""
-    places: dict[Buffer, Place] = {}
-    for buffer in sorted(made.buffers, key=lambda each: (each.over is not None, each.first)):  # the one written over comes first
-        place = places[buffer] = Place(buffer.size, buffer.first, buffer.last) if buffer.over is None else places[buffer.over]
-        place.last = max(place.last, buffer.last)
-    for load in (load for step in made.steps for command in step.commands for load in command.loads):
-        places[load.buffer].moved = True
-    return places
 
 
 def _meetings(made: Schedule, places: dict[Buffer, Place]) -> dict[Place, dict[Place, float]]:
@@ -218,7 +258,7 @@ def _by_size(place: Place) -> tuple[int, ...]:
 def _by_banks(made: Schedule, machine: Machine, order: Callable[[Place], tuple[int, ...]]) -> dict[Buffer, int] | None:
     """Offsets, each where it shares the fewest banks; None where a buffer finds no hole."""
     bank = machine.local_bytes // machine.banks
-    places = _places(made)
+    places = places_of(made)
     met = _meetings(made, places)
     offsets: dict[Place, int] = {}
     placed: list[Place] = []

@@ -7,11 +7,35 @@ of placing buffers are compared here, without instructions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Command, Load, Schedule, Step, Store
+from .windows import places_of
 
-__all__ = ["cycles_of"]
+__all__ = ["Size", "Timing", "cycles_of"]
+
+Size = Callable[[Load | Store], int]
+"""How many bytes of global memory a load or store moves."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What tells the cycles of a schedule by the offsets of its buffers."""
+
+    made: Schedule
+    machine: Machine
+    size: Size
+
+    def __call__(self, offsets: Mapping[Buffer, int]) -> float:
+        return cycles_of(self.made, offsets, self.machine, self.size)
+
+    def unhindered(self) -> float:
+        """The cycles if each place were a bank of its own: no placement takes fewer."""
+        places = places_of(self.made)
+        lane, number_of = self.machine.local_bytes, {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
+        machine = replace(self.machine, local_bytes=lane * max(len(number_of), 1), banks=max(len(number_of), 1))
+        return cycles_of(self.made, {buffer: lane * number_of[place] for buffer, place in places.items()}, machine, self.size)
 
 
 class _Queues:
@@ -31,8 +55,8 @@ class _Queues:
             own[bank] = end
 
 
-def cycles_of(made: Schedule, offsets: Mapping[Buffer, int], machine: Machine, size: Callable[[Load | Store], int]) -> float:
-    """The cycles of a schedule; `size` says how many bytes of global memory a load or store moves."""
+def cycles_of(made: Schedule, offsets: Mapping[Buffer, int], machine: Machine, size: Size) -> float:
+    """The cycles of a schedule."""
     bank = machine.local_bytes // machine.banks
     spans = {buffer: range(offset // bank, (offset + max(buffer.size, 1) - 1) // bank + 1) for buffer, offset in offsets.items()}
     queues = _Queues(machine.banks)

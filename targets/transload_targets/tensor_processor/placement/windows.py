@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..groups.machine import Machine
+from ..groups.steps import Buffer, Schedule
 
-__all__ = ["Met", "Place", "Window", "within"]
+__all__ = ["Met", "Place", "Window", "given", "places_of", "within"]
 
-AGAIN = 12
+AGAIN = 3
 """Times that an order is changed for a place that found no hole."""
-BORDERS = (0.0, 0.5, 0.25, 0.75, 0.33, 0.66, 0.1, 0.9)
+BORDERS = tuple(part / 16 for part in (0, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15))
 """Parts of a window, of a bank at most, that lie before the first border; 0: the window begins where memory does."""
 
 
@@ -50,6 +51,28 @@ class _Work:
     """How many places may be given yet, besides those of the first order."""
 
     left: int
+
+
+def places_of(made: Schedule) -> dict[Buffer, Place]:
+    """The place of each buffer: that of the one which it is written over, or one of its own."""
+    places: dict[Buffer, Place] = {}
+    for buffer in sorted(made.buffers, key=lambda each: (each.over is not None, each.first)):  # the one written over comes first
+        place = places[buffer] = Place(buffer.size, buffer.first, buffer.last) if buffer.over is None else places[buffer.over]
+        place.last = max(place.last, buffer.last)
+    for load in (load for step in made.steps for command in step.commands for load in command.loads):
+        places[load.buffer].moved = True
+    return places
+
+
+def given(places: Sequence[Place], machine: Machine, window: Window, work: int) -> dict[Place, int] | None:
+    """Offsets of places within a window, whatever banks they share; None where none are found until so many were given."""
+    met: Met = {place: {} for place in places}
+    left = _Work(work)
+    for key, apart in _ways(met):
+        offsets = _given(met, machine, window, sorted(places, key=key), apart, left)
+        if offsets is not None or left.left <= 0:
+            return offsets
+    return None
 
 
 def within(met: Met, machine: Machine, size: int, work: int) -> Iterator[dict[Place, int]]:
