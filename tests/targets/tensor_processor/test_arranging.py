@@ -241,6 +241,7 @@ def padded_window(element, name, how, value, pads=(0, 0, 1, 2, 0, 0, 0, 1), befo
     x = function.x if before is None else function.emit("unary", function.x, function="identity", **before)
     x = function.emit("pad", x, pads=pads, value=float(value))
     filters = np.random.default_rng(0).integers(-9, 9, (6, 4, 3, 3)).astype(np.float32 if element is F32 else np.int8)
+    filters = filters / np.float32(4) if element is F32 else filters
     operands = [function.constant(filters)] if name == "conv2d" else []
     if name == "conv2d" and element is I8:
         operands += [function.constant(np.full(6, number, np.int32)) for number in (100, 1 << 30, 38)]

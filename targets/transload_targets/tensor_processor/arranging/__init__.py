@@ -7,6 +7,7 @@
 | `rounding` | integers with a fraction that is rounded off become one cast |
 | `scaling` | sums of products and casts multiply what an op of its own multiplied |
 | `reductions` | what is reduced over lanes and within them is reduced within each lane first; bounds are those of the op before |
+| `products` | slices of what products make are products of slices of the weights; whole weights of floats are held in 8 bits |
 | `padding` | pads in front of windows become the windows' own padding |
 | `moves` | reshapes, permutes and slices go in front of elementwise ops; what makes numbers wider comes late |
 """
@@ -17,8 +18,9 @@ from transload.ir import Block, Module
 
 from ..chip import load_chip
 from .joining import join_late
-from .moves import move_first, slice_each_part, slice_first, widen_late
+from .moves import move_first, slice_each_part, slice_first, slice_flat, widen_late
 from .padding import pad_windows
+from .products import narrow_weights, slice_products
 from .reductions import bound_at_once, reduce_in_lanes
 from .rounding import round_at_once
 from .scaling import scale_sums, spread_at_once
@@ -27,7 +29,8 @@ from .tables import one_table
 __all__ = ["arrange_for_lanes"]
 
 _PARTS = (join_late, one_table, round_at_once, spread_at_once, bound_at_once, scale_sums, pad_windows, slice_first,
-          slice_each_part, move_first, widen_late, reduce_in_lanes)
+          slice_each_part, slice_products, move_first, widen_late, reduce_in_lanes, slice_flat,
+          narrow_weights)
 
 
 def arrange_for_lanes(module: Module, chip: str = "tp-large") -> bool:

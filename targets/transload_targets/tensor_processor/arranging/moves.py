@@ -19,7 +19,7 @@ from .joining import is_joined
 from .reductions import ANY_ORDER
 from .values import bits_of, by_channel, elements_of, is_elementwise
 
-__all__ = ["move_first", "slice_each_part", "slice_first", "widen_late"]
+__all__ = ["move_first", "slice_each_part", "slice_first", "slice_flat", "widen_late"]
 
 MOVES = ("tpu.reshape", "tpu.permute", "tpu.slice")
 
@@ -73,6 +73,29 @@ def slice_each_part(block: Block, chip: Chip) -> bool:
                 parts.append(_sliced(build, part, [*taken[:axis], (start, each, step), *taken[axis + 1:]]))
             start, count = start + each * step - size, count - each
         op.results[0].replace_all_uses_with(build.emit("tpu.concat", *parts, axis=axis))
+        changed = True
+    return changed
+
+
+def slice_flat(block: Block, chip: Chip) -> bool:
+    """Take what is a row of a slice of a loaded tensor from the tensor as a row: by strides, at once."""
+    changed = False
+    for op in list(block):
+        source = op.operands[0].op if op.name == "tpu.reshape" and op.results[0].uses else None
+        if source is None or source.name != "tpu.slice" or not _is_loaded(source.operands[0]):
+            continue
+        whole, shape = source.operands[0], op.results[0].static_shape
+        taken = [(place, *along) for place, along in enumerate(_taken(source)) if along[1] != 1]
+        wide = [place for place, size in enumerate(shape) if size != 1]
+        if len(taken) != 1 or len(wide) != 1 or taken[0][3] < 1 or by_channel(whole) or whole.element != op.results[0].element:
+            continue
+        steps = [prod(whole.static_shape[place + 1:]) for place in range(whole.rank)]
+        place, _, count, step = taken[0]
+        first = sum(start * each for (start, _, _), each in zip(_taken(source), steps, strict=True))
+        row = tuple(prod(whole.static_shape) if each == wide[0] else 1 for each in range(len(shape)))
+        build = Builder(block, op, op.location)
+        along = [(first, count, step * steps[place]) if each == wide[0] else (0, 1, 1) for each in range(len(shape))]
+        op.results[0].replace_all_uses_with(_sliced(build, build.emit("tpu.reshape", whole, shape=row), along))
         changed = True
     return changed
 

@@ -47,6 +47,7 @@ class Chip:
     cores: int = _key("compute", "cores, each with lanes, local memory and queues of its own; they share global memory", 1)
     frequency_mhz: int = _key("compute", "millions of cycles a second", 1000)
     start_cycles: int = _key("compute", "cycles that an instruction of the TIU takes beside its elements", 16)
+    narrow_weights: bool = _key("compute", "whether floats can be multiplied by weights that are integers of 8 bits", False)
     alignment: int = _key("global", "bytes: tensors in global memory begin at multiples of it", 64)
     weight_alignment: int = _key("global", "bytes: weights in global memory begin at multiples of it", 4096)
     multiplier_bits: int = _key("rescale", "bits of the multiplier by which sums are scaled: 32 (31 and a sign) or 8", 32)
