@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8
+from transload.ir import F32, I8, QuantType
+from transload.ir.build import Builder
 from transload_targets.tensor_processor.chip import load_chip
 from transload_targets.tensor_processor.codegen import compile_function
 from transload_targets.tensor_processor.codegen.generate import _is_better
@@ -72,6 +73,28 @@ def test_slices_stay_where_others_read_all_or_products_of_parts_take_longer():
 def ops_after(module):
     arranged(module)
     return ops(module)
+
+
+def test_slices_over_a_stack_of_matrices_or_of_groups_stay():
+    made, random = Function((1, 4, 3, 8), F32), np.random.default_rng(0)
+    total = made.emit("matmul", made.x, made.constant(random.standard_normal((4, 8)).astype(np.float32)), transposed=True)
+    parts = [made.emit("slice", total, starts=(0, start, 0, 0), sizes=(1, 2, 3, 4), steps=(1,) * 4) for start in (0, 2)]
+    assert "slice" in ops_after(made.done(*(made.emit("unary", part, function="tanh") for part in parts)))
+    made = Function((1, 64, 3, 3), F32)
+    total = made.emit("conv2d", made.x, made.constant(random.standard_normal((64, 32, 1, 1)).astype(np.float32)), groups=2)
+    parts = [made.emit("slice", total, starts=(0, start, 0, 0), sizes=(1, 32, 3, 3), steps=(1,) * 4) for start in (0, 32)]
+    assert "slice" in ops_after(made.done(*(made.emit("unary", part, function="tanh") for part in parts)))
+
+
+def test_weights_with_a_scale_for_each_channel_are_sliced_as_they_are_stored():
+    made, random = Function((1, 64, 3, 3), I8), np.random.default_rng(0)
+    scales = QuantType(I8, F32, tuple((0.1 + np.arange(128) / 1000).tolist()), (0,) * 128, axis=0)
+    block = made.main.regions[0].block
+    weights = Builder(block, location="op").constant(random.integers(-9, 9, (128, 64, 1, 1)).astype(np.int8), element=scales)
+    constants = [np.zeros(128, np.int32), np.full(128, 1 << 30, np.int32), np.full(128, 36, np.int32)]
+    total = made.emit("conv2d", made.x, weights, *map(made.constant, constants))
+    parts = [made.emit("slice", total, starts=(0, start, 0, 0), sizes=(1, 64, 3, 3), steps=(1,) * 4) for start in (0, 64)]
+    assert ops_after(made.done(*parts)).count("conv2d") == 2
 
 
 def test_cells_that_are_unrolled_share_the_slices_of_their_weights():

@@ -130,7 +130,8 @@ def _is_of_constants(op: Op) -> bool:
     weights = op.operands[1]
     rows = op.results[0].static_shape[_axis(op.results[0])]
     alone = weights.static_shape[0] == rows and (
-        op.attribute("groups") == 1 if op.name == "tpu.conv2d" else op.attribute("transposed") and weights.rank == 2)
+        op.attribute("groups") == 1 if op.name == "tpu.conv2d" else
+        op.attribute("transposed") and weights.rank == op.results[0].rank == 2)
     return alone and constant_of(weights) is not None and all(
         is_absent(value) or constant_of(value) is not None or value.tensor_type.num_elements == 1 for value in op.operands[2:])
 
@@ -192,5 +193,6 @@ class _Sliced:
             start, size = self.part
             array = np.ascontiguousarray(dense.numpy()[(slice(None),) * axis + (slice(start, start + size),)])
             first = next(iter(self.block))
-            self.held[key] = Builder(self.block, first, self.before.location).constant(array, element=value.element)
+            element = value.stored_element if by_channel(value) else value.element  # products ask for what is stored alone
+            self.held[key] = Builder(self.block, first, self.before.location).constant(array, element=element)
         return self.held[key]

@@ -21,6 +21,8 @@ AGAIN = 3
 """Times that an order is changed for a place that found no hole."""
 BORDERS = tuple(part / 16 for part in (0, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15))
 """Parts of a window, of a bank at most, that lie before the first border; 0: the window begins where memory does."""
+FIRST = 4
+"""How many of them are tried with all orders before the others."""
 
 
 @dataclass(eq=False)
@@ -79,17 +81,18 @@ def within(met: Met, machine: Machine, size: int, work: int) -> Iterator[dict[Pl
     """Offsets of all places within windows of so many bytes, until so many places were given."""
     bank = machine.local_bytes // machine.banks
     left = _Work(work)
-    for key, apart in _ways(met):
-        order = sorted(met, key=key)
-        for border in BORDERS:
-            low = bank - int(border * min(size, bank)) // machine.eu_bytes * machine.eu_bytes if border else 0
-            if low + size > machine.local_bytes:
-                continue
-            offsets = _given(met, machine, Window(low, low + size), order, apart, left)
-            if offsets is not None:
-                yield offsets
-            if left.left <= 0:
-                return
+    for borders in (BORDERS[:FIRST], BORDERS[FIRST:]):
+        for key, apart in _ways(met):
+            order = sorted(met, key=key)
+            for border in borders:
+                low = bank - int(border * min(size, bank)) // machine.eu_bytes * machine.eu_bytes if border else 0
+                if low + size > machine.local_bytes:
+                    continue
+                offsets = _given(met, machine, Window(low, low + size), order, apart, left)
+                if offsets is not None:
+                    yield offsets
+                if left.left <= 0:
+                    return
 
 
 def _ways(met: Met) -> Iterator[tuple[Callable[[Place], tuple[float, ...]], bool]]:
