@@ -42,8 +42,8 @@ def _check_trailing(op: LayerNorm | RMSNorm, *names: str) -> None:
         held = None if value is None else shape_of(value)
         if held is None:
             continue
-        joined = broadcast_shapes(op, shape, held)
-        if joined is not None and len(joined) > len(shape):
+        joined = broadcast_shapes(op, shape, held) or ()
+        if len(joined) > len(shape) or any(size == 1 and wide not in (None, 1) for size, wide in zip(shape, joined, strict=True)):
             fail(op, f"{name} {show(held)} does not broadcast to the input {show(shape)}")
 
 

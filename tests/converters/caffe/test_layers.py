@@ -67,6 +67,17 @@ def test_what_cannot_be_converted_says_why(layer: str) -> None:
     assert REFUSED[layer] in str(caught.value)
 
 
+@pytest.mark.parametrize(("layer", "shapes"), [
+    ('type: "DetectionOutput" bottom: "x" bottom: "x" bottom: "z" top: "y" '
+     "detection_output_param { num_classes: 2 keep_top_k: 3 }", [(1, 8), ()]),
+    ('type: "LSTMUnit" bottom: "z" bottom: "x" bottom: "x" top: "y" top: "h"', [(1, 8), (1,)]),
+])
+def test_bottoms_of_too_few_dimensions(layer: str, shapes: list[tuple[int, ...]]) -> None:
+    text = net_text(f'layer {{ name: "l" {layer} }}', x=shapes[0], z=shapes[1])
+    with pytest.raises(ConversionError, match="has bottoms of fewer dimensions than it needs: tensor<"):
+        transload.lower(transload.load(text=text, format="caffe"))
+
+
 def test_windows_that_begin_behind_the_image_are_no_numbers() -> None:
     text = net_text('layer { name: "p" type: "Pooling" bottom: "x" top: "y" pooling_param { kernel_size: 2 stride: 3 } }', x=(1,
         1, 6, 6))

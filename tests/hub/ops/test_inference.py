@@ -98,6 +98,8 @@ def test_unknown_sizes(make_op, name, shapes, attributes, expected):
     ("GroupNorm", [(1, 6, 4)], {"num_groups": 4}),
     ("BatchNorm", [(1, 6, 4), (5,), (6,)], {}),
     ("LayerNorm", [(1, 6, 4), (5,)], {}),
+    ("LayerNorm", [(1, 6, 1), (4,)], {}),
+    ("RMSNorm", [(1, 6, 1), (4,)], {}),
     ("Gather", [(1, 3), (2,)], {"axis": 1, "batch_dims": 2}),
     ("SpaceToBatch", [(1, 3, 4)], {"block_shape": (2,), "pads": (0, 0)}),
     ("BatchToSpace", [(3, 3, 4)], {"block_shape": (2,), "crops": (0, 0)}),

@@ -9,7 +9,7 @@ import numpy as np
 
 from transload.errors import ShapeError, Unsupported
 from transload.ir import I32, NoneType, Op, TensorType, Value
-from transload.rewrite import Rewriter, RewriteTable
+from transload.rewrite import Rewriter, RewriteTable, is_short
 
 __all__ = [
     "CaffeTable", "along", "axis_of", "bottom", "cast", "flags", "need", "number", "permute", "reduced", "reshape", "shape_of",
@@ -45,6 +45,11 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         except ShapeError as error:
             why = "; ".join(finding.why for finding in error.findings) or error.message
             raise Unsupported(why, "; ".join(finding.hint for finding in error.findings if finding.hint)) from None
+        except (IndexError, ValueError) as error:
+            if not is_short(error):
+                raise
+            types = ", ".join(str(value.type) for value in op.operands)
+            raise Unsupported(f"has bottoms of fewer dimensions than it needs: {types}"[:300]) from None
 
     rewrite.__doc__ = function.__doc__
     rewrite.__wrapped__ = function  # type: ignore[attr-defined]

@@ -39,7 +39,7 @@ from transload.ir import (
     Value,
     dtype_of,
 )
-from transload.rewrite import Rewriter, RewriteTable
+from transload.rewrite import Rewriter, RewriteTable, is_short
 
 from ..schemas import Argument, schema_of
 
@@ -217,7 +217,7 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
         except RunError as error:  # computing a constant: a subscript out of range, ...
             raise Unsupported(str(error)) from None
         except (IndexError, ValueError) as error:
-            if not _is_short(error):
+            if not is_short(error):
                 raise
             raise Unsupported("has operands of fewer dimensions, or lists of fewer numbers, than it needs: "
                               f"{_forms(op)}") from None
@@ -225,11 +225,6 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
     rewrite.__doc__ = function.__doc__
     rewrite.__wrapped__ = function  # type: ignore[attr-defined]
     return rewrite
-
-
-def _is_short(error: Exception) -> bool:
-    """Whether it says that a shape or a list ended too early: a signature does not tell ranks, nor lengths of lists."""
-    return isinstance(error, IndexError) or "values to unpack" in str(error)
 
 
 def _forms(op: Op) -> str:
