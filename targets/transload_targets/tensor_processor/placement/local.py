@@ -155,7 +155,7 @@ def _harder(
         elif left > 0:
             plan = _in_window(made, machine, _window(made, machine, NEAR), cycles, least, min(MORE, left))
             yield None if plan is None else (made, plan)
-            left -= MORE
+            left = left - MORE if plan is not None else 0  # where one finds no place, others rarely do
 
 
 def fewest(found: Iterable[Placed | None], enough: float) -> Placed | None:
