@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import Module, Op
+from transload.ir import Module, NoneType, Op, Value
 from transload.ir.build import constant_of
 from transload.worker import Remote
 
@@ -42,7 +42,15 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
     drawn = f"{drawing}: random numbers, of which ONNX does not say how they are drawn, with a seed or without"
     resized = (f"{resizing}: the scales of corners that lie upon each other say no whole length, which ONNX takes as it is, and "
                "onnxruntime without its fraction; give sizes in place of scales")
-    return "; ".join(text for names, text in ((drawing, drawn), (resizing, resized)) if names)
+    unpooling = _named([op for op in ops if op.name == "onnx.MaxUnpool" and len(op.operands) > 2 and _is_there(op.operands[2])])
+    unpooled = (f"{unpooling}: places that are counted in the smallest output, as ONNX says, and by onnxruntime in the output of "
+                "the size that is asked for")
+    told = ((drawing, drawn), (resizing, resized), (unpooling, unpooled))
+    return "; ".join(text for names, text in told if names)
+
+
+def _is_there(value: Value) -> bool:
+    return not isinstance(value.type, NoneType)
 
 
 def _named(ops: Sequence[Op]) -> str:

@@ -16,10 +16,21 @@ _PRODUCTS = {
 """The operand that weights are multiplied with, by operator."""
 
 
+_LEFT_OUT = ("TANH", "SIGN_BIT")
+_RECURRENT = frozenset(f"tfl.{name}" for name in (
+    "lstm", "unidirectional_sequence_lstm", "bidirectional_sequence_lstm", "rnn", "unidirectional_sequence_rnn",
+    "bidirectional_sequence_rnn", "svdf"))
+"""Operators whose activation is that of their cells. Of all others LiteRT's kernels know ReLUs alone (measured, LiteRT 2.3)."""
+
+
 def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> str:
     """Why LiteRT's results cannot be compared on these inputs; nothing where they can."""
     empty = [str(op.origin or op.name) for op in source.walk() if _is_unwritten(op)]
     found = [f"{', '.join(empty[:3])}: LiteRT reduces nothing, and leaves in its result what was there"] if empty else []
+    bent = [str(op.origin or op.name) for op in source.walk() if op.attribute("fused_activation_function") in _LEFT_OUT
+            and op.name not in _RECURRENT]
+    if bent:
+        found.append(f"{', '.join(bent[:3])}: LiteRT leaves out an activation that is fused, of {' and '.join(_LEFT_OUT)}")
     large = [f"{op.origin or op.name} scales by {factor:g}" for op in source.walk() if (factor := _beyond(op)) is not None]
     if large:
         found.append(f"LiteRT has no multipliers for such scales, and its sums overflow: {'; '.join(large[:3])}")

@@ -193,7 +193,7 @@ def deconv(op: Deconv, x: Array, weights: Array, bias: Array | None = None) -> A
         (size - 1) * stride + (k - 1) * dilation + 1 + extra
         for size, stride, k, dilation, extra in zip(sizes, op.strides, kernel, op.dilations, op.output_padding, strict=True))
     y = np.zeros((batch, group * per_group, *full), added.dtype)
-    for place, slices in _shifted(op, sizes):
+    for place, slices in _shifted(op, sizes) if math.prod(sizes) else ():
         y[(_ALL, _ALL, *slices)] += added[(_ALL, _ALL, *place)]
     y = pad_spatial(y, range(2, 2 + n), [-pad for pad in op.pads])
     return finish(op, whole(op, _with_bias(np.ascontiguousarray(np.moveaxis(y, 1, -1)) if last else y, bias, last)))

@@ -84,3 +84,19 @@ def test_corners_at_a_length_with_a_fraction_are_not_judged(tmp_path: Path, scal
     verification = transload.convert(file, "tosa", tmp_path / "out").verification
     assert verification.status == status
     assert verification.why.startswith("y: the scales of corners") == (status == "inconclusive")
+
+
+@pytest.mark.parametrize(("size", "status"), [(5, "inconclusive"), (None, "passed")])
+def test_places_in_an_output_of_another_size_are_not_judged(tmp_path: Path, size: int | None, status: str) -> None:
+    """ONNX's `test_maxunpool_export_with_output_shape`: onnxruntime counts places in the larger output."""
+    unpool = node("MaxUnpool", ["x", "places", *(["size"] if size else [])], ["y"], kernel_shape=[2, 2], strides=[2, 2])
+    constants = {"places": np.array([[[[5, 7], [13, 15]]]], np.int64)}
+    if size:
+        constants["size"] = np.array([1, 1, size, size], np.int64)
+    file = tmp_path / "unpooled.onnx"
+    file.write_bytes(make_model([unpool], {"x": X.reshape(-1)[:4].reshape(1, 1, 2, 2)}, ["y"], constants, 19).SerializeToString())
+    artifact = transload.convert(file, "tosa", tmp_path / "out")
+    assert artifact.verification.status == status
+    if size:
+        given = next(iter(transload.run(file, {"x": np.array([[[[5, 6], [7, 8]]]], np.float32)}).values()))
+        assert given[0, 0].tolist() == [[0] * 5, [0, 5, 0, 6, 0], [0] * 5, [0, 7, 0, 8, 0], [0] * 5]

@@ -94,3 +94,14 @@ def test_scales_beyond_its_multipliers_are_not_judged(dtype: str, most: float, t
         file.write_bytes(content)
         why = undefined(transload.load(file), None, {})
         assert ("has no multipliers for such scales" in why) == said
+
+
+@pytest.mark.parametrize(("activation", "status"), [("TANH", "inconclusive"), ("RELU_N1_TO_1", "passed")])
+def test_an_activation_that_litert_leaves_out(activation: str, status: str, tmp_path: Path) -> None:
+    floats = [((1, 4, 4, 2), "float32", None, None)]
+    file = tmp_path / "sum.tflite"
+    file.write_bytes(write_operator("ADD", floats * 2, floats, {"fused_activation_function": activation}))
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    assert verdict.status == status, verdict
+    assert ("leaves out an activation that is fused" in verdict.why) == (status == "inconclusive")

@@ -122,3 +122,10 @@ def test_what_is_empty_gives_biases(run_op, batch, inputs, outputs, size):
         assert made.shape == (batch, outputs, places, places) and np.array_equal(made, to_second(last))
         if not inputs:
             np.testing.assert_array_equal(made, np.broadcast_to(b.reshape(1, -1, 1, 1), made.shape))
+
+
+def test_deconv_of_nothing(run_op):
+    result = np.asarray(run_op(
+        "Deconv", np.ones((1, 2, 0, 3), np.float32), np.ones((2, 4, 3, 3), np.float32), np.full(4, 7, np.float32),
+        kernel_shape=(3, 3), strides=(1, 1)))
+    assert result.shape == (1, 4, 2, 5) and (result == 7).all()
