@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PlacementError",
     "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
-    "Unsupported", "UsageError", "VerificationError", "VerifyError", "causes",
+    "Unsupported", "UsageError", "VerificationError", "VerifyError", "causes", "is_short",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -265,3 +265,8 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
             finding.what, finding.why, old.names + finding.names, finding.hint, old.count + finding.count,
             old.follows and finding.follows)
     return list(merged.values())
+
+
+def is_short(error: Exception) -> bool:
+    """Whether an error of a rewrite says that a shape or a list ended too early, where nobody looks at ranks before."""
+    return isinstance(error, IndexError) or "values to unpack" in str(error)

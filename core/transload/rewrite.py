@@ -53,10 +53,7 @@ from .ir.verify import faults_of
 from .limits import beyond
 from .trace import traced
 
-__all__ = [
-    "CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops",
-    "is_short",
-]
+__all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
 
 KEPT = None
 
@@ -600,8 +597,3 @@ def _erase_unused(op: Op) -> None:
 def names_of(ops: Iterable[Op]) -> tuple[str, ...]:
     """The original tensor names of some ops, for findings."""
     return tuple(op.origin for op in ops if op.origin)
-
-
-def is_short(error: Exception) -> bool:
-    """Whether an error of a rewrite says that a shape or a list ended too early, where nobody looks at ranks before."""
-    return isinstance(error, IndexError) or "values to unpack" in str(error)

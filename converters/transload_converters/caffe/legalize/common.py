@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from transload.errors import ShapeError, Unsupported
+from transload.errors import ShapeError, Unsupported, is_short
 from transload.ir import I32, NoneType, Op, TensorType, Value
-from transload.rewrite import Rewriter, RewriteTable, is_short
+from transload.rewrite import Rewriter, RewriteTable
 
 __all__ = [
     "CaffeTable", "along", "axis_of", "bottom", "cast", "flags", "need", "number", "permute", "reduced", "reshape", "shape_of",

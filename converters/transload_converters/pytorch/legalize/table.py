@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from transload.errors import RunError, Unsupported
+from transload.errors import RunError, Unsupported, is_short
 from transload.ir import (
     BF16,
     BOOL,
@@ -39,7 +39,7 @@ from transload.ir import (
     Value,
     dtype_of,
 )
-from transload.rewrite import Rewriter, RewriteTable, is_short
+from transload.rewrite import Rewriter, RewriteTable
 
 from ..schemas import Argument, schema_of
 
