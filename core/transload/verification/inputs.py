@@ -97,7 +97,7 @@ def _random(
         if limits is not None:
             low, high = max(low, int(limits[0])), min(high, int(limits[1]))
         elif index_bound is not None:
-            low, high = 0, index_bound - 1
+            low, high = 0, max(index_bound - 1, 0)  # of no elements none has a place
         elif element.width > _NARROW:
             low, high = 0, _DEFAULT_INDEX_BOUND - 1
         return _integers(generator, low, high, shape).astype(dtype)

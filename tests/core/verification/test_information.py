@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.budget import TimeOver, allowed, timed
-from transload.ir import F32, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType
+from transload.ir import F32, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType, TensorType
 from transload.verification.information import is_informative
 from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.verify import Verification, verify_conversion
@@ -256,3 +256,12 @@ def test_unsigned_numbers_of_64_bits_are_drawn_as_far_as_signs_allow() -> None:
     module = graph.done(graph.inputs[0])
     (drawn,) = random_inputs(module).values()
     assert drawn.dtype == np.uint64 and drawn.max() > 1 << 62
+
+
+def test_places_among_nothing_are_drawn_all_the_same() -> None:
+    """Of a dimension of no elements no place is right; drawing one failed."""
+    graph = Graph((0, 3), TensorType((2, 1), I32), (2, 3))
+    data, places, updates = graph.inputs
+    module = graph.done(graph.ScatterND(data, places, updates))
+    given = random_inputs(module, module)
+    assert given["x1"].tolist() == [[0], [0]]
