@@ -16,7 +16,7 @@ def register_conversions(register: Any) -> None:
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
         before="tfl-take-integers,plain-biases,layout{to=NHWC},spell-out-weights,dequantize-weights,dce,"
                "tfl-make-bytes-signed{bytes=$bytes},tfl-widen-narrow-types,tfl-check-types",
-        after="dce,tfl-fuse-activations,tfl-tidy,dce,tfl-keep-states",
+        after="dce,tfl-fuse-activations,tfl-tidy,dce,tfl-keep-states,tfl-say-rounding{rounding=$rounding}",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
         options={
             "bytes": (("kept", "signed"), "kept",
@@ -29,6 +29,8 @@ def register_conversions(register: Any) -> None:
 def register_passes(register: Any) -> None:
     register(Pass("tfl-take-integers", f"{_HERE}.lowering.hybrid:take_integers",
                   "Have products that may round activations as they run take weights of 8 bits as they are stored."))
+    register(Pass("tfl-say-rounding", f"{_HERE}.lowering.rounding:say_rounding",
+                  "Note in a module that its operators may round otherwise than the ops that they were made of."))
     register(Pass("tfl-check-types", f"{_HERE}.lowering.types:check_types",
                   "Refuse values of types that LiteRT's kernels do not compute with, and of sizes known only at run time."))
     register(Pass("tfl-make-bytes-signed", f"{_HERE}.lowering.signedness:make_bytes_signed",

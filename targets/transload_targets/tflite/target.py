@@ -15,6 +15,8 @@ from transload.plugin_host import host
 from transload.trials import refusal_by_runtime, refused_ops
 from transload.verification.compare import other_runtimes, runtime_for
 
+from .lowering.rounding import rounds_otherwise
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -46,8 +48,11 @@ class TfliteTarget(Target):
             for op, why in refused_ops(module, lambda alone: refusal_by_runtime(own, alone), _is_rare)])
 
     def rounds_alone(self, module: Module) -> bool:
-        """Whether an operator on integers is in it that LiteRT computes in floats: linear resizing of unsigned bytes."""
-        return any(op.name == "tfl.resize_bilinear" and _holds_unsigned_bytes(op.operands[0]) for op in module.ops())
+        """Whether LiteRT's rounding was asked for, or an operator on integers is in it that LiteRT computes in floats: linear
+        resizing of unsigned bytes.
+        """
+        return rounds_otherwise(module) or any(
+            op.name == "tfl.resize_bilinear" and _holds_unsigned_bytes(op.operands[0]) for op in module.ops())
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         path = directory / f"{stem}.tflite"
