@@ -6,6 +6,7 @@ import numpy as np
 
 from transload.ir import I4, I8, Dense, Module, Op, Packed4Data, TensorType
 from transload.ir.build import Builder, constant_of
+from transload.passes.storage import strip_quantized_types
 
 from ..dialect.base import storage_of
 
@@ -18,12 +19,13 @@ WEIGHT, WEIGHT_ZP = 1, 4
 def pack_weights(module: Module, int4: bool = False) -> bool:
     """The pass `tosa-pack-weights`: constant weights whose type has 4 bits, held in i8 until now, as i4; whether there were any.
 
-    With `int4` false nothing is done: who takes the module may have no such type.
+    With `int4` false none is: who takes the module may have no such type. Quantized types, which tell, are stripped then
+    (`strip_quantized_types`): TOSA's operators know none, and axes of scales may be those of other shapes.
     """
     found = [op for op in module.walk() if op.name in CONVOLUTIONS and _has_four_bits(op)] if int4 else []
     for op in found:
         _pack(op)
-    return bool(found)
+    return strip_quantized_types(module) or bool(found)
 
 
 def _has_four_bits(op: Op) -> bool:
