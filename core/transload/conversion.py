@@ -101,7 +101,15 @@ def _rewrite(conversion: Conversion, module: Module, settings: Mapping[str, Any]
     for function in functions:
         if function not in entries:
             function.erase()
+    _erase_casts(module)
     update_function_types(module)
+
+
+def _erase_casts(module: Module) -> None:
+    """Leave out the casts by which rewrites show each other what a value was in the source, where nobody reads them now."""
+    for op in [op for op in module.walk() if op.name == "builtin.unrealized_conversion_cast"][::-1]:
+        if not any(result.uses for result in op.results):
+            op.erase()
 
 
 def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, Any] | None = None) -> Rewriting:

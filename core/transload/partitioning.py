@@ -22,6 +22,7 @@ from .engine.memory import bytes_of
 from .ir import Block, Module, Op, Value, is_absent, note_elements, noted_elements
 from .ir.build import is_constant
 from .ir.module import input_names, new_module, output_names, set_results
+from .ir.names import FreshNames
 from .ir.regions import captured_values
 from .turns import CHIP, Task, Turns, Wire, turns
 from .turns import HOST as ON_HOST
@@ -156,14 +157,10 @@ class WireNames(dict[Value, str]):
         self._ends = list(zip(output_names(module.main), block.terminator.operands, strict=True))
         super().__init__((value, name) for name, value in self._ends)
         self.update(zip(block.arguments, input_names(module.main), strict=True))
-        self._taken = set(self.values())
+        self._fresh = FreshNames(self.values(), first=2)
 
     def __missing__(self, value: Value) -> str:
-        base = name = value.name or (value.op.origin if value.op is not None else None) or "cut"
-        while name in self._taken:
-            name = f"{base}_{len(self._taken)}"
-        self._taken.add(name)
-        self[value] = name
+        name = self[value] = self._fresh(value.name or (value.op.origin if value.op is not None else None) or "cut")
         return name
 
     def of_outputs(self) -> dict[str, str]:

@@ -14,11 +14,12 @@ import transload
 from transload.cli import run
 from transload.context import Context
 from transload.errors import PluginFailure, TargetError
-from transload.ir import F32, Module, Op, TensorType, new_module, set_results
+from transload.ir import F32, Module, Op, TensorType, new_module, output_names, set_results
 from transload.ir.build import Builder
 from transload.partitioning import HOST, TARGET, partition
 from transload.plugin import Emitted, Target
 from transload.plugin_host import Host
+from transload.text import parse_module
 
 
 class Chip(Target):
@@ -253,3 +254,17 @@ def test_parts_of_a_float_model_beside_an_npu(examples: Path, tmp_path: Path) ->
     assert [part.place for part in made.report.partition.parts] == ["host", "target", "host"]
     (tensor,) = transload.compare(tmp_path / "m.onnx", tmp_path / "out").tensors
     assert tensor.name == "y" and tensor.metrics["cos"] > 0.999
+
+
+def test_wires_of_one_name_get_numbers_that_no_other_has():
+    """A number was looked for that did not change, where the name with it was there."""
+    module = parse_module("""
+        func.func @main(%x: tensor<2xf32> loc("x")) -> (tensor<2xf32>) {
+          %a = "tosa.abs"(%x) : (tensor<2xf32>) -> tensor<2xf32> loc("x")
+          %b = "tosa.exp"(%a) : (tensor<2xf32>) -> tensor<2xf32> loc("x")
+          %c = "tosa.abs"(%b) : (tensor<2xf32>) -> tensor<2xf32> loc("x_2")
+          func.return %c : tensor<2xf32>
+        }""")
+    parts = partition(module, lambda op: op.name != "tosa.exp").parts
+    names = [name for part in parts for name in output_names(part.module.main)]
+    assert len(names) == len({*names, "x"}) - 1 == 3

@@ -17,6 +17,7 @@ from transload.files import atomic_path
 from transload.ir import Block, Dense, IntegerType, Module, NoneType, Op, TensorType, Type, Value
 from transload.ir.locations import location_names
 from transload.ir.module import input_names, output_names
+from transload.ir.names import FreshNames
 
 from .dialect import region_names, schema_of
 from .reader import OPSET
@@ -150,9 +151,7 @@ class _Writing:
         self.opset = opset
         self.external = external
         self.names: dict[Value, str] = {}
-        self.taken: set[str] = set()
-        self._numbers: dict[str, int] = {}
-        """The number behind the last name that was made of a stem."""
+        self.fresh = FreshNames()
 
     def graph(self, function: Op) -> tuple[Any, list[tuple[Dense, str]]]:
         """The model's graph, and its constants, which are not in it yet. Outputs that are an input, a constant, or given twice
@@ -163,10 +162,7 @@ class _Writing:
         outputs = block.terminator.operands
         for value, argument in zip(block.arguments, input_names(function), strict=True):
             self.name(value, argument)
-        wanted = []
-        for name in output_names(function):
-            wanted.append(name if name not in self.taken else self._fresh(name))
-            self.taken.add(wanted[-1])
+        wanted = [self.fresh(name) for name in output_names(function)]
         copies = []
         for value, name in zip(outputs, wanted, strict=True):
             if value in self.names or (value.op is not None and value.op.name == "onnx.Constant"):
@@ -184,14 +180,8 @@ class _Writing:
         known = self.names.get(value)
         if known is not None:
             return known
-        stem = wish or value.name or (value.op.name.rpartition(".")[2] if value.op is not None else "argument")
-        name, number = stem, self._numbers.get(stem, 0)
-        while name in self.taken:
-            number += 1
-            name = f"{stem}_{number}"
-        self._numbers[stem] = number
-        self.taken.add(name)
-        self.names[value] = name
+        name = self.names[value] = self.fresh(
+            wish or value.name or (value.op.name.rpartition(".")[2] if value.op is not None else "argument"))
         return name
 
     def info(self, value: Value) -> Any:
@@ -239,17 +229,10 @@ class _Writing:
             if value in inside and self.name(value) not in {info.name for info in outputs}:
                 outputs.append(self.info(value))
             else:  # a value from around, or one that is given twice, is copied to be an output
-                copy = self._fresh(self.name(value))
+                copy = self.fresh(self.name(value))
                 nodes.append(helper.make_node("Identity", [self.name(value)], [copy]))
                 outputs.append(_info(copy, value))
         return helper.make_graph(nodes, name, arguments, outputs, [self.tensor(*each) for each in constants])
-
-    def _fresh(self, stem: str) -> str:
-        number = 1
-        while f"{stem}_{number}" in self.taken:
-            number += 1
-        self.taken.add(f"{stem}_{number}")
-        return f"{stem}_{number}"
 
     def attributes(self, op: Op, schema: Any) -> Iterator[Any]:
         """The attributes of a node, of the types that the operator's schema says."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from transload.ir import BOOL, F16, F32, I4, I8, I16, I32, I64, UI32, Op, QuantType, Type, Value
+from transload.ir import BOOL, F16, F32, I4, I8, I16, I32, I64, UI32, Op, QuantType, TensorType, Type, Value
 
 __all__ = ["RUNTIME_VERSION", "operator_version", "runtime_version"]
 
@@ -58,10 +58,16 @@ def _has_wide_bias(op: Op, place: int = 2) -> bool:
     return said and len(op.operands) > place and _stored(op.operands[0 if place == 2 else 2]) == I16
 
 
+def _shape(value: Value) -> tuple[int | None, ...]:
+    """The sizes of a tensor; none where its rank is not known, as that of a scalar that the file gives no shape."""
+    return (value.type.shape if isinstance(value.type, TensorType) else None) or ()
+
+
 def _conv(op: Op, usual: int) -> int:
     if _has_wide_bias(op):
         return 8
-    if op.operands[0].shape is not None and op.operands[0].shape[-1] != op.operands[1].shape[-1]:
+    image, kernel = _shape(op.operands[0]), _shape(op.operands[1])
+    if image and kernel and image[-1] != kernel[-1]:
         return 6
     if _is_hybrid(op):
         return 5 if _per_channel(op) else 2
@@ -113,7 +119,7 @@ def _mul(op: Op, usual: int) -> int:
 
 
 def _of_rank(least: int, version: int) -> Callable[[Op, int], int]:
-    return lambda op, usual: max(usual, version if max(len(value.shape or ()) for value in op.operands) >= least else 1)
+    return lambda op, usual: max(usual, version if max(len(_shape(value)) for value in op.operands) >= least else 1)
 
 
 def _resized(op: Op, usual: int) -> int:

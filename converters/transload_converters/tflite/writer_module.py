@@ -42,6 +42,7 @@ from transload.ir import (
 )
 from transload.ir.build import constant_of
 from transload.ir.constants import Packed4Data
+from transload.ir.names import FreshNames
 
 from .dialect import BASIC_LSTM, LSTM_INTERMEDIATES, SUBGRAPH_ATTRIBUTES, attribute_name
 from .operators import bytes_of
@@ -156,12 +157,11 @@ class _FunctionWriter:
         self.graph = graph
         self.block = function.regions[0].block
         self.tensors: dict[Value, int] = {}
-        self.taken: set[str] = set()
         returned = self.block.last
         self.results: list[Value] = list(returned.operands) if returned is not None and returned.name == "func.return" else []
         self.inputs, self.outputs = input_names(function), output_names(function)
         self.given = self._given_names()
-        self.reserved = set(self.given.values())
+        self.fresh = FreshNames(self.given.values())
 
     def _given_names(self) -> dict[Value, str]:
         """The names of values that the function's borders give: of an argument always, of a result where it is no argument."""
@@ -179,6 +179,9 @@ class _FunctionWriter:
         for op in self.block:
             if op.name in _CONSTANTS:
                 self._constant(op)
+            elif op.name == "tfl.densify" and constant_of(op.operands[0]) is not None and op.results[0] not in self.results:
+                # Sparse constants are made dense when they are read, and LiteRT densifies sparse ones alone.
+                self.tensors[op.results[0]] = self.tensors[op.operands[0]]
             elif op.name not in ("tfl.no_value", "func.return"):
                 self._operator(op)
         lacking = [value for value in (*self.block.arguments, *self.results) if value not in self.tensors]
@@ -197,15 +200,8 @@ class _FunctionWriter:
         """The name of a value's tensor, which no other of the subgraph has."""
         given = self.given.get(value)
         if given is not None:
-            self.taken.add(given)
             return given
-        stem = value.name or f"tensor{len(self.tensors)}"
-        name, number = stem, 0
-        while name in self.taken or name in self.reserved:
-            number += 1
-            name = f"{stem}_{number}"
-        self.taken.add(name)
-        return name
+        return self.fresh(value.name or f"tensor{len(self.tensors)}")
 
     def _tensor(self, value: Value, data: bytes | None = None, is_variable: bool = False) -> None:
         """Add the tensor of a value; what the schema cannot say of its type is a finding."""

@@ -18,7 +18,7 @@ from ..ops.infer import spatial_axes
 if TYPE_CHECKING:
     from ..ops.cast import Bitcast
     from ..ops.elementwise import Max, Min
-    from ..ops.movement import Concat, Permute, Reshape, Slice, Squeeze, Unsqueeze
+    from ..ops.movement import Concat, Permute, Reshape, Slice, Squeeze, Unpack, Unsqueeze
     from ..ops.pool import MaxPool
 
 __all__ = ["TABLE"]
@@ -201,3 +201,15 @@ def concat_of_concat(op: Concat, rw: Rewriter) -> Value | None:
         return None
     more = {name: op.attribute(name) for name in ("do_relu", "relu_limit") if name in op.attributes}
     return rw.emit("top.Concat", *parts, axis=op.axis, element=op.output.element, **more)
+
+
+@TABLE("top.Unpack")
+def unpack_of_pack(op: Unpack, rw: Rewriter) -> list[Value] | None:
+    """What was packed along the same dimension, taken apart again: a part that nobody reads need not be computed."""
+    packed = _producer(op.input, "top.Pack")
+    if packed is None or packed.axis % op.input.rank != op.axis % op.input.rank:
+        return None
+    parts = list(packed.operands)
+    same = len(parts) == len(op.results) and all(
+        part.type == result.type for part, result in zip(parts, op.results, strict=True))
+    return parts if same else None

@@ -17,6 +17,7 @@ from transload.engine.quantized import dequantize
 from transload.errors import Finding, Unsupported, merge_findings
 from transload.ir import Module, Op, Value, input_names, is_absent
 from transload.ir.build import constant_of
+from transload.ir.names import FreshNames
 
 from .operators import OPERATORS
 
@@ -54,7 +55,7 @@ class Writer:
     def __post_init__(self) -> None:
         self._values: dict[Value, str] = {}
         self._types: dict[str, str] = {self.none: "none"}
-        self._taken: set[str] = set()
+        self._own = FreshNames()
         self._held: dict[Value, str] = {}
 
     # --- values
@@ -88,14 +89,6 @@ class Writer:
     def bind(self, value: Value, made: str) -> None:
         """Say which value an op's result is."""
         self._values[value] = made
-
-    def _own(self, name: str) -> str:
-        base, number = name, 0
-        while name in self._taken:
-            number += 1
-            name = f"{base}_{number}"
-        self._taken.add(name)
-        return name
 
     # --- operators
 

@@ -181,7 +181,7 @@ def test_gates_of_integers(cell: float, tmp_path: Path) -> None:
         assert np.abs(actual.astype(int) - expected).max() <= most
 
 
-def variables(with_first: bool = True) -> bytes:
+def variables(with_first: bool = True, read: tuple[int, ...] = (3,)) -> bytes:
     """A running sum: `v = v + x`, twice `v` is given; a second variable is only read, a third set before it is read."""
     main = ModelWriter()
     x = main.add_tensor("x", (3,), "float32")
@@ -203,6 +203,8 @@ def variables(with_first: bool = True) -> bytes:
     main.add_operator("ADD", [held, x], [total])
     main.add_operator("ASSIGN_VARIABLE", [handles["sum"], total], [])
     main.add_operator("READ_VARIABLE", [handles["sum"]], [twice])
+    if read != (3,):
+        again = main.add_tensor("other sizes", read, "float32")
     main.add_operator("READ_VARIABLE", [handles["late"]], [again])
     if with_first:
         main.add_operator("READ_VARIABLE", [handles["constant"]], [fixed])
@@ -219,6 +221,14 @@ def test_variables(tmp_path: Path) -> None:
     assert output_names(module.main) == ["out", "sum_next"]
     np.testing.assert_array_equal(initial_states(module)["sum"], [10, 20, 30])
     stream(path, litert_of(path), module)
+
+
+def test_a_read_that_declares_other_sizes_than_the_variable_has_is_refused(tmp_path: Path) -> None:
+    """LiteRT copies the variable into a tensor of the sizes that the file says."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(variables(read=(0,)))
+    with pytest.raises(ConversionError, match=r"its result has the shape \[0\], and the variable \[3\]"):
+        lower(load(path), "tosa", state="explicit")
 
 
 def test_a_variable_without_first_value_starts_with_zeros(tmp_path: Path) -> None:

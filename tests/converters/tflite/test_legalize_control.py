@@ -284,6 +284,22 @@ def test_complex_result(load: Callable[..., Module], write: Callable[..., bytes]
         legalize(load(content))
 
 
+def test_complex_numbers_in_an_operator_of_real_ones(load: Callable[..., Module]) -> None:
+    """Halves of a spectrum are not halves of the pairs that the hub has for it; LiteRT has no kernel for it, either."""
+    model = ModelWriter()
+    x, n = model.add_tensor("x", (2, 8), F), model.add_tensor("n", (2,), "int32", [2, 8])
+    axis = model.add_tensor("axis", (), "int32", 0)
+    spectrum = model.add_tensor("spectrum", (2, 5), "complex64")
+    first, second = (model.add_tensor(name, (1, 5), "complex64") for name in ("first", "second"))
+    out = model.add_tensor("out", (1, 5), F)
+    model.add_operator("RFFT2D", [x, n], [spectrum])
+    model.add_operator("SPLIT", [axis, spectrum], [first, second], {"num_splits": 2})
+    model.add_operator("REAL", [second], [out])
+    model.inputs, model.outputs = [x], [out]
+    with pytest.raises(ConversionError, match="works on complex numbers, which LiteRT has no kernel for here"):
+        legalize(load(model.finish()))
+
+
 # --- refusals: all at once, each with a reason and a hint
 
 

@@ -40,6 +40,13 @@ def batch_norm(g, x, layout, channels, **attributes):
 # --- what does nothing
 
 
+def test_what_is_packed_and_taken_apart_again_goes_with_the_parts_that_nobody_reads():
+    g = Graph((2, 3), (2, 3))
+    left, right = g.inputs
+    parts = g.Unpack(g.Pack(g.Sin(left), g.Exp(right), axis=1), axis=-2)
+    check_pass(canonicalize, g.done(parts[0]), ["Sin"])
+
+
 def test_what_does_nothing_goes():
     g = Graph((2, 3, 4))
     x = g.inputs[0]

@@ -19,6 +19,39 @@ def rfft_model(model: Assembly, value: Tensor, lengths: Tensor, *, part: str) ->
     main.add_operator(part, [spectrum], main.outputs)
 
 
+def complex_model(
+        model: Assembly, value: Tensor, *more: Tensor, op: str, beside: bool = False, made: str = "",
+        **options: Any) -> None:
+    """RFFT2D of 4 x 8 numbers, an operator on the complex numbers it makes, and what is real of that.
+
+    `more` are operands behind the complex one, which `beside` gives twice. `made` is the type of a real result; a complex one is
+    taken apart.
+    """
+    main = model.writer
+    spectrum = main.add_tensor("spectrum", (2, 4, 5), "complex64")
+    main.add_operator("RFFT2D", [model.add("in0", value), model.add("lengths", axes(4, 8))], [spectrum])
+    others = [model.add(f"more{index}", tensor) for index, tensor in enumerate(more)]
+    result = main.add_tensor("made", (), made or "complex64")
+    main.add_operator(op, [spectrum, *([spectrum] if beside else []), *others], [result], options)
+    main.outputs = [result] if made else [main.add_tensor(part, (), "float32") for part in ("real", "imag")]
+    if not made:
+        for part, name in zip(("REAL", "IMAG"), main.outputs, strict=True):
+            main.add_operator(part, [result], [name])
+
+
+def complex_cases(op: str, *more: Tensor, **options: Any) -> list[Case]:
+    return cases("COMPLEX_ABS", x(2, 4, 8), *more, note=f"behind-{op.lower()}", model=complex_model, op=op, **options)
+
+
+def complex_from_real(model: Assembly, value: Tensor) -> None:
+    """CAST of real numbers to complex ones, and their length."""
+    main = model.writer
+    made = main.add_tensor("made", (), "complex64")
+    main.add_operator("CAST", [model.add("in0", value)], [made])
+    main.outputs = [main.add_tensor("out", (), "float32")]
+    main.add_operator("COMPLEX_ABS", [made], main.outputs)
+
+
 def boxes(count: int) -> Tensor:
     """Boxes that overlap by degrees: corners y1, x1, y2, x2."""
     places = np.linspace(0, 2, count, dtype=np.float32)
@@ -36,6 +69,21 @@ def f(value: float) -> Tensor:
 FOURIER = [
     *(case for op in ("REAL", "IMAG", "COMPLEX_ABS") for case in cases(op, x(2, 4, 8), axes(4, 8), model=rfft_model, part=op)),
     *cases("RFFT2D", each(x(1, 16), x(3, 1, 16)), each(axes(1, 16), axes(1, 8)), model=rfft_model, part=each("REAL", "IMAG")),
+]
+NO_MASKS = dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0)
+COMPLEX = [
+    *(case for made in ("float32", "int32", "bool") for case in complex_cases("CAST", made=made)),
+    *complex_cases("CAST"),
+    *complex_cases("SHAPE", made="int32", out_type="INT32"),
+    *complex_cases("RANK", made="int32"),
+    *complex_cases("RESHAPE", axes(4, 10)),
+    *complex_cases("EXPAND_DIMS", number(1)),
+    *complex_cases("TRANSPOSE", axes(2, 0, 1)),
+    *complex_cases("SLICE", axes(0, 1, 0), axes(2, 2, 3)),
+    *complex_cases("STRIDED_SLICE", axes(0, 0, 0), axes(2, 4, 5), axes(1, 2, 2), **NO_MASKS),
+    *complex_cases("TILE", axes(1, 2, 1)),
+    *complex_cases("MUL", beside=True, fused_activation_function="NONE"),
+    *cases("COMPLEX_ABS", x(3, 4), note="behind-cast-to", model=complex_from_real),
 ]
 SUPPRESSION = [
     *cases("NON_MAX_SUPPRESSION_V4", boxes(12), scores(12), each(number(4), number(12)), each(f(0.3), f(0.7)),
@@ -67,4 +115,4 @@ DETECTION = [
     *detection("regular", use_regular_nms=True),
 ]
 
-CASES = FOURIER + SUPPRESSION + DETECTION
+CASES = FOURIER + COMPLEX + SUPPRESSION + DETECTION

@@ -1,52 +1,25 @@
 """Fourier transforms and complex numbers.
 
-The hub has none of these: a complex tensor is a real one with a last dimension of two, the real and the imaginary part, behind
-a cast that says so (`builtin.unrealized_conversion_cast`), and a transform is a product with a constant matrix. What leaves the
-model must be real.
+The hub has none of these: complex numbers are pairs (`transload_hub.complex_numbers`), and a transform is a product with a
+constant matrix. What leaves the model must be real.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from transload.errors import Unsupported
-from transload.ir import ComplexType, Op, TensorType, Value, dtype_of
+from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, permute, reshape, slice_along
+from transload_hub.complex_numbers import as_complex, by_parts, imaginary_zero, is_complex, pair_of, product
 from transload_hub.spectral import basis, mirrored_basis, transformed
 
 from . import elementwise, gather, movement, reduce, shape
 from .table import TfTable, axis_of, constant_int, constant_ints, constant_sizes, element_of, shape_of
 
-__all__ = ["CAST", "TABLE", "as_complex", "pair_of"]
+__all__ = ["TABLE"]
 
 TABLE = TfTable()
-
-CAST = "builtin.unrealized_conversion_cast"
-
-
-def is_complex(value: Value) -> bool:
-    """Whether a value is declared to hold complex numbers."""
-    return isinstance(value.type, TensorType) and isinstance(value.type.element, ComplexType)
-
-
-def pair_of(value: Value) -> Value:
-    """The pairs of real numbers [.., 2] that a complex value stands for."""
-    maker = value.op
-    if maker is None or maker.name != CAST:
-        raise Unsupported("works on complex numbers from outside the model", "give their real and imaginary parts")
-    pair: Value = maker.operands[0]
-    return pair
-
-
-def as_complex(rw: Rewriter, pair: Value) -> Value:
-    """Pairs of real numbers as complex ones."""
-    if any(user.name == "func.return" for result in rw.op.results for user in result.uses):
-        raise Unsupported("complex numbers cannot be a result of the model", "give their real and imaginary parts, or their size")
-    type_ = TensorType(shape_of(pair)[:-1], ComplexType(pair.element))
-    made: Value = rw.emit(CAST, pair, types=[type_])
-    return made
-
 
 # --- to and from real numbers
 
@@ -62,22 +35,20 @@ def part(op: Op, rw: Rewriter) -> Value:
     value = op.operands[0]
     if not is_complex(value):
         return value if op.name == "tf.Real" else rw.emit("top.Sub", value, value)
-    pair = pair_of(value)
-    sizes = shape_of(pair)
-    first = 0 if op.name == "tf.Real" else 1
-    return reshape(rw, slice_along(rw, pair, len(sizes) - 1, first, first + 1), sizes[:-1])
+    real, imaginary = rw.emit("top.Unpack", pair_of(rw, value), axis=-1)
+    return real if op.name == "tf.Real" else imaginary
 
 
 @TABLE("ComplexAbs", anything=True)
 def complex_abs(op: Op, rw: Rewriter) -> Value:
     """ComplexAbs: the length of the pair."""
-    return rw.emit("top.Reduce", pair_of(op.operands[0]), axes=(-1,), keepdims=False, mode="ReduceL2")
+    return rw.emit("top.Reduce", pair_of(rw, op.operands[0]), axes=(-1,), keepdims=False, mode="ReduceL2")
 
 
 @TABLE("Angle", anything=True)
 def angle(op: Op, rw: Rewriter) -> Value:
     """Angle of complex numbers."""
-    real, imaginary = rw.emit("top.Unpack", pair_of(op.operands[0]), axis=-1)
+    real, imaginary = rw.emit("top.Unpack", pair_of(rw, op.operands[0]), axis=-1)
     return rw.emit("top.Atan2", imaginary, real)
 
 
@@ -87,7 +58,7 @@ def conj(op: Op, rw: Rewriter) -> Value:
     value = op.operands[0]
     if not is_complex(value):
         return value
-    pair = pair_of(value)
+    pair = pair_of(rw, value)
     return as_complex(rw, rw.emit("top.Mul", pair, rw.constant(np.array([1, -1], dtype_of(pair.element)), element=pair.element)))
 
 
@@ -102,7 +73,7 @@ _INVERSE_REAL = {"IRFFT": 1, "IRFFT2D": 2, "IRFFT3D": 3}
 def fft(op: Op, rw: Rewriter) -> Value:
     """FFT, FFT2D, FFT3D and their inverses, over the last one, two or three dimensions."""
     name = op.name.removeprefix("tf.")
-    pair = pair_of(op.operands[0])
+    pair = pair_of(rw, op.operands[0])
     sizes = shape_of(pair, least=1 + _FORWARD[name], what="the pairs that the numbers are,")
     for axis in range(len(sizes) - 1 - _FORWARD[name], len(sizes) - 1):
         pair = transformed(rw, pair, axis, basis(sizes[axis], sizes[axis], 2, name.startswith("I")))
@@ -128,7 +99,7 @@ def irfft(op: Op, rw: Rewriter) -> Value:
     count = _INVERSE_REAL[op.name.removeprefix("tf.")]
     lengths = constant_sizes(rw, op.operands[1], "the lengths of the transform", count, least=1)
     needed = (*lengths[:-1], lengths[-1] // 2 + 1)
-    pair = pair_of(op.operands[0])
+    pair = pair_of(rw, op.operands[0])
     rank = len(shape_of(pair)) - 1
     pair = _fitted(rw, pair, needed, behind=1)
     for axis in range(rank - count, rank - 1):
@@ -160,7 +131,7 @@ def sums(op: Op, rw: Rewriter) -> Value | None:
     """Add, AddV2, Sub, Neg of complex numbers: those of the pairs."""
     if not is_complex(op.results[0]):
         return None
-    pairs = [pair_of(value) for value in op.operands]
+    pairs = [pair_of(rw, value) for value in op.operands]
     rank = max(len(shape_of(pair)) for pair in pairs)
     pairs = [reshape(rw, pair, ((1,) * (rank - len(shape_of(pair))) + shape_of(pair))) for pair in pairs]
     hub = {"tf.Sub": "top.Sub", "tf.Neg": "top.Neg"}.get(op.name, "top.Add")
@@ -168,17 +139,9 @@ def sums(op: Op, rw: Rewriter) -> Value | None:
 
 
 @SHARED("Mul", anything=True)
-def product(op: Op, rw: Rewriter) -> Value | None:
+def mul(op: Op, rw: Rewriter) -> Value | None:
     """Mul of complex numbers."""
-    if not is_complex(op.results[0]):
-        return None
-    (a, b), (c, d) = (rw.emit("top.Unpack", pair_of(value), axis=-1) for value in op.operands)
-
-    def times(one: Value, other: Value) -> Value:
-        return rw.emit("top.Mul", one, other)
-
-    return as_complex(rw, rw.emit("top.Pack", rw.emit("top.Sub", times(a, c), times(b, d)),
-                                  rw.emit("top.Add", times(a, d), times(b, c)), axis=-1))
+    return product(rw, *op.operands) if is_complex(op.results[0]) else None
 
 
 @SHARED("Exp", anything=True)
@@ -186,7 +149,7 @@ def exp(op: Op, rw: Rewriter) -> Value | None:
     """Exp of complex numbers: the length is that of the real part, the angle the imaginary part."""
     if not is_complex(op.results[0]):
         return None
-    real, imaginary = rw.emit("top.Unpack", pair_of(op.operands[0]), axis=-1)
+    real, imaginary = rw.emit("top.Unpack", pair_of(rw, op.operands[0]), axis=-1)
     length = rw.emit("top.Exp", real)
     parts = [rw.emit("top.Mul", length, rw.emit(name, imaginary)) for name in ("top.Cos", "top.Sin")]
     return as_complex(rw, rw.emit("top.Pack", *parts, axis=-1))
@@ -197,7 +160,7 @@ def quotient(op: Op, rw: Rewriter) -> Value | None:
     """Div, RealDiv of complex numbers: the product with the conjugate, divided by the square of the length."""
     if not is_complex(op.results[0]):
         return None
-    (a, b), (c, d) = (rw.emit("top.Unpack", pair_of(value), axis=-1) for value in op.operands)
+    (a, b), (c, d) = (rw.emit("top.Unpack", pair_of(rw, value), axis=-1) for value in op.operands)
 
     def times(one: Value, other: Value) -> Value:
         return rw.emit("top.Mul", one, other)
@@ -216,27 +179,15 @@ _OF_REAL = movement.TABLE + gather.TABLE + reduce.TABLE + shape.TABLE + elementw
 
 
 @SHARED(*_BY_PARTS, anything=True)
-def by_parts(op: Op, rw: Rewriter) -> list[Value] | None:
+def moved_by_parts(op: Op, rw: Rewriter) -> list[Value] | None:
     """Ops that move or add complex numbers: by the rules for real ones, part by part."""
-    if not op.results or not is_complex(op.results[0]):
-        return None
-    types = [TensorType(None, result.element.element) for result in op.results]  # type: ignore[attr-defined]
-    parts = [rw.emit("top.Unpack", pair_of(value), axis=-1) if is_complex(value) else (value, value) for value in op.operands]
-    made = []
-    for number in (0, 1):
-        real = Op(op.name, [pair[number] for pair in parts], types, op.attributes, (), op.location)
-        try:
-            outcome = _OF_REAL.get(op.name)[-1](real, rw)
-        finally:
-            real.drop_references()
-        made.append([outcome] if isinstance(outcome, Value) else list(outcome))
-    return [as_complex(rw, rw.emit("top.Pack", *pair, axis=-1)) for pair in zip(*made, strict=True)]
+    return by_parts(op, rw, _OF_REAL) if op.results and is_complex(op.results[0]) else None
 
 
 @SHARED("Identity", "Snapshot", "StopGradient", anything=True)
 def passed(op: Op, rw: Rewriter) -> Value | None:
     """Identity, Snapshot, StopGradient of complex numbers."""
-    return as_complex(rw, pair_of(op.operands[0])) if is_complex(op.results[0]) else None
+    return as_complex(rw, pair_of(rw, op.operands[0])) if is_complex(op.results[0]) else None
 
 
 @SHARED("Reshape", "ExpandDims", "Squeeze", "Transpose", anything=True)
@@ -244,7 +195,7 @@ def moved(op: Op, rw: Rewriter) -> Value | None:
     """Reshape, ExpandDims, Squeeze, Transpose of complex numbers: the pair stays last."""
     if not is_complex(op.results[0]):
         return None
-    pair = pair_of(op.operands[0])
+    pair = pair_of(rw, op.operands[0])
     sizes = shape_of(pair)[:-1]
     if op.name == "tf.Squeeze":
         named = {axis_of(int(axis), len(sizes)) for axis in op.attribute("squeeze_dims") or ()}
@@ -264,14 +215,14 @@ def cast_(op: Op, rw: Rewriter) -> Value | None:
     """Cast of complex numbers to real ones (the real part), of real ones to complex."""
     value = op.operands[0]
     if is_complex(value):
-        real = rw.emit("top.Unpack", pair_of(value), axis=-1)[0]
+        real = rw.emit("top.Unpack", pair_of(rw, value), axis=-1)[0]
         if is_complex(op.results[0]):
-            return as_complex(rw, cast(rw, pair_of(value), element_of(op).element))  # type: ignore[attr-defined]
+            return as_complex(rw, cast(rw, pair_of(rw, value), element_of(op).element))  # type: ignore[attr-defined]
         return cast(rw, real, element_of(op))
     if not is_complex(op.results[0]):
         return None
     real = cast(rw, value, element_of(op).element)  # type: ignore[attr-defined]
-    return as_complex(rw, rw.emit("top.Pack", real, rw.emit("top.Sub", real, real), axis=-1))
+    return imaginary_zero(rw, real)
 
 
 @SHARED("Const", anything=True)

@@ -28,9 +28,11 @@ from . import (
 
 __all__ = ["TABLE"]
 
-TABLE = (
-    spectral.TABLE + constants.TABLE + elementwise.TABLE + activation.TABLE + conv.TABLE + matmul.TABLE + pool.TABLE
+_OF_REAL = (
+    constants.TABLE + elementwise.TABLE + activation.TABLE + conv.TABLE + matmul.TABLE + pool.TABLE
     + reduce.TABLE + movement.TABLE + slicing.TABLE + gather.TABLE + resize.TABLE + quantization.TABLE + recurrent.TABLE
-    + svdf.TABLE + control.TABLE + variables.TABLE + custom.TABLE + suppression.TABLE + stablehlo.TABLE + unsupported.TABLE
+    + svdf.TABLE + control.TABLE + variables.TABLE + custom.TABLE + suppression.TABLE + stablehlo.TABLE
 )
+"""The rules for real numbers, by family."""
+TABLE = spectral.TABLE + spectral.refusing(_OF_REAL) + _OF_REAL + unsupported.TABLE
 """The rewrite of each op of `tfl`."""

@@ -1,9 +1,8 @@
-"""RFFT2D, and what follows it on complex numbers.
+"""RFFT2D, and what LiteRT computes of complex numbers, which the hub has as pairs (`transload_hub.complex_numbers`).
 
-The hub has no complex numbers: a complex tensor is a real one with a last dimension of two, the real and the
-imaginary part. A Fourier transform is a matrix product, which every target has.
+A Fourier transform is a matrix product, which every target has.
 
-Source: `tensorflow/lite/kernels/rfft2d.cc`, `complex_support.cc`.
+Source: `tensorflow/lite/kernels/rfft2d.cc`, `complex_support.cc`, `cast.cc`, `mul.cc`.
 """
 
 from __future__ import annotations
@@ -11,11 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import ComplexType, Op, Value
+from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.complex_numbers import as_complex, by_parts, imaginary_zero, is_complex, pair_of, product
 
-from .common import axis_of, constant_ints, limited, static_shape
+from . import constants, elementwise, gather, movement, slicing
+from .common import constant_ints, limited, static_shape
+from .quantization import cast as real_cast
+from .storage import applied
+
+__all__ = ["TABLE", "refusing"]
 
 TABLE = RewriteTable()
 """Tried before the rules for real tensors, which the ops on complex ones share their names with."""
@@ -23,27 +28,9 @@ TABLE = RewriteTable()
 _LONGEST = 1 << 13
 
 
-def _is_complex(op: Op) -> bool:
-    """Whether the result is complex; as a result of the model it has no place in the hub."""
-    if not isinstance(op.results[0].element, ComplexType):
-        return False
-    if any(user.name == "func.return" for user in op.results[0].uses):
-        raise Unsupported("complex numbers cannot be a result of the model", "give their real and imaginary parts, or their size")
-    return True
-
-
-def _pair(op: Op) -> Value:
-    """The operand as pairs of real numbers."""
-    value = op.operands[0]
-    if isinstance(value.element, ComplexType):
-        raise Unsupported("complex numbers from outside the model, or constant ones, are not supported")
-    return value
-
-
 @TABLE("tfl.rfft2d")
 def rfft2d(op: Op, rw: Rewriter) -> Value:
     """RFFT2D: the last two dimensions cut or filled up with zeros to fft_length, then transformed; half of the columns."""
-    _is_complex(op)
     lengths = constant_ints(rw, op.operands[1], "the lengths of the transform")
     sizes = static_shape(op.operands[0], "the input", least=2)
     if len(lengths) != 2:
@@ -61,7 +48,7 @@ def rfft2d(op: Op, rw: Rewriter) -> Value:
         real, imaginary = (
             rw.emit("top.Add", rw.emit("top.MatMul", cosine, real), rw.emit("top.MatMul", sine, imaginary)),
             rw.emit("top.Sub", rw.emit("top.MatMul", cosine, imaginary), rw.emit("top.MatMul", sine, real)))
-    return rw.emit("top.Pack", real, imaginary, axis=-1)
+    return as_complex(rw, rw.emit("top.Pack", real, imaginary, axis=-1))
 
 
 def _fitted(rw: Rewriter, value: Value, sizes: tuple[int, ...], lengths: tuple[int, int]) -> Value:
@@ -75,46 +62,61 @@ def _fitted(rw: Rewriter, value: Value, sizes: tuple[int, ...], lengths: tuple[i
     return value
 
 
+# --- to and from real numbers
+
 @TABLE("tfl.complex_abs")
 def complex_abs(op: Op, rw: Rewriter) -> Value:
     """COMPLEX_ABS: the length of the pair."""
-    return rw.emit("top.Reduce", _pair(op), axes=(-1,), keepdims=False, mode="ReduceL2")
+    return rw.emit("top.Reduce", pair_of(rw, op.operands[0]), axes=(-1,), keepdims=False, mode="ReduceL2")
 
 
 @TABLE("tfl.real", "tfl.imag")
 def part(op: Op, rw: Rewriter) -> Value:
     """REAL, IMAG: one of the pair."""
-    sizes = static_shape(_pair(op), "the input", least=1)
-    first = 0 if op.name == "tfl.real" else 1
-    one = rw.emit(
-        "top.Slice", op.operands[0], offset=(0,) * (len(sizes) - 1) + (first,), ends=(*sizes[:-1], first + 1),
-        steps=(1,) * len(sizes))
-    return rw.emit("top.Reshape", one, shape=sizes[:-1])
+    real, imaginary = rw.emit("top.Unpack", pair_of(rw, op.operands[0]), axis=-1)
+    return real if op.name == "tfl.real" else imaginary
 
 
-@TABLE("tfl.reshape", "tfl.squeeze", "tfl.expand_dims")
-def reshape(op: Op, rw: Rewriter) -> Value | None:
-    """RESHAPE, SQUEEZE, EXPAND_DIMS of complex numbers: the pair stays last."""
-    if not _is_complex(op):
+@TABLE("tfl.cast")
+def cast(op: Op, rw: Rewriter) -> Value | None:
+    """CAST: of complex numbers the real part is kept; real ones have no imaginary part (`cast.cc`, copyCast)."""
+    value, result = op.operands[0], op.results[0]
+    if is_complex(value):
+        pair = pair_of(rw, value)
+        if is_complex(result):
+            return as_complex(rw, rw.emit("top.Cast", pair, element=result.element.element))  # type: ignore[attr-defined]
+        return applied(real_cast, op, rw, [rw.emit("top.Unpack", pair, axis=-1)[0]], None)
+    if not is_complex(result):
         return None
-    sizes = static_shape(_pair(op), "the input", least=1)[:-1]
-    if op.name == "tfl.reshape":
-        wanted = constant_ints(rw, op.operands[1], "the new shape") if len(op.operands) > 1 else tuple(op.attribute("new_shape"))
-    elif op.name == "tfl.squeeze":
-        dropped = {axis % max(len(sizes), 1) for axis in op.attribute("squeeze_dims")}
-        wanted = tuple(size for axis, size in enumerate(sizes) if axis not in dropped and (dropped or size != 1))
-    else:
-        axis = axis_of(rw, op.operands[1])
-        axis += len(sizes) + 1 if axis < 0 else 0
-        wanted = (*sizes[:axis], 1, *sizes[axis:])
-    return rw.emit("top.Reshape", op.operands[0], shape=(*wanted, 2))
+    return imaginary_zero(rw, rw.emit("top.Cast", value, element=result.element.element))  # type: ignore[attr-defined]
 
 
-@TABLE("tfl.mul", "tfl.add", "tfl.sub", "tfl.transpose", "tfl.strided_slice", "tfl.slice", "tfl.concatenation", "tfl.cast")
-def other(op: Op, rw: Rewriter) -> Value | None:
-    """Sums of complex numbers are those of the pairs; nothing else is known here."""
-    if not _is_complex(op) and not any(isinstance(value.element, ComplexType) for value in op.operands):
-        return None
-    if op.name in ("tfl.add", "tfl.sub") and op.operands[0].shape == op.operands[1].shape:
-        return rw.emit("top.Add" if op.name == "tfl.add" else "top.Sub", *op.operands)
-    raise Unsupported("of complex numbers only RFFT2D, REAL, IMAG, COMPLEX_ABS and changes of shape are supported")
+# --- ops that have rules for real numbers, of complex ones
+
+_OF_REAL = constants.TABLE + elementwise.TABLE + movement.TABLE + slicing.TABLE + gather.TABLE
+
+
+@TABLE("tfl.reshape", "tfl.squeeze", "tfl.expand_dims", "tfl.transpose", "tfl.slice", "tfl.strided_slice", "tfl.tile",
+       "tfl.select_v2", "tfl.dynamic_update_slice", "tfl.add", "tfl.sub")
+def moved(op: Op, rw: Rewriter) -> list[Value] | None:
+    """What moves complex numbers or adds them: by the rules for real ones, part by part."""
+    return by_parts(op, rw, _OF_REAL) if is_complex(op.results[0]) else None
+
+
+@TABLE("tfl.mul")
+def mul(op: Op, rw: Rewriter) -> Value | None:
+    """MUL (`mul.cc`, EvalMul of complex numbers)."""
+    return product(rw, *op.operands) if is_complex(op.results[0]) else None
+
+
+def refusing(rules: RewriteTable) -> RewriteTable:
+    """Refuses what is complex in the ops of `rules`, which are for real numbers; but for those that ask for the shape alone."""
+    table = RewriteTable()
+    table(*(name for name in rules.functions if name not in ("tfl.shape", "tfl.rank")))(_refused)
+    return table
+
+
+def _refused(op: Op, rw: Rewriter) -> None:
+    if any(is_complex(value) for value in (*op.operands, *op.results)):
+        raise Unsupported("works on complex numbers, which LiteRT has no kernel for here, either",
+                          "take them apart before, by REAL, IMAG or COMPLEX_ABS")

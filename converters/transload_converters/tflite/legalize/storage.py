@@ -21,7 +21,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, UI8, IntegerType, Op, QuantType, TensorType, Type, Value
 from transload.rewrite import Rewriter
 
-__all__ = ["any_scale", "moves_stored", "plain_integers", "read_as", "stored_type"]
+__all__ = ["any_scale", "applied", "moves_stored", "plain_integers", "read_as", "stored_type"]
 
 Rule = Callable[[Op, Rewriter], Any]
 
@@ -47,7 +47,7 @@ def moves_stored(rule: Rule) -> Rule:
         if not isinstance(made, QuantType):
             return rule(op, rw)
         operands = [_quantized_as(rw, operand, made) for operand in op.operands]
-        return rule(op, rw) if operands == list(op.operands) else _applied(rule, op, rw, operands, None)
+        return rule(op, rw) if operands == list(op.operands) else applied(rule, op, rw, operands, None)
 
     return marked
 
@@ -63,7 +63,7 @@ def plain_integers(rule: Rule) -> Rule:
         result = _element(op.results[0])
         if operands == list(op.operands) and not isinstance(result, QuantType):
             return rule(op, rw)
-        return read_as(rw, _applied(rule, op, rw, operands, stored_type(result)), result)
+        return read_as(rw, applied(rule, op, rw, operands, stored_type(result)), result)
 
     return marked
 
@@ -80,7 +80,7 @@ def any_scale(rule: Rule) -> Rule:
             raise Unsupported("a fused activation of integers that have no scale: LiteRT's kernel divides by one of 0")
         element = QuantType(stored, F32, (1.0,), (0,))
         operands = [read_as(rw, operand, element) if operand.element == stored else operand for operand in op.operands]
-        return read_as(rw, _applied(rule, op, rw, operands, element), stored)
+        return read_as(rw, applied(rule, op, rw, operands, element), stored)
 
     return marked
 
@@ -93,7 +93,7 @@ def _quantized_as(rw: Rewriter, value: Value, element: QuantType) -> Value:
     return read_as(rw, value, element) if isinstance(_element(value), QuantType) else value
 
 
-def _applied(rule: Rule, op: Op, rw: Rewriter, operands: Sequence[Value], element: Type | None) -> Any:
+def applied(rule: Rule, op: Op, rw: Rewriter, operands: Sequence[Value], element: Type | None) -> Any:
     """What a rule makes of an op like `op`, of other operands and with a result of another element type."""
     types = [result.type for result in op.results]
     if element is not None:

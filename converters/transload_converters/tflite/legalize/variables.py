@@ -174,8 +174,18 @@ def _resolve(function: Op, first: Mapping[Name, Value], held: dict[Name, Value])
         if value is None and name in first:
             value = held[name] = _copied(first[name], op)
         if value is not None:
+            _check_read(op, value)
             op.replace_with([value])
     return held
+
+
+def _check_read(op: Op, value: Value) -> None:
+    """Refuse a read whose result the file declares with other sizes than the variable has: LiteRT's kernel keeps those."""
+    declared, held = op.results[0].known_shape, value.known_shape
+    if declared is not None and held is not None and declared != held:
+        raise ConversionError("the file contradicts itself", [Finding(
+            "tfl.read_variable", f"its result has the shape {list(declared)}, and the variable {list(held)}",
+            tuple(filter(None, [op.origin])), "export the model anew: LiteRT copies the variable into a tensor of those sizes")])
 
 
 @TABLE("tfl.var_handle", "tfl.call_once")

@@ -11,6 +11,7 @@ from transload.files import atomic_path
 from transload.flatbuffer.builder import FlatBuilder, Layout, layout
 from transload.ir import Dense, Module, Op, TensorType, Type, Value, input_names, output_names
 from transload.ir.build import constant_of
+from transload.ir.names import FreshNames
 from transload.ir.regions import captured_values
 from transload.ir.types import DialectType
 from transload.pieces import spelled_out
@@ -102,7 +103,7 @@ class _Writer:
         self.buffer = FlatBuilder()
         self.findings: list[Finding] = []
         self.regions: list[int] = []
-        self.names: dict[str, int] = {}  # with the number to try next where it is taken
+        self.unique = FreshNames()
         self.texts: dict[int, str] = {}  # of the tensors, by the place of their names
         self.data: dict[int, tuple[Any, int]] = {}
         self.types: dict[tuple[Any, Type], tuple[int, int]] = {}  # by shape and element
@@ -132,17 +133,6 @@ class _Writer:
     def refuse(self, op: Op | None, what: str, why: str, hint: str = "") -> None:
         origin = op.origin if op is not None else None
         self.findings.append(Finding(what, why, (origin,) if origin else (), hint))
-
-    def unique(self, name: str) -> str:
-        """`name`, or it with a number behind where it is taken."""
-        number = self.names.get(name)
-        if number is None:
-            self.names[name] = 1
-            return name
-        while (numbered := f"{name}_{number}") in self.names:
-            number += 1
-        self.names[name], self.names[numbered] = number + 1, 1
-        return numbered
 
     def constant(self, dense: Dense) -> int:
         """The place of a constant's bytes; the same constant is stored once."""

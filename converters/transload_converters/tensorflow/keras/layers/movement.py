@@ -78,7 +78,7 @@ def ravel(call: Call, x: Value) -> Value:
 
 @operation("Concatenate")
 def concatenate(call: Call, values: Sequence[Any], axis: Any = None) -> Value:
-    known = next(value for value in values if isinstance(value, Value))
+    known = next((value for value in values if isinstance(value, Value)), None)
     return call.g.concat([to_value(call.g, value, known) for value in values], int(option(call, "axis", axis or 0)))
 
 
