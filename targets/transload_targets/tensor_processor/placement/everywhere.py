@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from transload import memory
+from transload.errors import PlacementError
 
 from .dense import densest
 
@@ -43,8 +44,12 @@ def place_global(
         addresses[key] = free
         free = -(-(free + size) // weight_alignment) * weight_alignment
     free = -(-free // alignment) * alignment
+    if free > capacity:
+        raise PlacementError(
+            f"global memory is too small: weights take {free:,} of its {capacity:,} bytes, and tensors come behind them",
+            hint="take a chip with more `global_bytes`")
     asked = [each._replace(size=-(-each.size // alignment) * alignment) for each in tensors]
-    plan = densest(asked, capacity - free, alignment) if asked else None
+    plan = densest(asked, capacity - free, alignment, "global") if asked else None
     if plan is not None:
         addresses.update({key: free + offset for key, offset in plan.offsets.items()})
     return GlobalPlan(addresses, free, plan)

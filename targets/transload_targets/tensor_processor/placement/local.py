@@ -14,13 +14,15 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from transload import memory
+from transload.errors import PlacementError
 
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Schedule, Step
 from .dense import densest
+from .exchanging import exchanged
 from .sides import by_sides, is_small
 from .timing import Timing
-from .windows import Place, places_of, within
+from .windows import Place, Window, holes, places_of, windows, within
 
 __all__ = [
     "NEAR", "SLOWER_NEAR", "Found", "LocalPlan", "fewest", "narrowed", "place_by_banks", "place_by_sides", "place_densely",
@@ -52,7 +54,13 @@ MORE, ALL = 40_000, 100_000
 """The same for a window of `NEAR` where fewer give none that is no slower; for each schedule, and for all together."""
 
 MISSED = 1
-"""Schedules whose buffers find no place in a window of `NEAR`, after which no more are tried."""
+"""Schedules whose buffers find no place bank by bank in a window of `NEAR`: for so many a placement is tried that knows no banks;
+of many buffers no more schedules are tried.
+"""
+PACKED, CHANGES = 1.0, 5_000
+"""Seconds that are spent at most on a placement that knows no banks, where a window of `NEAR` has none that does, which is mostly
+found at once; and changes that are tried of one.
+"""
 FEW = 400
 """Buffers up to which all schedules, and all the places in such a window that there is time for, are looked at."""
 
@@ -132,9 +140,12 @@ def _nearest(
         tried[_alike(made)] = made, cycles
         many = len(made.buffers) > FEW
         enough = least * SLOWER if many else 0.0
-        plan = _in_window(made, machine, _window(made, machine, NEAR), cycles, enough, WORK_NEAR)
-        best = fewest([best, None if plan is None else (made, plan)], 0.0)
+        near = _window(made, machine, NEAR)
+        plan = _in_window(made, machine, near, cycles, enough, WORK_NEAR)
         missed += plan is None
+        if plan is None and missed <= MISSED:
+            plan = _packed(made, machine, near, cycles, enough)
+        best = fewest([best, None if plan is None else (made, plan)], 0.0)
         if many and (missed == MISSED or (best is not None and best[1].cycles <= enough)):
             break
     if all(len(made.buffers) <= FEW for made, _ in tried.values()):
@@ -190,14 +201,45 @@ def place_densely(made: Schedule, machine: Machine, cycles: Cycles, last: bool =
     """Place them in as few bytes as are found, in the window of that size that takes the fewest cycles. Raises `PlacementError`
     where they do not fit; where this is not the `last` way, that is found out sooner.
     """
-    found = _in_window(made, machine, _window(made, machine, NEAR), cycles, 0.0, DENSE)
+    near = _window(made, machine, NEAR)
+    found = _in_window(made, machine, near, cycles, 0.0, DENSE)
     if found is not None:
         return found
+    packed = densest(_asked(made), machine.local_bytes, machine.eu_bytes, "local", last)
+    return _exchanged(made, machine, packed, max(near, packed.peak), cycles, 0.0)
+
+
+def _packed(made: Schedule, machine: Machine, size: int, cycles: Cycles, enough: float) -> LocalPlan | None:
+    """The same as `_in_window`, from the first placement that is found without looking at banks; None where that takes long."""
+    try:
+        packed = memory.plan(_asked(made), size, seconds=PACKED, alignment=machine.eu_bytes)
+    except PlacementError:
+        return None
+    return _exchanged(made, machine, packed, size, cycles, enough)
+
+
+def _asked(made: Schedule) -> list[memory.Buffer]:
+    """What `transload.memory` is asked for: places by their number."""
+    return [memory.Buffer(number, place.first, place.last + 1, place.size)
+            for number, place in enumerate(dict.fromkeys(places_of(made).values()))]
+
+
+def _exchanged(
+    made: Schedule, machine: Machine, packed: memory.Plan, size: int, cycles: Cycles, enough: float,
+) -> LocalPlan:
+    """A placement of the places by their number, exchanged in windows of so many bytes until queues share fewer banks: that which
+    takes the fewest cycles, or the first that takes no more than is enough.
+    """
     places = places_of(made)
-    numbers = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
-    asked = [memory.Buffer(number, place.first, place.last + 1, place.size) for place, number in numbers.items()]
-    plan = densest(asked, machine.local_bytes, machine.eu_bytes, last)
-    return _plan(made, {buffer: plan.offsets[numbers[place]] for buffer, place in places.items()}, False, cycles)
+    met = _meetings(made, places)
+    found: list[LocalPlan] = []
+    for window in windows(machine, size):
+        begun = {place: window.low + packed.offsets[number] for number, place in enumerate(dict.fromkeys(places.values()))}
+        offsets = exchanged(met, begun, machine, window, CHANGES)
+        found.append(_plan(made, {buffer: offsets[place] for buffer, place in places.items()}, True, cycles))
+        if found[-1].cycles <= enough:
+            break
+    return min(found, key=lambda plan: plan.cycles)
 
 
 def _plan(made: Schedule, offsets: dict[Buffer, int], banked: bool, cycles: Cycles) -> LocalPlan:
@@ -270,7 +312,7 @@ def _by_banks(made: Schedule, machine: Machine, order: Callable[[Place], tuple[i
         others = [(offsets[other] // bank, (offsets[other] + max(other.size, 1) - 1) // bank, weight)
                   for other, weight in met[place].items() if other in offsets]
         best = None
-        for low, high in _holes(taken, place.size, machine.local_bytes, machine.eu_bytes):
+        for low, high in holes(sorted(taken), place.size, Window(0, machine.local_bytes), machine.eu_bytes):
             for offset in _offers(low, high, bank):
                 first, last = offset // bank, (offset + max(place.size, 1) - 1) // bank
                 cost = sum(weight for start, stop, weight in others if start <= last and stop >= first), offset
@@ -281,18 +323,6 @@ def _by_banks(made: Schedule, machine: Machine, order: Callable[[Place], tuple[i
         offsets[place] = best[1]
         placed.append(place)
     return {buffer: offsets[place] for buffer, place in places.items()}
-
-
-def _holes(taken: list[tuple[int, int]], size: int, room: int, grain: int) -> list[tuple[int, int]]:
-    """Ranges of offsets at which so many bytes fit between what is taken."""
-    holes, low = [], 0
-    for start, stop in sorted(taken):
-        if low + size <= start:
-            holes.append((low, start - size))
-        low = max(low, -(-stop // grain) * grain)
-    if low + size <= room:
-        holes.append((low, room - size))
-    return holes
 
 
 def _offers(low: int, high: int, bank: int) -> Sequence[int]:

@@ -7,7 +7,7 @@ one, by several orders, and one that finds no hole is given before all others th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Schedule
 
-__all__ = ["Met", "Place", "Window", "given", "places_of", "within"]
+__all__ = ["Met", "Place", "Window", "given", "holes", "offers", "places_of", "windows", "within"]
 
 AGAIN = 3
 """Times that an order is changed for a place that found no hole."""
@@ -79,20 +79,25 @@ def given(places: Sequence[Place], machine: Machine, window: Window, work: int) 
 
 def within(met: Met, machine: Machine, size: int, work: int) -> Iterator[dict[Place, int]]:
     """Offsets of all places within windows of so many bytes, until so many places were given."""
-    bank = machine.local_bytes // machine.banks
     left = _Work(work)
     for borders in (BORDERS[:FIRST], BORDERS[FIRST:]):
         for key, apart in _ways(met):
             order = sorted(met, key=key)
-            for border in borders:
-                low = bank - int(border * min(size, bank)) // machine.eu_bytes * machine.eu_bytes if border else 0
-                if low + size > machine.local_bytes:
-                    continue
-                offsets = _given(met, machine, Window(low, low + size), order, apart, left)
+            for window in windows(machine, size, borders):
+                offsets = _given(met, machine, window, order, apart, left)
                 if offsets is not None:
                     yield offsets
                 if left.left <= 0:
                     return
+
+
+def windows(machine: Machine, size: int, borders: Iterable[float] = BORDERS[:FIRST]) -> Iterator[Window]:
+    """Windows of so many bytes of which such parts lie before the first border."""
+    bank = machine.local_bytes // machine.banks
+    for border in borders:
+        low = bank - int(border * min(size, bank)) // machine.eu_bytes * machine.eu_bytes if border else 0
+        if low + size <= machine.local_bytes:
+            yield Window(low, low + size)
 
 
 def _ways(met: Met) -> Iterator[tuple[Callable[[Place], tuple[float, ...]], bool]]:
@@ -147,7 +152,7 @@ class _Giving:
         others = [(*self._banks(other, self.offsets[other]), weight) for other, weight in met.items() if other in self.offsets]
         best: tuple[float, int, int] | None = None
         for low, high in self._holes(place):
-            for offset in self._offers(low, high, place.size):
+            for offset in offers(low, high, place.size, self.bank, self.grain):
                 first, last = self._banks(place, offset)
                 cost = sum(weight for start, stop, weight in others if start <= last and stop >= first)
                 rank = cost, -offset if self.apart and place.moved else offset, offset
@@ -166,20 +171,26 @@ class _Giving:
         """Ranges of offsets at which it fits between what is there at the same time."""
         firsts, lasts, starts, stops = self.given[:, :len(self.offsets)]
         there = np.flatnonzero((firsts <= place.last) & (lasts >= place.first))
-        holes, low = [], self.window.low
-        for start, stop in sorted(zip(starts[there].tolist(), stops[there].tolist(), strict=True)):
-            if low + place.size <= start:
-                holes.append((low, start - place.size))
-            low = max(low, -(-stop // self.grain) * self.grain)
-        if low + place.size <= self.window.high:
-            holes.append((low, self.window.high - place.size))
-        return holes
+        taken = sorted(zip(starts[there].tolist(), stops[there].tolist(), strict=True))
+        return holes(taken, place.size, self.window, self.grain)
 
-    def _offers(self, low: int, high: int, size: int) -> set[int]:
-        """Offsets to try in a hole: its ends, and where one begins or ends at a border of banks."""
-        bank, grain = self.bank, self.grain
-        if high // grain * grain <= low:
-            return {low}
-        ends = range(-(-(low + size) // bank) * bank, high + size + 1, bank)
-        return {low, high // grain * grain, *range(-(-low // bank) * bank, high + 1, bank),
-                *(end - size for end in ends if not size % grain)}
+
+def holes(taken: Iterable[tuple[int, int]], size: int, window: Window, grain: int) -> list[tuple[int, int]]:
+    """Ranges of offsets at which so many bytes fit between what is taken, which is sorted."""
+    found, low = [], window.low
+    for start, stop in taken:
+        if low + size <= start:
+            found.append((low, start - size))
+        low = max(low, -(-stop // grain) * grain)
+    if low + size <= window.high:
+        found.append((low, window.high - size))
+    return found
+
+
+def offers(low: int, high: int, size: int, bank: int, grain: int) -> set[int]:
+    """Offsets to try in a hole: its ends, and where one begins or ends at a border of banks."""
+    if high // grain * grain <= low:
+        return {low}
+    ends = range(-(-(low + size) // bank) * bank, high + size + 1, bank)
+    return {low, high // grain * grain, *range(-(-low // bank) * bank, high + 1, bank),
+            *(end - size for end in ends if not size % grain)}
