@@ -111,6 +111,33 @@ def test_banks_are_of_whole_vectors(tmp_path: Path) -> None:
         load_chip(path)
 
 
+@pytest.mark.parametrize(("old", "new", "what", "why"), [
+    ("vector_bytes = 32", "vector_bytes = 2", "local.local_bytes", "elements of up to 8 bytes"),
+    ("lanes = 8", "lanes = 5000", "compute.lanes", "more than 4,096"),
+    ("[compute]", "[compute]\ncores = 2000", "compute.cores", "more than 1,024"),
+    ("banks = 8", "banks = 128", "local.banks", "more than 64"),
+])
+def test_what_no_binary_can_say_is_no_chip(tmp_path: Path, old: str, new: str, what: str, why: str) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text((FOLDER / "tp-small.toml").read_text().replace('"64k"', "65544").replace(old, new))
+    with pytest.raises(ChipError) as caught:
+        load_chip(path)
+    assert [finding.why for finding in caught.value.findings if finding.what == what and why in finding.why]
+
+
+def test_operations_that_nobody_computes_are_told_with_their_likes_all_at_once() -> None:
+    content = tomllib.loads((FOLDER / "tp-tiny.toml").read_text())
+    content["operations"] |= {"conv2": ["int8"], "Matmul": ["int8"], "slice": ["byte"], "acme.sharpen": ["int8"]}
+    content["compute"]["mac"] = {}
+    with pytest.raises(ChipError) as caught:
+        chip_of(content, "bad.toml")
+    found = {finding.what: finding for finding in caught.value.findings}
+    assert set(found) == {"operations", "compute.mac"} and found["compute.mac"].hint == "did you mean macs?"
+    for said in ("conv2: is no operation; did you mean conv2d?", "did you mean matmul?", "slice: 'byte'"):
+        assert said in found["operations"].why
+    assert "acme" not in found["operations"].why  # its plugin knows
+
+
 def test_sizes_may_have_units() -> None:
     assert [parse_size(each) for each in (5, "5", "4k", "2M", "1G")] == [5, 5, 4096, 2 << 20, 1 << 30]
     for bad in ("", "k", "-1k", "1.5k", True, None, 1.5, 0):

@@ -1,5 +1,7 @@
 """Programs give what the kernels of their functions give, to the last bit, and break no rule of the machine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -266,8 +268,18 @@ def test_global_memory_is_as_small_as_it_can_be_though_there_is_more_of_it():
     tensors = [Buffer(number, start, end, size) for number, (start, end, size) in enumerate(chunks)]
     plan = place_global([("weights", 100)], tensors, 64, 4096, 1 << 20)
     assert plan.weights == 4096 and plan.peak == plan.bound == 768
-    with pytest.raises(PlacementError):
+    with pytest.raises(PlacementError, match=r"global memory is too small: .* do not fit into 704 bytes") as caught:
         place_global([], tensors, 64, 64, 704)
+    assert "global_bytes" in caught.value.hint
+    with pytest.raises(PlacementError, match=r"global memory is too small: weights take 8,192 of its 5,000 bytes"):
+        place_global([("weights", 100), ("more", 4000)], tensors, 64, 4096, 5000)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("vector_bytes", [1, 2, 4])
+def test_a_vector_may_be_less_than_an_element(vector_bytes, seed):
+    module = network(seed)
+    check(module, compile_function(module.main, replace(chip("tp-small"), vector_bytes=vector_bytes)))
 
 
 def test_a_constant_in_another_shape_is_read_where_it_lies():

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["DTYPES", "ROUNDINGS", "Chip"]
+__all__ = ["DTYPES", "ROUNDINGS", "WIDEST", "Chip"]
 
 DTYPES = ("int4", "int8", "uint8", "int16", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "bool")
 """Names of element types in chip files: numpy's, with those of `ml_dtypes`."""
+
+WIDEST = 8
+"""Bytes of an element of the widest type."""
 
 ROUNDINGS = ("double", "half-up", "half-away")
 """How a rescale may round, see `arithmetic.scaling`."""
@@ -31,7 +34,7 @@ class Chip:
     name: str = _key("", "the chip's name, by which `--chip` asks for it")
     lanes: int = _key("compute", "processing lanes; element (n, c, h, w) lies in lane c mod lanes")
     vector_bytes: int = _key("compute", "bytes a lane computes in a cycle in elementwise operations; rows of channels in local "
-                             "memory begin at multiples of it")
+                             "memory begin at multiples of it, and of 8")
     macs: Mapping[str, int] = _key("compute.macs", "products that a lane sums in a cycle in convolutions and matrix products, by "
                                    "the type of the input; a type that is not there has none")
     local_bytes: int = _key("local", "bytes of local memory of a lane")
@@ -62,8 +65,8 @@ class Chip:
 
     @property
     def eu_bytes(self) -> int:
-        """Bytes of a lane's vector, to which channels of local tensors are aligned."""
-        return self.vector_bytes
+        """Bytes to which channels of local tensors are aligned: those of a lane's vector, or of the widest element."""
+        return max(self.vector_bytes, WIDEST)
 
     def supports(self, operation: str, dtype: str) -> bool:
         """Whether the chip has an operation on elements of this type."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from transload.errors import Finding, TransloadError, UsageError
 
-from .description import DTYPES, ROUNDINGS, Chip
+from .description import DTYPES, ROUNDINGS, WIDEST, Chip
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,6 +26,9 @@ CHIPS = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 
 LIMIT = 1 << 20
 """Bytes that a chip's file may have."""
+
+MOST = {"lanes": 1 << 12, "vector_bytes": 1 << 16, "cores": 1 << 10, "banks": 64, "local_bytes": 1 << 32}
+"""What a binary can say at most of a machine, and of lanes what is simulated in some time."""
 
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _FIELDS = {field.name: field for field in dataclasses.fields(Chip)}
@@ -137,7 +140,7 @@ def _nearest(table: str, key: str) -> str:
         home = _FIELDS[key].metadata["table"]
         return f"it belongs in [{home}]" if home else "it belongs before all tables"
     names = [name for name, field in _FIELDS.items() if field.metadata["table"] == table]
-    names += [place for place in _TABLES if not table and "." not in place]
+    names += [place.rpartition(".")[2] for place in _TABLES if place.rpartition(".")[0] == table]
     near = difflib.get_close_matches(key, names, 1)
     return f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}"
 
@@ -206,19 +209,38 @@ def _words(value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
 def _rates(value: Any) -> dict[str, int]:
     if not isinstance(value, Mapping):
         raise ValueError("is a table of numbers by element type")
-    _words(list(value) or ["int8"], DTYPES)
-    return {dtype: _whole(rate) for dtype, rate in value.items()}
+    return _each(value, lambda dtype, rate: _whole(rate) if _words([dtype], DTYPES) else 0)
 
 
 def _operations(value: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, Mapping) or not value:
         raise ValueError("is a table: operation = [element types]")
-    made = {}
-    for name, dtypes in value.items():
+    return _each(value, lambda name, dtypes: _words(dtypes, DTYPES) if _is_known(name) else ())
+
+
+def _is_known(operation: str) -> bool:
+    """True of an operation that something computes, or of another dialect, whose plugin may be away; `ValueError` otherwise."""
+    from transload.plugin_host import host
+
+    from ..arithmetic import OPERATIONS
+
+    if "." not in operation and host().facts("operation")[f"tpu.{operation}"] is None:
+        names = sorted(name.partition(".")[2] for name in OPERATIONS)
+        near = difflib.get_close_matches(operation.lower(), names, 1)
+        raise ValueError(f"is no operation; did you mean {near[0]}?" if near else f"is no operation of {', '.join(names)}")
+    return True
+
+
+def _each(table: Mapping[str, Any], read: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """What is read of each entry of a table; `ValueError` with all that is wrong with them."""
+    made, wrong = {}, []
+    for name, value in table.items():
         try:
-            made[name] = _words(dtypes, DTYPES)
+            made[name] = read(name, value)
         except ValueError as why:
-            raise ValueError(f"{name}: {why}") from None
+            wrong.append(f"{name}: {why}")
+    if wrong:
+        raise ValueError("; ".join(wrong))
     return made
 
 
@@ -235,10 +257,11 @@ def _together(values: Mapping[str, Any]) -> list[Finding]:
     """What fields say that does not fit what others say."""
     findings = []
     local, banks, vector = values.get("local_bytes"), values.get("banks"), values.get("vector_bytes")
-    if local and banks and vector and local % (banks * vector):
+    if local and banks and vector and local % (banks * max(vector, WIDEST)):
+        rows = f"vectors of {vector} bytes" if vector >= WIDEST else f"elements of up to {WIDEST} bytes"
         findings.append(Finding(
-            "local.local_bytes", f"{local} bytes are not {banks} banks of whole vectors of {vector} bytes",
-            hint=f"a multiple of {banks * vector}"))
-    if values.get("lanes", 0) > 1 << 12:
-        findings.append(Finding("compute.lanes", "more than 4096"))
+            "local.local_bytes", f"{local} bytes are not {banks} banks of whole {rows}",
+            hint=f"a multiple of {banks * max(vector, WIDEST)}"))
+    findings += [Finding(f"{_FIELDS[key].metadata['table']}.{key}", f"{values[key]} is more than {most:,}")
+                 for key, most in MOST.items() if values.get(key, 0) > most]
     return findings

@@ -125,7 +125,7 @@ class Partitioning:
         self.alone = [self._alone(number) for number in range(len(network.nodes))]
         findings = [
             Finding(node.operation, f"its smallest slices take more than the {machine.local_bytes} bytes of a lane", (node.name,),
-                    hint="take a chip with more local memory, or leave the op to the host")
+                    hint="take a chip with more `local_bytes`, or leave it to the host: without it in [operations]")
             for node, group in zip(network.nodes, self.alone, strict=True) if group is None]
         if findings:
             raise PlacementError("ops do not fit into local memory", findings)

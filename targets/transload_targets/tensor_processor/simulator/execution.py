@@ -185,7 +185,8 @@ def _too_large(program: Program) -> Iterator[Finding]:
     machine = program.machine
     size = program.global_bytes + machine.cores * machine.lanes * machine.local_bytes
     if size > MEMORY_LIMIT:
-        yield Finding("memory", f"the machine has {size:,} bytes of it, and {MEMORY_LIMIT:,} can be simulated")
+        yield Finding("memory", f"the machine has {size:,} bytes of it, and {MEMORY_LIMIT:,} can be simulated",
+                      hint="take a chip with fewer lanes or cores, or less memory")
 
 
 def _moved(one: Instruction, arrays: list[np.ndarray | None]) -> tuple[np.ndarray, ...]:
