@@ -55,7 +55,7 @@ MORE, ALL = 40_000, 100_000
 
 MISSED = 1
 """Schedules whose buffers find no place bank by bank in a window of `NEAR`: for so many a placement is tried that knows no banks;
-of many buffers no more schedules are tried.
+of many buffers no more schedules are tried, of few none where that placement takes hardly more cycles than the best.
 """
 PACKED, CHANGES = 1.0, 5_000
 """Seconds that are spent at most on a placement that knows no banks, where a window of `NEAR` has none that does, which is mostly
@@ -146,7 +146,8 @@ def _nearest(
         if plan is None and missed <= MISSED:
             plan = _packed(made, machine, near, cycles, enough)
         best = fewest([best, None if plan is None else (made, plan)], 0.0)
-        if many and (missed == MISSED or (best is not None and best[1].cycles <= enough)):
+        is_fast = best is not None and best[1].cycles <= least * SLOWER
+        if (missed >= MISSED and (many or is_fast)) or (many and is_fast):
             break
     if all(len(made.buffers) <= FEW for made, _ in tried.values()):
         best = fewest(chain([best], _harder(tried.values(), machine, least, best)), least)
