@@ -29,7 +29,13 @@ def test_variations_are_all_combinations_and_local_memory_is_that_of_all_lanes()
 
 @pytest.mark.parametrize(("sweeps", "why"), [
     ({"dma_byts": [8]}, "dma_byts is no number of a chip"),
-    ({"banks": [8, "many"]}, "banks 'many' is no number of bytes"),
+    ({"banks": [8, "many"]}, "banks 'many' is no whole number"),
+    ({"lanes": [-1]}, "lanes -1 is not between"),
+    ({"foo": [1]}, "numbers are lanes, vector_bytes, "),
+    ({"local_bytes": ["64k"], "lmem": ["512k"]}, "lmem: is the same field as local_bytes"),
+    ({"per_channel": ["false"]}, "per_channel: decides what a network is lowered to"),
+    ({"multiplier_bits": [8]}, "multiplier_bits: decides what a network is lowered to"),
+    ({"lmem": ["256k"], "lanes": [3]}, "a multiple of 768"),
     ({"banks": [7]}, "not 7 banks of whole vectors"),
     ({"lmem": [100000]}, "are not 8 banks of whole vectors"),
     ({"macs": [8]}, "macs is no number of a chip"),
@@ -66,7 +72,8 @@ def test_cores_are_swept_as_all_else_is_and_more_of_them_are_never_slower():
 def test_a_chip_that_is_too_small_is_told_and_the_others_are_computed():
     made = Maker((1, 64, 8, 8))
     rows = explore([made.done(made.conv(made.input, 64))], load_chip("tp-small"), {"lmem": ["2k", "64k"]}, workers=1)
-    assert [bool(row.note) for row in rows] == [False, True, False] and "fit" in rows[1].note
+    assert [bool(row.note) for row in rows] == [False, True, False]
+    assert rows[1].note.startswith("ops do not fit into local memory: conv2d its smallest slices")
 
 
 def test_the_best_are_those_of_which_no_cheaper_one_is_as_fast():
@@ -81,10 +88,23 @@ def test_the_command_tells_draws_and_writes_a_table(tmp_path, capsys):
     assert run(["explore", str(module), "--chip", "tp-small", "--sweep", "lmem=32k,64k dma=8", "--plot", str(picture_),
                 "--table", str(table)]) == 0
     shown = capsys.readouterr().out
-    assert "as it is" in shown and "64k" in shown
+    first, *others = shown.splitlines()[2:]
+    assert first.split()[:2] == ["512k", "16"] and first.endswith("=") and "64k" in others[1]  # the chip as it is, others
     rows = list(csv.DictReader(table.open()))
     assert [row["lmem"] for row in rows] == ["", "32768", "65536"] and float(rows[0]["cycles"]) > 0
     assert ElementTree.parse(picture_).getroot().tag.endswith("svg")
+
+
+def test_what_does_not_fit_is_said_below_a_table_that_stays_narrow(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    module = Path(__file__).parents[3] / "examples" / "digits" / "digits_int8.tflite"
+    sweeps = ["lmem=32k,4k", "dma=8", "banks=2", "latency=0"]
+    assert run(["explore", str(module), "--chip", "tp-small", *(word for each in sweeps for word in ("--sweep", each))]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert max(map(len, shown)) <= 80
+    assert [line.split()[:5] for line in shown[3:6]] == [  # each row a line
+        ["512k", "16", "8", "60", "0.001"], ["32k", "8", "2", "0", "0.001"], ["4k", "8", "2", "0", "none"]]
+    assert shown[6].startswith("lmem=4k dma=8 banks=2 latency=0: ops do not fit into local memory: ")
 
 
 @pytest.mark.parametrize("sweep", ["dma", "dma=", "=8", "dma=8 dma=16"])

@@ -93,11 +93,13 @@ def changed_chip(chip: Chip, values: Mapping[str, Any]) -> Chip:
     findings, changed = [], {}
     for key, value in values.items():
         if key not in _FIELDS or key in ("macs", "operations", "roundings", "name", "doc"):
-            near = difflib.get_close_matches(key, [name for name in _FIELDS if isinstance(getattr(chip, name), int)], 1)
-            findings.append(Finding(key, "is no number of a chip", hint=f"did you mean {near[0]}?" if near else ""))
+            numbers = [name for name in _FIELDS if isinstance(getattr(chip, name), int)]
+            near = difflib.get_close_matches(key, numbers, 1)
+            hint = f"did you mean {near[0]}?" if near else f"numbers are {', '.join(numbers)}"
+            findings.append(Finding(key, "is no number of a chip", hint=hint))
             continue
         try:
-            changed[key] = _CHECKS.get(key, _CHECKS_BY_TYPE.get(str(_FIELDS[key].type), parse_size))(value)
+            changed[key] = _CHECKS.get(key, _CHECKS_BY_TYPE.get(str(_FIELDS[key].type), _whole))(value)
         except ValueError as why:
             findings.append(Finding(key, str(why), hint=_FIELDS[key].metadata["doc"]))
     made = dataclasses.replace(chip, **changed)

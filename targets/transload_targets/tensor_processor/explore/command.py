@@ -48,6 +48,8 @@ def explore(
         raise UsageError(f"{machine.name} computes nothing of {model.name}", hint="`transload convert` says why, op by op")
     rows = sweep.explore(parts, machine, asked, scheduler=scheduler)
     console().print(_table(rows, machine))
+    for note in _notes(rows, machine):
+        console().print(note, markup=False, highlight=False)
     if plot is not None:
         save_picture(rows, plot, f"{model.name} on variations of {machine.name}")
     if csv is not None:
@@ -67,7 +69,8 @@ def _sweeps(words: Sequence[str]) -> dict[str, list[str | int]]:
             if not sign or not name or not given or name in made:
                 raise UsageError(
                     f"--sweep {each}: is not a name with its values, each name once", hint="--sweep lmem=256k,512k,1M")
-            made[name] = [int(value) if value.isascii() and value.isdigit() else value for value in given]
+            made[name] = [int(value) if value.isascii() and value.removeprefix("-").isdigit() else value
+                          for value in dict.fromkeys(given)]
     return made
 
 
@@ -75,7 +78,7 @@ FIGURES = ("ms", "times", "bytes moved", "times least", "lanes", "busier", "grou
 
 
 def _table(rows: Sequence[Explored], machine: Chip) -> object:
-    """A row a variation; a star where no cheaper one is as fast.
+    """A row a variation, the chip as it is first, with `=` behind it; a star where no cheaper one is as fast.
 
     `times` is the time in terms of that of the chip as it is, `times least` are the bytes in terms of those that any chip moves.
     """
@@ -87,15 +90,35 @@ def _table(rows: Sequence[Explored], machine: Chip) -> object:
     base = rows[0].milliseconds
     lines = []
     for row in rows:
-        shown = [_size(row.settings[name]) if name in row.settings else "as it is" for name in names]
+        shown = _shown(row, names, machine)
         if row.note:
-            lines.append((*shown, row.note, *[""] * len(FIGURES)))
+            lines.append((*shown, "none", *[""] * len(FIGURES)))
             continue
         ratio = f"{row.milliseconds / base:.2f}" if base else ""
         compulsory = f"{row.bytes / row.compulsory:.2f}" if row.compulsory else ""
+        mark = "=" if not row.settings else "*" if row in best else ""
         lines.append((*shown, f"{row.milliseconds:.3f}", ratio, f"{row.bytes:,}", compulsory, f"{row.utilisation:.0%}",
-                      "dma" if row.bound == "memory" else "tiu", str(row.groups), "*" if row in best else ""))
+                      "dma" if row.bound == "memory" else "tiu", str(row.groups), mark))
     return table((*names, *FIGURES, ""), lines, title=machine.name, right=(*names, *FIGURES))
+
+
+def _shown(row: Explored, names: Sequence[str], machine: Chip) -> list[str]:
+    """The values of a variation, or of the chip as it is."""
+    from .sweep import NAMES
+
+    own = {name: getattr(machine, NAMES.get(name, name)) * (machine.lanes if name == "lmem" else 1) for name in names}
+    return [_size({**own, **row.settings}[name]) for name in names]
+
+
+def _notes(rows: Sequence[Explored], machine: Chip) -> list[str]:
+    """Why variations take nothing, a line for each reason with those of which it is so."""
+    names = list(rows[-1].settings)
+    told: dict[str, list[str]] = {}
+    for row in rows:
+        if row.note:
+            values = zip(names, _shown(row, names, machine), strict=True)
+            told.setdefault(row.note, []).append(" ".join(f"{name}={value}" for name, value in values))
+    return [f"{', '.join(which)}: {note}" for note, which in told.items()]
 
 
 def _size(number: int) -> str:

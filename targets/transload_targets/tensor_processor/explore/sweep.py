@@ -30,6 +30,8 @@ __all__ = ["NAMES", "Explored", "Network", "best_of", "explore", "parts_for", "v
 
 NAMES = {"lmem": "local_bytes", "dma": "dma_bytes", "latency": "dma_latency"}
 """Short names of what is varied most; `lmem` is the local memory of all lanes together."""
+LOWERED = ("multiplier_bits", "shift_bits", "per_channel", "narrow_weights")
+"""Fields that decide what a network is lowered to, which is done once."""
 CHEAPER = ("dma_latency", "latency", "start_cycles")
 """What costs more the smaller it is."""
 MOST = 4096
@@ -66,7 +68,10 @@ def variations(chip: Chip, sweeps: Mapping[str, Iterable[Any]]) -> list[tuple[Se
     count = prod(map(len, values.values()))
     if not values or not count or count > MOST:
         raise UsageError(f"{count if values else 0} variations are asked for; 1 to {MOST:,} are computed")
-    made, findings = [], []
+    findings = _asked(values)
+    if findings:
+        raise ChipError(f"no variations of {chip.name} can be", findings)
+    made = []
     for combination in product(*values.values()):
         given = dict(zip(values, combination, strict=True))
         try:
@@ -79,6 +84,20 @@ def variations(chip: Chip, sweeps: Mapping[str, Iterable[Any]]) -> list[tuple[Se
     return made
 
 
+def _asked(names: Iterable[str]) -> list[Finding]:
+    """What is wrong with names alone: fields that are asked for by two of them, or that cannot be varied."""
+    findings, fields = [], dict[str, str]()
+    for name in names:
+        field = NAMES.get(name, name)
+        if field in fields:
+            findings.append(Finding(name, f"is the same field as {fields[field]}", hint="one of the two"))
+        elif field in LOWERED:
+            findings.append(Finding(name, "decides what a network is lowered to, which is done once for all variations",
+                                    hint="explore two chips: --chip takes a file of your own"))
+        fields[field] = name
+    return findings
+
+
 def _varied(chip: Chip, given: Mapping[str, Any]) -> tuple[Setting, Chip]:
     """The chip with other values, and these as numbers."""
     own = {NAMES.get(name, name): value for name, value in given.items()}
@@ -87,7 +106,8 @@ def _varied(chip: Chip, given: Mapping[str, Any]) -> tuple[Setting, Chip]:
     if "lmem" in given:
         lane, rest = divmod(made.local_bytes, made.lanes)
         if rest:
-            raise ChipError("", [Finding("lmem", f"of {made.local_bytes} bytes are not {made.lanes} equal lanes")])
+            raise ChipError("", [Finding("lmem", f"of {made.local_bytes:,} bytes are not {made.lanes} equal lanes",
+                                         hint=f"a multiple of {made.lanes * made.banks * made.eu_bytes:,}")])
         made = changed_chip(made, {"local_bytes": lane})
     return settings, made
 
@@ -139,10 +159,17 @@ def explore(
         for number, answer in crew.called(maker, (texts,), ((asdict(one),) for _, one in every)):
             settings = every[number][0]
             if isinstance(answer, TransloadError):
-                found[number] = Explored(settings, note=answer.message)
+                found[number] = Explored(settings, note=_reason(answer))
             else:
                 found[number] = replace(Explored(settings), **answer)
     return found
+
+
+def _reason(error: TransloadError) -> str:
+    """What went wrong, in a line: of several findings the first."""
+    first = [f"{each.what} {each.why}" for each in error.findings[:1]]
+    more = [f"and {len(error.findings) - 1} more"] if len(error.findings) > 1 else []
+    return ": ".join([error.message, ", ".join(first + more)]) if first else error.message
 
 
 def best_of(rows: Iterable[Explored]) -> list[Explored]:
