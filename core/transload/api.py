@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
 from .errors import ConversionError, Finding, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
-from .files import is_file, need_file
+from .files import is_file, need_file, reason_of
 from .garbage import rare_collections
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
 from .ir.verify import verify
-from .kinds import ITERABLE, TEXT, takes
+from .kinds import ITERABLE, TEXT, need, takes
 from .limits import check_limits
 from .meanings import as_stored
 from .plugin import Reader, Source
@@ -91,7 +91,7 @@ def load(
     except MemoryError:
         raise ReadError(f"{source.name}: the file claims more data than memory can hold") from None
     except OSError as error:
-        raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
+        raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
     check_limits(module, source.name)
     module.source, module.source_format = source.path, reader.name
     if source.function is not None:
@@ -199,7 +199,7 @@ def reader_for(source: Source) -> Reader:
         except PluginFailure as error:  # one that cannot tell its files leaves them to others
             failed = error
         except OSError as error:
-            raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+            raise ReadError(f"{path}: cannot be read: {reason_of(error, path)}") from None
     if (foreign := _foreign(path, head)) is not None:
         raise foreign
     if failed is not None:
@@ -237,6 +237,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     Raises `UsageError` where no writer has the suffix, `ConversionError` where the module is in another dialect than the
     writer's or the format cannot hold it, and `TransloadError` where the place cannot be written. Returns the path.
     """
+    need(path, str | os.PathLike, "save", "path")
     file = Path(path)
     writer = writer_for(file) if format is None else host().get("writers", format)
     from .plugin import resolve
@@ -245,7 +246,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     try:
         resolve(writer.write)(module, file)
     except OSError as error:
-        raise TransloadError(f"cannot write {file}: {error.strerror or error}") from None
+        raise TransloadError(f"cannot write {file}: {reason_of(error, file.parent)}") from None
     if not is_file(file):
         raise failure(host().owner("writers", writer.name), f"writer {writer.name!r} (write)", ValueError(f"{file} is no file"))
     return file
@@ -276,7 +277,7 @@ def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
 
     `options` are as in `lower`.
     """
-    return lower(module, hub().name if to is None else to, **options)
+    return lower(_module(module, "legalize"), hub().name if to is None else to, **options)
 
 
 def _module(given: Module, what: str) -> Module:

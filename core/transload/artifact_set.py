@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import TransloadError, UsageError
-from .files import current_directory, need_directory
+from .files import current_directory, need_directory, reason_of
 from .scratch import ScratchFolder, locked
 
 __all__ = ["REPORT", "replaced_folder"]
@@ -64,7 +64,7 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
         made = []
     except OSError as error:
         raise TransloadError(
-            f"cannot write to {place}: {error.strerror or error}",
+            f"cannot write to {place}: {reason_of(error, final.parent)}",
             hint="nothing was left half-written; free space or choose another -o") from None
     finally:
         if scratch is not None:

@@ -18,7 +18,7 @@ from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
 from .edited import note_of_edits
-from .emission import check_for, emit_for, left_to_host, partition_report
+from .emission import check_for, emit_for, left_to_host, looked_into, partition_report
 from .engine.memory import peak_bytes
 from .errors import ReadError, TransloadError, UsageError, VerificationError
 from .files import exists, need_directory
@@ -75,6 +75,11 @@ class Artifact:
     def verified(self) -> bool:
         """Whether it was compared with the source's runtime, and is near enough."""
         return self.verification is not None and self.verification.passed
+
+    @property
+    def looked_into(self) -> Path | None:
+        """What `compare` takes to see the tensors within it: its folder, or a file in that; None where they cannot be seen."""
+        return looked_into(host().targets.get(self.target), self.directory, self.files, self.report.partition is not None)
 
 
 class _Times(Observer):
@@ -379,8 +384,9 @@ class _Work:
     def close(self, folder: Path) -> None:
         """Write the report beside the files."""
         self.doubt = unverified(
-            self.verification, self.mode == "require", self.path,
-            [self.directory / file.relative_to(folder) for file in self.emitted.files])
+            self.verification, self.mode == "require", self.path, looked_into(
+                self.target, self.directory, [self.directory / file.relative_to(folder) for file in self.emitted.files],
+                bool(self.emitted.parts)))
         report = self.report
         report.exit_code = self.doubt.exit_code if self.doubt is not None else 0
         report.seconds = {name: round(seconds, 6) for name, seconds in self.times.seconds.items()}

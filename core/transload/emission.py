@@ -24,7 +24,7 @@ from .plugin import Emitted, EmittedPart, Target, Writer, resolve
 from .plugin_host import host
 from .report import PartitionReport, PartReport
 
-__all__ = ["check_for", "emit_for", "left_to_host", "partition_report", "program_among", "readable_suffixes"]
+__all__ = ["check_for", "emit_for", "left_to_host", "looked_into", "partition_report", "program_among", "readable_suffixes"]
 
 
 def check_for(
@@ -161,6 +161,13 @@ def program_among(files: Sequence[Path]) -> Path | None:
     """The first of some files that a reader takes; None where none does."""
     readable = readable_suffixes()
     return next((file for file in files if file.name.lower().endswith(readable)), None)
+
+
+def looked_into(target: Target | None, directory: Path, files: Sequence[Path], in_parts: bool) -> Path | None:
+    """Where the tensors within a model that a target wrote can be seen: its folder, or a file in it; None where they cannot."""
+    if in_parts or (target is not None and target.run is not None and getattr(target, "keeps", False)):
+        return directory
+    return program_among(files)
 
 
 def _writer_for(module: Module) -> tuple[Writer, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PlacementError",
     "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
-    "Unsupported", "UsageError", "VerificationError", "VerifyError", "causes", "is_short",
+    "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes", "is_short",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -270,3 +270,8 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
 def is_short(error: Exception) -> bool:
     """Whether an error of a rewrite says that a shape or a list ended too early, where nobody looks at ranks before."""
     return isinstance(error, IndexError) or "values to unpack" in str(error)
+
+
+def after_colon(error: BaseException) -> str:
+    """What an exception says, behind a colon; nothing where it says nothing, as a `MemoryError` may."""
+    return f": {error}" if str(error) else ""

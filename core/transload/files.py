@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,16 @@ from .scratch import ScratchFolder
 
 __all__ = [
     "archive_names", "atomic_path", "current_directory", "exists", "is_file", "need_directory", "need_file", "need_place",
-    "text_of",
+    "reason_of", "text_of",
 ]
+
+
+def reason_of(error: OSError, place: Path) -> str:
+    """What the system said, with the name of the file that it is about where that is not in `place`, a file or a folder."""
+    said, other = error.strerror or str(error) or type(error).__name__, error.filename
+    if not isinstance(other, str | bytes) or Path(os.fsdecode(other)).absolute().is_relative_to(place.absolute()):
+        return said
+    return f"{said}: {os.fsdecode(other)}"
 
 
 def need_file(path: Path) -> None:
@@ -118,7 +127,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
             temporary.chmod(0o644)
             temporary.replace(final)
     except OSError as error:
-        raise TransloadError(f"cannot write {final}: {error.strerror or error}") from None
+        raise TransloadError(f"cannot write {final}: {reason_of(error, final.parent)}") from None
 
 
 def archive_names(path: Path) -> list[str]:

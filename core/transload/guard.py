@@ -9,9 +9,14 @@ which are called in loops, stand in tables as they are; the loops have one `try`
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from inspect import unwrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported",
-    "is_meant", "kernel_failed", "rule_failed", "said", "shape_rule_failed",
+    "is_meant", "kernel_failed", "noted", "rule_failed", "said", "shape_rule_failed", "tracebacks_shown",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
@@ -31,6 +36,7 @@ DEBUG = "TRANSLOAD_DEBUG"
 OURS = (TransloadError, Unsupported, MemoryError, KeyboardInterrupt)
 """What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+_are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
 FOREIGN = BaseException
 """What nobody meant to be seen: a defect of the plugin, of whatever class it is (`asyncio.CancelledError`, one of its own). Who
 catches it catches `OURS` before: Ctrl-C goes through."""
@@ -97,6 +103,23 @@ def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plug
     else:
         hint += f"report it to who wrote {plugin.distribution or plugin.name}; TRANSLOAD_PLUGINS=-{plugin.name} leaves it out"
     return PluginFailure(f"{plugin or 'a plugin'} failed in {place}: {said(error)}", hint=hint, plugin=plugin, place=place)
+
+
+@contextmanager
+def tracebacks_shown(shown: bool) -> Iterator[None]:
+    """Have `noted` show tracebacks of what runs inside, as the environment variable `DEBUG` has it everywhere."""
+    token = _are_shown.set(shown)
+    try:
+        yield
+    finally:
+        _are_shown.reset(token)
+
+
+def noted(error: PluginFailure) -> str:
+    """What is told of a failure that ends nothing; its traceback goes to standard error, where tracebacks are asked for."""
+    if _are_shown.get() or os.environ.get(DEBUG):
+        traceback.print_exception(error, file=sys.stderr)
+    return error.message
 
 
 def said(error: BaseException) -> str:
@@ -281,8 +304,11 @@ def _name_of(function: Any) -> str:
 
 
 def _failed_at(kind: str, function: Any, op: Op, error: BaseException) -> PluginFailure:
+    function = unwrap(function)
     place = f"the {kind} {_name_of(function)} of {op.name}"
-    made = failure(current().host.plugin_of(function), place, error)
+    host = current().host
+    declared = op.declaration is not None and op.declaration.infer is function  # with the op, whoever wrote the function
+    made = failure(host.owner("dialects", op.dialect) if declared else host.plugin_of(function), place, error)
     of = f" of {made.plugin}" if made.plugin is not None else ""
     why = f"the {kind} {_name_of(function)}{of} failed: {said(error)}"
     made.findings = (Finding(op.name, why, (op.origin,) if op.origin else ()),)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from os import PathLike
+from types import UnionType
 from typing import Any, ParamSpec, TypeVar
 
 from .errors import UsageError
 
-__all__ = ["CALLABLE", "ITERABLE", "MAPPING", "PATH", "TEXT", "TEXTS", "WHOLE", "Kind", "takes"]
+__all__ = ["CALLABLE", "ITERABLE", "MAPPING", "PATH", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "takes"]
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -59,3 +60,10 @@ def takes(**kinds: Kind) -> Callable[[Callable[Given, Made]], Callable[Given, Ma
         return checked
 
     return decorated
+
+
+def need(value: Any, kind: type | UnionType, function: str, what: str) -> None:
+    """Raise `UsageError` where a function was given something else than a `what`, an object of a class."""
+    if not isinstance(value, kind):
+        shown = repr(value) if isinstance(value, str | PathLike) else type(value).__name__
+        raise UsageError(f"{function}() takes a {what}, and was given {shown:.100}")

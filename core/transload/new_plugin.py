@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from importlib import resources
+from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 
 from . import __version__
 from .errors import TransloadError, UsageError
+from .plugin_host import host
+from .registration import singular
 from .scratch import ScratchFolder
 
 __all__ = ["KINDS", "make_plugin"]
@@ -24,7 +28,7 @@ KINDS = {
 def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
     """Make directory `parent/name` with a package that adds an op, a frontend, a target or a chip that is described by a file.
 
-    Returns the directory. Raises `UsageError` for a name that no package can have, an unknown kind,
+    Returns the directory. Raises `UsageError` for a name that no package can have or somebody has already, an unknown kind,
     or a directory that exists.
     """
     if kind not in KINDS:
@@ -37,6 +41,8 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
     module, description, try_it = KINDS[kind]
     package = name.replace("-", "_")
     dialect = package.removeprefix("transload_")
+    if taken := _taken(name, package, dialect):
+        raise UsageError(f"{name!r} cannot be a plugin's name: {taken}", hint=f"another one, as my-{name}")
     words = {
         "name": name, "package": package, "dialect": dialect, "description": description, "version": __version__,
         "Class": "".join(word.capitalize() for word in dialect.split("_")), "try_it": try_it.format(dialect=dialect),
@@ -62,6 +68,22 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
     except OSError as error:
         raise TransloadError(f"cannot write {directory}: {error.strerror or error}") from None
     return directory
+
+
+def _taken(name: str, package: str, dialect: str) -> str:
+    """Who has a name already that the package, its entry point or what it registers would have; '' where nobody does."""
+    if iskeyword(package) or iskeyword(dialect):
+        return f"{dialect} is a word of Python's"
+    own = host()
+    if (plugin := next((each for each in own.plugins if each.name == name), None)) is not None:
+        return f"{plugin} has it"
+    for kind in ("dialects", "readers", "targets"):
+        if dialect in getattr(own, kind):
+            return f"{own.owner(kind, dialect)} has a {singular(kind)} of this name"
+    try:
+        return f"there is a module {package} already" if find_spec(package) is not None else ""
+    except ValueError:  # of a module that does not say where it comes from
+        return f"there is a module {package} already"
 
 
 def _fill(template: str, words: dict[str, str]) -> str:

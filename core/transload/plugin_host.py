@@ -422,7 +422,10 @@ class Host:
         made = resolve(spec.load)
         if callable(made):
             made = Guarded(made, self._owners["dialects", name], f"dialect {name!r} (load)")()
-        return self._dialects.setdefault(name, self._right("dialects", name, "load", made, Dialect))
+        dialect = self._right("dialects", name, "load", made, Dialect)
+        if dialect.fault:
+            raise failure(self.owner("dialects", name), f"dialect {name!r} (load)", TypeError(dialect.fault))
+        return self._dialects.setdefault(name, dialect)
 
     @property
     def fact_kinds(self) -> dict[str, FactKind]:

@@ -339,6 +339,12 @@ def _no_answer(outcome: Any) -> str | None:
     return None if isinstance(outcome, bool) else f"gives {_a(outcome)}, where True or False is wanted"
 
 
+def _no_tolerances(outcome: Any) -> str | None:
+    if isinstance(outcome, list | tuple) and all(isinstance(each, str) for each in outcome):
+        return None
+    return f"gives {_a(outcome)}, where a list of texts like 'cos=0.99' is wanted"
+
+
 def _no_ops(outcome: Any) -> str | None:
     return None if hasattr(outcome, "__iter__") else f"gives {_a(outcome)}, where ops are wanted"
 
@@ -455,7 +461,7 @@ _READS: dict[tuple[str, str], Callable[[Any], Any]] = {
 _TARGET_TAKES = {
     "options": wrong_options, "available": _no_reason, "runs_here": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer,
-    "leaves": _no_ops, "summary": _no_summary, "by_hub": _no_answer}
+    "leaves": _no_ops, "summary": _no_summary, "by_hub": _no_answer, "rounds_alone": _no_answer, "near_enough": _no_tolerances}
 
 
 def _takes(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:

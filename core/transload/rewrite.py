@@ -39,6 +39,7 @@ from .errors import (
     PluginFailure,
     Unfit,
     Unsupported,
+    after_colon,
     merge_findings,
 )
 from .guard import FOREIGN, is_meant, rule_failed
@@ -382,7 +383,7 @@ class Rewriting:
                 self.failures.append(error)
                 why, advice = (error.findings[0].why if error.findings else error.message), error.hint
             except MemoryError as error:
-                why, advice = f"it needs more memory than there is: {error}", ""
+                why, advice = f"it needs more memory than there is{after_colon(error)}", ""
             except FOREIGN as error:
                 if is_meant(error):
                     raise
@@ -494,7 +495,7 @@ def _refused(op: Op, error: Exception) -> PassError:
     if isinstance(error, Unsupported):
         return PassError(f"{where}: {error.why}", hint=error.hint)
     if isinstance(error, MemoryError):
-        return PassError(f"{where} needs more memory than there is: {error}")
+        return PassError(f"{where} needs more memory than there is{after_colon(error)}")
     return PassError(f"{where}: {_misfit(error)}")
 
 

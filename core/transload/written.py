@@ -20,7 +20,7 @@ from .api import load, run
 from .artifact_set import REPORT
 from .emission import program_among, readable_suffixes
 from .engine.memory import machine_bytes
-from .errors import ReadError
+from .errors import ReadError, UsageError
 from .files import is_file
 from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, initial_states, new_module, set_results
 from .partitioning import TARGET
@@ -50,6 +50,23 @@ class Written:
     in_parts: bool = False
     keeps: bool = False
     """Whether `run` takes `keep=`: the artifact's own tensors can be seen, where it is run by the target's own runtime."""
+    target: str = ""
+    """Whose runtime is the only one that runs it, where no reader takes a file of it; else empty."""
+
+    def need_program(self) -> None:
+        """Raise `UsageError` where only its target's runtime runs the artifact, to whom wants another, or to look into it."""
+        if self.target:
+            raise UsageError(
+                f"only {self.target}'s own runtime runs this artifact, and it gives the outputs alone",
+                hint="convert the model once more with --dump steps: its .mlir files are the model at every step, and can be run "
+                     "and compared in its place")
+
+    def runner(self, keep: bool = False) -> Callable[..., dict[str, np.ndarray]] | None:
+        """What runs it, where it is to give its own tensors with `keep`; None where an engine does (`need_program`)."""
+        if self.run is not None and (self.in_parts or self.keeps or not keep):
+            return self.run
+        self.need_program()
+        return None
 
     def execute(
         self, given: Mapping[str, Any], engine: str = "auto", keep: bool = False,
@@ -62,6 +79,7 @@ class Written:
             return self.run(given, engine=engine, keep=keep, watch=watch, own=own)
         if self.run is not None and own:
             return self.run(given, keep=True) if keep else self.run(given)
+        self.need_program()
         return run(self.module, given, engine=engine, keep=keep, watch=watch, tell=tell)
 
 
@@ -90,7 +108,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     if target is not None and target.run is not None:
         ready = partial(target.run, Emitted(files, report["target_report"]))
         module = _with_states(load(program), report) if program is not None else _borders_of(report)
-        return Written(module, ready, f"run by {name}", keeps=getattr(target, "keeps", False))
+        return Written(module, ready, f"run by {name}", keeps=getattr(target, "keeps", False), target="" if program else name)
     if program is None:
         raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here")
     if path.name == REPORT or path.is_dir():

@@ -115,7 +115,7 @@ def test_passes_say_whether_they_changed_something(change: Any, digits: Path) ->
 @pytest.mark.parametrize("kind", ["passes", "metrics"])
 def test_text_that_names_no_function(kind: str, digits: Path) -> None:
     made = Pass("mine", "math:pi") if kind == "passes" else Metric("mine", "math:pi")
-    asked = {"passes": "mine"} if kind == "passes" else {}
+    asked: dict[str, Any] = {"passes": "mine"} if kind == "passes" else {"tolerance": ["mine=1"]}
     for _ in range(2):
         assert "names 3.14" in failing(made, kind, lambda: transload.convert(digits, **asked))
 
@@ -268,5 +268,7 @@ func.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tuple<tensor<2xf32>>>
 
 @pytest.mark.parametrize("number", ["x", None, np.zeros(2), 1j])
 def test_metrics(number: Any, tmp_path: Path, digits: Path) -> None:
-    metric = Metric("mine", lambda reference, actual: number)
-    assert "where a number is wanted" in failing(metric, "metrics", lambda: transload.convert(digits, out=tmp_path / "out"))
+    def convert() -> None:
+        transload.convert(digits, out=tmp_path / "out", tolerance=["mine=1"])
+
+    assert "where a number is wanted" in failing(Metric("mine", lambda reference, actual: number), "metrics", convert)

@@ -47,13 +47,14 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from ..guard import DEBUG
+    from ..guard import DEBUG, tracebacks_shown
     from .answer import json_alone
     from .session import Session
 
     session = Session(debug=bool(os.environ.get(DEBUG)) or "--debug" in arguments)
     arguments = [argument for argument in arguments if argument != "--debug"]
-    with json_alone() if "--json" in arguments and _is_ours(arguments) else nullcontext():
+    alone = json_alone() if "--json" in arguments and _is_ours(arguments) else nullcontext()
+    with alone, tracebacks_shown(session.debug):
         return _outcome(arguments, session)
 
 

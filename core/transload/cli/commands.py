@@ -77,7 +77,7 @@ def convert_command(
             artifact = convert(
                 model, target, out, tolerance=tolerance, input_data=data, data=samples, engine=engine, tell=tell, seed=seed,
                 dump=dump, start=start, excepts=excepts, **asked)
-        doubt = unverified(artifact.verification, model=model, files=artifact.files)
+        doubt = unverified(artifact.verification, model=model, artifact=artifact.looked_into)
     except VerificationError as error:
         if error.artifact is None:
             raise
@@ -304,6 +304,8 @@ def compare_command(
     out.print(
         _metric_table(comparison.tensors, f"{comparison.reference} and {artifact}", comparison.excepts)
     )
+    for note in comparison.notes:
+        out.print(f"note: {note}", markup=False)
     if comparison.only_in_reference:
         out.print(
             f"{len(comparison.only_in_reference)} intermediates of the model have no counterpart of their name (fused away)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..errors import ConversionError, RunError, TransloadError, Unsupported
+from ..errors import ConversionError, RunError, TransloadError, Unsupported, after_colon
 from .session import Session
 
 __all__ = ["Ending", "ending"]
@@ -37,7 +37,7 @@ def ending(error: BaseException, session: Session) -> Ending:
 
     if isinstance(error, MemoryError):
         error = RunError(
-            "there is not enough memory for this" + (f": {error}" if str(error) else ""),
+            f"there is not enough memory for this{after_colon(error)}",
             hint="smaller inputs, or another machine").with_traceback(error.__traceback__)
     if isinstance(error, OSError):  # of a plugin's command, whose files are its own
         error = TransloadError(f"{error.filename or 'a file'}: {error.strerror or error}").with_traceback(error.__traceback__)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import as_array, described
 from ..budget import check_deadline
-from ..errors import Finding, PluginFailure, RunError, merge_findings
+from ..errors import Finding, PluginFailure, RunError, after_colon, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
     FloatType,
@@ -238,7 +238,7 @@ def _too_large(op: Op, error: MemoryError) -> RunError:
     """The error for an op whose result does not fit into memory."""
     types = ", ".join(str(result.type) for result in op.results)
     return RunError("the module needs more memory than there is", [
-        Finding(op.name, f"makes {types[:200]}: {error}", (op.origin,) if op.origin else ())])
+        Finding(op.name, f"makes {types[:200]}{after_colon(error)}", (op.origin,) if op.origin else ())])
 
 
 def _captured(op: Op) -> list[Value]:

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..context import current
 from ..errors import Finding, InternalError, PluginFailure, ShapeError, TransloadError
+from ..kinds import need
 from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, Op, Region, Value
 from .locations import FusedLocation, Location, location_names
-from .misuse import no_name, no_types, not_a_constant, not_a_type, refusal, unknown_op
+from .misuse import no_constants, no_name, no_place, no_types, not_a_constant, not_a_type, refusal, unknown_op
 from .types import NONE, NoneType, TensorType, Type
 from .verify import broken_rules, faults_of, unknown_attributes
 
@@ -27,9 +28,13 @@ __all__ = ["Builder", "constant_of", "is_constant", "may_fold", "stays_stored", 
 
 def constant_of(value: Value | None) -> Dense | None:
     """The constant that a value holds, or None where it is computed, an argument or absent."""
-    if value is None or not isinstance(value.owner, Op):
+    if value is None:
         return None
+    if value.__class__ is not Value:
+        need(value, Value, "constant_of", "value")
     owner = value.owner
+    if not isinstance(owner, Op):
+        return None
     declaration = registry.lookup(owner.name)
     if declaration is None or "constant" not in declaration.traits:
         return None
@@ -80,6 +85,8 @@ class Builder:
     """What counts the ops that are made, where somebody does."""
 
     def __init__(self, block: Block, before: Op | None = None, location: Location = None, fold: bool = False) -> None:
+        if block.__class__ is not Block or (before is not None and (before.__class__ is not Op or before.parent is not block)):
+            raise no_place(block, before)
         self.block = block
         self.before = before
         self.location = location
@@ -127,7 +134,7 @@ class Builder:
                 op.drop_references()
                 raise unknown_op(name) if declaration is None else no_types(name)
             try:
-                types = registry.result_types(op, infer)
+                types = registry.result_types(op, infer, declaration.result_count if declaration is not None else None)
             except BaseException as error:
                 self._give_up(op, error)
                 raise
@@ -190,6 +197,8 @@ class Builder:
         except ValueError as error:
             raise not_a_constant(data, error) from error
         type_ = dense.type
+        if element is not None and not isinstance(element, Type):
+            raise not_a_type("constant", "element", element)
         if element is not None and element is not type_.element:
             stored = getattr(element, "storage", element)
             if dense.type.element != stored:
@@ -197,9 +206,9 @@ class Builder:
             type_ = TensorType(type_.shape, element)
         if dialect is None:
             dialect = current().host.in_role("hub").name
-        owner = registry.dialect(dialect)
+        owner = registry.dialect(dialect) if isinstance(dialect, str) else None
         if owner is None or owner.constant is None or owner.constant_attribute is None:
-            raise InternalError(f"dialect {dialect!r} declares no op for constants")
+            raise no_constants(dialect)
         return self.create(owner.constant, (), (type_,), {owner.constant_attribute: dense}, (), location).results[0]
 
     def none(self, dialect: str) -> Value:

@@ -365,6 +365,7 @@ class OpDeclaration:
         slots = [member for member in members.values() if isinstance(member, _Slot)]
         self.operands = [slot for slot in slots if not slot.is_result]
         self.results = [slot for slot in slots if slot.is_result]
+        self.result_count = None if any(slot.variadic for slot in self.results) else len(self.results)
         self.attributes: dict[str, _Attribute] = {m.name: m for m in members.values() if isinstance(m, _Attribute)}
         self.regions = [member for member in members.values() if isinstance(member, _Region)]
         self.constraints = [member for member in members.values() if isinstance(member, _Constraint)]
@@ -452,9 +453,10 @@ def _region_getter(index: int, variadic: bool) -> Callable[[Any], Any]:
 class Dialect:
     """A namespace of op declarations; MLIR's names throughout.
 
-    `types` and `doc` are for the reference page. `constant` names the op that holds a constant
-    (attribute `value`), `none` the op whose result stands for an absent operand. `properties` says whether text has the declared
-    attributes as properties, `<{...}>`; where it has not, those that the dialect's own tools do not declare read there, too.
+    `doc` is for the reference page. `constant` names the op that holds a constant (in its attribute of kind `CONSTANT`), `none`
+    the op whose result stands for an absent operand, both with the dialect's name or without it. `properties` says whether text
+    has the declared attributes as properties, `<{...}>`; where it has not, those that the dialect's own tools do not declare
+    read there, too.
     """
 
     def __init__(
@@ -463,9 +465,22 @@ class Dialect:
         self.name = name
         self.doc = inspect.cleandoc(doc)
         self.ops: dict[str, OpDeclaration] = {}
-        self.constant = constant
-        self.none = none
+        self.constant = self._full(constant)
+        self.none = self._full(none)
         self.properties = properties
+
+    def _full(self, name: str | None) -> str | None:
+        return name if name is None or "." in name else f"{self.name}.{name}"
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with what it says of itself, in words; '' where nothing is."""
+        own = (name for name in (self.constant, self.none) if name is not None and name.startswith(f"{self.name}."))
+        if (missing := next((name for name in own if name not in self.ops), None)) is not None:
+            return f"names {missing!r}, which is none of its ops"
+        if self.constant is not None and self.constant_attribute is None:
+            return f"{self.constant!r}, its op for constants, has no attribute of kind CONSTANT"
+        return ""
 
     @cached_property
     def constant_attribute(self) -> str | None:

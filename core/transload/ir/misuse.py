@@ -15,11 +15,11 @@ from ..errors import BuildError
 from ..suggest import nearest
 from . import registry
 from .attributes import Attribute
-from .core import Op, Value
+from .core import Block, Op, Value
 from .declare import OpDeclaration
 from .verify import broken_rules
 
-__all__ = ["no_name", "no_types", "not_a_constant", "not_a_type", "refusal", "unknown_op"]
+__all__ = ["no_constants", "no_name", "no_place", "no_types", "not_a_constant", "not_a_type", "refusal", "unknown_op"]
 
 _BUILDING = __name__.rpartition(".")[0] + ".build"
 
@@ -37,6 +37,24 @@ def refusal(name: str, operands: Sequence[Any], attributes: Mapping[str, Attribu
 def no_name(given: Any) -> NoReturn:
     """Raise the error for an op that is called by something else than text."""
     raise _error("an op", f"its name is {_shown(given)}, and must be text", "as 'dialect.Op'")
+
+
+def no_place(block: Any, before: Any) -> BuildError:
+    """The error for a builder that is to put ops where there is no place for any."""
+    if not isinstance(block, Block):
+        return _error("nothing", f"a builder is given {_shown(block)}, and takes a block", "as op.parent, or module.body_of_main")
+    if not isinstance(before, Op):
+        return _error("nothing", f"a builder is given {_shown(before)} as before=, and takes an op")
+    why = f"a builder is to put ops before {before.name}, which is not in its block"
+    return _error("nothing", why, "Builder(op.parent, before=op)")
+
+
+def no_constants(dialect: Any) -> BuildError:
+    """The error for a constant of what declares no op for constants."""
+    named = isinstance(dialect, str)
+    found = registry.dialect(dialect) if named else None
+    why = f"dialect {dialect!r} declares no op for constants" if found is not None else f"there is no dialect {dialect!r:.100}"
+    return _error("a constant", why + (_nearest(nearest(dialect, registry.dialect_names())) if named and found is None else ""))
 
 
 def unknown_op(name: str) -> BuildError:
@@ -132,7 +150,7 @@ def _nearest(name: str | None) -> str:
     return f"; the nearest is {name!r}" if name is not None else ""
 
 
-def _error(name: str, why: str, hint: str) -> BuildError:
+def _error(name: str, why: str, hint: str = "") -> BuildError:
     return BuildError(f"{name} cannot be built: {why}", hint, _place())
 
 

@@ -42,12 +42,14 @@ def shape_rule(op_name: str) -> Callable[[Any], Any] | None:
     return current().host.fact("shape", op_name)
 
 
-def result_types(op: Op, infer: Callable[[Any], Any]) -> Sequence[Type]:
-    """What a shape rule says of an op, a type a result; `PluginFailure` where it gives anything else."""
+def result_types(op: Op, infer: Callable[[Any], Any], count: int | None = None) -> Sequence[Type]:
+    """What a shape rule says of an op: a type a result, `count` in all where that is known. `PluginFailure` for anything else."""
     given = infer(op)
-    if isinstance(given, Type):
-        return (given,)
-    if isinstance(given, tuple | list) and all(isinstance(each, Type) for each in given):
-        return given
-    wrong = TypeError(f"gives {type(given).__name__}, where a type, or a list of types, is wanted")
-    raise shape_rule_failed(infer, op, wrong)
+    types = (given,) if isinstance(given, Type) else given
+    if not isinstance(types, tuple | list) or not all(isinstance(each, Type) for each in types):
+        wrong = TypeError(f"gives {type(given).__name__}, where a type, or a list of types, is wanted")
+        raise shape_rule_failed(infer, op, wrong)
+    if count is not None and len(types) != count:
+        wrong = TypeError(f"gives {len(types)} types, where the op has {count} result{'s' * (count != 1)}")
+        raise shape_rule_failed(infer, op, wrong)
+    return types

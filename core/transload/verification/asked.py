@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, UsageError, VerificationError
-from ..plugin_host import host
 
 if TYPE_CHECKING:
     from .verify import Verification
@@ -35,24 +34,25 @@ def verify_mode(
 
 
 def unverified(
-    verification: Verification | None, required: bool = False, model: Path | None = None, files: Sequence[Path] = (),
+    verification: Verification | None, required: bool = False, model: Path | None = None, artifact: Path | None = None,
 ) -> VerificationError | None:
     """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared.
 
-    The hint names the `model` and the first of the `files` that can be compared.
+    The hint names the `model`, and the `artifact` that its tensors can be compared in, or else a way to one.
     """
     if verification is not None and verification.failed:
         return VerificationError(
             f"converted, but the result does not compute what {verification.runtime} computes",
             [Finding(what, why) for what, _, why in (reason.partition(": ") for reason in verification.broken)],
-            hint=f"`transload compare {_both(model, files)} --per-layer` shows where it starts; --tolerance sets what is enough")
+            hint=f"{_where_it_starts(model, artifact)}; --tolerance sets what is enough")
     if required and (verification is None or not verification.passed):
         said = verification.why if verification is not None else "not asked for"
         return VerificationError(f"converted, but not verified: {said}")
     return None
 
 
-def _both(model: Path | None, files: Sequence[Path]) -> str:
-    readable = tuple(suffix for reader in host().readers.values() for suffix in reader.suffixes)
-    artifact = next((file for file in files if file.name.lower().endswith(readable)), None)
-    return f"{shlex.quote(str(model or 'MODEL'))} {shlex.quote(str(artifact or 'ARTIFACT'))}"
+def _where_it_starts(model: Path | None, artifact: Path | None) -> str:
+    by = f"`transload compare {shlex.quote(str(model or 'MODEL'))} {{}} --per-layer` shows where it starts"
+    if artifact is not None:
+        return by.format(shlex.quote(str(artifact)))
+    return f"convert it once more with --dump steps, and {by.format('steps/NAME.mlir')}, of the last step, or of those before"

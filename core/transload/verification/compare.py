@@ -24,7 +24,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of
-from .differences import TensorDifference, check_number
+from .differences import TensorDifference, check_number, not_measured
 from .layers import layer_differences, meant_difference, quantized_elements
 from .tolerance import names_among
 
@@ -44,6 +44,11 @@ class Comparison:
     only_in_reference: list[str] = field(default_factory=list)
     excepts: list[str] = field(default_factory=list)
     """The tensors that do not count, because somebody said so."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know besides: which metrics could not be computed."""
+        return not_measured(self.tensors)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -186,9 +191,7 @@ def compare(
     execute = run_of(runtime, source)
     reference = execute(inside)
     by_order = as_stored(_fed(result, given), with_meanings(result.inputs, meanings))
-    compute: Callable[..., dict[str, np.ndarray]] = partial(run, result)
-    if written is not None and written.run is not None and (written.in_parts or written.keeps or not per_layer):
-        compute = written.run
+    compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     elements = quantized_elements(source, hub)

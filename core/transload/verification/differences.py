@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import PluginFailure, UsageError
+from ..guard import noted
 from ..plugin import resolve
 from ..plugin_host import host
 
-__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "incomparable"]
+__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "incomparable", "not_measured"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class TensorDifference:
     dtype: str
     metrics: dict[str, float]
     note: str = ""
+    unmeasured: dict[str, str] = field(default_factory=dict)
+    """The metrics that could not be computed, as their plugins fail: NaN in `metrics`, and why."""
 
     @property
     def is_integer(self) -> bool:
@@ -31,12 +34,30 @@ class TensorDifference:
 
 
 def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDifference:
-    """All registered metrics of two tensors; a note, and NaN, where their shapes do not fit."""
+    """All registered metrics of two tensors; a note, and NaN, where their shapes do not fit.
+
+    A metric of others that fails is NaN, and says no more of the tensors than that: `unmeasured` has the reason.
+    """
     reference, actual = np.asarray(reference), _like(np.asarray(actual), np.asarray(reference))
     if reference.shape != actual.shape:
         return incomparable(name, reference, f"shape {actual.shape}")
-    measured = {key: float(resolve(metric.measure)(reference, actual)) for key, metric in host().metrics.items()}
-    return TensorDifference(name, reference.shape, str(reference.dtype), measured)
+    measured, unmeasured = dict[str, float](), dict[str, str]()
+    for key, metric in host().metrics.items():
+        try:
+            measured[key] = float(resolve(metric.measure)(reference, actual))
+        except PluginFailure as error:
+            if error.plugin is None or error.plugin.is_ours:  # verdicts rest on these
+                raise
+            measured[key], unmeasured[key] = math.nan, noted(error)
+    return TensorDifference(name, reference.shape, str(reference.dtype), measured, unmeasured=unmeasured)
+
+
+def not_measured(tensors: Iterable[TensorDifference]) -> list[str]:
+    """What there is to say of metrics that could not be computed, once of each."""
+    reasons = dict[str, str]()
+    for tensor in tensors:
+        reasons = {**tensor.unmeasured, **reasons}
+    return [f"{name} could not be computed: {why}" for name, why in reasons.items()]
 
 
 def incomparable(name: str, reference: np.ndarray, why: str) -> TensorDifference:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -24,7 +23,8 @@ import numpy as np
 from ..budget import VARIABLE, allowance
 from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
-from ..errors import PluginFailure, RunError
+from ..errors import PluginFailure, RunError, TransloadError, after_colon
+from ..guard import noted
 from ..ir import Module, QuantType, TensorType, asked_inputs, initial_states
 from ..meanings import as_stored
 from ..plugin import resolve
@@ -33,7 +33,7 @@ from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
 from .bounds import has_bounds
 from .compare import judged_format, run_of, runtime_for
-from .differences import TensorDifference, compare_outputs
+from .differences import TensorDifference, compare_outputs, not_measured
 from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
@@ -134,7 +134,9 @@ def verify_quantized(
         broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
     verdict = Verification(
         "failed" if broken else "passed", "", "the quantized module", running.used, integers, broken,
-        notes=[*running.notes, f"beside the float model, run by {reference.who}"], samples=len(actual))
+        notes=[*running.notes, *reference.notes, *not_measured([*integers, *beside]),
+               f"beside the float model, run by {reference.who}"],
+        samples=len(actual))
     verdict.excepts = [name for name in actual[0] if tolerance is not None and name in tolerance.excepts]
     verdict.quantized = [
         QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, _agreement(name, floats, actual))
@@ -171,12 +173,15 @@ class _FloatModel:
         self._own: Callable[[Mapping[str, np.ndarray]], Outputs] | None = None
         self._execute: Callable[..., Outputs] | None = None
         self.who = f"engine {engine}"
+        self.notes: list[str] = []
         source = model.source
         runtime, _ = runtime_for(judged_format(source))
         if runtime is None or source.source is None or not (runtime.functions or source.entry == "main"):
             return
-        with suppress(*_REFUSED):
+        try:
             self._own, self.who = run_of(runtime, source), runtime.name
+        except _REFUSED as error:
+            self._note(error)
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
         outputs = self._outputs(arrays)
@@ -186,11 +191,17 @@ class _FloatModel:
         if self._own is not None:
             try:
                 return _real(self._source, self._own(arrays if self._fused is None else self._fused.inside(arrays)))
-            except _REFUSED:
+            except _REFUSED as error:
+                self._note(error)
                 self._own, self.who = None, f"engine {self._engine}"
         if self._execute is None:
             self._execute = _from_first(self._floats, self._engine)
         return _real(self._floats, self._execute(_named(self._floats, arrays.values())))
+
+    def _note(self, error: TransloadError) -> None:
+        """A runtime that refuses a model says nothing of itself; one that fails is to be mended."""
+        if isinstance(error, PluginFailure):
+            self.notes.append(noted(error))
 
 
 def _from_first(module: Module, engine: str = "reference") -> Callable[[Mapping[str, np.ndarray]], Outputs]:
@@ -395,7 +406,8 @@ def verify_quantized_conversion(
     try:
         return verify_quantized(model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside)
     except MemoryError as error:
-        return Verification("skipped", f"comparing takes more memory than there is: {error}", "the quantized module", engine)
+        why = f"comparing takes more memory than there is{after_colon(error)}"
+        return Verification("skipped", why, "the quantized module", engine)
 
 
 def _limits_only(settings: Iterable[str]) -> Tolerance | None:

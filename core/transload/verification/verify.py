@@ -16,8 +16,8 @@ from ..analysis.dataflow import has_loops
 from ..budget import VARIABLE, TimeOver, allowance, timed
 from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
-from ..errors import PluginFailure, ReadError, RunError
-from ..guard import failure
+from ..errors import PluginFailure, ReadError, RunError, after_colon
+from ..guard import failure, noted
 from ..ir import Module, TensorType, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
@@ -25,7 +25,7 @@ from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_for
-from .differences import TensorDifference, compare_outputs
+from .differences import TensorDifference, compare_outputs, not_measured
 from .fineness import output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs, plain_integers, random_inputs
@@ -190,7 +190,7 @@ class _Judge:
         except TimeOver as error:
             return Verification("skipped", f"{error.message}; {error.hint}", runtime.name, self.running.used)
         except MemoryError as error:
-            return Verification("skipped", f"comparing takes more memory than there is: {error}", runtime.name, engine)
+            return Verification("skipped", f"comparing takes more memory than there is{after_colon(error)}", runtime.name, engine)
         except ChildEnded as error:
             return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
         except RunError as error:
@@ -202,7 +202,7 @@ class _Judge:
             if not error.place.startswith(f"runtime {runtime.name!r}"):
                 raise
             self.refused = True
-            return Verification("skipped", f"{runtime.name} could not judge: {error.message}", runtime.name, engine)
+            return Verification("skipped", f"{runtime.name} could not judge: {noted(error)}", runtime.name, engine)
 
     def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
@@ -298,6 +298,7 @@ class _Judge:
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
+        notes += not_measured(tensors)
         status = "failed" if broken else "passed"
         return Verification(status, "", self.runtime.name, self.running.used, tensors, broken, bounds, notes), informative
 
@@ -462,10 +463,15 @@ def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | 
 
 
 def _beyond(tensor: TensorDifference, limits: Sequence[tuple[str, float, bool]]) -> list[str]:
-    """The limits of metrics, as `(name, limit, whether higher is better)`, that a tensor breaks, in words."""
+    """The limits of metrics, as `(name, limit, whether higher is better)`, that a tensor breaks, in words.
+
+    `PluginFailure` where one of the metrics could not be computed.
+    """
     broken = []
     for name, limit, higher in limits:
         value = tensor.metrics[name]
+        if name in tensor.unmeasured:
+            raise PluginFailure(tensor.unmeasured[name], hint=f"without {name} in --tolerance it is told, and not judged")
         if not (value >= limit if higher else value <= limit):  # NaN breaks every limit
             broken.append(f"{tensor.name}: {name} {value:g}, allowed {limit:g}")
     return broken
