@@ -17,6 +17,7 @@ from .errors import UsageError
 from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
+from .kinds import need
 from .passes.dce import eliminate_dead_code
 from .plugin_host import host
 from .suggest import nearest
@@ -47,6 +48,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     output become plain ones. The argument is unchanged. No file holds the result (`source` is None), so none judges it.
     Raises `UsageError` for tensors that there are not, for inputs that are all of no use, and where two would have one name.
     """
+    need(module, Module, "extract", "module")
     copy = module.clone()
     copy.source, copy.source_format, copy.beside, copy.cut = None, None, (), None
     tensors, borders, block = tensors_of(copy), _borders(copy), copy.body_of_main
@@ -173,7 +175,17 @@ def _name(module: Module, inputs: Sequence[_Border], outputs: Sequence[_Border])
 def _renamed(names: Names) -> dict[str, str]:
     if isinstance(names, str):
         raise UsageError(f"give names of tensors as a list, [{names!r}], or as a dict with their new names")
-    return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
+    given = dict(names) if isinstance(names, Mapping) else dict(zip(texts := _texts(names), texts, strict=True))
+    _texts([*given, *given.values()])
+    return given
+
+
+def _texts(names: Any) -> list[str]:
+    """Names as a list; `UsageError` where they are something else."""
+    found = list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in found):
+        raise UsageError("give names of tensors as a list of texts, or as a dict with their new names")
+    return found
 
 
 def _tensor(name: str, tensors: Mapping[str, Value]) -> Value:

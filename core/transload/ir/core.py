@@ -13,14 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from ..errors import Unfit
+from ..errors import BuildError, Unfit
 from . import registry
 from .attributes import Attribute
+from .given import values_of
 from .locations import FusedLocation, Location, first_name
 from .readable import block_text, function_text, op_text, value_text
 from .types import BOOL, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
 
 __all__ = ["Block", "Op", "Region", "Value", "is_absent"]
+
+
+_LISTS = (list, tuple)
 
 
 class Value:
@@ -207,11 +211,19 @@ class Op:
         attributes: dict[str, Attribute] | None = None, regions: Iterable[Region] = (), location: Location = None,
     ) -> None:
         self.name = name
-        operands = tuple(operands)
-        self._operands: tuple[Value, ...] | _Many = operands
-        for operand in operands:
-            uses = operand.uses
-            uses[self] = uses.get(self, 0) + 1
+        self._operands: tuple[Value, ...] | _Many = ()
+        try:
+            operands = tuple(operands)
+            for operand in operands:
+                uses = operand.uses
+                uses[self] = uses.get(self, 0) + 1
+        except (AttributeError, TypeError):
+            for operand in operands if isinstance(operands, tuple) else ():  # what was counted is no use
+                if operand.__class__ is Value:
+                    operand.uses.pop(self, None)
+            values_of(f"{name} has as operands", operands, Value)
+            raise
+        self._operands = operands
         if len(result_types) == 1:  # as nearly always
             self.results = [Value(result_types[0], self, 0)]
         else:
@@ -236,15 +248,25 @@ class Op:
 
     @operands.setter
     def operands(self, operands: tuple[Value, ...]) -> None:
+        try:
+            operands = tuple(operands)
+            for operand in operands:
+                operand.uses  # noqa: B018  what has none is no value, and is refused before anything changes
+        except (AttributeError, TypeError):
+            values_of(f"{self.name} has as operands", operands, Value)
+            raise
         self._drop_uses()
-        self._operands = operands = tuple(operands)
+        self._operands = operands
         for operand in operands:
             operand.uses[self] = operand.uses.get(self, 0) + 1
 
     def set_operand(self, index: int, value: Value) -> None:
-        """Replace one operand."""
+        """Replace one operand. `BuildError` where there is no such one, or what it is to be is no value."""
         operands = list(self._operands)
-        operands[index] = value
+        try:
+            operands[index] = value
+        except (IndexError, TypeError):
+            raise BuildError(f"{self.name} has {len(operands)} operands, and no operand {index!r:.100}") from None
         self.operands = tuple(operands)
 
     def _drop_uses(self) -> None:
@@ -353,6 +375,9 @@ class Op:
 
     def replace_with(self, values: Sequence[Value]) -> None:
         """Make users of the results use `values`, then erase the op."""
+        for value in values if values.__class__ in _LISTS else (None,):
+            if value.__class__ is not Value:
+                values = values_of(f"{self.name} is replaced by", values, Value)
         if len(values) != len(self.results):
             raise ValueError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given")
         if len(values) < 2 or any(value.owner is self for value in values):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError
+from ..kinds import need
 from .borders import NAME, input_names, input_types, output_names, output_types
 from .constants import Dense
 from .core import Block, Op, Region, Value
@@ -168,6 +169,7 @@ def new_module() -> Module:
 
 def set_results(function: Op, values: Sequence[Value], names: Sequence[str | None] = ()) -> Op:
     """End a function: append `func.return`, name the results, and complete the function's type."""
+    need(function, Op, "set_results", "function")
     block = function.regions[0].block
     terminator = block.append(Op("func.return", values))
     if any(names):
@@ -180,6 +182,7 @@ def set_results(function: Op, values: Sequence[Value], names: Sequence[str | Non
 
 def update_function_type(function: Op) -> None:
     """Make a function's type say what its arguments and its return are, after they changed."""
+    need(function, Op, "update_function_type", "function")
     block = function.regions[0].block
     function.attributes["function_type"] = FunctionType(
         tuple(argument.type for argument in block.arguments), tuple(value.type for value in block.terminator.operands))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import Finding, TransloadError, VerifyError, merge_findings
 from ..guard import said
+from ..kinds import need
 from ..suggest import nearest
 from . import registry
 from .core import Block, Op, Value
@@ -24,6 +25,7 @@ Checker = Callable[[Op], "list[str] | None"]
 
 def verify(root: Op) -> None:
     """Raise `VerifyError` with everything that is wrong with `root` and what is inside it."""
+    need(root, Op, "verify", "module, or an op")
     findings = check(root)
     if findings:
         raise VerifyError(f"{root.name} is not valid: {len(findings)} finding(s)", findings)
@@ -31,6 +33,7 @@ def verify(root: Op) -> None:
 
 def check(root: Op) -> list[Finding]:
     """All findings about `root` and what is inside it."""
+    need(root, Op, "check", "module, or an op")
     findings: list[Finding] = []
     outside: set[Value] = set()
     _check_op(root, outside, findings)

@@ -16,6 +16,7 @@ from ..conversion import REWRITES, apply_conversion, options_of, rewrites_alone
 from ..errors import InternalError, PassError
 from ..ir import Module
 from ..ir.verify import check
+from ..kinds import need
 from ..options import settings_of
 from ..plugin_host import host
 from .steps import PassRecord, Step, parse_steps, read_options
@@ -36,6 +37,7 @@ class Pipeline:
         `settings` are the values that `$name` stands for. Raises `UsageError` for unknown passes and options, with the
         nearest names, and for values of the wrong type.
         """
+        need(text, str, "Pipeline.parse", "text")
         return cls(parse_steps(text, settings, _conversion_step))
 
     @pinned()

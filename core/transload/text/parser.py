@@ -21,6 +21,7 @@ from ..ir.attributes import Attribute
 from ..ir.core import Block, Op, Region
 from ..ir.module import Module
 from ..ir.types import Type
+from ..kinds import need
 from .assembly import AssemblyParser, form_of
 from .attribute_parser import text_size
 from .resources import Blob, Constants
@@ -57,6 +58,7 @@ def parse_module(
     not in the text: a mapping of arrays by key, or the path of a `.npz` file. Ops outside a
     `builtin.module` are put into one. Raises `TextError` with line and column.
     """
+    need(text, str | bytes | bytearray | memoryview, "parse_module", "text")
     parser = _Parser(_decoded(text, name), name, Constants(constants))
     try:
         return parser.take_module()

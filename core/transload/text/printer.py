@@ -15,6 +15,7 @@ from ..ir.attributes import Attribute
 from ..ir.constants import Dense, ElidedData, SplatData
 from ..ir.core import Block, Op, Region, Value
 from ..ir.types import FunctionType
+from ..kinds import need
 from .attribute_text import AttributeFormatter, attribute_text, location_text
 from .dense_text import dense_pieces, to_bytes
 from .resources import ELIDED, ResourceKeys, save_constants
@@ -42,6 +43,7 @@ def print_module(
     op: Op, *, constants: str = "inline", locations: bool = True, npz_path: str | Path | None = None,
 ) -> str:
     """The text of a module (or any op), see `write_module`."""
+    need(op, Op, "print_module", "module, or an op")
     parts: list[str] = []
     _Printer(parts.append, constants, locations, npz_path).print(op)
     return "".join(parts)
