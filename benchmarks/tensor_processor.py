@@ -216,9 +216,12 @@ def growth(chip: Chip, arguments: argparse.Namespace) -> Iterator[dict[str, Any]
 
 
 def plotted(rows: list[dict[str, Any]], width: int = 480, height: int = 300, margin: int = 50) -> str:
-    """Seconds over ops as SVG text, with the line that they would lie on if each op took as long as in the smallest network."""
+    """Seconds over ops as SVG text, with the line that they would lie on if each op took as long as in the smallest network, as
+    far as it is in the picture.
+    """
     most, longest = max(row["ops"] for row in rows), max(row["seconds"] for row in rows)
     each = rows[0]["seconds"] / rows[0]["ops"]
+    last = min(most, longest / each)
 
     def at(ops: float, seconds: float) -> str:
         return f"{margin + ops / most * width:.1f},{margin + height * (1 - seconds / longest):.1f}"
@@ -229,7 +232,7 @@ def plotted(rows: list[dict[str, Any]], width: int = 480, height: int = 300, mar
         'font-family="sans-serif" font-size="11">',
         f'<text x="{margin}" y="{margin / 2}">seconds to compile, up to {longest:.2f}, over ops, up to {most:,}</text>',
         f'<rect x="{margin}" y="{margin}" width="{width}" height="{height}" fill="none" stroke="#bbb"/>',
-        f'<polyline points="{at(0, 0)} {at(most, each * most)}" stroke="#999" stroke-dasharray="4 3"/>',
+        f'<polyline points="{at(0, 0)} {at(last, each * last)}" stroke="#999" stroke-dasharray="4 3"/>',
         f'<polyline points="{at(0, 0)} {" ".join(points)}" fill="none" stroke="#4a86c5"/>',
         *(f'<circle cx="{point.partition(",")[0]}" cy="{point.partition(",")[2]}" r="3" fill="#4a86c5"/>' for point in points),
         "</svg>"]) + "\n"

@@ -46,10 +46,11 @@ class _Exchanging:
         self.places = list(met)
         self.beside = _beside(self.places)
         self.random = Random(0)
+        self.undo: list[tuple[Place, int]] = []
+        """Places that moved since the fewest banks were shared, with their offsets before."""
 
     def run(self, changes: int) -> dict[Place, int]:
         now = least = sum(self._shared(place, self.offsets[place]) for place in self.places) / 2
-        best = dict(self.offsets)
         heat, cooling = HOT * now / max(len(self.places), 1), (COLD / HOT) ** (1 / max(changes, 1))
         for _ in range(changes):
             if least <= 0:
@@ -60,8 +61,10 @@ class _Exchanging:
                 continue
             now += self._change(place, heat)
             if now < least:
-                least, best = now, dict(self.offsets)
-        return best
+                least = now
+                self.undo.clear()
+        self.offsets.update(reversed(self.undo))
+        return self.offsets
 
     def _change(self, place: Place, heat: float) -> float:
         """Move a place; gives how much more is shared then, 0 where all stays as it was."""
@@ -86,6 +89,7 @@ class _Exchanging:
         if more > 0 and self.random.random() >= exp(-more / heat):
             self.offsets.update(before)
             return 0.0
+        self.undo += before.items()
         return more
 
     def _anywhere(self, place: Place) -> int:
