@@ -138,6 +138,15 @@ def test_operations_that_nobody_computes_are_told_with_their_likes_all_at_once()
     assert "acme" not in found["operations"].why  # its plugin knows
 
 
+def test_what_may_be_none_is_told_so() -> None:
+    content = tomllib.loads((FOLDER / "tp-tiny.toml").read_text())
+    content["dma"]["dma_latency"], content["compute"]["start_cycles"] = 0, 0
+    assert chip_of(content, "fast.toml").dma_latency == 0
+    content["dma"]["dma_latency"] = -4
+    with pytest.raises(ChipError, match=r"-4 is not between 0 and 2\^48"):
+        chip_of(content, "bad.toml")
+
+
 def test_sizes_may_have_units() -> None:
     assert [parse_size(each) for each in (5, "5", "4k", "2M", "1G")] == [5, 5, 4096, 2 << 20, 1 << 30]
     for bad in ("", "k", "-1k", "1.5k", True, None, 1.5, 0):

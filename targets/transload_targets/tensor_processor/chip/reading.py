@@ -157,11 +157,11 @@ def parse_size(value: Any) -> int:
     return _whole(value)
 
 
-def _whole(value: Any) -> int:
+def _whole(value: Any, least: int = 1) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{value!r} is no whole number")
-    if not 0 < value < 1 << 48:
-        raise ValueError(f"{value} is not between 1 and 2^48")
+    if not least <= value < 1 << 48:
+        raise ValueError(f"{value} is not between {least} and 2^48")
     return value
 
 
@@ -184,7 +184,7 @@ def _power_of_two(value: Any) -> int:
 
 
 def _not_negative(value: Any) -> int:
-    return 0 if value == 0 and isinstance(value, int) and not isinstance(value, bool) else _whole(value)
+    return _whole(value, 0)
 
 
 def _multiplier_bits(value: Any) -> int:
