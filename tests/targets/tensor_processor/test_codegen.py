@@ -275,11 +275,19 @@ def test_global_memory_is_as_small_as_it_can_be_though_there_is_more_of_it():
         place_global([("weights", 100), ("more", 4000)], tensors, 64, 4096, 5000)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("vector_bytes", [1, 2, 4])
-def test_a_vector_may_be_less_than_an_element(vector_bytes, seed):
+ODD = (
+    {"vector_bytes": 1}, {"vector_bytes": 2, "lanes": 5}, {"vector_bytes": 4, "banks": 1}, {"lanes": 3, "banks": 1},
+    {"lanes": 7, "local_bytes": 7 * 32 * 64, "banks": 7}, {"dma_latency": 0, "start_cycles": 0}, {"dma_latency": 10**6},
+    {"dma_bytes": 1, "cores": 3, "lanes": 3}, {"dma_bytes": 2**47}, {"alignment": 1, "weight_alignment": 1},
+    {"alignment": 4096, "weight_alignment": 1}, {"macs": {}}, {"cores": 2, "banks": 1})
+"""What is other than usual of a chip."""
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: ",".join(odd))
+def test_a_chip_may_be_odd(odd, seed):
     module = network(seed)
-    check(module, compile_function(module.main, replace(chip("tp-small"), vector_bytes=vector_bytes)))
+    check(module, compile_function(module.main, replace(chip("tp-small"), **odd)))
 
 
 def test_a_constant_in_another_shape_is_read_where_it_lies():

@@ -12,6 +12,7 @@ from transload.ir import QuantType, TensorType, Value
 from transload.ir.build import constant_of
 
 from ..chip import Chip
+from ..chip.description import WIDEST
 from ..groups.forms import Held, dtype_name, sizes_of
 from ..groups.reading import Reading
 from ..groups.steps import Schedule
@@ -57,7 +58,8 @@ class Tensors:
             self.reading.network, schedules, self.reading.held, self.base, self._bytes,
             map(self.reading.root, self.reading.inputs), outputs)
         weights = [(key, self._bytes(key)) for key in self.constants]
-        return place_global(weights, buffers, self.chip.alignment, self.chip.weight_alignment, self.chip.global_bytes)
+        alignment, weight_alignment = (max(each, WIDEST) for each in (self.chip.alignment, self.chip.weight_alignment))
+        return place_global(weights, buffers, alignment, weight_alignment, self.chip.global_bytes)
 
     def _bytes(self, key: Hashable) -> int:
         dtype = self.constants[key][2] if key in self.constants else dtype_name(key)  # type: ignore[arg-type]
