@@ -214,6 +214,9 @@ def softmax_input_scale(beta: float, scale: float, integer_bits: int = 5) -> tup
     The scale is for `(difference << left)` with the left shift already in it; returned as multiplier and left
     shift in the form `Scale(multiplier, 31 - left)`.
     """
+    if not beta > 0:
+        raise Unsupported(f"a softmax of integers with a beta of {beta}: LiteRT's fixed point has exponents of one sign",
+                          "keep it in floats")
     real = min(float(np.float32(beta)) * float(np.float32(scale)) * (1 << (31 - integer_bits)), float(INT32_MAX))
     mantissa, left = math.frexp(real)
     if not math.isfinite(mantissa):

@@ -119,7 +119,7 @@ def softmax(op: Softmax, rw: Rewriter) -> Value | None:
         wide = source.storage == I8 and target.storage == I16
         unit = target.zero_point == -32768 and math.isclose(target.scale, 2.0**-16, rel_tol=1e-3) if wide else (
             source.storage == target.storage and _is_unit(target, 0.0))
-        if not unit:
+        if not unit or not op.beta > 0:
             return None
         need_rounding(op, rw, "double", operator="SOFTMAX")
     shape = static_shape(op.input)

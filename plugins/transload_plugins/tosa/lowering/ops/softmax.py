@@ -47,6 +47,8 @@ def quantized_softmax(op: Softmax, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or op.log:
         return None
+    if not op.beta > 0:  # the exponentials of differences to the greatest number are not below 1 then: LiteRT has no such kernel
+        return None
     shape = static_shape(op.input)
     if not shape or 0 in shape:
         return None

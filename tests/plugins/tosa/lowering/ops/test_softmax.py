@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from transload.api import lower, run
+from transload.ir import F32, I8, QuantType, TensorType, new_module, set_results
+from transload.ir.build import Builder
+
 
 def q(scale: float, zero_point: int = 0) -> tuple[Any, ...]:
     return [scale], [zero_point]
@@ -53,3 +57,17 @@ def test_another_axis_of_int8(lowered: Callable) -> None:
     lowered(
         lambda rw, value: rw.emit("top.Softmax", value, axis=1, element=QuantType(I8, F32, (1 / 256,), (-128,))), x,
         types=[TensorType(x.shape, QuantType(I8, F32, (0.05,), (3,)))], steps=1)
+
+
+@pytest.mark.parametrize("dialect", ["top", "tosa", "stablehlo"])
+def test_integers_by_a_factor_below_zero(dialect: str) -> None:
+    """LiteRT's reference kernel ends the process, ours gave all to the greatest number: the smallest is the likeliest."""
+    x = np.int8([[-60, -55, -50, -45, -40]])
+    source, target = QuantType(I8, F32, (0.047,), (3,)), QuantType(I8, F32, (1 / 256,), (-128,))
+    module = new_module()
+    function = module.add_function("main", [TensorType(x.shape, source)], ["x"])
+    build = Builder(function.regions[0].block)
+    set_results(function, [build.emit("top.Softmax", function.regions[0].block.arguments[0], axis=-1, beta=-1.0, element=target)])
+    (made,) = run(module if dialect == "top" else lower(module, dialect), {"x": x}).values()
+    powers = np.exp(-0.047 * (x.astype(np.float64) - 3))
+    np.testing.assert_array_equal(made, np.round(powers / powers.sum() * 256) - 128)
