@@ -79,3 +79,48 @@ def test_what_nobody_can_give_is_not_tried_out(tmp_path: Path) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(model.finish())
     transload.convert(path, "tflite", tmp_path / "out", verify=False)
+
+
+def integers(dtype: Any, *shape: int) -> np.ndarray:
+    numbers = np.random.default_rng(0).integers(0, 100, shape)
+    return numbers % 2 == 0 if dtype is np.bool_ else numbers.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.uint16, np.int64])
+def test_sequences_of_rare_types_are_turned_round(dtype: Any, tmp_path: Path) -> None:
+    """Masks of recurrent layers are turned round, too; LiteRT's kernel takes no truth values."""
+    given = {"x": integers(dtype, 2, 5, 3)}
+    model = make_model(
+        [node("ReverseSequence", ["x", "n"], ["y"], batch_axis=0, time_axis=1)], given, ["y"], {"n": np.array([3, 5])})
+    assert converted(model, given, tmp_path).verification.passed
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint16, np.float64])
+def test_parts_of_rare_types(dtype: Any, tmp_path: Path) -> None:
+    given = {"x": integers(dtype, 4, 3)}
+    model = make_model([node("Split", ["x", "n"], ["y", "z"], axis=0)], given, ["y", "z"], {"n": np.array([1, 3])})
+    assert converted(model, given, tmp_path).verification.passed
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("operator", ["Abs", "Sign"])
+def test_signs_of_integers(operator: str, dtype: Any, tmp_path: Path) -> None:
+    limits = np.iinfo(dtype)
+    given = {"x": np.array([limits.min, limits.max, 0, 1, limits.min + 3], dtype)}
+    model = make_model([node(operator, ["x"], ["y"])], given, ["y"])
+    verification = converted(model, given, tmp_path).verification
+    assert not verification.failed and verification.tensors[0].metrics["max_abs"] == 0
+
+
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int8, np.int64])
+@pytest.mark.parametrize("reduction", ["none", "add"])
+def test_elements_at_subscripts(reduction: str, dtype: Any, computed: bool, tmp_path: Path) -> None:
+    """The subscripts of one dimension, constant or computed, count from the end, too; of two updates the last stays."""
+    places = {"i": np.array([[2, 0], [-3, 1], [0, 3]])}
+    given = {"x": integers(dtype, 3, 4), "u": integers(dtype, 3, 2), **(places if computed else {})}
+    nodes = [node("ScatterElements", ["x", "i", "u"], ["y"], axis=1, reduction=reduction),
+             node("GatherElements", ["x", "i"], ["z"], axis=1)]
+    model = make_model(nodes, given, ["y", "z"], {} if computed else places, opset=18)
+    verification = converted(model, given, tmp_path).verification
+    assert verification.passed and all(tensor.metrics["max_abs"] == 0 for tensor in verification.tensors)

@@ -80,6 +80,13 @@ def real(rw: Rewriter, number: float, like: Value) -> Value:
     return constant(rw, np.asarray(number, dtype_of(element)), element)
 
 
+class _Permuted(dict[tuple[int, tuple[int, ...], tuple[int, ...]], LazyData]):
+    """Constants with their dimensions in another order, by what they were (which they keep alive), order and shape.
+
+    A recurrent layer that is written out has a product with the same weights in each step: the file holds them once.
+    """
+
+
 def permuted_constant(rw: Rewriter, value: Value, order: Sequence[int], shape: Sequence[int] | None = None) -> Value | None:
     """A constant with its dimensions in another order, and then of another shape; None where it is computed.
 
@@ -99,7 +106,12 @@ def permuted_constant(rw: Rewriter, value: Value, order: Sequence[int], shape: S
             along = next((axis for axis, size in enumerate(final) if size == moved[along]
                           and np.prod(final[:axis], dtype=int) == np.prod(moved[:along], dtype=int)), -1)
         element = element.replace(axis=along)
-    data = LazyData(lambda: np.ascontiguousarray(dense.numpy().transpose(order)).reshape(final), final, dense.data.dtype)
+    key = id(dense.data), tuple(order), final
+    known = rw.scratch(_Permuted)
+    data = known.get(key)
+    if data is None:
+        data = known[key] = LazyData(
+            lambda: np.ascontiguousarray(dense.numpy().transpose(order)).reshape(final), final, dense.data.dtype)
     return constant(rw, Dense(data, TensorType(final, dense.type.element)), element)
 
 

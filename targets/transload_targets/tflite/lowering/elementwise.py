@@ -10,12 +10,13 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, I16, I32, UI8, UI16, IntegerType, Op, Value, dtype_of
+from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, IntegerType, Op, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import (
     activated,
+    constant,
     emit,
     fused,
     int32,
@@ -283,7 +284,29 @@ def unary(op: Elementwise, rw: Rewriter) -> Value | None:
     elif isinstance(op.input.element, IntegerType) and op.input.element != BOOL and op.name in (
             "top.Floor", "top.Ceil", "top.Round"):
         return op.input
+    elif isinstance(op.input.element, IntegerType) and op.input.element not in (BOOL, I32) and op.name in ("top.Abs", "top.Sign"):
+        return _without_sign(op, rw) if op.name == "top.Abs" else _sign(op, rw)
     return emit(rw, _UNARY[op.name], op.input, like=op.output)
+
+
+def _without_sign(op: Elementwise, rw: Rewriter) -> Value:
+    """The absolute value of integers that ABS has no kernel of; the least one stays what it is, as there is no greater."""
+    element = op.input.element
+    if element.unsigned:  # type: ignore[attr-defined]
+        return op.input
+    if element != I64:
+        wide = int32(rw, op.input)
+        return emit(rw, "cast", emit(rw, "abs", wide, like=wide), like=op.output)
+    return emit(rw, "maximum", op.input, emit(rw, "neg", op.input, like=op.input), like=op.output)
+
+
+def _sign(op: Elementwise, rw: Rewriter) -> Value:
+    """-1, 0 or 1 of integers that SIGN has no kernel of: what they are, kept between these."""
+    dtype, value = dtype_of(op.input.element), op.input
+    for name, limit in (("maximum", -1), ("minimum", 1)):
+        if limit > 0 or not op.input.element.unsigned:  # type: ignore[attr-defined]
+            value = emit(rw, name, value, constant(rw, np.asarray(limit, dtype)), like=op.output)
+    return value
 
 
 @TABLE("top.Reciprocal")

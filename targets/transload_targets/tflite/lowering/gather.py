@@ -17,7 +17,7 @@ from .movement import moved
 if TYPE_CHECKING:
     from transload_hub.ops.gather import CumSum, Gather, GatherElements, GatherND, OneHot, TopK
 
-__all__ = ["TABLE", "subscripts"]
+__all__ = ["TABLE", "element_places", "subscripts"]
 
 TABLE = RewriteTable()
 
@@ -76,14 +76,26 @@ def subscripts(rw: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
     return _indices(rw, value, np.array(shape[: static_shape(value)[-1]], np.int64))
 
 
+def element_places(rw: Rewriter, indices: Value, shape: tuple[int, ...], axis: int) -> Value:
+    """The subscripts [.., rank] of elements, of which `indices` are those of dimension `axis` and the others count up."""
+    axis = axes_of((axis,), len(shape))[0]
+    sizes = static_shape(indices)
+    grids = list(tables.indices(sizes))
+    held = rw.constant_of(indices)
+    if held is not None:
+        counted = held.astype(np.int64)
+        grids[axis] = np.where(counted < 0, counted + shape[axis], counted)
+        return constant(rw, np.stack(grids, -1).astype(np.int32))
+    computed = int32(rw, _indices(rw, indices, shape[axis]))
+    parts = [reshape(rw, computed, (*sizes, 1)) if place == axis else constant(rw, grid.astype(np.int32)[..., None])
+             for place, grid in enumerate(grids)]
+    return emit(rw, "concatenation", *parts, shape=(*sizes, len(shape)), element=I32, axis=len(sizes))
+
+
 @TABLE("top.GatherElements")
 def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
-    """GATHER_ND by constant subscripts."""
-    array = rw.need_constant(op.indices, "the indices of a gathering of elements").astype(np.int64)
-    axis = axes_of((op.axis,), op.input.rank)[0]
-    places = list(tables.indices(array.shape))
-    places[axis] = np.where(array < 0, array + static_shape(op.input)[axis], array)
-    return emit(rw, "gather_nd", moved(rw, op), constant(rw, np.stack(places, -1).astype(np.int32)), like=op.output)
+    """GATHER_ND by the subscripts of each element."""
+    return emit(rw, "gather_nd", moved(rw, op), element_places(rw, op.indices, static_shape(op.input), op.axis), like=op.output)
 
 
 @TABLE("top.OneHot")

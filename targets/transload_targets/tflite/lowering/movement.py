@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import UI8, Op, QuantType, Value, dtype_of
+from transload.ir import BOOL, I8, UI8, UI16, IntegerType, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import counted
 
-from .common import activated, axes_of, constant, emit, fused, ints, quant, real, reshape, retyped, static_shape, transpose
+from .common import activated, axes_of, constant, emit, fused, int32, ints, quant, real, reshape, retyped, static_shape, transpose
 
 if TYPE_CHECKING:
     from transload_hub.ops.movement import (
@@ -161,9 +161,13 @@ def reverse(op: Reverse, rw: Rewriter) -> Value:
 
 @TABLE("top.ReverseSequence")
 def reverse_sequence(op: ReverseSequence, rw: Rewriter) -> Value:
-    """REVERSE_SEQUENCE."""
+    """REVERSE_SEQUENCE, of truth values and small integers as int32: LiteRT's kernel has few types."""
     seq, batch = axes_of((op.seq_axis, op.batch_axis), op.input.rank)
-    return emit(rw, "reverse_sequence", moved(rw, op), op.lengths, like=op.output, seq_dim=seq, batch_dim=batch)
+    value = moved(rw, op)
+    stored = value.element
+    wide = int32(rw, value) if isinstance(stored, IntegerType) and stored in (BOOL, I8, UI16) else value
+    made = emit(rw, "reverse_sequence", wide, op.lengths, like=wide, seq_dim=seq, batch_dim=batch)
+    return made if wide is value else emit(rw, "cast", made, like=op.output)
 
 
 @TABLE("top.Roll")

@@ -20,10 +20,10 @@ from transload_hub import tables
 from transload_hub.build import need_place
 
 from .common import constant, emit, int32, ints, quantized_result, reshape, retyped, static_shape
-from .gather import subscripts
+from .gather import element_places, subscripts
 
 if TYPE_CHECKING:
-    from transload_hub.ops.gather import ScatterND
+    from transload_hub.ops.gather import ScatterElements, ScatterND
 
 __all__ = ["TABLE"]
 
@@ -59,6 +59,14 @@ def scatter_nd(op: ScatterND, rw: Rewriter) -> Value:
         narrow = _combined(op, rw, int32(rw, op.input), int32(rw, op.updates))
         return emit(rw, "cast", narrow, like=op.output)
     return _combined(op, rw, op.input, op.updates)
+
+
+@TABLE("top.ScatterElements")
+def scatter_elements(op: ScatterElements, rw: Rewriter) -> Value:
+    """ScatterND of single elements."""
+    places = element_places(rw, op.indices, static_shape(op.input), op.axis)
+    made: Value = rw.emit("top.ScatterND", op.input, places, op.updates, reduction=op.reduction, element=op.output.element)
+    return made
 
 
 def _is_zero(rw: Rewriter, value: Value) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import Value
+from transload.ir import BOOL, F64, UI16, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.movement import slice_range
 
@@ -43,12 +44,20 @@ def slice_(op: Slice, rw: Rewriter) -> Value:
 
 @TABLE("top.Split")
 def split(op: Split, rw: Rewriter) -> Any:
-    """SPLIT into equal pieces, SPLIT_V into others."""
+    """SPLIT into equal pieces, SPLIT_V into others; SLICE of what those have no kernels of."""
     axis = axes_of((op.axis,), op.input.rank)[0]
     sizes, types = tuple(op.split_size), [result.type for result in op.outputs]
     value, dim = moved(rw, op), constant(rw, np.asarray(axis, np.int32))
     if len(types) == 1:
         return value
+    if op.input.element in (BOOL, UI16, F64):
+        starts = accumulate(sizes[:-1], initial=0)
+        return [_piece(rw, value, axis, start, result) for start, result in zip(starts, op.outputs, strict=True)]
     if len(set(sizes)) == 1:
         return rw.emit("tfl.split", dim, value, types=types, num_splits=len(sizes))
     return rw.emit("tfl.split_v", value, ints(rw, *sizes), dim, types=types, num_splits=len(sizes))
+
+
+def _piece(rw: Rewriter, value: Value, axis: int, start: int, like: Value) -> Value:
+    begins = [start if place == axis else 0 for place in range(value.rank)]
+    return emit(rw, "slice", value, ints(rw, *begins), ints(rw, *static_shape(like)), like=like)
