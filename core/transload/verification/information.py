@@ -13,7 +13,7 @@ import numpy as np
 from ..ir import Module
 from .inputs import plain_integers, random_inputs
 
-__all__ = ["attempts", "is_informative"]
+__all__ = ["attempts", "is_informative", "is_nan_throughout"]
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
@@ -42,6 +42,12 @@ def is_informative(output: np.ndarray) -> bool:
         return not constant
     ends = np.iinfo(numbers.dtype)
     return not ((numbers == ends.min) | (numbers == ends.max)).all()
+
+
+def is_nan_throughout(output: np.ndarray) -> bool:
+    """Whether an output has elements, and none of them is a number."""
+    numbers = np.asarray(output)
+    return bool(numbers.size) and numbers.dtype.kind not in "iub" and bool((numbers != numbers).all())
 
 
 def attempts(source: Module, hub: Module | None, seed: int, signed: bool = True) -> Iterator[dict[str, np.ndarray]]:

@@ -27,7 +27,7 @@ from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs, not_measured
 from .fineness import output_steps
-from .information import attempts, is_informative
+from .information import attempts, is_informative, is_nan_throughout
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits
 from .running import OwnRuntime, Running
@@ -180,6 +180,8 @@ class _Judge:
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
         """Whether the runtime does not run the model."""
+        self._no_number = ""
+        """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
 
     def verdict(self, given: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on some inputs; "skipped", with the reason, where there is nothing to judge by."""
@@ -208,18 +210,27 @@ class _Judge:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
         pending = iter(attempts)
         verdict, told = self.judge(next(pending))
+        while verdict.broken and self._no_number and (given := next(pending, None)) is not None:
+            verdict, told = self.judge(given)
+        without_number = self._no_number if verdict.broken else ""
         left_out = self.tolerance.excepts
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
         while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
             once, informative = self.judge(given)
+            if once.broken and self._no_number:
+                continue
             for index in informative - told:
                 verdict.tensors[index] = once.tensors[index]
             verdict.broken += once.broken
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             told |= informative
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told]
-        if verdict.broken and (names := _weights_of_no_numbers(self.hub) or _weights_of_no_numbers(self.source)):
+        if without_number:
+            verdict.status = "inconclusive"
+            verdict.why = (f"{without_number} is NaN throughout in {self.runtime.name} on all inputs tried, and runtimes differ "
+                           "in what they make of that; give inputs that the model is for with --input NAME=FILE")
+        elif verdict.broken and (names := _weights_of_no_numbers(self.hub) or _weights_of_no_numbers(self.source)):
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
                            "them: 0 times them, in padding, is NaN where it is computed")
@@ -268,6 +279,7 @@ class _Judge:
         reference = self._reference(given)
         actual = self.running(given)
         self._need_all(reference, actual)
+        self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
         tensors = compare_outputs(reference, actual)
         informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
