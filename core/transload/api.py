@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
 from .errors import ConversionError, Finding, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
-from .files import is_file, need_file, reason_of
+from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
@@ -72,7 +72,7 @@ def load(
             raise UsageError(f"load() takes a path, and was given {type(path).__name__}")
         file = Path(path)
         need_file(file)
-        source = Source(path=model_file(file) if file.is_dir() else file, name=str(file), function=function)
+        source = Source(path=model_file(file) if is_folder(file) else file, name=str(file), function=function)
     else:
         if format is None:
             raise UsageError("load(text=...) needs a format=", hint=f"formats: {', '.join(sorted(host().readers))}")

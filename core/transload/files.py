@@ -12,8 +12,8 @@ from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
 __all__ = [
-    "archive_names", "atomic_path", "current_directory", "exists", "is_file", "need_directory", "need_file", "need_place",
-    "reason_of", "text_of",
+    "archive_names", "atomic_path", "current_directory", "exists", "is_file", "is_folder", "need_directory", "need_file",
+    "need_place", "reason_of", "text_of",
 ]
 
 
@@ -90,6 +90,14 @@ def is_file(path: Path) -> bool:
     """Whether there is a regular file: one that is read to its end, and not waited for."""
     try:
         return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a directory, which what cannot be looked at is not: who reads it says why."""
+    try:
+        return path.is_dir()
     except (OSError, ValueError):
         return False
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReadError, UsageError
-from .files import need_file
+from .files import is_folder, need_file
 from .ir import asked_inputs
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def open_file(path: Path, name: str = ONLY) -> Any:
     from .arrays import open_array, read_arrays
 
     need_file(path)
-    if path.is_dir():
+    if is_folder(path):
         raise UsageError(f"{path} is a directory, and no array or image", hint="--data gives a folder of samples")
     suffix = path.suffix.lower()
     if suffix == ".npy":

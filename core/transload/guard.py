@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported",
-    "is_meant", "kernel_failed", "noted", "rule_failed", "said", "shape_rule_failed", "tracebacks_shown",
+    "is_debugged", "is_meant", "kernel_failed", "noted", "rule_failed", "said", "shape_rule_failed", "tracebacks_shown",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
-"""Environment variable that shows tracebacks."""
+"""Environment variable that shows tracebacks, unless it is empty or 0."""
 OURS = (TransloadError, Unsupported, MemoryError, KeyboardInterrupt)
 """What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -105,6 +105,11 @@ def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plug
     return PluginFailure(f"{plugin or 'a plugin'} failed in {place}: {said(error)}", hint=hint, plugin=plugin, place=place)
 
 
+def is_debugged() -> bool:
+    """Whether the environment asks for tracebacks."""
+    return os.environ.get(DEBUG, "") not in ("", "0")
+
+
 @contextmanager
 def tracebacks_shown(shown: bool) -> Iterator[None]:
     """Have `noted` show tracebacks of what runs inside, as the environment variable `DEBUG` has it everywhere."""
@@ -117,7 +122,7 @@ def tracebacks_shown(shown: bool) -> Iterator[None]:
 
 def noted(error: PluginFailure) -> str:
     """What is told of a failure that ends nothing; its traceback goes to standard error, where tracebacks are asked for."""
-    if _are_shown.get() or os.environ.get(DEBUG):
+    if _are_shown.get() or is_debugged():
         traceback.print_exception(error, file=sys.stderr)
     return error.message
 

@@ -19,6 +19,7 @@ from .contents import constant_bytes, main_dialect, op_counts
 from .convert_model import target_options
 from .emission import check_for
 from .errors import ConversionError, Finding, UsageError
+from .files import is_folder
 from .hosting import hosted_for
 from .ir import Module, Type
 from .journey import Journey
@@ -82,7 +83,7 @@ def inspect(
     `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` and `host` as in `convert`. What stands
     in the way is in the result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
     """
-    written = written_at(Path(model)) if not isinstance(model, Module) and Path(model).is_dir() and format is None else None
+    written = written_at(Path(model)) if not isinstance(model, Module) and is_folder(Path(model)) and format is None else None
     module = loaded(model if written is None else written.module, inputs=inputs, format=format, function=function,
                     weights=weights, outputs=outputs)
     if (options or host) and target is None:

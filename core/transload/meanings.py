@@ -17,7 +17,7 @@ import numpy as np
 from .artifact_set import REPORT
 from .engine.quantized import dequantize, quantize
 from .errors import TransloadError
-from .files import is_file
+from .files import is_file, is_folder
 from .ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of
 from .ir.borders import RANGE
 from .ir.types import Type
@@ -58,7 +58,7 @@ def reported_types(artifact: Path) -> dict[str, QuantType]:
 
     Empty where no report of ours is beside it, or where it says nothing of the kind.
     """
-    folder = artifact if artifact.is_dir() else artifact.parent
+    folder = artifact if is_folder(artifact) else artifact.parent
     report = folder / REPORT
     try:
         if not is_file(report) or report.stat().st_size > _REPORT_BYTES:

@@ -103,7 +103,7 @@ class Host:
     def _load(self, foundation: list[EntryPoint], points: list[EntryPoint], only: str) -> None:
         wanted = [name.strip() for name in only.split(",") if name.strip()]
         keep = {name for name in wanted if not name.startswith("-")}
-        drop = {name[1:] for name in wanted if name.startswith("-")}
+        drop = {name[1:].strip() for name in wanted if name.startswith("-")} - {""}
         for point in [EntryPoint("core", CORE, FOUNDATION), *sorted(foundation, key=_order), *sorted(points, key=_order)]:
             info = _info_of(point)
             same = next((other for other in self.plugins if other.name == info.name), None)

@@ -335,7 +335,7 @@ class Digest:
     def __init__(self, path: Path | None) -> None:
         self._text: str | None = None
         self._thread: Thread | None = None
-        if path is not None and path.is_file():
+        if path is not None and is_file(path):
             self._thread = Thread(target=self._compute, args=(path,), daemon=True)
             self._thread.start()
 

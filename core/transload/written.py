@@ -21,7 +21,7 @@ from .artifact_set import REPORT
 from .emission import program_among, readable_suffixes
 from .engine.memory import machine_bytes
 from .errors import ReadError, UsageError
-from .files import is_file
+from .files import is_file, is_folder
 from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, initial_states, new_module, set_results
 from .partitioning import TARGET
 from .parts import Parts, runner_of
@@ -90,7 +90,7 @@ def written_at(path: Path) -> Written | None:
     """
     if is_file(path) and path.name.lower().endswith(readable_suffixes()):
         return None
-    for folder in (path,) if path.is_dir() else (path.parent, path.parent.parent):
+    for folder in (path,) if is_folder(path) else (path.parent, path.parent.parent):
         report = _report(folder)
         if report is not None and (path in (folder, folder / REPORT) or path in [folder / name for name in report["files"]]):
             return _opened(path, folder, report)

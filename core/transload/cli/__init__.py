@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -47,11 +46,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from ..guard import DEBUG, tracebacks_shown
+    from ..guard import is_debugged, tracebacks_shown
     from .answer import json_alone
     from .session import Session
 
-    session = Session(debug=bool(os.environ.get(DEBUG)) or "--debug" in arguments)
+    session = Session(debug=is_debugged() or "--debug" in arguments)
     arguments = [argument for argument in arguments if argument != "--debug"]
     alone = json_alone() if "--json" in arguments and _is_ours(arguments) else nullcontext()
     with alone, tracebacks_shown(session.debug):

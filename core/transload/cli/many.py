@@ -36,7 +36,9 @@ def convert_each(
 
 def _is_zoo(path: Path) -> bool:
     """Whether a path is a folder with models in it, and is none itself."""
-    if not path.is_dir():
+    from ..files import is_folder
+
+    if not is_folder(path):
         return False
     from ..scale.zoo import holds_models
 

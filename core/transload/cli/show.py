@@ -25,9 +25,16 @@ __all__ = [
 ]
 
 
+_USUAL = 80
+"""Columns of a terminal that does not say how many it has."""
+
+
 def console() -> Console:
     """Standard output, where control characters in what is printed are escaped."""
-    return _console_class()(highlight=False, soft_wrap=False, quiet=session().quiet)
+    made = _console_class()(highlight=False, soft_wrap=False, quiet=session().quiet)
+    if made.width < 1:  # COLUMNS=0 says that nobody knows
+        made.width = _USUAL
+    return made
 
 
 def error_console() -> Console:
@@ -58,15 +65,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
     """A table whose cells are plain text; `right` names the columns to align right.
 
     It is as wide as the terminal at most. Where that is too narrow for the longest words of all columns side by side, each row
-    is told one column below the other.
+    is told one column below the other, and where it is too narrow for that, words are broken.
     """
     from rich.table import Table
     from rich.text import Text
 
     cells = [[_cell(cell) for cell in row] for row in rows]
     widths = _widths(columns, cells, console().width)
-    if widths is None:
+    if widths is None and any(columns):
         return _records(columns, cells, title)
+    widths = widths or _widths(columns, cells, console().width, fair=1) or []
     made = Table(
         title=title and Text(printable(title)), title_justify="left", box=None, pad_edge=False, header_style="bold",
         title_style="bold", show_header=any(columns),
@@ -92,14 +100,17 @@ _FAIR = 36
 """So wide a column is, at least, that takes text; a longer word in it, as a path or a tensor's name, may be broken."""
 
 
-def _widths(columns: Sequence[str], cells: Sequence[Sequence[Text]], room: int) -> list[int] | None:
-    """How wide each column is: as its longest cell, or less where there is no room for that; None where no width will do."""
+def _widths(columns: Sequence[str], cells: Sequence[Sequence[Text]], room: int, fair: int = _FAIR) -> list[int] | None:
+    """How wide each column is: as its longest cell, or less where there is no room for that; None where no width will do.
+
+    A width will do if no word of up to `fair` characters is broken. With 1, there is always one.
+    """
     widths, least = [], []
     for place, column in enumerate(columns):
         texts = [column, *(row[place].plain for row in cells)]
         widths.append(max((len(line) for text in texts for line in text.split("\n")), default=0))
-        least.append(min(max((len(word) for text in texts for word in text.split()), default=0), _FAIR))
-    room -= _GAP * (len(columns) - 1)
+        least.append(min(max((len(word) for text in texts for word in text.split()), default=0), fair))
+    room = max(room - _GAP * (len(columns) - 1), len(columns) if fair == 1 else 0)
     if sum(least) > room:
         return None
     while sum(widths) > room:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import as_array, open_array, read_arrays
 from ..errors import ReadError, UsageError
-from ..files import need_file
+from ..files import is_folder, need_file
 from ..guard import FOREIGN, OURS, said
 from ..ir import TensorType
 from ..ir.constants import TensorData
@@ -196,7 +196,7 @@ def entry_of(given: Any, name: str, wanted: Wanted) -> Entry:
 def _of_path(path: Path, wanted: Wanted) -> Listing:
     need_file(path)
     suffix = path.suffix.lower()
-    if path.is_dir():
+    if is_folder(path):
         return _of_folder(path, wanted)
     if suffix == ".npy":
         return _of_arrays({_only(wanted, str(path)): open_array(path)}, str(path), wanted)

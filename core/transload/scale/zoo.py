@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..api import model_file, reader_for
 from ..errors import ReadError, TransloadError, UsageError
-from ..files import exists, need_file
+from ..files import exists, is_folder, need_file
 from ..plugin import Source
 from ..plugin_host import host
 
@@ -40,7 +40,7 @@ def found_in(places: Iterable[str | Path], format: str | None = None) -> list[Fo
     found: dict[str, Found] = {}
     for place in map(Path, places):
         need_file(place)
-        inside = [Found(place.name, place)] if not place.is_dir() or _is_model(place) else list(_within(place, place))
+        inside = [Found(place.name, place)] if not is_folder(place) or _is_model(place) else list(_within(place, place))
         if not any(each.why_not is None for each in inside):
             why = "; ".join(str(each.why_not) for each in inside[:3])
             raise UsageError(f"{place}: holds no file that a reader takes{': ' if why else ''}{why}",
