@@ -124,7 +124,9 @@ def _of_environment() -> Allowance:
     for part in filter(None, text.split(",")):
         name, _, number = part.partition("=")
         try:
-            changes[name.strip()] = kinds[name.strip()](number)
+            changes[name.strip()] = most = kinds[name.strip()](number)
+            if not most >= 0:  # NaN, with which everything compares as false, would allow everything
+                raise ValueError(number)
         except (KeyError, ValueError):
             raise UsageError(f"{VARIABLE} has {part!r}", hint=f"name=number, of {', '.join(kinds)}") from None
     return Allowance(**changes)  # type: ignore[arg-type]

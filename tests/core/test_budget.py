@@ -172,3 +172,11 @@ def test_verification_says_what_it_would_have_computed(tmp_path: Path) -> None:
     with allowed(elements=1999):
         skipped = verify_conversion(source, result)
     assert skipped.status == "skipped" and "2,000 numbers" in skipped.why and "elements=2000" in skipped.why
+
+
+@pytest.mark.parametrize("said", ["ops=-1", "seconds=nan", "seconds=-inf"])
+def test_amounts_that_are_none_are_refused(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every comparison with NaN is false: it would allow everything."""
+    monkeypatch.setenv("TRANSLOAD_BUDGET", said)
+    with pytest.raises(UsageError, match="TRANSLOAD_BUDGET has"):
+        budget.allowance()
