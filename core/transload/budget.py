@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
@@ -22,7 +22,8 @@ from .context import current
 from .errors import RunError, Unsupported, UsageError
 
 __all__ = [
-    "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline", "seconds_left", "timed"]
+    "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline",
+    "need_elements", "seconds_left", "timed"]
 
 VARIABLE = "TRANSLOAD_BUDGET"
 
@@ -162,6 +163,16 @@ def check_deadline() -> None:
     if time.monotonic() > end:
         raise TimeOver(f"the module was executed for {seconds:g} s without coming to an end",
                        hint=f"{VARIABLE}={kind}={4 * seconds:g} allows more")
+
+
+def need_elements(shape: Sequence[int], what: str) -> None:
+    """Raise `RunError` where what a kernel makes for itself has more elements than all values together may have.
+
+    Values are counted by their types before anything is executed; an image with its padding is no value.
+    """
+    count, most = math.prod(shape), allowance().elements
+    if count > most:
+        raise RunError(f"{what} would have {count:,} elements", hint=f"{VARIABLE}=elements={count} allows that")
 
 
 def seconds_left() -> float:

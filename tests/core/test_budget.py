@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,9 @@ from transload.ir.build import Builder
 from transload.passes.inline import inline_calls
 from transload.text import parse_module
 from transload.verification.verify import verify_conversion
+from transload_hub.kernels.conv import pad_spatial
+from transload_plugins.stablehlo.kernels.movement import padded as stablehlo_padded
+from transload_plugins.tosa.kernels.convolution import padded
 
 from tests.support.graphs import Graph
 from tests.support.tflite_models import write_operator
@@ -180,3 +184,13 @@ def test_amounts_that_are_none_are_refused(said: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv("TRANSLOAD_BUDGET", said)
     with pytest.raises(UsageError, match="TRANSLOAD_BUDGET has"):
         budget.allowance()
+
+
+@pytest.mark.parametrize("pad", [
+    lambda x: pad_spatial(x, (2,), (2**40, 0)), lambda x: padded(x, (2**40, 0)),
+    lambda x: stablehlo_padded(x, np.float32(0), (0, 0, 2**40), (0, 0, 0), (0, 0, 0)),
+    lambda x: stablehlo_padded(x, np.float32(0), (0, 0, 0), (0, 0, 0), (0, 0, 2**40))], ids=["top", "tosa", "stablehlo", "between"])
+def test_padding_that_is_no_value_is_counted(pad: Any) -> None:
+    """A window that strides over 2^40 elements of padding leaves few results; 480 GiB were asked for."""
+    with pytest.raises(RunError, match=r"would have .* elements"):
+        pad(np.ones((1, 2, 3), np.float32))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.budget import need_elements
 from transload.plugin import KernelTable
 
 from .common import Array, finish, is_integer, whole, wide
@@ -36,6 +37,8 @@ def pad_spatial(x: Array, axes: Sequence[int], pads: Sequence[int], fill: Any = 
         begin, end = pads[i], pads[n + i]
         width[axis] = (max(begin, 0), max(end, 0))
         cut[axis] = slice(max(-begin, 0), x.shape[axis] - max(-end, 0))
+    need_elements(
+        [size + before + after for size, (before, after) in zip(x.shape, width, strict=True)], "the image with its padding")
     return np.pad(x[tuple(cut)], width, constant_values=fill)
 
 

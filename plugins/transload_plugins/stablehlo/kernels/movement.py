@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.budget import need_elements
 from transload.errors import RunError
 from transload.ir import Op
 from transload.ir.constants import dtype_of
@@ -182,6 +183,7 @@ def padded(x: Array, value: Array, low: Sequence[int], high: Sequence[int], inte
     x = np.asarray(x)
     spread = [(size - 1) * (between + 1) + 1 if size else 0 for size, between in zip(x.shape, interior, strict=True)]
     shape = [size + a + b for size, a, b in zip(spread, low, high, strict=True)]
+    need_elements(shape, "what is padded")
     out = np.empty(shape, x.dtype)
     out[...] = value
     source: list[slice] = []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.budget import need_elements
 from transload.ir import Op
 from transload_hub.kernels.sums import product, rounds_floats
 
@@ -51,6 +52,7 @@ def padded(x: np.ndarray, pad: Sequence[int]) -> np.ndarray:
         return x
     spatial = x.ndim - 2
     shape = [x.shape[0], *(x.shape[1 + i] + pad[2 * i] + pad[2 * i + 1] for i in range(spatial)), x.shape[-1]]
+    need_elements(shape, "the image with its padding")
     out = np.zeros(shape, x.dtype)
     out[(slice(None), *(slice(pad[2 * i], pad[2 * i] + x.shape[1 + i]) for i in range(spatial)))] = x
     return out
