@@ -189,7 +189,8 @@ def test_amounts_that_are_none_are_refused(said: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("pad", [
     lambda x: pad_spatial(x, (2,), (2**40, 0)), lambda x: padded(x, (2**40, 0)),
     lambda x: stablehlo_padded(x, np.float32(0), (0, 0, 2**40), (0, 0, 0), (0, 0, 0)),
-    lambda x: stablehlo_padded(x, np.float32(0), (0, 0, 0), (0, 0, 0), (0, 0, 2**40))], ids=["top", "tosa", "stablehlo", "between"])
+    lambda x: stablehlo_padded(x, np.float32(0), (0, 0, 0), (0, 0, 0), (0, 0, 2**40)),
+], ids=["top", "tosa", "stablehlo", "between"])
 def test_padding_that_is_no_value_is_counted(pad: Any) -> None:
     """A window that strides over 2^40 elements of padding leaves few results; 480 GiB were asked for."""
     with pytest.raises(RunError, match=r"would have .* elements"):
