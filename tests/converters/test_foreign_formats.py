@@ -49,6 +49,7 @@ FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
     ("net.pdmodel", content(b"\x08\x01"), "PaddlePaddle", "paddle2onnx"),
     ("m.mlpackage", folder("Manifest.json"), "Core ML", "ONNX or TFLite"),
     ("m.mlmodel", content(b"\x08\x01"), "Core ML", "ONNX or TFLite"),
+    ("n.mlmodel", content(b"\x08\x07\x12\xcd\x12"), "Core ML", "ONNX or TFLite"),
     ("m.xml", content(b'<?xml version="1.0"?>\n<net name="m" version="11">\n'), "OpenVINO", "was made from"),
 ]
 

@@ -23,7 +23,12 @@ _SECOND_FIELDS = {0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72}
 
 
 def detect(head: bytes, path: Path | None = None) -> bool:
-    """Whether a file's first bytes look like an ONNX model: `ir_version`, as writers put first, and a field of a model."""
+    """Whether a file's first bytes look like an ONNX model: `ir_version`, as writers put first, and a field of a model.
+
+    Core ML's messages begin in the same way, and files of them are told by their names.
+    """
+    if path is not None and path.suffix.lower() == ".mlmodel":
+        return False
     return len(head) > 2 and head[0] == 0x08 and 1 <= head[1] <= 64 and head[2] in _SECOND_FIELDS
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from transload.errors import Finding, ReadError, UsageError
 from transload.extraction import names_among
 from transload.input_shapes import static_shapes
-from transload.ir import BOOL, I32, NONE, Dense, IntAttr, Module, Op, TensorType, Type, Value, new_module, set_results
+from transload.ir import BOOL, I32, NONE, Block, Dense, IntAttr, Module, Op, TensorType, Type, Value, new_module, set_results
 from transload.ir.verify import check
 
 from .executor.dialect import data_of
@@ -34,6 +34,8 @@ _NO_OUTPUTS = frozenset({
     "MergeSummary", "AudioSummaryV2", "AudioSummary", "MergeV2Checkpoints"})
 """Ops whose results are no outputs of a graph where nothing uses them."""
 
+_READS_TEXTS = ("tf.Decode", "tf.Parse", "tf.StringTo", "tf.StringLength", "tf.LookupTable")
+"""What the names of ops begin with that make numbers of texts."""
 _TRAINING = frozenset({"training", "is_training", "train", "train_mode", "phase_train", "keras_learning_phase"})
 """What placeholders are called that say whether a model is trained."""
 
@@ -144,7 +146,8 @@ class Model:
             raise ReadError(
                 f"{self.contents.name}: the model is given texts",
                 [Finding(f"input {key!r}", "is a tensor of texts") for key in texts],
-                "give tensors behind the parsing in their place, --shape NODE:SIZES, or read a signature that takes numbers")
+                f"give tensors behind the parsing in their place, --shape {_behind_texts(block) or 'NODE'}:SIZES, "
+                "or read a signature that takes numbers")
         types, notes = _input_types(left, elements, wanted, self.contents.name, partial(self._likely, graph, left))
         for index, key in reversed(list(enumerate(inputs))):
             if key in over:
@@ -245,6 +248,20 @@ def _is_constant(graph: Graph, node: Node) -> bool:
             return False
         node = graph.nodes[node.inputs[0][0]]
     return False
+
+
+def _behind_texts(block: Block) -> str:
+    """The node that reads numbers out of the texts that are given, pictures and examples among them; '' where none is found."""
+    pending = [argument for argument in block.arguments if argument.element_or_none == STRING]
+    seen = set(pending)
+    while pending:
+        for user in pending.pop(0).uses:
+            if user.name.startswith(_READS_TEXTS):
+                return user.origin or ""
+            found = [result for result in user.results if result not in seen and result.element_or_none == STRING]
+            seen.update(found)
+            pending += found
+    return ""
 
 
 def _input_types(

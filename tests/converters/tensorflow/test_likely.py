@@ -59,5 +59,5 @@ def test_inputs_of_texts_are_refused(tmp_path: Path) -> None:
         node("y", "Cast", "length", SrcT=T("int32"), DstT=F)).SerializeToString())
     with pytest.raises(ReadError, match="the model is given texts") as caught:
         transload.load(path)
-    assert "input 'line': is a tensor of texts" in str(caught.value) and "--shape NODE:SIZES" in caught.value.hint
+    assert "input 'line': is a tensor of texts" in str(caught.value) and "--shape length:SIZES" in caught.value.hint
     assert list(transload.load(path, inputs={"length": (3,)}).inputs) == ["length"]
