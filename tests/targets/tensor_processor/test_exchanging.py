@@ -74,3 +74,15 @@ def test_memory_is_dense_where_no_window_is_found_bank_by_bank(layers, channels,
     compiled = compile_function(made.done(x).main, chip("tp-small", local_bytes))
     assert compiled.is_dense and compiled.local.banked
     assert not check(compiled.program)
+
+
+@pytest.mark.parametrize(("layers", "channels", "step", "size", "local_bytes"), [(20, 12, 8, 12, 4096), (14, 32, 16, 16, 8192)])
+def test_less_is_loaded_ahead_where_no_placement_is_dense(layers, channels, step, size, local_bytes):
+    """Weights that are there long before they are needed leave holes that nothing else fits into."""
+    made = Maker((1, channels, size, size))
+    x = made.input
+    for number in range(layers):
+        x = made.conv(made.conv(x, channels + step * (number % 3), 1), channels, 3)
+    compiled = compile_function(made.done(x).main, chip("tp-small", local_bytes))
+    assert compiled.is_dense and compiled.local.banked
+    assert not check(compiled.program)

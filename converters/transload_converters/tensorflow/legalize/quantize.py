@@ -64,9 +64,12 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
     """
     value, bits = op.operands[0], int(attr(op, "num_bits", 8))
     low, high = low.astype(np.float32).reshape(-1), high.astype(np.float32).reshape(-1)
-    is_nothing, counts = (low == 0) & (high == 0), {low.size, high.size}
     wanted = {1 if axis is None else shape_of(value)[axis]}
-    if not 2 <= bits <= 16 or counts != wanted or not (np.isfinite(high - low) & ((low < high) | is_nothing)).all():
+    if {low.size, high.size} != wanted:
+        raise Unsupported(
+            f"quantizes by {low.size} lower and {high.size} upper ends of a range, and {min(wanted)} of each are wanted")
+    is_nothing = (low == 0) & (high == 0)
+    if not 2 <= bits <= 16 or not (np.isfinite(high - low) & ((low < high) | is_nothing)).all():
         raise Unsupported(f"quantizes to {bits} bits between {low.tolist()} and {high.tolist()}")
     least, most = (1 if attr(op, "narrow_range", False) else 0), (1 << bits) - 1
     if is_nothing.all():

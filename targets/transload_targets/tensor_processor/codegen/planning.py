@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from math import inf
 from typing import Any, NamedTuple
 
 from transload.errors import PlacementError
@@ -22,10 +23,12 @@ from ..groups.schedule import schedule
 from ..groups.spread import Spread, spread
 from ..groups.steps import Command, Load, Schedule, Store
 from ..placement.local import (
+    NEAR,
     SLOWER_NEAR,
     Found,
     LocalPlan,
     fewest,
+    looser,
     narrowed,
     place_by_banks,
     place_by_sides,
@@ -162,7 +165,12 @@ class _Placing:
         many = len(found[0][0].buffers) > MORE
         return narrowed(found, self.machine, (
             self._timed(core, share, True, joining)
-            for share in dict.fromkeys((ahead, SHARES[0])) for joining in (JOININGS if many else (*JOININGS, *OTHERS))))
+            for share in dict.fromkeys((ahead, SHARES[0])) for joining in (JOININGS if many else (*JOININGS, *OTHERS))),
+            self._fewer(core, ahead))
+
+    def _fewer(self, core: int, ahead: float) -> Iterator[tuple[Schedule, Timing]]:
+        """Steps with less and less loaded ahead."""
+        return (self._timed(core, share, True, PLAIN) for share in SHARES if share < ahead)
 
     def _in_banks(self, core: int) -> tuple[float, list[Found]]:
         """Steps whose buffers find places in banks, with as much loaded ahead as that allows."""
@@ -191,7 +199,9 @@ class _Placing:
                 best = min(dense, key=lambda each: each[1].cycles)
                 least = min(cycles.unhindered() for _, cycles in ways)
                 sides = (place_by_sides(cycles, least) for _, cycles in ways)
-                return fewest(chain([best], sides), least) or best
+                best = fewest(chain([best], sides), least) or best
+                loose = None if best[1].peak <= NEAR * best[1].bound else looser(self._fewer(core, ahead), self.machine, inf)
+                return loose or best
             except PlacementError as error:
                 failed = error
         raise failed

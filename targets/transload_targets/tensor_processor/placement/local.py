@@ -25,8 +25,8 @@ from .timing import Timing
 from .windows import Place, Window, holes, places_of, windows, within
 
 __all__ = [
-    "NEAR", "SLOWER_NEAR", "Found", "LocalPlan", "fewest", "narrowed", "place_by_banks", "place_by_sides", "place_densely",
-    "place_tightly"]
+    "NEAR", "SLOWER_NEAR", "Found", "LocalPlan", "fewest", "looser", "narrowed", "place_by_banks", "place_by_sides",
+    "place_densely", "place_tightly"]
 
 
 SQUARE = 2_000
@@ -105,14 +105,16 @@ Found = tuple[Schedule, LocalPlan, Timing]
 
 def narrowed(
     found: Sequence[Found], machine: Machine, others: Iterable[tuple[Schedule, Timing]] = (),
+    fewer: Iterable[tuple[Schedule, Timing]] = (),
 ) -> Placed:
     """Of schedules of the same groups the one, and the smallest window for its buffers, in which that takes hardly more cycles
     than the best of those that are found; that one itself where there is no window. In the smallest of all `others` are tried,
-    too, as few more cycles are worth that.
+    too, as few more cycles are worth that, and where none lies there those with `fewer` and fewer loads ahead.
     """
     found = sorted(found, key=lambda each: (each[1].cycles, each[1].peak))
     made, plan, cycles = found[0]
-    near = _nearest([*((each[0], each[2]) for each in found)], others, machine, plan.cycles)
+    near = _nearest([*((each[0], each[2]) for each in found)], others, machine, plan.cycles) or looser(
+        fewer, machine, plan.cycles)
     if near is not None:
         return near
     for times, banks in WINDOWS:
@@ -151,6 +153,19 @@ def _nearest(
             break
     if all(len(made.buffers) <= FEW for made, _ in tried.values()):
         best = fewest(chain([best], _harder(tried.values(), machine, least, best)), least)
+    return best if best is not None and best[1].cycles <= least * SLOWER_NEAR else None
+
+
+def looser(fewer: Iterable[tuple[Schedule, Timing]], machine: Machine, least: float) -> Placed | None:
+    """The schedule that takes the fewest cycles of some with less and less loaded ahead, packed into a window of `NEAR`; None
+    where that takes too many. What is loaded later is in the way of others for a shorter time.
+    """
+    best: Placed | None = None
+    for made, cycles in fewer:
+        plan = _packed(made, machine, _window(made, machine, NEAR), cycles, least * SLOWER)
+        if best is not None and (plan is None or plan.cycles >= best[1].cycles):
+            break
+        best = best if plan is None else (made, plan)
     return best if best is not None and best[1].cycles <= least * SLOWER_NEAR else None
 
 
