@@ -41,7 +41,7 @@ def numbers_of(format: Format) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, Module]:
-    return {each.name: quantize_at_hub(network(), each.name, [sample() for _ in range(2)], PLAIN).module for each in BOTH}
+    return {each.name: quantize_at_hub(network(), each.name, [sample(seed) for seed in (1, 2)], PLAIN).module for each in BOTH}
 
 
 @pytest.mark.parametrize("format", BOTH, ids=lambda each: each.name)
@@ -164,7 +164,7 @@ def test_infinite_masks_of_attention_are_no_range() -> None:
 
 def test_layers_by_name(tmp_path: Path) -> None:
     """Words for each layer, among floats of 8 bits and among integers."""
-    module, samples = network(), [sample() for _ in range(3)]
+    module, samples = network(), [sample(seed) for seed in range(3)]
     table = tmp_path / "layers.txt"
     table.write_text("Conv1 F8E5M2\nConv3 F32\n")
     mixed = quantize_at_hub(module, "f8e4m3", samples, {"layers": table})
