@@ -23,7 +23,7 @@ SECONDS = 1800
 TELLING = ("error", "fail", "not support", "assert", "unsupport")
 """Words of lines that say what is wrong."""
 DEPLOY, RUNNER = "model_deploy", "model_runner"
-INSTALL = "a virtual environment of Python 3.10 with: pip install tpu_mlir psutil"
+INSTALL = "a virtual environment of Python 3.10 with: pip install tpu_mlir psutil flatbuffers"
 
 
 def absent(environment: str) -> str:
