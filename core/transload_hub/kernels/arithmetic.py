@@ -122,9 +122,19 @@ def power(op: Pow, base: Array, exponent: Array) -> Array:
                 return finish(op, whole(base))
             # an exponent of another type must not change the precision of the result
             return finish(op, np.power(base, exponent.astype(base.dtype, copy=False)))
-        if is_integer(exponent) and (exponent.size == 0 or exponent.min() >= 0):
-            return finish(op, np.power(base, exponent.astype(base.dtype, copy=False)))
+        if is_integer(exponent):
+            return finish(op, _integer_power(base, exponent))
         return finish(op, np.trunc(np.power(base.astype(np.float64), exponent)))
+
+
+def _integer_power(base: Array, exponent: Array) -> Array:
+    """A power of integers, modulo their range. Of a negative exponent what is not 0 after the division: powers of 1 and -1.
+
+    A power of 0 is 0 then, as in StableHLO and its lowering to TOSA; C++ leaves it undefined.
+    """
+    made = np.power(base.astype(np.uint64), np.maximum(exponent, 0).astype(np.uint64)).astype(base.dtype)
+    unit = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent & 1), 0))
+    return np.where(exponent < 0, unit, made).astype(base.dtype, copy=False)
 
 
 @KERNELS("top.FloorDiv")

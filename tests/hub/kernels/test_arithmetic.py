@@ -100,7 +100,14 @@ def test_pow(run_op, onnx_op, base, exponent):
 
 
 def test_pow_of_integers_with_negative_exponent(run_op):
-    np.testing.assert_array_equal(run_op("Pow", np.array([2, 1, -1]), np.array([-1, -2, -3])), [0, 1, -1])
+    np.testing.assert_array_equal(run_op("Pow", np.array([2, 1, -1, -1, 0]), np.array([-1, -2, -3, -4, -1])), [0, 1, -1, 1, 0])
+
+
+def test_a_negative_exponent_leaves_the_other_powers_exact(run_op):
+    base = np.array([3, 0, 3], np.int64)
+    np.testing.assert_array_equal(run_op("Pow", base, np.array([39, -1, 41])), [3**39, 0, 3**41 - 2**64 * 2])
+    run = run_op("Pow", np.array([2, -3], np.int32), np.array([2**32, 2**32 + 1]))
+    np.testing.assert_array_equal(run, [0, pow(-3, 2**32 + 1, 2**32) - (1 << 32)])
 
 
 @pytest.mark.parametrize("mode", COMPARE)

@@ -1,0 +1,89 @@
+"""Where onnxruntime's results say nothing of a model: ONNX does not say them, or it computes otherwise than ONNX says.
+
+ONNX leaves the generator of random numbers to the runtime, also where the model has a seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.api import run
+from transload.ir import Module, NoneType, Op, Value
+from transload.ir.build import constant_of
+
+__all__ = ["undefined"]
+
+_RANDOM = frozenset(f"onnx.{name}" for name in (
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"))
+
+
+def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
+    """Why onnxruntime's results cannot be compared on these inputs; nothing where they can."""
+    ops = list(source.walk())
+    drawing = _named([op for op in ops if op.name in _RANDOM or _drops(op)])
+    resizing = _named([op for op in ops if _is_between_corners(op)])
+    drawn = f"{drawing}: random numbers, of which ONNX does not say how they are drawn, with a seed or without"
+    resized = (f"{resizing}: the scales of corners that lie upon each other say no whole length, which ONNX takes as it is, and "
+               "onnxruntime without its fraction; give sizes in place of scales")
+    unpooling = _named([op for op in ops if op.name == "onnx.MaxUnpool" and len(op.operands) > 2 and _is_there(op.operands[2])])
+    unpooled = (f"{unpooling}: places that are counted in the smallest output, as ONNX says, and by onnxruntime in the output of "
+                "the size that is asked for")
+    powers = _powers_of_zero(hub, inputs)
+    divided = f"{powers}: a negative power of the integer 0, which no integer is"
+    told = ((drawing, drawn), (resizing, resized), (unpooling, unpooled), (powers, divided))
+    return "; ".join(text for names, text in told if names)
+
+
+def _powers_of_zero(hub: Module | None, inputs: Mapping[str, Any]) -> str:
+    """Which powers of integers have 0 as base and a negative exponent somewhere."""
+    powers = [op for op in hub.walk() if op.name == "top.Pow" and op.operands[0].is_integer] if hub is not None else []
+    if hub is None or not powers:
+        return ""
+    of_powers = {value for op in powers for value in op.operands}
+    held = {value: dense.numpy() for value in of_powers if (dense := constant_of(value)) is not None}
+    held |= {value: np.asarray(array) for value, array in zip(hub.body_of_main.arguments, inputs.values(), strict=False)}
+
+    def keep(value: Value, array: np.ndarray) -> None:
+        if value in of_powers:
+            held[value] = array
+
+    def is_divided(base: Value, exponent: Value) -> bool:
+        known = base in held and exponent in held
+        return known and bool(np.any((held[base] == 0) & (held[exponent] < 0)))
+
+    run(hub, dict(inputs), engine="reference", watch=keep)
+    return _named([op for op in powers if is_divided(*op.operands)])
+
+
+def _is_there(value: Value) -> bool:
+    return not isinstance(value.type, NoneType)
+
+
+def _named(ops: Sequence[Op]) -> str:
+    return ", ".join(dict.fromkeys(str(op.origin or op.name) for op in ops[:3]))
+
+
+def _is_between_corners(op: Op) -> bool:
+    """Whether it is a Resize with corners upon each other by scales that say a length with a fraction.
+
+    ONNX's own tests (`test_resize_downsample_scales_linear_align_corners`) and reference have the last element at that length.
+    """
+    if op.name != "onnx.Resize" or op.attribute("coordinate_transformation_mode") != "align_corners" or len(op.operands) < 3:
+        return False
+    scales = constant_of(op.operands[2])
+    if scales is None or not op.operands[0].is_static:
+        return False
+    shape = op.operands[0].static_shape
+    axes = op.attribute("axes") or range(len(shape))
+    lengths = [shape[axis] * float(scale) for axis, scale in zip(axes, scales.numpy().reshape(-1), strict=False)]
+    return any(not math.isclose(length, round(length), rel_tol=1e-6) for length in lengths)
+
+
+def _drops(op: Op) -> bool:
+    """Whether it is a Dropout in training mode."""
+    training = constant_of(op.operands[2]) if op.name == "onnx.Dropout" and len(op.operands) > 2 else None
+    return training is not None and bool(np.any(training.numpy()))
