@@ -34,7 +34,9 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
                 "the size that is asked for")
     powers = _powers_of_zero(hub, inputs)
     divided = f"{powers}: a negative power of the integer 0, which no integer is"
-    told = ((drawing, drawn), (resizing, resized), (unpooling, unpooled), (powers, divided))
+    updating = _named([op for op in ops if _is_updated_in_place(op)])
+    updated = f"{updating}: statistics that the model has elsewhere, too, over which onnxruntime writes the new ones"
+    told = ((updating, updated), (drawing, drawn), (resizing, resized), (unpooling, unpooled), (powers, divided))
     return "; ".join(text for names, text in told if names)
 
 
@@ -57,6 +59,13 @@ def _powers_of_zero(hub: Module | None, inputs: Mapping[str, Any]) -> str:
 
     run(hub, dict(inputs), engine="reference", watch=keep)
     return _named([op for op in powers if is_divided(*op.operands)])
+
+
+def _is_updated_in_place(op: Op) -> bool:
+    """Whether it is a BatchNormalization in training mode whose running statistics have another use, or are an output."""
+    if op.name != "onnx.BatchNormalization" or not op.attribute("training_mode"):
+        return False
+    return any(len(value.uses) > 1 for value in op.operands[3:5])
 
 
 def _is_there(value: Value) -> bool:

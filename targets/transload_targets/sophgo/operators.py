@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value, is_absent
+from transload.ir import BOOL, IntegerType, Op, Value, is_absent
 
 if TYPE_CHECKING:
     from .text import Writer
@@ -63,12 +63,12 @@ def plain(op: Op, to: Writer) -> str:
     name = op.name.removeprefix("top.")
     if op.attribute("layout", "NCHW") != "NCHW":
         raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
-    if name == "Conv" and len(op.attribute("kernel_shape")) == 1:
+    if name == "Conv" and len(op.kernel_shape) == 1:
         return _line(op, to)
     attributes = {}
     for described in PLAIN[name].split():
         key, kind = described.split(":")
-        given = op.attribute(key)
+        given = getattr(op, key)
         if given is None:
             continue
         if key in ("axis", "axes") and op.operands:
@@ -76,8 +76,8 @@ def plain(op: Op, to: Writer) -> str:
             given = given % rank if key == "axis" else tuple(axis % rank for axis in given)
         attributes[key] = to.attribute(given, kind)
     operands = [to.none if is_absent(value) else to.value(value) for value in op.operands]
-    if name == "Add" and op.attribute("coeff") is not None:
-        operands = [_times(op, to, value, factor) for value, factor in zip(op.operands, op.attribute("coeff"), strict=True)]
+    if name == "Add" and op.coeff is not None:
+        operands = [_times(op, to, value, factor) for value, factor in zip(op.operands, op.coeff, strict=True)]
     operands += [to.none] * (ABSENT.get(name, 0) - len(operands))
     return to.emit(name, operands, op.results[0], attributes)
 
@@ -87,12 +87,12 @@ def _line(op: Op, to: Writer) -> str:
     x, w, result = op.operands[0], to.constant(op.operands[1]), op.results[0]
     if w is None:
         raise Unsupported("a filter that is computed")
-    flat = {key: op.attribute(key) or getattr(op, key) for key in ("kernel_shape", "strides", "dilations")}
+    flat = {key: getattr(op, key) for key in ("kernel_shape", "strides", "dilations")}
     attributes = {key: to.attribute((1, *numbers), "ints") for key, numbers in flat.items()}
-    pads = op.attribute("pads") or op.pads
+    pads = op.pads
     attributes["pads"] = to.attribute((0, pads[0], 0, pads[1]), "ints")
-    for key, kind, none in (("group", "i64", 1), ("do_relu", "bool", False), ("relu_limit", "f64", -1.0)):
-        attributes[key] = to.attribute(op.attribute(key, none), kind)
+    for key, kind in (("group", "i64"), ("do_relu", "bool"), ("relu_limit", "f64")):
+        attributes[key] = to.attribute(getattr(op, key), kind)
     planes = [(*shape[:2], 1, shape[2]) for shape in (_shape(x), _shape(result))]
     bias = [to.none if is_absent(value) else to.value(value) for value in op.operands[2:]] or [to.none]
     plane = to.inner("Reshape", [to.value(x)], planes[0], op, {"shape": to.attribute(planes[0], "ints")}, "_plane")
@@ -117,11 +117,25 @@ def same(op: Op, to: Writer) -> str:
 def cast(op: Op, to: Writer) -> str:
     """Between floats, quantized numbers, integers and truth values: all of them are floats here."""
     x, result = op.operands[0], op.results[0]
-    whole = result.stored_element is not None and not result.is_float and not result.is_quantized
-    if whole and x.is_float:
-        return to.emit("Floor", [to.value(x)], result) if op.attribute("round_mode") == "Trunc" else to.emit(
-            "Round", [to.value(x)], result)
-    return to.value(x)
+    made, shape = to.value(x), _shape(x)
+    if result.is_quantized:
+        return to.quantize(made, result)
+    element = result.stored_element
+    if not isinstance(element, IntegerType):
+        return made
+    if element == BOOL:
+        zero, inversed = to.attribute(0.0, "f64"), to.attribute(False, "bool")
+        return to.emit("CompareConst", [made], result, {
+            "mode": to.attribute("NotEqual", "str"), "const_val": zero, "inversed": inversed})
+    if not (x.is_float or x.is_quantized):
+        return made
+    if op.saturate:
+        low, high = (to.attribute(float(end), "f64") for end in element.range)
+        made = to.inner("Clip", [made], shape, op, {"min": low, "max": high}, "_ends")
+    if op.round_mode != "Trunc":
+        return to.emit("Round", [made], result)
+    size = to.inner("Floor", [to.inner("Abs", [made], shape, op, suffix="_size")], shape, op, suffix="_whole")
+    return to.emit("Mul", [size, to.inner("Sign", [made], shape, op, suffix="_sign")], result)
 
 
 @operator("MaxPool", "AvgPool")
@@ -129,12 +143,12 @@ def pool(op: Op, to: Writer) -> str:
     """Windows without gaps; a window of padding counts it or not."""
     if op.attribute("layout", "NCHW") != "NCHW":
         raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
-    if any(step != 1 for step in op.attribute("dilations", ())):
+    if op.name == "top.MaxPool" and any(step != 1 for step in op.dilations):
         raise Unsupported("windows with gaps")
-    attributes = {key: to.attribute(op.attribute(key) or getattr(op, key), "ints") for key in ("kernel_shape", "strides", "pads")}
-    attributes["do_relu"] = to.attribute(op.attribute("do_relu", False), "bool")
+    attributes = {key: to.attribute(getattr(op, key), "ints") for key in ("kernel_shape", "strides", "pads")}
+    attributes["do_relu"] = to.attribute(op.do_relu, "bool")
     if op.name == "top.AvgPool":
-        attributes["count_include_pad"] = to.attribute(op.attribute("count_include_pad", False), "bool")
+        attributes["count_include_pad"] = to.attribute(op.count_include_pad, "bool")
         attributes["keepdims"] = to.attribute(True, "bool")
     return to.emit(op.name.removeprefix("top."), [to.value(op.operands[0])], op.results[0], attributes)
 
@@ -146,7 +160,7 @@ def reshape(op: Op, to: Writer) -> str:
 
 @operator("GELU")
 def gelu(op: Op, to: Writer) -> str:
-    mode = to.attribute("tanh" if op.attribute("approx") else "normal", "str")
+    mode = to.attribute("tanh" if op.approx else "normal", "str")
     return to.emit("GELU", [to.value(op.operands[0])], op.results[0], {"approx_mode": mode})
 
 
@@ -181,7 +195,7 @@ def negate(op: Op, to: Writer) -> str:
 def pack(op: Op, to: Writer) -> str:
     """Each with a new dimension, joined along it."""
     shape = _shape(op.results[0])
-    axis = op.attribute("axis", 0) % len(shape)
+    axis = op.axis % len(shape)
     one = tuple(1 if dim == axis else size for dim, size in enumerate(shape))
     parts = [to.inner("Reshape", [to.value(value)], one, op, {"shape": to.attribute(one, "ints")}) for value in op.operands]
     return to.emit("Concat", parts, op.results[0], {"axis": to.attribute(axis, "si32")})
@@ -200,17 +214,17 @@ def _sliced(to: Writer, x: Value, result: Value, starts: list[int], steps: list[
 @operator("Slice")
 def sliced(op: Op, to: Writer) -> str:
     x = op.operands[0]
-    steps = list(op.attribute("steps") or (1,) * len(_shape(x)))
+    steps = list(op.steps or (1,) * len(_shape(x)))
     if min(steps) < 1:
         raise Unsupported("steps backwards")
-    starts = [start + size if start < 0 else start for start, size in zip(op.attribute("offset"), _shape(x), strict=True)]
+    starts = [start + size if start < 0 else start for start, size in zip(op.offset, _shape(x), strict=True)]
     return _sliced(to, x, op.results[0], starts, steps, op)
 
 
 @operator("Split")
 def split(op: Op, to: Writer) -> tuple[str, ...]:
     x = op.operands[0]
-    axis = op.attribute("axis") % len(_shape(x))
+    axis = op.axis % len(_shape(x))
     made, first = [], 0
     for result in op.results:
         starts = [first if dim == axis else 0 for dim in range(len(_shape(x)))]
@@ -223,7 +237,7 @@ def split(op: Op, to: Writer) -> tuple[str, ...]:
 def unpack(op: Op, to: Writer) -> tuple[str, ...]:
     x = op.operands[0]
     shape = _shape(x)
-    axis = op.attribute("axis", 0) % len(shape)
+    axis = op.axis % len(shape)
     made = []
     for index, result in enumerate(op.results):
         starts = [index if dim == axis else 0 for dim in range(len(shape))]
@@ -240,10 +254,10 @@ def unpack(op: Op, to: Writer) -> tuple[str, ...]:
 def gather(op: Op, to: Writer) -> str:
     """By indices that are known."""
     indices = to.constant(op.operands[1])
-    if indices is None or op.attribute("batch_dims", 0):
+    if indices is None or op.batch_dims:
         raise Unsupported("indices that are computed")
     shape = _shape(op.operands[0])
-    axis = op.attribute("axis", 0) % len(shape)
+    axis = op.axis % len(shape)
     flat = np.where(indices < 0, indices + shape[axis], indices).reshape(-1).astype(np.float32)
     sizes = (*shape[:axis], flat.size, *shape[axis + 1 :])
     made = to.inner("Gather", [to.value(op.operands[0]), to.weight(flat, op.origin or "indices")], sizes, op, {
@@ -255,15 +269,15 @@ def gather(op: Op, to: Writer) -> str:
 def pad(op: Op, to: Writer) -> str:
     """With a number, or mirrored."""
     value = 0.0
-    given = op.attribute("val", 0.0)
+    given = op.val
     if len(op.operands) > 1 and not is_absent(op.operands[1]):
         array = to.constant(op.operands[1])
         if array is None:
             raise Unsupported("padding with what is computed")
         given = float(array.reshape(-1)[0])
     value = float(given)
-    attributes = {"paddings": to.attribute(op.attribute("paddings"), "ints"), "val": to.attribute(value, "f64"),
-                  "mode": to.attribute(op.attribute("mode", "constant"), "str")}
+    attributes = {"paddings": to.attribute(op.paddings, "ints"), "val": to.attribute(value, "f64"),
+                  "mode": to.attribute(op.mode, "str")}
     return to.emit("Pad", [to.value(op.operands[0])], op.results[0], attributes)
 
 
@@ -272,12 +286,12 @@ def interp(op: Op, to: Writer) -> str:
     """Of the two last dimensions, on the grids that TPU-MLIR knows."""
     modes = {"half_pixel": "half_pixel", "pytorch_half_pixel": "pytorch_half_pixel", "align_corners": "align_corners",
              "asymmetric": "asymmetric"}
-    mode = modes.get(str(op.attribute("coord_mode", "half_pixel")))
-    if mode is None or op.attribute("mode") not in ("nearest", "linear") or len(_shape(op.operands[0])) != 4:
-        raise Unsupported(f"resizing by {op.attribute('mode')} on the grid {op.attribute('coord_mode')}")
+    mode = modes.get(str(op.coord_mode))
+    if mode is None or op.mode not in ("nearest", "linear") or len(_shape(op.operands[0])) != 4:
+        raise Unsupported(f"resizing by {op.mode} on the grid {op.coord_mode}")
     scales = [made / size for made, size in zip(_shape(op.results[0])[2:], _shape(op.operands[0])[2:], strict=True)]
     return to.emit("Interp", [to.value(op.operands[0]), to.none], op.results[0], {
-        "mode": to.attribute(op.attribute("mode"), "str"), "coord_mode": to.attribute(mode, "str"),
+        "mode": to.attribute(op.mode, "str"), "coord_mode": to.attribute(mode, "str"),
         "scale_h": to.attribute(scales[0], "f64"), "scale_w": to.attribute(scales[1], "f64")})
 
 
@@ -285,11 +299,11 @@ def interp(op: Op, to: Writer) -> str:
 def normalize(op: Op, to: Writer) -> str:
     """A root of the sum of squares, and a quotient."""
     x, shape = op.operands[0], _shape(op.operands[0])
-    axes = sorted(axis % len(shape) for axis in op.attribute("axes"))
+    axes = sorted(axis % len(shape) for axis in op.axes)
     total = tuple(1 if dim in axes else size for dim, size in enumerate(shape))
     norm = to.inner("Reduce", [to.value(x)], total, op, {
         "axes": to.attribute(axes, "ints"), "keepdims": to.attribute(True, "bool"), "mode": to.attribute("ReduceL2", "str")},
         "_norm")
-    least = {"min": to.attribute(math.sqrt(op.attribute("eps", 1e-12)), "f64"), "max": to.attribute(3.4e38, "f64")}
+    least = {"min": to.attribute(math.sqrt(op.eps), "f64"), "max": to.attribute(3.4e38, "f64")}
     bounded = to.inner("Clip", [norm], total, op, least, "_least")
     return to.emit("Div", [to.value(x), bounded], op.results[0])

@@ -56,7 +56,7 @@ class Writer:
         self._values: dict[Value, str] = {}
         self._types: dict[str, str] = {self.none: "none"}
         self._own = FreshNames()
-        self._held: dict[Value, str] = {}
+        self._locations: dict[str, str] = {}
 
     # --- values
 
@@ -101,7 +101,21 @@ class Writer:
         self.ranges[own] = quant_range(result)
         if not self.rounds or name in MOVES:
             return self._line(name, operands, type_, attributes or {}, own)
-        made = self._line(name, operands, type_, attributes or {}, self._own(f"{own}_real"))
+        return self._steps(self._line(name, operands, type_, attributes or {}, self._own(f"{own}_real")), result, own)
+
+    def quantize(self, made: str, result: Value) -> str:
+        """A value as the result of an op that only quantizes it: rounded to its steps, or with its range in the table."""
+        if not self.rounds:
+            self.ranges.setdefault(self._locations[made], quant_range(result))
+            return made
+        own = self._own(result.name or (result.op.origin if result.op is not None and result.op.origin else "quantized"))
+        self.ranges[own] = quant_range(result)
+        return self._steps(made, result, own)
+
+    def _steps(self, made: str, result: Value, own: str) -> str:
+        """Real numbers rounded to the steps of a quantized result, and cut off where its integers end."""
+        type_, quant = _type(_sizes(result)), result.quant
+        assert quant is not None  # both callers ask
         low, high = (self.attribute(float(stored - quant.zero_point), "f64") for stored in (quant.storage_min, quant.storage_max))
         for step, more in (("MulConst", {"const_val": self.attribute(1.0 / quant.scale, "f64")}), ("Round", {}),
                            ("Clip", {"min": low, "max": high})):
@@ -131,7 +145,7 @@ class Writer:
 
     def _line(self, name: str, operands: Sequence[str], type_: str, attributes: Mapping[str, str], location: str) -> str:
         made = f"%{len(self._types)}"
-        self._types[made] = type_
+        self._types[made], self._locations[made] = type_, location
         said = ", ".join(f"{key} = {value}" for key, value in attributes.items())
         types = ", ".join(self._types[operand] for operand in operands)
         given = f" {{{said}}}" if said else ""

@@ -25,3 +25,14 @@ def test_a_negative_power_of_the_integer_zero_is_not_judged(tmp_path: Path, expo
     checked = transload.convert(path, "stablehlo", tmp_path / "out", input_data=inputs).verification
     assert checked is not None and checked.status == status
     assert ("power of the integer 0" in checked.why) == (status == "inconclusive")
+
+
+def test_statistics_that_are_an_output_too_are_not_judged(tmp_path: Path) -> None:
+    """onnxruntime writes the new variance over the old one, which is the second output."""
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    statistics = {name: np.ones(3, np.float32) for name in ("s", "b", "m", "v")}
+    path = tmp_path / "norm.onnx"
+    operator = node("BatchNormalization", ["x", *statistics], ["y", "mean", "variance"], training_mode=1)
+    onnx.save(make_model([operator], {"x": x}, ["y", "v", "mean"], statistics), path)
+    checked = transload.convert(path, "stablehlo", tmp_path / "out").verification
+    assert checked is not None and checked.status == "inconclusive" and "over which onnxruntime writes" in checked.why

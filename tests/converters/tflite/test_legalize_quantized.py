@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from transload.api import legalize
+from transload.errors import ConversionError
 from transload.ir import F32, I32, I64, Module, QuantType
+
+from tests.support.tflite_models import read_bytes
 
 RNG = np.random.default_rng(5)
 RANGES = {
@@ -245,6 +249,29 @@ def test_operator(label: str, write: Callable[..., bytes], judge: Callable[..., 
     steps = {"LOGISTIC-int16": 4, "TANH-int16": 4, "HARD_SWISH": 2}.get(label, 0)
     # LiteRT's reference kernel of SUM adds in the input's own type, and overflows; its usual one does not.
     judge(write(operator, inputs, outputs, options, version=version), steps=steps, reference=operator != "SUM")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"])
+def test_zero_points_of_weights(name: str, dtype: str, write: Callable[..., bytes], judge: Callable[..., Module]) -> None:
+    """LiteRT's kernels of convolutions take those of signed weights to be 0."""
+    zero = 120 if dtype == "uint8" else 4
+    more, options = {"dtype": dtype, "zero": zero + 1}, dict(SAME)
+    x, y = q(1, 6, 6, 2, dtype=dtype, zero=zero), q(1, 6, 6, 2, dtype=dtype, scale=0.3, zero=zero)
+    end = bias(2, 0.05, [0.02])
+    inputs = [x, const(2, 3, 3, 2, **more), end]
+    if name == "DEPTHWISE_CONV_2D":
+        inputs, options = [x, const(1, 3, 3, 2, axis=3, **more), end], {**SAME, "depth_multiplier": 1}
+    elif name == "TRANSPOSE_CONV":
+        inputs = [ints([1, 6, 6, 2]), inputs[1], x, end]
+    elif name == "FULLY_CONNECTED":
+        inputs, y, options = [q(3, 5, dtype=dtype, zero=zero), const(2, 5, **more), end], q(3, 2, dtype=dtype, zero=zero), {}
+    content = write(name, inputs, [y], options, version=3)
+    if name == "FULLY_CONNECTED" or dtype == "uint8":
+        judge(content, steps=0)
+        return
+    with pytest.raises(ConversionError, match="zero point other than 0"):
+        legalize(read_bytes(content))
 
 
 # --- hybrid: float activations, quantized weights

@@ -14,7 +14,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError, ReadError, RunError, TargetError, TransloadError
-from transload.ir import F32, I8, Module, QuantType, TensorType, Value, new_module, set_results
+from transload.ir import BOOL, F16, F32, I8, Module, QuantType, TensorType, Type, Value, new_module, set_results
 from transload.ir.build import Builder
 from transload_targets.sophgo.environment import absent
 from transload_targets.sophgo.operators import ABSENT, OPERATORS
@@ -56,6 +56,12 @@ CASES: dict[str, Callable[[Builder, Value], Value]] = {
     "Softmax": lambda build, x: build.emit("top.Softmax", x, axis=-1),
     "Clip": lambda build, x: build.emit("top.Clip", x, min=-np.inf, max=0.5),
     "Slice": lambda build, x: build.emit("top.Slice", x, offset=(0, 1, 5, 0), ends=(1, 4, 9, 8), steps=(1, 2, 1, 3)),
+    "Cast to integers": lambda build, x: build.emit("top.Cast", build.emit("top.Cast", build.emit(
+        "top.MulConst", x, const_val=3.0), element=I8), element=F32),
+    "Cast to truth": lambda build, x: build.emit("top.Cast", build.emit("top.Cast", build.emit(
+        "top.Relu", x), element=BOOL), element=F32),
+    "Cast to steps": lambda build, x: build.emit("top.Abs", build.emit("top.Cast", build.emit(
+        "top.Cast", x, element=QuantType(I8, F32, (0.01,), (3,))), element=F32)),
     "Pack": lambda build, x: build.emit("top.Pack", x, x, axis=2),
     "Gather": lambda build, x: build.emit("top.Gather", x, build.constant(np.array([[0, -1]], np.int64)), axis=1),
     "Normalize": lambda build, x: build.emit("top.Normalize", x, axes=(1,)),
@@ -107,6 +113,22 @@ def test_quantized_tensors_are_rounded_to_their_steps_or_ranges_of_a_table() -> 
     assert [name in stepped.text for name in ("top.Round", "top.Clip")] == [True, True] and "top.Round" not in plain.text
     table = calibration_text(plain).splitlines()
     assert table[0].startswith("#") and table[1].split() == ["x", "2.6200000", "-2.6200000", "2.4800000"] and len(table) == 3
+
+
+def test_floats_that_are_quantized_are_rounded_or_have_their_range_in_the_table() -> None:
+    q = QuantType(I8, F32, (0.02,), (3,))
+    module = made((2, 4), lambda build, x: build.emit("top.Abs", build.emit("top.Cast", x, element=q)))
+    stepped, plain = written(module, "net", "w"), written(module, "net", "w", rounds=False)
+    assert stepped.text.index("top.Round") < stepped.text.index("top.Abs") and "top.Round" not in plain.text
+    assert plain.ranges["x"] == (-131 * 0.02, 124 * 0.02)
+
+
+@pytest.mark.parametrize(("element", "attributes", "operators"), [
+    (I8, {}, ["Abs", "Floor", "Sign", "Mul"]), (I8, {"round_mode": "HalfToEven", "saturate": True}, ["Clip", "Round"]),
+    (BOOL, {}, ["CompareConst"]), (F16, {}, [])])
+def test_casts(element: Type, attributes: dict[str, Any], operators: list[str]) -> None:
+    module = made((2, 4), lambda build, x: build.emit("top.Cast", x, element=element, **attributes))
+    assert re.findall(r'"top\.(\w+)"', written(module, "net", "w").text)[2:] == operators
 
 
 def test_what_top_has_no_operator_for_is_told_at_once(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ _LIKE_OTHER = {
 
 _WEIGHTED = _named("conv_2d conv_3d depthwise_conv_2d fully_connected transpose_conv")
 """Operators whose second operand is weights."""
+_CONVOLUTIONS = _WEIGHTED - _named("fully_connected")
+"""Of them those whose kernels take the zero points of signed weights to be 0."""
 
 _POOLS = _named("average_pool_2d max_pool_2d")
 _GIVEN = {"tfl.dequantize": (F32, F16), "tfl.where": (I64,)}
@@ -153,7 +155,7 @@ def _stored(value: Value) -> Type | None:
 
 
 def _weights(op: Op) -> Iterator[str]:
-    """What is wrong with quantized weights: zero points of channels are 0 by TFLite's specification of 8-bit quantization, and
+    """What is wrong with quantized weights: their zero points are 0 by TFLite's specification of 8-bit quantization, and
     kernels read the bytes of weights as signed or not as those of the input are.
 
     https://ai.google.dev/edge/litert/conversion/tensorflow/quantization/quantization_spec
@@ -171,5 +173,5 @@ def _weights(op: Op) -> Iterator[str]:
         return
     if (quant.storage == UI8) != (given.storage == UI8):
         yield f"its weights are stored as {quant.storage}, and its input as {given.storage}: LiteRT's kernels read both alike"
-    if not quant.per_tensor and any(quant.zero_points):
-        yield "its weights have a zero point other than 0 for a channel, which LiteRT's kernels do not look at"
+    if any(quant.zero_points) and (not quant.per_tensor or (op.name in _CONVOLUTIONS and quant.storage != UI8)):
+        yield "its weights have a zero point other than 0, which LiteRT's kernels do not look at"
