@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from transload.budget import budget
+from transload.engine.tiled import tiled
 from transload.errors import Unsupported
 
 __all__ = [
@@ -136,7 +137,7 @@ def tile(array: Any, times: Sizes) -> np.ndarray:
     array = np.asarray(array)
     counts = tuple(int(count) for count in times) if isinstance(times, Iterable) else (int(times),)
     need_place(array.size, *counts, width=max(array.itemsize, 1))
-    return np.tile(array, counts)
+    return tiled(array, counts)
 
 
 def pad(array: np.ndarray, widths: Sequence[tuple[int, int]], **how: Any) -> np.ndarray:

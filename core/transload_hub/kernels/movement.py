@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.engine.quantized import quantize
+from transload.engine.tiled import tiled
 from transload.ir import Op
 from transload.ir.quantization import spread
 from transload.ir.types import QuantType
@@ -79,7 +80,7 @@ def expand(op: Expand, x: Array) -> Array:
 
 @KERNELS("top.Tile", quantized="storage")
 def tile(op: Tile, x: Array) -> Array:
-    return np.tile(x, op.tile)
+    return tiled(x, op.tile)
 
 
 @KERNELS("top.Concat", quantized="storage")

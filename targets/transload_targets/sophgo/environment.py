@@ -20,8 +20,10 @@ __all__ = ["absent", "deployed", "simulated"]
 
 SECONDS = 1800
 """After which a program is stopped."""
-TELLING = ("error", "fail", "not support", "assert", "unsupport")
+TELLING = ("error", "fail", "not support", "assert", "unsupport", "unreachable", "can't", "cannot")
 """Words of lines that say what is wrong."""
+_OUTER = ("raise RuntimeError", "RuntimeError: [!Error]")
+"""Beginnings of lines that only say which of its programs it was."""
 DEPLOY, RUNNER = "model_deploy", "model_runner"
 INSTALL = "a virtual environment of Python 3.10 with: pip install tpu_mlir psutil flatbuffers"
 
@@ -87,4 +89,5 @@ def _words(*texts: str) -> str:
     """What programs say of an error, without the lines that say where in their sources."""
     lines = [line.strip() for text in texts for line in text.splitlines()]
     telling = [line for line in lines if any(word in line.lower() for word in TELLING)]
+    telling = [line for line in telling if not line.startswith(_OUTER)] or telling
     return " ".join(" ".join(telling[:3] or lines[-2:]).split())[:400]

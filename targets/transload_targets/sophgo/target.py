@@ -20,7 +20,7 @@ from transload.plugin import Emitted, Options, Target
 from transload.text import parse_type, write_module
 
 from .environment import deployed, simulated
-from .text import calibration_text, findings_of, written
+from .text import calibration_text, findings_of, precision_text, written
 
 __all__ = ["SophgoTarget"]
 
@@ -67,6 +67,7 @@ class SophgoTarget(Target):
             "chip": (str, "bm1684x", "the processor, in the words of model_deploy --processor"),
             "precision": (("F32", "F16", "BF16", QUANTIZED), "F32", "what the chip computes in; INT8 takes the ranges of a "
                           "quantized model, or those of table="),
+            "asymmetric": (bool, False, "whether INT8 has zero points, which bm1684x and later processors compute with"),
             "table": (str, "", "a calibration table of TPU-MLIR's form, by the names of tensors"),
             "qtable": (str, "", "a quantize table of TPU-MLIR's form: which tensors are computed in what"),
         }
@@ -78,9 +79,10 @@ class SophgoTarget(Target):
         name = "".join(letter if letter.isalnum() else "_" for letter in stem) + "_top"
         made = written(module, name, f"{name}_weights.npz", rounds=options["precision"] != QUANTIZED)
         content = {f"{name}.mlir": made.text.encode(), f"{name}_weights.npz": _archive(made.weights)}
-        tables: list[str] = []
+        tables = ["--asymmetric"] if options["asymmetric"] and options["precision"] == QUANTIZED else []
+        partly = bool(made.ranges) and options["precision"] == QUANTIZED and not options["table"]
         for option, flag, own in (("table", "--calibration_table", calibration_text(made) if made.ranges else ""),
-                                  ("qtable", "--quantize_table", "")):
+                                  ("qtable", "--quantize_table", precision_text(made) if partly else "")):
             given = (text_of(options[option], f"the {option} of TPU-MLIR") if options[option] else own).encode()
             if given:
                 content[f"{name}.{option}"] = given

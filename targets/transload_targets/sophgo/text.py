@@ -21,7 +21,7 @@ from transload.ir.names import FreshNames
 
 from .operators import OPERATORS
 
-__all__ = ["Writer", "Written", "calibration_text", "findings_of", "written"]
+__all__ = ["Writer", "Written", "calibration_text", "findings_of", "precision_text", "written"]
 
 HEAD = ('module @"{name}" attributes {{module.weight_file = "{weights}", module.platform = "ONNX", module.state = "TOP_F32", '
         'module.chip = "ALL", module.top_run_mode = "STATIC"}} {{')
@@ -39,6 +39,8 @@ class Written:
     weights: dict[str, np.ndarray]
     ranges: dict[str, tuple[float, float]]
     """Of quantized tensors: the least and the greatest number that they can be."""
+    floats: tuple[str, ...]
+    """Tensors that are computed in floats where others are in integers: they, or what they are computed of, have no range."""
 
 
 @dataclass
@@ -57,6 +59,8 @@ class Writer:
         self._types: dict[str, str] = {self.none: "none"}
         self._own = FreshNames()
         self._locations: dict[str, str] = {}
+        self._computed: dict[str, list[str]] = {}
+        """What a tensor is computed of, by names."""
 
     # --- values
 
@@ -89,6 +93,12 @@ class Writer:
     def bind(self, value: Value, made: str) -> None:
         """Say which value an op's result is."""
         self._values[value] = made
+
+    @property
+    def floats(self) -> tuple[str, ...]:
+        """See `Written`."""
+        unknown = self._computed.keys() - self.ranges.keys()
+        return tuple(name for name, of in self._computed.items() if name in unknown or not unknown.isdisjoint(of))
 
     # --- operators
 
@@ -149,6 +159,10 @@ class Writer:
         said = ", ".join(f"{key} = {value}" for key, value in attributes.items())
         types = ", ".join(self._types[operand] for operand in operands)
         given = f" {{{said}}}" if said else ""
+        if name in MOVES and self._locations.get(operands[0]) in self.ranges:
+            self.ranges.setdefault(location, self.ranges[self._locations[operands[0]]])
+        if name != "Weight":
+            self._computed[location] = [self._locations[each] for each in operands if each in self._locations]
         self.lines.append(f'{made} = "top.{name}"({", ".join(operands)}){given} : ({types}) -> {type_} loc({_quoted(location)})')
         return made
 
@@ -232,7 +246,7 @@ def _write(module: Module, name: str, weights: str, rounds: bool = True) -> tupl
             to.bind(result, each)
     if findings:
         return None, merge_findings(findings)
-    return Written(_module(module, to, name, weights), to.weights, to.ranges), []
+    return Written(_module(module, to, name, weights), to.weights, to.ranges, to.floats), []
 
 
 def _module(module: Module, to: Writer, name: str, weights: str) -> str:
@@ -248,8 +262,17 @@ def _module(module: Module, to: Writer, name: str, weights: str) -> str:
 
 
 def calibration_text(made: Written) -> str:
-    """A calibration table (manual, chapter 5) of quantized tensors: name, threshold, least, greatest."""
+    """A calibration table (manual, chapter 5): name, threshold, least, greatest.
+
+    TPU-MLIR wants a line for tensors that stay float, too, and does not use it.
+    """
     lines = ["# op_name    threshold    min    max"]
-    lines += [f"{name} {max(abs(low), abs(high)):.7f} {low:.7f} {high:.7f}" for name, (low, high) in made.ranges.items()]
+    ranges = made.ranges | {name: (-1.0, 1.0) for name in made.floats if name not in made.ranges}
+    lines += [f"{name} {max(abs(low), abs(high)):.7f} {low:.7f} {high:.7f}" for name, (low, high) in ranges.items()]
     return "\n".join([*lines, ""])
+
+
+def precision_text(made: Written) -> str:
+    """A quantize table (manual, chapter 5) of what stays float in a quantized model; empty where nothing does."""
+    return "\n".join(["# op_name quantize_mode", *(f"{name} F32" for name in made.floats), ""]) if made.floats else ""
 

@@ -18,7 +18,7 @@ from transload.ir import BOOL, F16, F32, I8, Module, QuantType, TensorType, Type
 from transload.ir.build import Builder
 from transload_targets.sophgo.environment import absent
 from transload_targets.sophgo.operators import ABSENT, OPERATORS
-from transload_targets.sophgo.text import calibration_text, findings_of, written
+from transload_targets.sophgo.text import calibration_text, findings_of, precision_text, written
 
 RNG = np.random.default_rng(5)
 ENVIRONMENT = os.environ.get("TRANSLOAD_TPU_MLIR", "")
@@ -121,6 +121,20 @@ def test_floats_that_are_quantized_are_rounded_or_have_their_range_in_the_table(
     stepped, plain = written(module, "net", "w"), written(module, "net", "w", rounds=False)
     assert stepped.text.index("top.Round") < stepped.text.index("top.Abs") and "top.Round" not in plain.text
     assert plain.ranges["x"] == (-131 * 0.02, 124 * 0.02)
+
+
+def test_floats_between_integers_stay_float() -> None:
+    """The operator that makes a float, and the one that reads it; a table has a line for each, as TPU-MLIR wants."""
+    q = QuantType(I8, F32, (0.02,), (3,))
+
+    def build(to: Builder, x: Value) -> Value:
+        first = to.emit("top.Relu", x, element=q)
+        between = to.emit("top.Abs", to.emit("top.Cast", first, element=F32))
+        return to.emit("top.Relu", to.emit("top.Cast", to.emit("top.Exp", between), element=q), element=q)
+
+    plain = written(made((2, 4), build, q), "net", "w", rounds=False)
+    assert len(plain.floats) == 2 and len(precision_text(plain).splitlines()) == 3
+    assert {line.split()[0] for line in calibration_text(plain).splitlines()[1:]} >= set(plain.floats)
 
 
 @pytest.mark.parametrize(("element", "attributes", "operators"), [

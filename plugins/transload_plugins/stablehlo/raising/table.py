@@ -146,7 +146,7 @@ def reshape(rw: Rewriter, x: Value, shape: Sequence[Any]) -> Value:
     if x.shape == tuple(shape):
         return x
     inner = lean(x)
-    if inner is not x and product(shape_of(inner)) == 1:
+    if inner is not x and all(size == 1 for size in shape_of(inner)):
         return expand(rw, reshape(rw, inner, ()), shape)
     return rw.emit("top.Reshape", settled(rw, x), shape=tuple(shape))
 
@@ -158,7 +158,7 @@ def permute(rw: Rewriter, x: Value, order: Sequence[int]) -> Value:
     inner = lean(x)
     if inner is not x and inner.rank == x.rank:
         return expand(rw, permute(rw, inner, order), [shape_of(x)[axis] for axis in order])
-    if inner is not x and product(shape_of(inner)) == 1:
+    if inner is not x and all(size == 1 for size in shape_of(inner)):
         return expand(rw, reshape(rw, inner, ()), [shape_of(x)[axis] for axis in order])
     return rw.emit("top.Permute", settled(rw, x), order=tuple(int(axis) for axis in order))
 
@@ -179,7 +179,7 @@ def cut(rw: Rewriter, x: Value, starts: Sequence[Any], ends: Sequence[Any], step
     if all(s == 0 and e >= n and t == 1 for s, e, n, t in zip(starts, ends, shape_of(x), steps, strict=True)):
         return x
     inner = lean(x)
-    if inner is not x and product(shape_of(inner)) == 1:
+    if inner is not x and all(size == 1 for size in shape_of(inner)):
         sizes = [max(-((s - e) // t), 0) for s, e, t in zip(starts, ends, steps, strict=True)]
         return expand(rw, reshape(rw, inner, ()), sizes)
     return rw.emit(
@@ -220,4 +220,7 @@ def in_shape(rw: Rewriter, op: Op, value: Value) -> Value:
 
 
 def product(sizes: Sequence[Any]) -> int:
+    """How many elements there are. Raises `Unsupported` where a size is open."""
+    if any(size is None for size in sizes):
+        raise Unsupported("sizes that are known only when the model runs")
     return math.prod(int(size) for size in sizes)

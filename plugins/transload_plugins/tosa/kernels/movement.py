@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transload.engine.tiled import tiled
 from transload.errors import RunError
 from transload.ir import Op
 
@@ -51,7 +52,7 @@ def slice_(op: Slice, x: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.
 
 @kernel("tosa.tile")
 def tile(op: Tile, x: np.ndarray, multiples: np.ndarray) -> np.ndarray:
-    return np.tile(x, tuple(map(int, multiples)))
+    return tiled(x, multiples)
 
 
 @kernel("tosa.transpose")

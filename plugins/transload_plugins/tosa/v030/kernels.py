@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.engine.tiled import tiled
 from transload.errors import RunError
 from transload.ir import FloatType, Op, dtype_of
 from transload.plugin import KernelTable
@@ -161,7 +162,7 @@ def slice_(op: Slice, x: np.ndarray) -> np.ndarray:
 
 @_kernel("tile")
 def tile(op: Tile, x: np.ndarray) -> np.ndarray:
-    return np.tile(x, op.attributes["multiples"])
+    return tiled(x, op.attributes["multiples"])
 
 
 @_kernel("rescale")

@@ -252,3 +252,17 @@ def test_a_function_may_give_a_number_whatever_its_arguments_are(given: str) -> 
             judge = transload.run(module, dict(zip(module.inputs, [x], strict=True)), engine="xla")
             mine = transload.run(top, dict(zip(top.inputs, [x], strict=True)))
             np.testing.assert_array_equal(*(next(iter(each.values())) for each in (mine, judge)))
+
+
+def test_open_sizes_between_static_ones_are_no_trouble() -> None:
+    """Bits that are read as unsigned are numbers of another type, which the program says without its first size."""
+    lines = [
+        _splat("%k", 3, (2, 3), "i32"),
+        '%a = "stablehlo.bitcast_convert"(%x) : (tensor<?x3xui8>) -> tensor<2x3xi8>',
+        '%b = "stablehlo.bitcast_convert"(%a) : (tensor<2x3xi8>) -> tensor<?x3xui8>',
+        '%c = "stablehlo.convert"(%b) : (tensor<?x3xui8>) -> tensor<2x3xi32>',
+        '%d = "stablehlo.add"(%c, %k) : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>',
+        '%e = "stablehlo.convert"(%d) : (tensor<2x3xi32>) -> tensor<2x3xi8>',
+        '%y = "stablehlo.reshape"(%e) : (tensor<2x3xi8>) -> tensor<6xi8>']
+    _, top = _raised([("%x", "tensor<?x3xui8>")], lines, ("%y", "tensor<6xi8>"))
+    assert top.outputs
