@@ -52,7 +52,7 @@ def slice_(op: Slice, x: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.
 
 @kernel("tosa.tile")
 def tile(op: Tile, x: np.ndarray, multiples: np.ndarray) -> np.ndarray:
-    return tiled(x, multiples)
+    return tiled(x, multiples.tolist())
 
 
 @kernel("tosa.transpose")
