@@ -243,6 +243,8 @@ class _Work:
             yield
         except TransloadError as error:
             self._name_sources()
+            if self.is_read:
+                self.report.notes = list(self.source.notes)
             self.report.refuse(error)
             if self.is_read and isinstance(error, ReadError):  # samples or a table: it is not the model that is refused
                 raise

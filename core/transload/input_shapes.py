@@ -104,7 +104,7 @@ def static_shapes(
     resolved = {name: None if shape is None else [_known(size, sizes) for size in shape] for name, shape in shapes.items()}
     missing = [
         Finding(f"input {name!r}", "has no shape, not even a rank" if shape is None
-                else f"has sizes that only the user knows: {_text(shape, sizes)}")
+                else f"has sizes that only the user knows: {_text(_open(declared[name], shape), sizes)}")
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
         raise ReadError(f"{where}: the model's inputs have no static shape", missing, hint=_example(declared, resolved, likely))
@@ -172,8 +172,9 @@ def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, in
         raise UsageError(
             f"{where}: no input leaves the size of its batch open, so it cannot be {asked}",
             hint="; ".join(f"{name!r} is {_text(shape, sizes)}" for name, shape in list(shapes.items())[:8] if shape))
+    other = "; --batch SIZE makes it another" if asked is None else ""
     return tuple(
-        f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made {batch}"
+        f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made {batch}{other}"
         for what, names in chosen.items())
 
 
@@ -199,8 +200,16 @@ def _example(
 
 
 def _is_image(shape: Sequence[Size] | None) -> bool:
-    """Whether a shape is that of one image, of open height and width, whose first size is no batch."""
-    return shape is not None and len(shape) == 3 and shape[:2] == [None, None] and shape[2] in (1, 3, 4)
+    """Whether a shape is that of one image, of open height and width, whose first size is no batch.
+
+    One or four channels are rather those of a batch of sequences: samples of sound, letters of a genome.
+    """
+    return shape is not None and len(shape) == 3 and list(shape) == [None, None, 3]
+
+
+def _open(declared: Sequence[Size] | None, shape: Sequence[Size]) -> Sequence[Size]:
+    """A shape as the example takes it: an image has no batch."""
+    return declared if declared is not None and _is_image(declared) else shape
 
 
 def _flag(name: str, sizes: Sequence[int]) -> str:

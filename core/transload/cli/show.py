@@ -196,6 +196,9 @@ def show_error(error: TransloadError, verbose: bool = False) -> None:
     show_findings(out, error.findings, verbose)
     if error.hint:
         out.print(Text(f"  → {error.hint}", "cyan"))
+    if error.report is not None and error.report.dialect is None:  # sizes that were chosen may be why it cannot be lowered
+        for note in error.report.notes:
+            out.print(Text(f"  note: {note}"))
 
 
 def show_findings(out: Console, findings: Sequence[Finding], verbose: bool) -> None:

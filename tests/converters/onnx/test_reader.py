@@ -274,8 +274,8 @@ def test_only_a_batch_becomes_one(shape: list[Any]) -> None:
 def test_chosen_sizes_are_noted() -> None:
     notes = read_model(dynamic({"a": ["N", 3], "b": ["N", 4], "c": ["?", 5], "d": [1, 6]})).notes
     assert notes == (
-        "the size 'N' of 'a', unknown in the file, was taken for the batch and made 1",
-        "the first size of 'c', unknown in the file, was taken for the batch and made 1")
+        "the size 'N' of 'a', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another",
+        "the first size of 'c', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another")
     assert read_model(dynamic({"a": ["N", 3]}), {"a": (2, 3)}).notes == ()
 
 

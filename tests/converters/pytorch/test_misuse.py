@@ -85,6 +85,7 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("stack.default", [[t(2), None]], {}, "lacks an operand|lacks its argument"),
     ("where.self", [t(2, d="i32"), None, t(2)], {}, "lacks its argument self"),
     ("eye.m", [], {"n": 1 << 20, "m": 1 << 20}, "too large"),
+    ("group_norm.default", [X], {"num_groups": 0}, "cannot be split into 0 groups"),
     ("linspace.default", [], {"start": 0, "end": 1, "steps": 1 << 27}, "takes a table of 134,217,728 numbers"),
     ("take_along_dim.default", [t(2, 3), t(2, d="i64", lo=0, hi=1)], {"dim": 1}, "must have the same length"),
     ("select.int", [X], {"dim": 0.5, "index": 0}, "its dim is 0.5, and must be of whole numbers"),

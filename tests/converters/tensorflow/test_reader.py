@@ -28,7 +28,8 @@ def test_a_node_becomes_an_op_with_its_names_and_attributes() -> None:
     assert conv.attributes == {"strides": [1, 2, 2, 1], "padding": "SAME", "data_format": "NHWC"}
     assert [value.name for value in conv.operands] == ["x", "w"] and end.operands == (conv.result,)
     assert module.inputs == {"x": TensorType((1, 4, 4, 1), F32)} and list(module.outputs) == ["conv"]
-    assert module.notes == ("the first size of 'x', unknown in the file, was taken for the batch and made 1",)
+    assert module.notes == (
+        "the first size of 'x', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another",)
 
 
 def test_results_are_counted_and_typed_by_the_registry() -> None:

@@ -197,7 +197,8 @@ def test_sizes_planned_as_one_that_are_no_batch_are_asked_for(load: Callable[...
     assert not given.notes
     planned = load(model(16))
     assert planned.body_of_main.arguments[0].shape == (1, 16, 16, 3)
-    assert planned.notes == ("the first size of 'image', unknown in the file, was taken for the batch and made 1",)
+    assert planned.notes == (
+        "the first size of 'image', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another",)
 
 
 # --- subgraphs, variables, signatures, custom operators

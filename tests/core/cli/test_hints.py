@@ -65,3 +65,22 @@ def test_where_it_starts_to_differ_can_be_typed(root: Path, tmp_path: Path, caps
     command = re.search(r"`transload (.*)`", capsys.readouterr().err)
     assert command is not None and run(shlex.split(command[1])) == 0
     assert "conv1" in capsys.readouterr().out
+
+
+def test_sizes_that_were_chosen_are_told_where_they_may_be_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A network that needs four images at once: the batch that is chosen is one."""
+    import numpy as np
+    import onnx
+
+    from transload.cli import run
+
+    from tests.support.onnx_models import make_model, node
+
+    model = make_model([node("Reshape", ["x", "shape"], ["y"])], {"x": np.zeros((4, 3), np.float32)}, ["y"], {
+        "shape": np.array([4, 3], np.int64)})
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+    onnx.save(model, tmp_path / "four.onnx")
+    assert run(["convert", str(tmp_path / "four.onnx"), "-t", "tosa", "-o", str(tmp_path / "out")]) == 3
+    told = capsys.readouterr().err
+    assert "made 1; --batch SIZE makes it another" in told.replace("\n", " ")
+    assert run(["convert", str(tmp_path / "four.onnx"), "-t", "tosa", "-o", str(tmp_path / "out"), "--batch", "4"]) == 0

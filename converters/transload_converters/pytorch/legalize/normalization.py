@@ -96,7 +96,7 @@ def rms_norm(call: Call, rw: Rewriter) -> Value:
 def group_norm(call: Call, rw: Rewriter) -> list[Value]:
     """Of groups of channels."""
     value, element = wide(rw, call.input)
-    shape, groups = shape_of(value), call.get("num_groups") or call.group
+    shape, groups = shape_of(value), call.get("num_groups", call.get("group"))
     if len(shape) < 2 or groups < 1 or shape[1] % groups:
         raise Unsupported(f"{list(shape)} cannot be split into {groups} groups of channels")
     weight, bias = (_in_work(rw, part, value) for part in (call.weight, call.bias))

@@ -40,7 +40,8 @@ def test_archive(tmp_path: Path) -> None:
     assert op_counts(module) == {"tf.MatMul": 1, "tf.BiasAdd": 1}
     held = constants(module)
     assert np.array_equal(held["out/kernel"].numpy(), KERNEL) and np.array_equal(held["out/bias"].numpy(), BIAS)
-    assert module.notes == ("the first size of 'x', unknown in the file, was taken for the batch and made 1",)
+    assert module.notes == (
+        "the first size of 'x', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another",)
 
 
 def test_weights_stay_in_the_file(tmp_path: Path) -> None:
