@@ -74,6 +74,13 @@ _OPERATORS = {f"tfl.{name.lower()}": name for name in operators().values()} | {B
 _CONSTANTS = frozenset(("tfl.pseudo_const", "tfl.pseudo_qconst"))
 
 
+def _sizes(shape: tuple[int | None, ...] | None) -> tuple[list[int] | None, list[int] | None]:
+    """A shape as a file has it, and its signature where sizes are found as the model runs: 1 there, and -1."""
+    if shape is None or None not in shape:
+        return None if shape is None else [size for size in shape if size is not None], None
+    return [1 if size is None else size for size in shape], [-1 if size is None else size for size in shape]
+
+
 def write(module: Module, path: str | Path) -> None:
     """Write a module of `tfl` to a `.tflite` file, which is complete or not there.
 
@@ -210,24 +217,26 @@ class _FunctionWriter:
         described = self._described(value)
         if described is not None:
             shape, dtype, quantization = described
+            sizes, signature = _sizes(shape)
             self.tensors[value] = self.graph.add_tensor(
-                self._name(value), shape, dtype, data, quantization, is_variable=is_variable)
+                self._name(value), sizes, dtype, data, quantization, shape_signature=signature, is_variable=is_variable)
 
-    def _described(self, value: Value) -> tuple[tuple[int, ...] | None, str, Quantization | None] | None:
+    def _described(self, value: Value) -> tuple[tuple[int | None, ...] | None, str, Quantization | None] | None:
+        """Shape, type of elements and quantization; None, and a finding, where the schema has no words for the type."""
         type_ = value.type
         why, hint = "", ""
         if not isinstance(type_, TensorType):
             why = f"is of type {type_}, where TFLite has tensors"
-        elif type_.shape is not None and not type_.is_static:
+        elif type_.shape is not None and not type_.is_static and value.op is None:
             why, hint = "has sizes that are known only when the model runs", "give the inputs static shapes"
-        elif type_.shape is not None and max(type_.static_shape, default=0) > _MOST_PLACES:
-            why = f"has the shape {list(type_.static_shape)}, and sizes of TFLite have 32 bits"
+        elif type_.shape is not None and max((size or 0 for size in type_.shape), default=0) > _MOST_PLACES:
+            why = f"has the shape {list(type_.shape)}, and sizes of TFLite have 32 bits"
         elif isinstance(type_.element, QuantType) and type_.element.blocks is not None:
             why, hint = "has a scale for each block", "quantize per tensor or per channel"
         elif (dtype := _dtype(type_.element)) is None:
             why = f"has elements of {type_.element}, which TFLite does not have"
         else:
-            return type_.shape, dtype, _quantization(type_.element)  # type: ignore[return-value]
+            return type_.shape, dtype, _quantization(type_.element)
         name = value.name or (value.op.origin if value.op is not None else None)
         what = value.op.name if value.op is not None else "an argument"
         self.model.findings.append(Finding(what, why, (name,) if name else (), hint))

@@ -186,15 +186,25 @@ def test_a_model_of_two_gigabytes_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("body", "why"), [
-    ('"tfl.logistic"(%x) : (tensor<2xf32>) -> tensor<ui2>', "has elements of ui2"),
-    ('"tfl.logistic"(%x) : (tensor<2xf32>) -> tensor<?xf32>', "known only when the model runs")])
-def test_a_result_that_files_have_no_word_for_is_refused(tmp_path: Path, body: str, why: str) -> None:
-    type_ = body.rpartition(" ")[2]
-    text = f"func.func @main(%x: tensor<2xf32>) -> {type_} {{\n  %0 = {body}\n  return %0 : {type_}\n}}"
-    module = transload.load(text=text, format="mlir")
+def one_op(given: str, made: str) -> Module:
+    text = f'func.func @main(%x: {given}) -> {made} {{\n  %0 = "tfl.logistic"(%x) : ({given}) -> {made}\n  return %0 : {made}\n}}'
+    return transload.load(text=text, format="mlir")
+
+
+@pytest.mark.parametrize(("given", "made", "why"), [
+    ("tensor<2xf32>", "tensor<ui2>", "has elements of ui2"), ("tensor<?xf32>", "tensor<?xf32>", "known only when the model runs")])
+def test_what_files_have_no_word_for_is_refused(tmp_path: Path, given: str, made: str, why: str) -> None:
     with pytest.raises(ConversionError, match=why):
-        transload.save(module, tmp_path / "one.tflite")
+        transload.save(one_op(given, made), tmp_path / "one.tflite")
+
+
+def test_sizes_that_are_found_as_the_model_runs_are_written_so(tmp_path: Path) -> None:
+    """A converter leaves sizes between a graph's operators open; LiteRT finds them."""
+    path = tmp_path / "one.tflite"
+    transload.save(one_op("tensor<2xf32>", "tensor<?xf32>"), path)
+    again = transload.load(path)
+    assert [value.type.shape for value in again.body_of_main.terminator.operands] == [(None,)]
+    np.testing.assert_allclose(run_litert(path.read_bytes(), [np.zeros(2, np.float32)])[0], [0.5, 0.5])
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (1, 4), ()])
