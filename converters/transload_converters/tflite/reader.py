@@ -210,7 +210,7 @@ class _SubgraphReader:
                 held.element = blocked_element(held, held.blocks, self.tensors, self._numbers)
         self.names = _unique([tensor.name for tensor in self.tensors])
         self.values: dict[int, Value] = {}
-        self.stale = False
+        self.stale = self.fixed = False
         self.op: Any = None
         self._none: Value | None = None
 
@@ -226,6 +226,7 @@ class _SubgraphReader:
         if self.index == 0 and not self.model.as_planned:
             module.notes = self._chosen_sizes(inputs)
         self.stale = any(type_.shape != tensors[i].shape for i, type_ in zip(inputs, types, strict=True))
+        self.fixed = not any(None in tensors[i].signature for i in inputs)
         self.op = module.add_function(self.model.functions[self.index], types, [self.names[i] for i in inputs])
         self.block = self.op.regions[0].block
         for i, argument in zip(inputs, self.block.arguments, strict=True):
@@ -296,11 +297,17 @@ class _SubgraphReader:
         return own.with_shape(tuple(wanted.shape))
 
     def _result_type(self, tensor: Tensor) -> Type:
-        """The type of a computed tensor; its dimensions are unknown where an input's shape was changed."""
+        """The type of a computed tensor; its dimensions are unknown where an input's shape was changed.
+
+        Sizes that are open behind inputs none of which is are found by what is computed: a 1 is no plan, but stands for them.
+        """
         if not tensor.known_rank:
             return TensorType(None, tensor.element)
         if self.stale:
             return TensorType((None,) * len(tensor.shape), tensor.element)
+        if self.fixed and None in tensor.signature:
+            sizes = zip(tensor.signature, tensor.shape, strict=True)
+            return TensorType(tuple(plan if said is not None or plan != 1 else None for said, plan in sizes), tensor.element)
         return tensor.type
 
     # --- values

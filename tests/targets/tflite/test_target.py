@@ -192,7 +192,8 @@ def one_op(given: str, made: str) -> Module:
 
 
 @pytest.mark.parametrize(("given", "made", "why"), [
-    ("tensor<2xf32>", "tensor<ui2>", "has elements of ui2"), ("tensor<?xf32>", "tensor<?xf32>", "known only when the model runs")])
+    ("tensor<2xf32>", "tensor<ui2>", "has elements of ui2"),
+    ("tensor<?xf32>", "tensor<?xf32>", "known only when the model runs")])
 def test_what_files_have_no_word_for_is_refused(tmp_path: Path, given: str, made: str, why: str) -> None:
     with pytest.raises(ConversionError, match=why):
         transload.save(one_op(given, made), tmp_path / "one.tflite")
