@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import InternalError
+from .kinds import need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,6 +80,7 @@ class Declarations(dict[str, "OpDeclaration | None"]):
             return True
 
     def __missing__(self, op_name: str) -> OpDeclaration | None:
+        need(op_name, str, "lookup", "name of an op")
         age = self._age
         dialect = self.dialect(op_name.partition(".")[0])
         declaration = dialect.ops.get(op_name) if dialect is not None else None

@@ -15,7 +15,7 @@ from .ir import Module, update_function_types
 from .options import Options, Owner, same_option, settings_of
 from .passes.steps import PassRecord, Step, parse_steps
 from .plugin import Conversion, resolve
-from .plugin_host import host
+from .plugin_host import host, misstated
 from .rewrite import Rewriting, cannot_convert
 from .routes import next_conversion
 
@@ -77,7 +77,15 @@ def steps_of(conversion: Conversion, options: Mapping[str, Any]) -> list[Step]:
             f"{conversion.name} takes no option {', '.join(unknown)}", hint=f"options: {', '.join(sorted(declared)) or 'none'}")
     settings = settings_of(declared, options)
     return [
-        *parse_steps(conversion.before, settings), rewrites_alone(conversion, settings), *parse_steps(conversion.after, settings)]
+        *_passes(conversion, "before", settings), rewrites_alone(conversion, settings), *_passes(conversion, "after", settings)]
+
+
+def _passes(conversion: Conversion, when: str, settings: Mapping[str, Any]) -> list[Step]:
+    """The passes before or after the rewrites; `PluginError` where their text is wrong, which is its plugin's."""
+    try:
+        return parse_steps(getattr(conversion, when), settings)
+    except UsageError as error:
+        raise misstated("conversions", conversion.name, f"the passes {when} conversion {conversion.name!r}", error) from error
 
 
 def rewrites_alone(conversion: Conversion, settings: Mapping[str, Any]) -> Step:

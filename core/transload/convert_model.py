@@ -31,7 +31,7 @@ from .kinds import CALLABLE, MAPPING, PATH, TEXT, TEXTS, WHOLE, Kind, takes
 from .options import Owner, own_options, settings_of
 from .partitioning import Partition
 from .plugin import Emitted, Target
-from .plugin_host import host
+from .plugin_host import host, misstated
 from .report import (
     Digests,
     Report,
@@ -175,7 +175,7 @@ def convert(
     quantization = _quantization(quantize, quantizer_options, _target(target))
     mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
-    limits = _limits(work.target, tolerance, work.settings)
+    limits = limits_of(work.target, tolerance, work.settings)
     with told_to(tell), work.refusals(seed, limits):
         work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights, outputs)
         work.add(preprocess, fuse_preprocess, add_postprocess)
@@ -549,7 +549,7 @@ def _target(name: str | None) -> Target:
     return chosen
 
 
-def _limits(target: Target, given: Tolerance | Sequence[str] | None, settings: Mapping[str, Any]) -> Tolerance:
+def limits_of(target: Target, given: Tolerance | Sequence[str] | None, settings: Mapping[str, Any]) -> Tolerance:
     """What is near enough: a tolerance that is given, else what is said of it over what the target says."""
     from .verification.tolerance import Tolerance
 
@@ -559,7 +559,7 @@ def _limits(target: Target, given: Tolerance | Sequence[str] | None, settings: M
         near = getattr(target, "near_enough", None)
         own = Tolerance.parse(near(settings) if near is not None else getattr(target, "tolerance", ()))
     except UsageError as error:
-        raise UsageError(f"the tolerance of target {target.name!r}: {error.message}", hint=error.hint) from None
+        raise misstated("targets", target.name, f"the tolerance of target {target.name!r}", error) from error
     return Tolerance.parse(given or (), own)
 
 

@@ -270,9 +270,11 @@ class GuardedObject:
         place = f"{self._place}.{name}"
         try:
             value = getattr(self._object, name)
-        except (AttributeError, *OURS):
+        except OURS:
             raise
         except FOREIGN as error:
+            if isinstance(error, AttributeError) and not hasattr(type(self._object), name):
+                raise  # it has no such member; one that is there, a property, has failed
             raise failure(self._plugin, place, error) from error
         if callable(value) and not isinstance(value, type):
             return Guarded(
@@ -299,7 +301,16 @@ class GuardedObject:
         return dir(self._object)
 
     def __repr__(self) -> str:
-        return repr(self._object)
+        """What the object says of itself; where it says nothing, what it is and of which plugin."""
+        told = getattr(type(self._object), "__repr__", object.__repr__) is not object.__repr__
+        try:
+            if told and isinstance(text := repr(self._object), str):
+                return text
+        except OURS:
+            raise
+        except FOREIGN:  # who looks at a list of targets is to see the others
+            pass
+        return f"<{self._place} of {self._plugin}>"
 
 
 def _name_of(function: Any) -> str:

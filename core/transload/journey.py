@@ -28,7 +28,7 @@ from .options import Owner, own_options, shared_out
 from .passes.manager import Pipeline
 from .passes.steps import PassRecord, Step
 from .plugin import Conversion, Target
-from .plugin_host import host
+from .plugin_host import host, misstated
 from .rewrite import cannot_convert, names_of
 from .roles import hub
 from .routes import companions
@@ -392,7 +392,7 @@ def _steps_of(target: Target, settings: Mapping[str, Any] | None) -> tuple[Step,
     try:
         return _steps(target.pipeline, settings)
     except UsageError as error:
-        raise UsageError(f"the pipeline of target {target.name!r}: {error.message}", error.findings, error.hint) from None
+        raise misstated("targets", target.name, f"the pipeline of target {target.name!r}", error) from error
 
 
 def _steps(pipeline: str, settings: Mapping[str, Any] | None = None) -> tuple[Step, ...]:

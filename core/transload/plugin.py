@@ -405,6 +405,9 @@ class Target:
     tolerance: tuple[str, ...] = ()
     """What is near enough of its results where the user says nothing, in the words of `--tolerance`: `("cos=0.99",)`."""
 
+    def __repr__(self) -> str:
+        return f"<target {self.name!r}, which takes {' or '.join(self.accepts) or 'nothing'}>"
+
     def near_enough(self, options: Mapping[str, Any]) -> Sequence[str]:
         """What is near enough with these options, where that depends on them, as `tolerance` says it."""
         return self.tolerance
@@ -484,6 +487,8 @@ class Quantizer:
     """Its options of which a target may have a wish (`Target.quantizing`)."""
     refusal: tuple[str, str] | None = None
     """Of a name that users may well ask for, and that there is not: why, and what to take instead."""
+    samples_do: str = ""
+    """What samples do beside measuring what quantizing cost, as users are told who gave none: "corrects biases"."""
     finer: str = ""
     """What may lose less where the result is poor, beside more samples: options, other quantizers, with commas between."""
 

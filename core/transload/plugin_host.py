@@ -74,6 +74,12 @@ class _Plugin:
     hooks: Any
 
 
+def misstated(kind: str, name: str, what: str, error: UsageError) -> PluginError:
+    """The error for text of a plugin that does not read: passes, limits; `name` is the object of that kind which says it."""
+    owner = host().owner(kind, name)
+    return PluginError(f"{f'{owner}: ' if owner is not None else ''}{what}: {error.message}", error.findings, error.hint)
+
+
 class Host:
     """Loads plugins and answers what there is.
 
@@ -97,6 +103,12 @@ class Host:
         self._lock = RLock()
         found = list(entry_points(group=GROUP)) if points is None else points
         self._load(list(entry_points(group=FOUNDATION)), found, os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only)
+
+    def __repr__(self) -> str:
+        counts = {
+            "loaded": len(self._loaded), "failed": sum(info.error is not None for info in self.plugins),
+            "left out": sum(info.skipped for info in self.plugins)}
+        return f"<host of plugins: {', '.join(f'{count} {what}' for what, count in counts.items() if count) or 'none'}>"
 
     # --- loading
 

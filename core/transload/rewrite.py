@@ -43,10 +43,10 @@ from .errors import (
     merge_findings,
 )
 from .guard import FOREIGN, is_meant, rule_failed
-from .ir.build import Builder, constant_of, part_location, stays_stored, values_for
+from .ir.build import Builder, constant_of, hand_on_names, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
-from .ir.locations import FusedLocation, Location, location_names
+from .ir.locations import Location, location_names
 from .ir.module import Module
 from .ir.quantization import misfit
 from .ir.types import FloatType, IntegerType, TensorType
@@ -152,10 +152,14 @@ class Rewriter(Builder):
         self.rewriting = rewriting
         self.budget = rewriting.budget if rewriting is not None else None
 
-    @cached_property
+    _location: Location = None
+
+    @property
     def location(self) -> Location:  # type: ignore[override]
         """That of new ops: parts of the one being rewritten. Many rewrites make none."""
-        return part_location(self.op.location, self.op.name)
+        if self._location is None:
+            self._location = part_location(self.op.location, self.op.name)
+        return self._location
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -206,26 +210,12 @@ class Rewriter(Builder):
 
     def replace(self, outcome: Any) -> None:
         """Replace the op by a value, or by one for each of its results; `TypeError` where it is anything else."""
-        replacements = values_for(self.op, outcome)
-        _hand_on_names(self.op, replacements, self.location)
-        self.op.replace_with(replacements)
+        self.put(values_for(self.op, outcome))
 
-
-def _hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> None:
-    """Give the names of `op`'s results to the ops that compute them now, where those are parts of `op`, as all at `part` are."""
-    for result, value in zip(op.results, replacements, strict=True):
-        maker = value.owner
-        if not isinstance(maker, Op) or not isinstance(maker.location, FusedLocation) or maker.location.metadata is None:
-            continue
-        if maker.location is not part and location_names(maker.location)[:1] != location_names(op.location)[:1]:
-            continue
-        if len(maker.results) == 1:
-            name = result.name
-            if name is not None:
-                maker.location = name
-        elif len(maker.results) == len(replacements) and all(
-                v.owner is maker and v.index == i for i, v in enumerate(replacements)):
-            maker.location = op.location
+    def put(self, values: Sequence[Value]) -> None:
+        """The same of what is known to be a value for each result (`values_for`)."""
+        hand_on_names(self.op, values, self.location)
+        self.op.replace_with(values)
 
 
 class _Concerns(dict[str, bool]):
@@ -368,7 +358,7 @@ class Rewriting:
                         self._refuse_faults(op, before)
                     if self.checks:
                         self._refuse_other_results(op, values)
-                    rewriter.replace(values)
+                    rewriter.put(values)
                 elif not op.regions and not self._concerns[op.name] and (faults := faults_of(op)):
                     raise Unsupported(f"of it this does not hold: {faults[0]}", _CONTRADICTORY)
                 return None
@@ -562,7 +552,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             makers = [v.owner for v in op.operands if isinstance(v.owner, Op)]
             users = [user for result in op.results for user in result.uses]
             if outcome is not CHANGED:
-                rewriter.replace(replacements)
+                rewriter.put(replacements)
             created: list[Op] = []
             new = before.next if before is not None else block.first
             while new is not None and new is not op and len(created) < 64 and new not in queued and new.parent is block:

@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.context import Context
-from transload.errors import PluginFailure, UsageError
+from transload.errors import PluginError, PluginFailure
 from transload.plugin import Emitted, EmittedPart, Target
 from transload.plugin_host import Host
 
@@ -96,7 +96,7 @@ def test_whose_mistake_it_is(
     member: str, value: Any, why: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Strange, member, value)
-    with pytest.raises(UsageError, match=why):
+    with pytest.raises(PluginError, match=f"plugin 'strangers' .*: {why}"):
         transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
 
 

@@ -12,12 +12,14 @@ import pytest
 import transload
 import transload.cli
 from transload.context import Context
-from transload.errors import PluginFailure, ReadError, UsageError
+from transload.conversion import steps_of
+from transload.errors import PluginError, PluginFailure, ReadError, UsageError
 from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.declare import CONSTANT, INT, Dialect, attribute, result
-from transload.plugin import DialectSpec, Emitted, Metric, Reader, Runtime, Target
+from transload.plugin import Conversion, DialectSpec, Emitted, Metric, Quantizer, Reader, Runtime, Target
 from transload.plugin_host import Host
+from transload.rewrite import RewriteTable
 
 from tests.support.plugins import acme, registering
 
@@ -227,3 +229,56 @@ def test_targets_that_say_no_tolerance(member: str, given: Any, why: str, digits
     said = rf"'acme' .*acme-x'\.{member}\(\): TypeError: .*{why}"
     with beside_ours(targets=[chip]).bind(), pytest.raises(PluginFailure, match=said):
         transload.convert(digits, "acme-x", tmp_path / "out")
+
+
+# --- whose text it is, and whose property
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_passes_of_a_conversion_are_its_plugins(when: str) -> None:
+    mine = Conversion("acme-to-top", "acme", "top", table=RewriteTable(), **{when: "canonicalize{colour=red}"})
+    said = f"plugin 'acme' .*: the passes {when} conversion 'acme-to-top': .*colour"
+    with beside_ours(conversions=[mine]).bind(), pytest.raises(PluginError, match=said):
+        steps_of(mine, {})
+
+
+def test_runtimes_that_give_too_little_are_named_in_comparisons(digits: Path, model: Path, tmp_path: Path) -> None:
+    silent = Runtime("acme-runtime", "acme", lambda path: lambda inputs, **how: {}, available=lambda: None)
+    with beside_ours(**scaling(runtimes=[silent])).bind():
+        lowered = transload.lower(transload.load(model))
+        with pytest.raises(PluginFailure, match=r"plugin 'acme' .*'acme-runtime' .*gives 0 outputs, where the model has 1"):
+            transload.compare(model, lowered)
+
+
+@pytest.mark.parametrize("member", ["accepts", "pipeline", "run", "converting", "host"])
+@pytest.mark.parametrize("error", [AttributeError, RuntimeError])
+def test_properties_that_fail_once_a_target_is_there(
+    member: str, error: type[Exception], digits: Path, tmp_path: Path,
+) -> None:
+    """An `AttributeError` of a property that there is does not say that there is none."""
+    def late(self: Any) -> Any:
+        if late_now:
+            raise error("late")
+        return getattr(Opaque, member)
+
+    late_now: list[bool] = []
+    chip = type("Chip", (Opaque,), {member: property(late)})()
+    with beside_ours(targets=[chip]).bind():
+        assert "acme-x" in transload.host().targets
+        late_now.append(True)
+        with pytest.raises(PluginFailure, match=rf"plugin 'acme' .*failed in target 'acme-x'\.{member}: {error.__name__}: late"):
+            transload.convert(digits, "acme-x", tmp_path / "out")
+
+
+# --- what quantizers do with samples
+
+
+@pytest.mark.parametrize(("does", "said"), [
+    ("", "what quantizing cost"), ("learns steps", "what quantizing cost, and learns steps")])
+def test_what_samples_are_for_is_what_the_quantizer_says(
+    does: str, said: str, digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    mine = Quantizer("mine", lambda module, samples=None, **more: module.clone(), samples_do=does)
+    with beside_ours(quantizers=[mine]).bind():
+        assert transload.cli.run(["quantize", str(digits), "--scheme", "mine", "-o", str(tmp_path / "q.mlir")]) == 0
+    assert f"next: --data SAMPLES measures {said}\n" in capsys.readouterr().out

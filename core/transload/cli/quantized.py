@@ -95,12 +95,12 @@ def _decibels(near: Nearness | None) -> str:
 
 def _next(made: QuantizationReport, page: Path | None, nearest: str) -> str:
     """What a user does now: find out more where the result is poor, else go on."""
-    measured = made.measured
+    measured, known = made.measured, host().quantizers.get(made.scheme)
     if measured is None:
-        return "--data SAMPLES measures what quantizing cost, and corrects biases"
+        more = f", and {known.samples_do}" if known is not None and known.samples_do else ""
+        return f"--data SAMPLES measures what quantizing cost{more}"
     if min((near.sqnr for near in measured.outputs.values()), default=POOR) < POOR:
         look = f"{page} shows where it is lost; " if page is not None else "--report page.html shows where it is lost; "
-        known = host().quantizers.get(made.scheme)
         finer = f", {known.finer}" if known is not None and known.finer else ""
         return f"{look}more samples{finer} may lose less"
     return nearest

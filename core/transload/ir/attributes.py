@@ -28,9 +28,13 @@ plain `1` and still prints as `1 : i32`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Number
 from typing import Any
 
-from .types import F64, I64, Type
+import numpy as np
+
+from .given import misfit_part, need_part
+from .types import F64, I64, TYPES, Type
 
 __all__ = ["Attribute", "DenseArray", "FloatAttr", "IntAttr", "OpaqueAttr", "Symbol"]
 
@@ -44,7 +48,12 @@ class IntAttr(int):
     type: Type
 
     def __new__(cls, value: int, type: Type = I64) -> IntAttr:
-        self = super().__new__(cls, value)
+        try:
+            self = super().__new__(cls, value)
+        except (TypeError, ValueError, OverflowError):
+            raise misfit_part("IntAttr", "value", value, "a whole number") from None
+        if not isinstance(type, Type):
+            raise misfit_part("IntAttr", "type", type, "a type", TYPES)
         self.type = type
         return self
 
@@ -63,7 +72,12 @@ class FloatAttr(float):
     type: Type
 
     def __new__(cls, value: float, type: Type = F64) -> FloatAttr:
-        self = super().__new__(cls, value)
+        try:
+            self = super().__new__(cls, value)
+        except (TypeError, ValueError):
+            raise misfit_part("FloatAttr", "value", value, "a number") from None
+        if not isinstance(type, Type):
+            raise misfit_part("FloatAttr", "type", type, "a type", TYPES)
         self.type = type
         return self
 
@@ -74,7 +88,15 @@ class DenseArray(tuple):
     element: Type
 
     def __new__(cls, values: Iterable[Any], element: Type = I64) -> DenseArray:
-        self = super().__new__(cls, values)
+        try:
+            self = super().__new__(cls, values)
+        except TypeError:
+            raise misfit_part("DenseArray", "values", values, "numbers") from None
+        if not isinstance(element, Type):
+            raise misfit_part("DenseArray", "element", element, "a type", TYPES)
+        for value in self:
+            if value.__class__ is not int and not isinstance(value, Number | np.bool_ | np.generic):
+                raise misfit_part("DenseArray", "values", value, "a number")
         self.element = element
         return self
 
@@ -94,6 +116,7 @@ class OpaqueAttr:
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
+        need_part(text, str, "OpaqueAttr", "text", "a text")
         self.text = text
 
     def __eq__(self, other: object) -> bool:

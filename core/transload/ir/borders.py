@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .given import items_of, misfit_part
 from .types import IntegerType, TensorType, Type
 
 if TYPE_CHECKING:
-    from .core import Op, Value
+    from .core import Block, Op, Value
 
 __all__ = [
     "ELEMENT", "NAME", "RANGE", "input_limits", "input_names", "input_types", "note_elements", "noted_elements",
@@ -32,32 +33,50 @@ RANGE = "transload.range"
 
 def input_names(function: Op) -> list[str]:
     """The names of a function's inputs, in order; `arg0`, ... where the model has none, made unique where it repeats one."""
-    block = function.regions[0].block
-    attributes = function.attributes.get("arg_attrs") or [{}] * len(block.arguments)
-    return _unique(attributes, block.arguments, "arg")
+    values = _block_of(function).arguments
+    return _unique(_noted(function, "arg_attrs", values), values, "arg")
 
 
 def input_limits(function: Op) -> dict[str, tuple[float, float]]:
     """The least and the greatest number that inputs take, by name; of those of which the model's file says it."""
-    attributes = function.attributes.get("arg_attrs") or []
     names = input_names(function)
+    attributes = _noted(function, "arg_attrs", _block_of(function).arguments)
     return {
         name: (float(limits[0]), float(limits[1]))
-        for name, each in zip(names, attributes, strict=False) if (limits := each.get(RANGE)) is not None}
+        for name, each in zip(names, attributes, strict=True) if (limits := each.get(RANGE)) is not None}
 
 
 def output_names(function: Op) -> list[str]:
     """The names of a function's outputs, in order; made unique where the model repeats one."""
-    values = function.regions[0].block.terminator.operands
-    attributes = function.attributes.get("res_attrs") or [{}] * len(values)
-    return _unique(attributes, values, "result")
+    values = _block_of(function).terminator.operands
+    return _unique(_noted(function, "res_attrs", values), values, "result")
+
+
+def _block_of(function: Op) -> Block:
+    """The block of a function; `BuildError` where it is no function, or is only declared."""
+    regions = getattr(function, "regions", None)
+    if not isinstance(regions, list) or len(regions) != 1 or len(regions[0].blocks) != 1:
+        raise misfit_part("that", "a function", function, "an op with one block", "as module.main")
+    block: Block = regions[0].blocks[0]
+    return block
+
+
+def _noted(function: Op, key: str, values: Sequence[Value]) -> Sequence[Mapping[str, Any]]:
+    """What is noted of a function's arguments or results, a dictionary each; `BuildError` where it is anything else."""
+    held = function.attributes.get(key)
+    if not held:
+        return [{}] * len(values)
+    if not isinstance(held, list) or len(held) != len(values) or not all(isinstance(each, dict) for each in held):
+        raise misfit_part(f"{function.name}", key, held, f"a list of {len(values)} dictionaries")
+    return held
 
 
 def _unique(attributes: Sequence[Mapping[str, Any]], values: Sequence[Value], prefix: str) -> list[str]:
     names: list[str] = []
     seen: set[str] = set()
     for index, (attrs, value) in enumerate(zip(attributes, values, strict=True)):
-        name = attrs.get(NAME) or value.name or f"{prefix}{index}"
+        noted = attrs.get(NAME)
+        name = (noted if isinstance(noted, str) else "") or value.name or f"{prefix}{index}"
         while name in seen:
             name = f"{name}_{index}"
         names.append(name)
@@ -68,31 +87,35 @@ def _unique(attributes: Sequence[Mapping[str, Any]], values: Sequence[Value], pr
 def input_types(function: Op) -> list[Type]:
     """The types of the arrays that a function is given, in order: of its arguments, integers with the sign they have outside."""
     noted, _ = noted_elements(function)
-    return [_seen(argument.type, element) for argument, element in zip(function.regions[0].block.arguments, noted, strict=True)]
+    return [_seen(argument.type, element) for argument, element in zip(_block_of(function).arguments, noted, strict=True)]
 
 
 def output_types(function: Op) -> list[Type]:
     """The types of the arrays that a function gives, in order: of its results, integers with the sign they have outside."""
     _, noted = noted_elements(function)
-    operands = function.regions[0].block.terminator.operands
+    operands = _block_of(function).terminator.operands
     return [_seen(value.type, element) for value, element in zip(operands, noted, strict=True)]
 
 
 def noted_elements(function: Op) -> tuple[list[Type | None], list[Type | None]]:
     """The element types that are noted of a function's arguments and results; None where nothing is."""
-    block = function.regions[0].block
+    block = _block_of(function)
     noted: list[list[Type | None]] = []
     for key, values in (("arg_attrs", block.arguments), ("res_attrs", block.terminator.operands)):
-        attributes = function.attributes.get(key) or [{}] * len(values)
-        found = [each.get(ELEMENT) for each in attributes]
+        found = [each.get(ELEMENT) for each in _noted(function, key, values)]
         noted.append([element if isinstance(element, Type) else None for element in found])
     return noted[0], noted[1]
 
 
 def note_elements(function: Op, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> None:
     """Note the element types that a function's arguments and results have in the model, None where they are the function's."""
-    for key, elements in (("arg_attrs", inputs), ("res_attrs", outputs)):
-        attributes: list[dict] = function.attributes.get(key) or [{} for _ in elements]
+    block = _block_of(function)
+    for key, given, values in (
+            ("arg_attrs", inputs, block.arguments), ("res_attrs", outputs, block.terminator.operands)):
+        elements = items_of(given, Type | None, "note_elements()", key, "an element type, or None,")
+        if len(elements) != len(values):
+            raise misfit_part("note_elements()", key, given, f"a tuple of {len(values)}")
+        attributes = _noted(function, key, values)
         if not any(elements) and not any(ELEMENT in each for each in attributes):
             continue
         others = ({name: value for name, value in each.items() if name != ELEMENT} for each in attributes)

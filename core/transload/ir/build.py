@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..context import current
-from ..errors import Finding, InternalError, PluginFailure, ShapeError, TransloadError
+from ..errors import BuildError, Finding, InternalError, PluginFailure, ShapeError, TransloadError
 from ..kinds import need
 from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, Op, Region, Value
+from .given import misfit_part
 from .locations import FusedLocation, Location, location_names
-from .misuse import no_constants, no_name, no_place, no_types, not_a_constant, not_a_type, refusal, unknown_op
-from .types import NONE, NoneType, TensorType, Type
+from .misuse import no_constants, no_name, no_place, no_types, not_a_type, refusal, unknown_op
+from .readable import builder_text
+from .types import NONE, FunctionType, NoneType, TensorType, TupleType, Type
 from .verify import broken_rules, faults_of, unknown_attributes
 
 if TYPE_CHECKING:
     from ..budget import Budget
     from .declare import OpDeclaration
 
-__all__ = ["Builder", "constant_of", "is_constant", "may_fold", "stays_stored", "values_for"]
+__all__ = ["Builder", "constant_of", "hand_on_names", "is_constant", "may_fold", "stays_stored", "values_for"]
 
 
 def constant_of(value: Value | None) -> Dense | None:
@@ -92,15 +94,20 @@ class Builder:
         self.location = location
         self.fold = fold
 
+    def __repr__(self) -> str:
+        return f"<{builder_text(self)}>"
+
     def create(
         self, name: str, operands: Sequence[Value] = (), result_types: Sequence[Type] = (),
         attributes: dict[str, Attribute] | None = None, regions: Sequence[Region] = (), location: Location = None,
     ) -> Op:
         """Create an op from its parts, nothing inferred, nothing folded."""
-        for operand in operands:
-            if operand.__class__ is not Value and not isinstance(operand, Value):
-                raise refusal(name, operands, attributes or {})
-        op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
+        try:
+            op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
+        except BuildError:
+            if isinstance(operands, list | tuple) and not all(isinstance(operand, Value) for operand in operands):
+                raise refusal(name, operands, attributes or {}) from None
+            raise
         if (budget := self.budget) is not None:
             budget.spend_ops(1)
         return self.block.insert(op, self.before)
@@ -140,8 +147,8 @@ class Builder:
                 raise
             if element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
-        elif isinstance(types, Type):
-            types = (types,)
+        elif not isinstance(types, list | tuple):
+            types = _types_of(op, types)
         op.results = [Value(types[0], op, 0)] if len(types) == 1 else [
             Value(type_, op, index) for index, type_ in enumerate(types)]
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
@@ -192,15 +199,14 @@ class Builder:
         `element` is the value's element type where it differs from the array's own: a quantized
         type over its storage, or `i4`/`i48` over a wider numpy integer.
         """
-        try:
-            dense = data if isinstance(data, Dense) else Dense(data)
-        except ValueError as error:
-            raise not_a_constant(data, error) from error
+        dense = data if isinstance(data, Dense) else Dense(data)
         type_ = dense.type
         if element is not None and not isinstance(element, Type):
             raise not_a_type("constant", "element", element)
         if element is not None and element is not type_.element:
             stored = getattr(element, "storage", element)
+            if isinstance(element, TensorType | FunctionType | TupleType):
+                raise not_a_type("constant", "element", element)
             if dense.type.element != stored:
                 dense = Dense(_with_dtype(dense.data, dtype_of(stored)), TensorType(type_.shape, stored))
             type_ = TensorType(type_.shape, element)
@@ -215,10 +221,18 @@ class Builder:
         """A value that stands for an absent operand."""
         if dialect is None:
             dialect = current().host.in_role("hub").name
-        owner = registry.dialect(dialect)
+        owner = registry.dialect(dialect) if isinstance(dialect, str) else None
         if owner is None or owner.none is None:
-            raise InternalError(f"dialect {dialect!r} declares no op for absent operands")
+            raise InternalError(f"dialect {dialect!r:.100} declares no op for absent operands")
         return self.create(owner.none, (), (NONE,)).results[0]
+
+
+def _types_of(op: Op, given: Any) -> Sequence[Type]:
+    """The one result type that was given in place of a list; `BuildError` where it is none."""
+    if not isinstance(given, Type):
+        op.drop_references()
+        raise misfit_part(op.name, "types", given, "a list of types")
+    return (given,)
 
 
 def _given(
@@ -238,6 +252,8 @@ def _given(
 
 def values_for(op: Op, outcome: Any) -> Sequence[Value]:
     """What a rewrite function returned, as a value for each result of the op; `TypeError` where it is anything else."""
+    if outcome.__class__ is Value and len(op.results) == 1:  # as nearly always
+        return (outcome,)
     values: Any = (outcome,) if isinstance(outcome, Value) else outcome
     strange = [type(each).__name__ for each in values if not isinstance(each, Value)] if isinstance(values, tuple | list) else []
     if strange or not isinstance(values, tuple | list):
@@ -259,3 +275,20 @@ def part_location(location: Location, part: str) -> Location:
     if isinstance(location, FusedLocation) and location.metadata is not None:
         return location
     return FusedLocation((location,), part) if location is not None else None
+
+
+def hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> None:
+    """Give the names of `op`'s results to the ops that compute them now, where those are parts of `op`, as all at `part` are."""
+    for result, value in zip(op.results, replacements, strict=True):
+        maker = value.owner
+        if not isinstance(maker, Op) or not isinstance(maker.location, FusedLocation) or maker.location.metadata is None:
+            continue
+        if maker.location is not part and location_names(maker.location)[:1] != location_names(op.location)[:1]:
+            continue
+        if len(maker.results) == 1:
+            name = result.name
+            if name is not None:
+                maker.location = name
+        elif len(maker.results) == len(replacements) and all(
+                v.owner is maker and v.index == i for i, v in enumerate(replacements)):
+            maker.location = op.location

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import ml_dtypes
 import numpy as np
 
-from ..errors import ReadError, Unfit
+from ..errors import InternalError, ReadError, Unfit, after_colon
+from .given import misfit_part, need_part, numbers_of, shown, sizes_of, whole_of
 from .types import (
     BF16,
     BOOL,
@@ -25,6 +26,7 @@ from .types import (
     F32,
     F64,
     I64,
+    TYPES,
     ComplexType,
     FloatType,
     IndexType,
@@ -69,6 +71,8 @@ class ArrayData:
     __slots__ = ("_array",)
 
     def __init__(self, array: NDArray[Any]) -> None:
+        if not isinstance(array, np.ndarray):
+            raise misfit_part("ArrayData", "array", array, "an array", "`np.asarray(...)` makes one of numbers")
         if array.flags.writeable:
             array = array.view()
             array.flags.writeable = False
@@ -96,10 +100,11 @@ class MmapData:
     __slots__ = ("_array", "dtype", "offset", "path", "shape")
 
     def __init__(self, path: str | Path, offset: int, shape: tuple[int, ...], dtype: Any) -> None:
+        need_part(path, str | Path, "MmapData", "path", "a path")
         self.path = Path(path)
-        self.offset = offset
-        self.shape = shape
-        self.dtype = np.dtype(dtype)
+        self.offset = whole_of(offset, "MmapData", "offset")
+        self.shape = sizes_of(shape, "MmapData")
+        self.dtype = _dtype(dtype, "MmapData")
         self._array: NDArray[Any] | None = None
 
     @property
@@ -108,7 +113,11 @@ class MmapData:
 
     def numpy(self) -> NDArray[Any]:
         if self._array is None:
-            raw = np.memmap(self.path, mode="r", offset=self.offset, shape=(self.nbytes,), dtype=np.uint8)
+            try:
+                raw = np.memmap(self.path, mode="r", offset=self.offset, shape=(self.nbytes,), dtype=np.uint8)
+            except (OSError, ValueError, OverflowError) as error:
+                what = f"{self.nbytes} bytes of a constant at {self.offset}"
+                raise ReadError(f"{self.path}: {what} cannot be read{after_colon(error)}") from error
             self._array = raw.view(self.dtype).reshape(self.shape)
         return self._array
 
@@ -119,10 +128,12 @@ class LazyData:
     __slots__ = ("_array", "_make", "dtype", "shape")
 
     def __init__(self, make: Callable[[], NDArray[Any]], shape: tuple[int, ...], dtype: Any) -> None:
+        if not callable(make):
+            raise misfit_part("LazyData", "make", make, "a function that gives an array")
         self._make = make
         self._array: NDArray[Any] | None = None
-        self.shape = shape
-        self.dtype = np.dtype(dtype)
+        self.shape = sizes_of(shape, "LazyData")
+        self.dtype = _dtype(dtype, "LazyData")
 
     @property
     def nbytes(self) -> int:
@@ -131,8 +142,8 @@ class LazyData:
     def numpy(self) -> NDArray[Any]:
         if self._array is None:
             array = self._make()
-            if array.shape != self.shape or array.dtype != self.dtype:
-                raise ValueError(f"lazy constant made {array.dtype}{array.shape}, promised {self.dtype}{self.shape}")
+            if not isinstance(array, np.ndarray) or array.shape != self.shape or array.dtype != self.dtype:
+                raise InternalError(f"a lazy constant made {shown(array)}, promised an array of {self.dtype} {self.shape}")
             self._array = ArrayData(array).numpy()
         return self._array
 
@@ -143,14 +154,21 @@ class Packed4Data:
     __slots__ = ("_array", "packed", "shape", "signed")
 
     def __init__(self, packed: NDArray[np.uint8], shape: tuple[int, ...], signed: bool = True) -> None:
+        need_part(packed, np.ndarray, "Packed4Data", "packed", "an array of uint8")
+        if packed.dtype != np.uint8:
+            raise misfit_part("Packed4Data", "packed", packed, "an array of uint8")
         self.packed = packed
-        self.shape = shape
+        self.shape = sizes_of(shape, "Packed4Data")
+        need_part(signed, bool, "Packed4Data", "signed", "true or false")
         self.signed = signed
         self._array: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, numbers: NDArray[Any], signed: bool = True) -> Packed4Data:
         """Whole numbers that 4 bits hold, packed."""
+        if not isinstance(numbers, np.ndarray) or numbers.dtype.kind in "OSUMm":
+            raise misfit_part("Packed4Data.of()", "numbers", numbers, "an array of whole numbers")
+        need_part(signed, bool, "Packed4Data.of()", "signed", "true or false")
         low = numbers.astype(np.int8 if signed else np.uint8).reshape(-1).view(np.uint8) & 0xF
         pairs = np.append(low, np.zeros(low.size % 2, np.uint8))
         return cls(pairs[0::2] | pairs[1::2] << 4, numbers.shape, signed)
@@ -183,11 +201,16 @@ class SplatData:
     __slots__ = ("shape", "value")
 
     def __init__(self, value: Any, shape: tuple[int, ...], dtype: Any = None) -> None:
+        wanted = None if dtype is None else _dtype(dtype, "SplatData")
+        self.shape = sizes_of(shape, "SplatData")
         try:
-            self.value = np.asarray(value, dtype=dtype)
+            self.value = np.asarray(value, dtype=wanted)
         except OverflowError:
-            raise Unfit(f"{value} is no number of type {np.dtype(dtype)}") from None
-        self.shape = shape
+            raise Unfit(f"{value} is no number of type {wanted}") from None
+        except (TypeError, ValueError):
+            raise misfit_part("SplatData", "value", value, "a number") from None
+        if self.value.ndim or self.value.dtype.kind in "OSUMm":
+            raise misfit_part("SplatData", "value", value, "a number")
 
     @property
     def dtype(self) -> np.dtype:
@@ -209,13 +232,23 @@ class ElidedData:
     nbytes = 0
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.shape = shape
-        self.dtype = np.dtype(dtype)
+        self.shape = sizes_of(shape, "ElidedData")
+        self.dtype = _dtype(dtype, "ElidedData")
 
     def numpy(self) -> NDArray[Any]:
         raise ReadError(
             "the data of this constant was left out of the text that it was read from",
             hint="print the module with its constants: in place, as resources, or in a file beside it")
+
+
+def _dtype(given: Any, whole: str) -> np.dtype:
+    """The numpy dtype that is given, or named."""
+    try:
+        if given is not None:  # which numpy takes for float64
+            return np.dtype(given)
+    except (TypeError, ValueError):
+        pass
+    raise misfit_part(whole, "dtype", given, "a numpy dtype", "as np.float32")
 
 
 _OURS = (ArrayData, MmapData, LazyData, Packed4Data, SplatData, ElidedData)
@@ -240,9 +273,16 @@ class Dense:
     def __init__(self, data: Any, type: TensorType | None = None) -> None:
         if isinstance(data, np.ndarray) or (
                 not isinstance(data, _OURS) and (isinstance(data, _PLAIN) or not isinstance(data, TensorData))):
-            data = ArrayData(np.asarray(data))
+            data = ArrayData(numbers_of(data, "Dense"))
+        if type is not None and not isinstance(type, TensorType):
+            raise misfit_part("Dense", "type", type, "a tensor's type", "as `TensorType((4,), F32)`")
         self.data: TensorData = data
-        self.type = type if type is not None else TensorType(tuple(data.shape), element_type_of(data.dtype))
+        if type is None:
+            try:
+                type = TensorType(tuple(data.shape), element_type_of(data.dtype))
+            except ValueError:
+                raise misfit_part("Dense", "data", data.dtype, "numbers") from None
+        self.type = type
         self._digest: bytes | None = None
         self._key: tuple[Any, ...] | None = None
 
@@ -363,13 +403,16 @@ def dtype_of(element: Type) -> np.dtype:
         element = element.storage
     try:
         return _DTYPES[element]
+    except TypeError:  # what has no hash
+        raise misfit_part("dtype_of()", "element", element, "a type", TYPES) from None
     except KeyError:
+        need_part(element, Type, "dtype_of()", "element", "a type", TYPES)
         raise Unfit(f"no numpy dtype holds {element}") from None
 
 
 def element_type_of(dtype: Any) -> Type:
     """The signless element type of a numpy dtype: int8 is `i8`, uint8 is `ui8`, bool is `i1`."""
     try:
-        return _ELEMENTS[dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)]
+        return _ELEMENTS[dtype if isinstance(dtype, np.dtype) else _dtype(dtype, "element_type_of()")]
     except KeyError:
         raise ValueError(f"no element type for numpy dtype {dtype}") from None

@@ -16,13 +16,13 @@ from typing import Any, cast
 from ..errors import BuildError, Unfit
 from . import registry
 from .attributes import Attribute
-from .given import values_of
+from .given import items_of, misfit_part, need_part, values_of, whole_of
 from .locations import FusedLocation, Location, first_name
+from .operands import MANY, ManyOperands, many_of
 from .readable import block_text, function_text, op_text, value_text
-from .types import BOOL, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
+from .types import BOOL, TYPES, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
 
 __all__ = ["Block", "Op", "Region", "Value", "is_absent"]
-
 
 _LISTS = (list, tuple)
 
@@ -37,6 +37,8 @@ class Value:
     __slots__ = ("index", "location", "owner", "type", "uses")
 
     def __init__(self, type: Type, owner: Op | Block, index: int, location: Location = None) -> None:
+        if not isinstance(type, Type):
+            raise misfit_part("a value", "type", type, "a type", TYPES)
         self.type = type
         self.owner = owner
         self.index = index
@@ -61,8 +63,6 @@ class Value:
             part = location.locations[self.index]
             return part if isinstance(part, str) else None
         return None
-
-    # Shorthands for tensors, the type of nearly every value.
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -153,11 +153,13 @@ class Value:
         """Make every user of this value use `other` instead."""
         if other is self:
             return
+        if other.__class__ is not Value:
+            need_part(other, Value, "replace_all_uses_with()", "other", "a value")
         uses = other.uses
         for user, count in self.uses.items():
             operands = user._operands
-            if len(operands) > _MANY:
-                _many_of(user).exchange(self, other)
+            if len(operands) > MANY:
+                many_of(user).exchange(self, other)
             else:
                 user._operands = tuple([other if operand is self else operand for operand in operands])
             uses[user] = uses.get(user, 0) + count
@@ -165,35 +167,6 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<value {value_text(self)}>"
-
-
-_MANY = 64
-"""Operands from which on an op finds their places in a table."""
-
-
-class _Many(list["Value"]):
-    """The operands of an op that has many, while they are replaced one by one: none of these takes time for the others."""
-
-    __slots__ = ("places",)
-
-    def __init__(self, operands: Iterable[Value]) -> None:
-        super().__init__(operands)
-        self.places: dict[Value, list[int]] = {}
-        for place, operand in enumerate(self):
-            self.places.setdefault(operand, []).append(place)
-
-    def exchange(self, old: Value, new: Value) -> None:
-        places = self.places.pop(old)
-        for place in places:
-            self[place] = new
-        self.places.setdefault(new, []).extend(places)
-
-
-def _many_of(op: Op) -> _Many:
-    held = op._operands
-    if not isinstance(held, _Many):
-        held = op._operands = _Many(held)
-    return held
 
 
 class Op:
@@ -211,31 +184,36 @@ class Op:
         attributes: dict[str, Attribute] | None = None, regions: Iterable[Region] = (), location: Location = None,
     ) -> None:
         self.name = name
-        self._operands: tuple[Value, ...] | _Many = ()
+        self._operands: tuple[Value, ...] | ManyOperands = ()
+        if name.__class__ is not str:
+            need_part(name, str, "an op", "name", "a text", "as 'dialect.Op'")
+        if attributes.__class__ is not dict:
+            need_part(attributes, dict | None, name, "attributes", "a dictionary", '{"axis": 1}')
         try:
-            operands = tuple(operands)
-            for operand in operands:
-                uses = operand.uses
-                uses[self] = uses.get(self, 0) + 1
-        except (AttributeError, TypeError):
-            for operand in operands if isinstance(operands, tuple) else ():  # what was counted is no use
-                if operand.__class__ is Value:
-                    operand.uses.pop(self, None)
-            values_of(f"{name} has as operands", operands, Value)
-            raise
-        self._operands = operands
-        if len(result_types) == 1:  # as nearly always
-            self.results = [Value(result_types[0], self, 0)]
-        else:
-            self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)] if result_types else []
+            if len(result_types) == 1:  # as nearly always
+                self.results = [Value(result_types[0], self, 0)]
+            else:
+                self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)]
+        except (TypeError, KeyError):
+            raise misfit_part(name, "result types", result_types, "a list of types") from None
         self.attributes = {} if attributes is None else attributes
         self.regions: list[Region] = []
         self.location = location
         self.parent: Block | None = None
         self.prev: Op | None = None
         self.next: Op | None = None
-        for region in regions:
-            self.add_region(region)
+        if regions.__class__ is not tuple or regions:
+            for region in items_of(regions, Region, name, "regions", "a region"):
+                self.add_region(region)
+        try:
+            operands = tuple(operands)
+            for operand in operands:
+                uses = operand.uses
+                uses[self] = uses.get(self, 0) + 1
+        except (AttributeError, TypeError):
+            self._refuse_operands(operands)
+            raise
+        self._operands = operands
 
     # --- operands and results
 
@@ -248,17 +226,26 @@ class Op:
 
     @operands.setter
     def operands(self, operands: tuple[Value, ...]) -> None:
+        held = self._operands
+        if held:
+            self._drop_uses()
         try:
             operands = tuple(operands)
             for operand in operands:
-                operand.uses  # noqa: B018  what has none is no value, and is refused before anything changes
+                uses = operand.uses
+                uses[self] = uses.get(self, 0) + 1
         except (AttributeError, TypeError):
-            values_of(f"{self.name} has as operands", operands, Value)
+            self._refuse_operands(operands, held)
             raise
-        self._drop_uses()
         self._operands = operands
-        for operand in operands:
-            operand.uses[self] = operand.uses.get(self, 0) + 1
+
+    def _refuse_operands(self, given: Any, held: Iterable[Value] = ()) -> None:
+        """`BuildError` for operands that are no values: those that were held stay, and those that were counted are no uses."""
+        for operand in given if isinstance(given, tuple) else ():
+            if operand.__class__ is Value:
+                operand.uses.pop(self, None)
+        self.operands = tuple(held)
+        values_of(f"{self.name} has as operands", given, Value)
 
     def set_operand(self, index: int, value: Value) -> None:
         """Replace one operand. `BuildError` where there is no such one, or what it is to be is no value."""
@@ -294,10 +281,15 @@ class Op:
 
     def operand(self, name: str) -> Any:
         """A declared operand by name: a `Value`, None where an optional one is absent, a tuple where variadic."""
-        return self.declaration.get_operand(self, name)
+        declaration = self.declaration
+        if declaration is None or name.__class__ is not str or name not in declaration.getters:
+            raise misfit_part(f"operand() of {self.name}", "name", name, "the name of an operand that the op's declaration has")
+        return declaration.get_operand(self, name)
 
     def attribute(self, name: str, default: Attribute = None) -> Attribute:
         """An attribute by name, or its declared default, or `default`."""
+        if name.__class__ is not str:
+            need_part(name, str, "attribute()", "name", "a text")
         if name in self.attributes:
             return self.attributes[name]
         declaration = self.declaration
@@ -328,6 +320,7 @@ class Op:
     def add_region(self, region: Region | None = None) -> Region:
         """Append a region (a new one with no block if none is given)."""
         region = Region() if region is None else region
+        need_part(region, Region, "add_region()", "region", "a region")
         region.parent = self
         self.regions.append(region)
         return region
@@ -393,8 +386,8 @@ class Op:
         users: dict[Op, None] = {}
         for result, other in others.items():
             for user, count in result.uses.items():
-                if len(user._operands) > _MANY:
-                    _many_of(user).exchange(result, other)
+                if len(user._operands) > MANY:
+                    many_of(user).exchange(result, other)
                 else:
                     users[user] = None
                 other.uses[user] = other.uses.get(user, 0) + count
@@ -409,11 +402,12 @@ class Op:
         block arguments are entered into it.
         """
         mapping = {} if mapping is None else mapping
+        if mapping.__class__ is not dict:
+            need_part(mapping, dict, "clone()", "mapping", "a dictionary")
         get = mapping.get
         copy = Op(
             self.name, [get(operand, operand) for operand in self._operands],
-            [result.type for result in self.results], self.attributes.copy(), (), self.location,
-        )
+            [result.type for result in self.results], self.attributes.copy(), (), self.location)
         for old, new in zip(self.results, copy.results, strict=True):
             mapping[old] = new
         for region in self.regions:
@@ -465,8 +459,10 @@ class Block:
         self.first: Op | None = None
         self.last: Op | None = None
         self.parent: Region | None = None
-        for index, type_ in enumerate(argument_types):
-            self.add_argument(type_, locations[index] if index < len(locations) else None)
+        if argument_types.__class__ is not tuple or argument_types:
+            names = items_of(locations, object, "a block", "locations", "a location")
+            for index, type_ in enumerate(items_of(argument_types, Type, "a block", "argument types", "a type")):
+                self.add_argument(type_, names[index] if index < len(names) else None)
 
     def add_argument(self, type: Type, location: Location = None) -> Value:
         value = Value(type, self, len(self.arguments), location)
@@ -475,6 +471,8 @@ class Block:
 
     def erase_argument(self, index: int) -> None:
         """Remove an argument that has no uses."""
+        if not 0 <= whole_of(index, "erase_argument()", "index") < len(self.arguments):
+            raise misfit_part("erase_argument()", "index", index, f"the number of one of {len(self.arguments)} arguments")
         if self.arguments[index].uses:
             raise ValueError(f"cannot erase argument {index}: it is used")
         del self.arguments[index]
@@ -496,6 +494,10 @@ class Block:
 
     def insert(self, op: Op, before: Op | None) -> Op:
         """Put a detached op before another one of this block, or at the end where `before` is None."""
+        if not isinstance(op, Op):
+            raise misfit_part("insert()", "op", op, "an op")
+        if before is not None and (not isinstance(before, Op) or before.parent is not self):
+            raise misfit_part("insert()", "before", before, "an op of the block, or None")
         if op.parent is not None:
             raise ValueError(f"{op.name} is already in a block; remove it first")
         op.parent = self
@@ -513,6 +515,8 @@ class Block:
 
     def remove(self, op: Op) -> Op:
         """Take an op out, keeping what it uses."""
+        if not isinstance(op, Op) or op.parent is not self:
+            raise misfit_part("remove()", "op", op, "an op of the block")
         prev, following = op.prev, op.next
         if prev is None:
             self.first = following
@@ -552,11 +556,12 @@ class Region:
     def __init__(self, blocks: Iterable[Block] = ()) -> None:
         self.blocks: list[Block] = []
         self.parent: Op | None = None
-        for block in blocks:
+        for block in blocks if blocks.__class__ in _LISTS else items_of(blocks, Block, "a region", "blocks", "a block"):
             self.add_block(block)
 
     def add_block(self, block: Block | None = None) -> Block:
         block = Block() if block is None else block
+        need_part(block, Block, "add_block()", "block", "a block")
         block.parent = self
         self.blocks.append(block)
         return block
@@ -589,4 +594,6 @@ class Region:
 
 def is_absent(value: Value | None) -> bool:
     """Whether a value stands for an operand that is not there."""
+    if value is not None and value.__class__ is not Value:
+        need_part(value, Value, "is_absent()", "value", "a value or None")
     return value is None or isinstance(value.type, NoneType)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .given import items_of, need_part
+
 __all__ = [
     "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "first_name", "location_names",
 ]
@@ -17,8 +19,11 @@ class FusedLocation:
     __slots__ = ("locations", "metadata")
 
     def __init__(self, locations: tuple[Location, ...], metadata: str | None = None) -> None:
-        self.locations = locations
+        self.locations = locations if locations.__class__ is tuple else items_of(
+            locations, object, "FusedLocation", "locations", "a location")
         self.metadata = metadata
+        if metadata.__class__ is not str:
+            need_part(metadata, str | None, "FusedLocation", "metadata", "a text or None")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FusedLocation) and (self.locations, self.metadata) == (other.locations, other.metadata)
@@ -36,6 +41,9 @@ class FileLocation:
     __slots__ = ("column", "file", "line")
 
     def __init__(self, file: str, line: int, column: int) -> None:
+        need_part(file, str, "FileLocation", "file", "a text")
+        for part, number in (("line", line), ("column", column)):
+            need_part(number, int, "FileLocation", part, "a whole number")
         self.file = file
         self.line = line
         self.column = column
@@ -72,6 +80,7 @@ class OpaqueLocation:
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
+        need_part(text, str, "OpaqueLocation", "text", "a text")
         self.text = text
 
     def __eq__(self, other: object) -> bool:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -17,11 +16,11 @@ from . import registry
 from .attributes import Attribute
 from .core import Block, Op, Value
 from .declare import OpDeclaration
+from .given import calling_line, shown
+from .types import TYPES
 from .verify import broken_rules
 
-__all__ = ["no_constants", "no_name", "no_place", "no_types", "not_a_constant", "not_a_type", "refusal", "unknown_op"]
-
-_BUILDING = __name__.rpartition(".")[0] + ".build"
+__all__ = ["no_constants", "no_name", "no_place", "no_types", "not_a_type", "refusal", "unknown_op"]
 
 
 def refusal(name: str, operands: Sequence[Any], attributes: Mapping[str, Attribute]) -> BuildError:
@@ -89,13 +88,7 @@ def no_types(name: str) -> BuildError:
 def not_a_type(name: str, what: str, given: Any) -> BuildError:
     """The error for an element type that is none."""
     return _error(
-        name, f"{what} is {_shown(given)}, and must be a type", "as `transload.ir.F32`, or `element_type_of(array.dtype)`")
-
-
-def not_a_constant(given: Any, why: object) -> BuildError:
-    """The error for data that no constant holds."""
-    return _error(
-        "a constant", f"it is to hold {_shown(given)}: {why}", "it takes numbers: an array, a number, or lists of numbers")
+        name, f"{what} is {_shown(given)}, and must be a type", TYPES)
 
 
 def _misfits(name: str, operands: Sequence[Any], attributes: Mapping[str, Attribute], declaration: OpDeclaration) -> list[str]:
@@ -127,13 +120,11 @@ def _no_value(declaration: OpDeclaration | None, index: int, given: Any) -> str:
 
 
 def _shown(given: Any) -> str:
-    if isinstance(given, np.ndarray):
-        return f"an array of {given.dtype} {given.shape}"
     if isinstance(given, Op):
         return f"the op {given.name}"
     if isinstance(given, list | tuple):
         return f"a {type(given).__name__} of {len(given)}"
-    return f"{given!r:.60} ({type(given).__name__})" if not isinstance(given, type) else f"the class {given.__name__}"
+    return shown(given)
 
 
 def _form_of(declaration: OpDeclaration | None) -> str:
@@ -151,13 +142,4 @@ def _nearest(name: str | None) -> str:
 
 
 def _error(name: str, why: str, hint: str = "") -> BuildError:
-    return BuildError(f"{name} cannot be built: {why}", hint, _place())
-
-
-def _place() -> str:
-    """The line that asked a builder for an op: the last one outside of this package's building."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") in (__name__, _BUILDING):
-        frame = frame.f_back
-    file = frame.f_code.co_filename.replace("\\", "/").split("/")
-    return f"{'/'.join(file[-2:])}:{frame.f_lineno}"
+    return BuildError(f"{name} cannot be built: {why}", hint, calling_line())

@@ -14,6 +14,7 @@ from ..kinds import need
 from .borders import NAME, input_names, input_types, output_names, output_types
 from .constants import Dense
 from .core import Block, Op, Region, Value
+from .given import items_of, need_part
 from .locations import Location
 from .readable import module_html, module_text
 from .types import FunctionType, Type
@@ -34,6 +35,10 @@ class State:
     input: str
     output: str
     initial: Dense
+
+    def __post_init__(self) -> None:
+        for part, kind, wanted in (("input", str, "a text"), ("output", str, "a text"), ("initial", Dense, "a constant")):
+            need_part(getattr(self, part), kind, "State", part, wanted)
 
 
 @dataclass(frozen=True)
@@ -83,13 +88,14 @@ class Module(Op):
     @property
     def functions(self) -> dict[str, Op]:
         """All `func.func` ops by name, in order."""
-        return {op.attributes["sym_name"]: op for op in self.body if op.name == "func.func"}
+        return {str(op.attributes.get("sym_name")): op for op in self.body if op.name == "func.func"}
 
     def function(self, name: str = "main") -> Op:
         """The function called `name`; `UsageError` lists what there is where it is not there.
 
         `main` is also the only function of a module, or the only one that is not private, whatever it is called.
         """
+        need(name, str, "function", "name")
         functions = self.functions
         if name == "main" and name not in functions:
             public = [each for each, op in functions.items() if op.attributes.get("sym_visibility") != "private"]
@@ -124,6 +130,9 @@ class Module(Op):
         self, name: str, inputs: Sequence[Type], input_names: Sequence[str | None] = (), location: Location = None,
     ) -> Op:
         """Append a function with one empty block; finish it with `set_results`."""
+        need_part(name, str, "add_function()", "name", "a text")
+        inputs = items_of(inputs, Type, "add_function()", "inputs", "a type")
+        input_names = items_of(input_names, str | None, "add_function()", "input names", "a text, or None,")
         block = Block(inputs, input_names)
         function = Op(
             "func.func", (), (), {"sym_name": name, "function_type": FunctionType(tuple(inputs), ())}, (Region([block]),),
@@ -146,6 +155,7 @@ class Module(Op):
 
     def become(self, other: Module) -> None:
         """Take everything that is in another module, which is empty then; whoever has this one has that."""
+        need(other, Module, "become", "module")
         if other is self:
             return
         self.attributes, self.location = other.attributes, other.location
@@ -170,6 +180,7 @@ def new_module() -> Module:
 def set_results(function: Op, values: Sequence[Value], names: Sequence[str | None] = ()) -> Op:
     """End a function: append `func.return`, name the results, and complete the function's type."""
     need(function, Op, "set_results", "function")
+    names = items_of(names, str | None, "set_results()", "names", "a text, or None,")
     block = function.regions[0].block
     terminator = block.append(Op("func.return", values))
     if any(names):
@@ -190,6 +201,7 @@ def update_function_type(function: Op) -> None:
 
 def update_function_types(module: Module) -> None:
     """The same for all functions of a module."""
+    need(module, Module, "update_function_types", "module")
     for function in module.functions.values():
         if function.regions[0].blocks:
             update_function_type(function)
@@ -201,6 +213,9 @@ def add_state(module: Module, name: str, type_: Type, initial: Dense) -> tuple[V
     A name that is taken gets a number behind it. Returns the input's value, and which operand of the
     function's return the output is, for the caller to set.
     """
+    need(module, Module, "add_state", "module")
+    need_part(name, str, "add_state()", "name", "a text")
+    need_part(initial, Dense, "add_state()", "initial", "a constant", "as `Dense(array)`")
     main = module.main
     block = main.regions[0].block
     inputs, outputs = input_names(main), output_names(main)
@@ -222,10 +237,12 @@ def add_state(module: Module, name: str, type_: Type, initial: Dense) -> tuple[V
 
 def asked_inputs(module: Module) -> dict[str, Type]:
     """The inputs of a module but its states."""
+    need(module, Module, "asked_inputs", "module")
     states = {state.input for state in module.states}
     return {name: type_ for name, type_ in module.inputs.items() if name not in states}
 
 
 def initial_states(module: Module) -> dict[str, np.ndarray]:
     """What the first run is given for each state, by input name."""
+    need(module, Module, "initial_states", "module")
     return {state.input: state.initial.numpy() for state in module.states}

@@ -11,14 +11,16 @@ from html import escape
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
+from ..errors import TransloadError
 from .borders import input_names, input_types, output_names, output_types
 from .types import Type
 
 if TYPE_CHECKING:
+    from .build import Builder
     from .core import Block, Op, Value
     from .module import Module
 
-__all__ = ["block_text", "function_text", "module_html", "module_text", "op_text", "value_text"]
+__all__ = ["block_text", "builder_text", "function_text", "module_html", "module_text", "op_text", "value_text"]
 
 _LINES = 12
 """How many ops, or functions, are shown."""
@@ -49,7 +51,7 @@ def function_text(function: Op) -> str:
         return f"{name}: declared only"
     try:
         inputs, outputs = (_listed([f"{each}: {type_!r}" for each, type_ in side]) for side in _sides(function))
-    except (AttributeError, TypeError, ValueError):  # attributes that are none, a block that does not end
+    except (AttributeError, TypeError, ValueError, TransloadError):  # attributes that are none, a block that does not end
         return f"{name}: {block_text(function.regions[0].blocks[0])}"
     return f"{name}({inputs}) -> ({outputs})"
 
@@ -66,6 +68,14 @@ def block_text(block: Block) -> str:
     ops = list(block)
     head = f"block ({_listed([value_text(argument) for argument in block.arguments])}), {_count(len(ops), 'op')}"
     return "\n".join([head, *(f"  {line}" for line in _first(map(op_text, ops), len(ops)))])
+
+
+def builder_text(builder: Builder) -> str:
+    """`Builder in main, before top.Relu(x) -> y: tensor<4xf32>`, and whether it folds."""
+    owner = builder.block.parent_op
+    inside = "a block of its own" if owner is None else str(owner.attributes.get("sym_name", owner.name))
+    place = "at the end" if builder.before is None else f"before {op_text(builder.before)}"
+    return f"{type(builder).__name__} in {inside}, {place}{', folding' if builder.fold else ''}"
 
 
 def module_text(module: Module) -> str:
@@ -87,7 +97,11 @@ def module_html(module: Module) -> str:
 
 
 def _function_html(function: Op) -> str:
-    rows = [(what, *each) for what, side in zip(("input", "output"), _sides(function), strict=True) for each in side]
+    try:
+        sides = _sides(function)
+    except (AttributeError, TypeError, ValueError, TransloadError):
+        return f"<p>{escape(function_text(function))}</p>"
+    rows = [(what, *each) for what, side in zip(("input", "output"), sides, strict=True) for each in side]
     counts = Counter(op.name for op in function.walk() if op is not function and op.name != "func.return")
     kinds = ", ".join(f"{count} {name}" for name, count in counts.most_common(_LINES)) + (", …" if len(counts) > _LINES else "")
     return (

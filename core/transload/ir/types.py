@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from ..errors import Unfit
+from .given import items_of, misfit_part, need_part, reals_of, sizes_of, whole_of, wholes_of
 
 __all__ = [
     "DYNAMIC", "BF16", "BOOL", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
@@ -23,10 +24,14 @@ __all__ = [
     "QuantType", "TensorType", "TupleType", "Type", "format_shape",
 ]
 
+TYPES = "as `transload.ir.F32`, or `element_type_of(array.dtype)`"
+"""What to write where a type is wanted, in messages."""
 DYNAMIC: None = None
 """A dimension that is not known until run time (`?` in text)."""
 
 
+FLOAT_NAME = re.compile(r"bf16|tf32|f16|f32|f64|f80|f128|f8E\w+|f6E\w+|f4E\w+")
+"""What floating-point formats are called in MLIR text."""
 _LONG_LIST = re.compile(r"\{([^{}]{60,})\}")
 
 
@@ -96,6 +101,9 @@ class _Unique(Type):
         return type(self), self._key()
 
 
+_SIGNS = ("", "s", "u")
+
+
 class IntegerType(_Unique):
     """An integer of `width` bits: signless (`i8`, the usual one), signed (`si8`) or unsigned (`ui8`)."""
 
@@ -107,6 +115,12 @@ class IntegerType(_Unique):
     _range: tuple[int, int]
 
     def __new__(cls, width: int, signedness: str = "") -> IntegerType:
+        if width.__class__ is not int or width < 0 or signedness.__class__ is not str or signedness not in _SIGNS:
+            width = whole_of(width, "IntegerType", "width")
+            if width < 0:
+                raise misfit_part("IntegerType", "width", width, "a number of bits")
+            if not isinstance(signedness, str) or signedness not in _SIGNS:
+                raise misfit_part("IntegerType", "signedness", signedness, "'' (no sign), 's' (signed) or 'u' (unsigned)")
         made: IntegerType = cls._one(width=width, signedness=signedness, unsigned=signedness == "u")
         return made
 
@@ -138,6 +152,8 @@ class FloatType(_Unique):
     name: str
 
     def __new__(cls, name: str) -> FloatType:
+        if not isinstance(name, str) or not FLOAT_NAME.fullmatch(name):
+            raise misfit_part("FloatType", "name", name, "a format's name in MLIR", "as f32, bf16 or f8E4M3FN")
         made: FloatType = cls._one(name=name)
         return made
 
@@ -154,6 +170,7 @@ class ComplexType(Type):
     __slots__ = ("element",)
 
     def __init__(self, element: Type) -> None:
+        need_part(element, Type, "ComplexType", "element", "a type", TYPES)
         self.element = element
 
     def _key(self) -> tuple:
@@ -187,6 +204,7 @@ class DialectType(Type):
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
+        need_part(text, str, "DialectType", "text", "a text")
         self.text = text
 
     def _key(self) -> tuple:
@@ -202,6 +220,7 @@ class BuiltinType(Type):
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
+        need_part(text, str, "BuiltinType", "text", "a text")
         self.text = text
 
     def _key(self) -> tuple:
@@ -251,21 +270,42 @@ class QuantType(Type):
         self, storage: IntegerType, expressed: Type, scales: tuple[float, ...] | np.ndarray, zero_points: tuple[int, ...],
         axis: int | None = None, storage_min: int | None = None, storage_max: int | None = None, blocks: Blocks | None = None,
     ) -> None:
+        if storage.__class__ is not IntegerType or not isinstance(expressed, Type) or not (
+                blocks is None or isinstance(blocks, Blocks)):
+            need_part(storage, IntegerType, "QuantType", "storage", "an integer type", "as `transload.ir.I8`")
+            need_part(expressed, Type, "QuantType", "expressed", "a type", TYPES)
+            need_part(blocks, Blocks | None, "QuantType", "blocks", "Blocks or None")
         low, high = storage.range
         if isinstance(scales, np.ndarray):
+            if scales.dtype.kind not in "fiu" or scales.ndim != 1:
+                raise misfit_part("QuantType", "scales", scales, "a tuple of numbers")
             self.scale_array = _read_only(scales)
         else:
+            if scales.__class__ is not tuple:
+                scales = reals_of(scales, "QuantType", "scales")
+            for scale in scales:
+                if scale.__class__ is not float:
+                    scales = reals_of(scales, "QuantType", "scales")
+                    break
             self.scales = scales
             if len(scales) == 1:
                 self.has_sound_scales = 0 <= scales[0] < math.inf
+        if zero_points.__class__ is not tuple:
+            zero_points = wholes_of(zero_points, "QuantType", "zero_points")
+        if (not zero_points and scales) or (not len(scales) and axis is None and blocks is None):
+            raise misfit_part("QuantType", "zero_points" if len(scales) else "scales", (), "a number at least")
+        for number in zero_points:
+            if number.__class__ is not int:
+                zero_points = wholes_of(zero_points, "QuantType", "zero_points")
+                break
         self.storage = storage
         self.expressed = expressed
         self.count = len(scales)
         self.zero_points = zero_points if len(zero_points) == self.count else zero_points * self.count
-        self.axis = axis
+        self.axis = axis if axis is None or axis.__class__ is int else whole_of(axis, "QuantType", "axis")
         self.blocks = blocks
-        self.storage_min = low if storage_min is None else storage_min
-        self.storage_max = high if storage_max is None else storage_max
+        self.storage_min = low if storage_min is None else whole_of(storage_min, "QuantType", "storage_min")
+        self.storage_max = high if storage_max is None else whole_of(storage_max, "QuantType", "storage_max")
 
     def __getattr__(self, name: str) -> Any:
         """What is made when it is first asked for; a member that is there is found without this."""
@@ -379,6 +419,17 @@ class TensorType(Type):
     __slots__ = ("element", "encoding", "shape")
 
     def __init__(self, shape: tuple[int | None, ...] | None, element: Type, encoding: str | None = None) -> None:
+        if shape is not None:
+            if shape.__class__ is not tuple:
+                shape = sizes_of(shape, "TensorType", unknown=True)
+            for size in shape:
+                if size.__class__ is not int and size is not None:
+                    shape = sizes_of(shape, "TensorType", unknown=True)
+                    break
+        if not isinstance(element, Type):
+            raise misfit_part("TensorType", "element", element, "a type", TYPES)
+        if encoding is not None and not isinstance(encoding, str):
+            raise misfit_part("TensorType", "encoding", encoding, "a text or None")
         self.shape = shape
         self.element = element
         self.encoding = encoding
@@ -441,7 +492,7 @@ class TupleType(Type):
     __slots__ = ("types",)
 
     def __init__(self, types: tuple[Type, ...]) -> None:
-        self.types = types
+        self.types = items_of(types, Type, "TupleType", "types", "a type")
 
     def _key(self) -> tuple:
         return self.types
@@ -459,8 +510,8 @@ class FunctionType(Type):
     __slots__ = ("inputs", "results")
 
     def __init__(self, inputs: tuple[Type, ...], results: tuple[Type, ...]) -> None:
-        self.inputs = inputs
-        self.results = results
+        self.inputs = items_of(inputs, Type, "FunctionType", "inputs", "a type")
+        self.results = items_of(results, Type, "FunctionType", "results", "a type")
 
     def _key(self) -> tuple:
         return (self.inputs, self.results)

@@ -30,6 +30,9 @@ class Pipeline:
     def __init__(self, steps: list[Step]) -> None:
         self.steps = steps
 
+    def __repr__(self) -> str:
+        return f"<pipeline {','.join(map(str, self.steps)) or 'of no passes'}>"
+
     @classmethod
     def parse(cls, text: str, settings: Mapping[str, Any] | None = None) -> Pipeline:
         """From text: names separated by commas, options in braces: `name{option=value option=value}`.

@@ -7,7 +7,7 @@
 
 `check_op` verifies the op, takes it through text and back, compares its shape inference with what its
 kernel makes, its kernel with a reference, and every lowering with the kernel. `check_reader` feeds a
-reader damaged files. `check_target` converts a model and looks at what comes out. All raise
+reader damaged files. `check_target` converts a model, looks at what comes out, and runs it where the target can. All raise
 `AssertionError` with what is wrong.
 """
 

@@ -1,24 +1,35 @@
-"""Checking a target: it converts, reports, refuses in words, and leaves nothing behind when it fails."""
+"""Checking a target: it converts, reports, runs, refuses in words, and leaves nothing behind when it fails."""
 
 from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..convert_model import Artifact, convert
+from ..api import loaded
+from ..convert_model import Artifact, convert, limits_of, target_options
 from ..errors import TransloadError
+from ..execution import run
+from ..ir import Module
+from ..parts import runner_of
 from ..plugin_host import host
+from ..verification.differences import compare_outputs
+from ..verification.inputs import random_inputs
+from ..verification.verify import broken_limits
 
 __all__ = ["check_target"]
 
 
-def check_target(name: str, model: str | Path, refused: str | Path | None = None, **options: Any) -> Artifact:
+def check_target(
+    name: str, model: str | Path | Module, refused: str | Path | Module | None = None, **options: Any,
+) -> Artifact:
     """Convert `model` for the target and look at what comes out; `refused` is a model it must refuse.
 
-    The artifacts exist, are not empty, and are listed in `report.json`; nothing else is written. A
-    refusal is a `TransloadError` with findings, and leaves no file but its report.
+    The artifacts exist, are not empty, and are listed in `report.json`; nothing else is written. Where the target has a `run`
+    that can be used here, it gives of the artifact what the model computes, by the target's own tolerance. A refusal is a
+    `TransloadError` with findings, and leaves no file but its report.
     """
     assert name in host().targets, f"no target is called {name!r}; there are {', '.join(host().targets)}"
     with tempfile.TemporaryDirectory() as directory:
@@ -29,6 +40,7 @@ def check_target(name: str, model: str | Path, refused: str | Path | None = None
         assert written == {*report["files"], "report.json"}, f"written: {written}; reported: {set(report['files'])}"
         empty = [file.name for file in artifact.files if file.stat().st_size == 0]
         assert not empty, f"empty artifacts: {', '.join(empty)}"
+        _check_numbers(name, model, artifact, options)
         if refused is not None:
             bad = Path(directory) / "refused"
             try:
@@ -40,3 +52,21 @@ def check_target(name: str, model: str | Path, refused: str | Path | None = None
             else:
                 raise AssertionError(f"{name} takes {refused}, which it should refuse")
     return artifact
+
+
+def _check_numbers(name: str, model: str | Path | Module, artifact: Artifact, options: Mapping[str, Any]) -> None:
+    """What the artifact computes is what the model does: by its verification, or, where that says nothing, by its run."""
+    verdict = artifact.verification
+    if verdict is not None and verdict.status in ("passed", "failed"):
+        assert verdict.passed, f"{name} does not compute what {model} does: {'; '.join(verdict.broken)}"
+        return
+    target = runner_of(name)
+    if target is None:
+        return
+    source = loaded(model)
+    given = random_inputs(source)
+    wanted, made = run(source, given), run(artifact.directory, given)
+    assert len(made) == len(wanted), f"{name}.run() gives {', '.join(made) or 'nothing'}, and the model {', '.join(wanted)}"
+    tolerance = limits_of(target, None, target_options(target, options))
+    broken = [reason for tensor in compare_outputs(wanted, made) for reason in broken_limits(tensor, tolerance)]
+    assert not broken, f"{name}.run() does not give what the model computes: {'; '.join(broken)}"

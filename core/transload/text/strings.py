@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ..errors import InternalError
+
 __all__ = ["BARE_NAME", "BLANK", "STRING", "SUFFIX_NAME", "quote", "symbol_text", "unquote", "word_or_string"]
 
 BLANK = r"[ \t\r\n]*(?://[^\n]*(?:\n[ \t\r\n]*|\Z))*"
@@ -61,6 +63,8 @@ def unquote(literal: str) -> str:
 
 def word_or_string(name: str) -> str:
     """A name as it stands in a dictionary: bare where it can be, else quoted."""
+    if not isinstance(name, str):
+        raise InternalError(f"an attribute is called {name!r:.80}, and names are text")
     return name if _bare(name) else quote(name)
 
 

@@ -14,6 +14,7 @@ from ..ir.types import (
     F16,
     F32,
     F64,
+    FLOAT_NAME,
     INDEX,
     NONE,
     BuiltinType,
@@ -48,7 +49,7 @@ _word = re.compile(r"[A-Za-z]\w*")
 _sizes = re.compile(r"(?:(?:\d+|\?)\s*x\s*)*")
 _size = re.compile(r"\d+|\?")
 _integer_type = re.compile(r"([su]?)i([1-9]\d*)").fullmatch
-_float_type = re.compile(r"bf16|tf32|f16|f32|f64|f80|f128|f8E\w+|f6E\w+|f4E\w+").fullmatch
+_float_type = FLOAT_NAME.fullmatch
 _symbol = re.compile(rf"[!#]{SUFFIX_NAME}")
 _number = re.compile(r"0x[0-9A-Fa-f]{1,16}(?![0-9A-Za-z])|[-+]?\d+(?:\.\d*(?:[eE][-+]?\d+)?)?")
 _count = re.compile(r"\d+")

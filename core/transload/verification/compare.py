@@ -14,8 +14,9 @@ import numpy as np
 
 from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
-from ..errors import ReadError, RunError, TransloadError, UsageError
+from ..errors import PluginFailure, ReadError, RunError, TransloadError, UsageError
 from ..given import open_given, shapes_of
+from ..guard import failure
 from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
 from ..ir.constants import dtype_of
 from ..kinds import MAPPING, PATH, TEXTS, WHOLE, takes
@@ -31,7 +32,7 @@ from .tolerance import names_among
 if TYPE_CHECKING:
     from ..written import Written
 
-__all__ = ["Comparison", "compare", "judged_format", "other_runtimes", "run_of", "runtime_for", "warm_runtime"]
+__all__ = ["Comparison", "compare", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for", "warm_runtime"]
 
 
 @dataclass
@@ -116,10 +117,27 @@ def other_runtimes(format: str | None, target: str = "") -> list[Runtime]:
 def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarray]]:
     """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
 
-    Raises `RunError` as it runs where the runtime does not give these.
+    As it runs, it raises `RunError` where the runtime does not give these, `PluginFailure` where it gives another number of
+    outputs.
     """
     run = runtime.opened(source.source, source.beside, source.entry)
-    return run if source.cut is None else partial(_run_cut, run, source.cut, runtime.fetches)
+    if source.cut is not None:
+        return partial(_run_cut, run, source.cut, runtime.fetches)
+    wanted = len(source.outputs) - len(source.states)
+
+    def run_whole(given: Mapping[str, np.ndarray], keep: bool = False, **how: Any) -> dict[str, np.ndarray]:
+        found: dict[str, np.ndarray] = run(given, keep=keep, **how) if keep else run(given, **how)
+        if len(found) != wanted and not keep and not how:
+            raise runtime_failed(runtime, len(found), wanted)
+        return found
+
+    return run_whole
+
+
+def runtime_failed(runtime: Runtime, given: int, wanted: int) -> PluginFailure:
+    """The error for a runtime that gives another number of outputs than the model has."""
+    wrong = TypeError(f"gives {given} outputs, where the model has {wanted}")
+    return failure(host().owner("runtimes", runtime.name), f"runtime {runtime.name!r} (open)", wrong)
 
 
 def _run_cut(

@@ -24,7 +24,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
-from .compare import judged_format, other_runtimes, run_of, runtime_for
+from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for
 from .differences import TensorDifference, compare_outputs, not_measured
 from .fineness import output_steps
 from .information import attempts, is_informative, is_nan_throughout
@@ -330,12 +330,11 @@ class _Judge:
     def _need_all(self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> None:
         """`PluginFailure` where the runtime, or the target's own, does not give each output of the model once."""
         wanted = len(self.result.outputs) - len(self.result.states)
-        wrong = TypeError(f"gives {len(reference)} outputs, where the model has {wanted}")
         if len(actual) != wanted and self.running.own is not None:
             target, wrong = self.running.own.target, TypeError(f"gives {len(actual)} outputs, where the model has {wanted}")
             raise failure(host().owner("targets", target), f"target {target!r}.run()", wrong)
         if len(reference) != len(actual):
-            raise failure(host().owner("runtimes", self.runtime.name), f"runtime {self.runtime.name!r} (open)", wrong)
+            raise runtime_failed(self.runtime, len(reference), wanted)
 
     def _inside(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What the model is given, for what the result is."""

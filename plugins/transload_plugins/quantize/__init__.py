@@ -9,6 +9,8 @@ from transload.hookspecs import hookimpl
 from transload.plugin import Calibrator, Quantizer
 
 _HERE = __name__
+_BIASES = "corrects biases"
+"""What samples do for quantizers of integers, and of floats of 8 bits, beside measuring (`Quantizer.samples_do`)."""
 
 
 @hookimpl
@@ -38,15 +40,16 @@ def register_quantizers(register: Any) -> None:
         ("int16x8", "16-bit activations, 8-bit weights by channel."),
         ("uint8", "8 bits without a sign, activations with a zero point, weights signed, by channel."),
     ):
-        register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds"),
+        register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds"), samples_do=_BIASES,
                            finer="w8a16" if name == "int16x8" else "--method minmax or int16x8"))
     register(Quantizer("w4a8", f"{_HERE}.grouped:w4a8", "8 bits; weights of 4 bits, by channel or in groups.",
-                       options=("islands", "rounds"), finer="--quantizer-option q_group_size=32 or int8"))
+                       options=("islands", "rounds"), samples_do=_BIASES,
+                       finer="--quantizer-option q_group_size=32 or int8"))
     for name in ("f16", "bf16"):
         register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}."))
     for name, doc in (("f8e4m3", "4 bits of exponent and 3 of fraction"), ("f8e5m2", "5 bits of exponent and 2 of fraction")):
         register(Quantizer(name, f"{_HERE}.float8:{name}", f"Products of floats of 8 bits, {doc}.",
-                           finer="int8 or int16x8"))
+                           samples_do=_BIASES, finer="int8 or int16x8"))
     register(Quantizer("dynamic", f"{_HERE}.dynamic:dynamic",
                        "Weights of 8 bits by channel; LiteRT rounds activations as it runs, others compute with floats.",
                        finer="--floats NAME, int8 or w8a16"))

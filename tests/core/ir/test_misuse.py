@@ -48,7 +48,7 @@ def here() -> tuple[Builder, Any]:
     (lambda b, x: b.emit("Relu", x), "an op is called by its dialect and its own name; there is ", "types=[...]"),
     (lambda b, x: b.emit("top.Relu", x, element="f32"), "element is 'f32' (str), and must be a type", "transload.ir.F32"),
     (lambda b, x: b.create("top.Relu", (np.ones(3),), (FOUR,)), "operand 'input' is an array of float64 (3,)", ""),
-    (lambda b, x: b.constant("a"), "a constant cannot be built: it is to hold 'a' (str): no element type", "numbers"),
+    (lambda b, x: b.constant("a"), "Dense takes numbers as its data, and was given 'a' (str)", "lists of numbers"),
 ])
 def test_what_does_not_fit_is_named(make: Callable[..., Any], said: str, advice: str):
     builder, x = here()

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from transload.errors import ReadError
+from transload.errors import InternalError, ReadError
 from transload.ir import (
     BF16,
     BOOL,
@@ -131,7 +131,7 @@ def test_lazy_data_is_made_once_and_must_keep_its_promise():
     lazy = LazyData(lambda: made.append(1) or np.zeros(3), (3,), np.float64)
     assert not made
     assert lazy.numpy() is lazy.numpy() and len(made) == 1
-    with pytest.raises(ValueError, match="promised"):
+    with pytest.raises(InternalError, match="promised"):
         LazyData(lambda: np.zeros(3), (4,), np.float64).numpy()
 
 

@@ -1,0 +1,91 @@
+"""What somebody sees who types the name of a builder, a pipeline, a host or a target: one line that says which it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from transload.ir import F32, Block, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.passes.manager import Pipeline
+from transload.plugin import Target
+from transload.plugin_host import Host
+from transload.rewrite import Rewriter
+
+from tests.support.plugins import acme, point
+
+
+def test_builders_say_where_they_build() -> None:
+    module = new_module()
+    main = module.add_function("main", [TensorType((4,), F32)], ["x"])
+    block = main.regions[0].block
+    builder = Builder(block, location="y")
+    assert repr(builder) == "<Builder in main, at the end>"
+    y = builder.emit("top.Relu", block.arguments[0])
+    set_results(main, [y])
+    before = "before top.Relu(x) -> y: tensor<4xf32>"
+    assert repr(Builder(block, y.op, fold=True)) == f"<Builder in main, {before}, folding>"
+    assert repr(Rewriter(y.op)) == f"<Rewriter in main, {before}>"
+    assert repr(Builder(Block())) == "<Builder in a block of its own, at the end>"
+
+
+@pytest.mark.parametrize("text", ["canonicalize,layout{to=NHWC},dce", "onnx-to-top", ""])
+def test_pipelines_are_the_text_that_makes_them(text: str) -> None:
+    assert repr(Pipeline.parse(text)) == f"<pipeline {text or 'of no passes'}>"
+
+
+def test_hosts_count_their_plugins() -> None:
+    broken = point("broken", register_metrics=lambda register: None)  # a hook without its mark is left alone
+    host = Host([point("acme"), point("other"), broken], only="acme,broken")
+    assert repr(host).startswith("<host of plugins: ") and repr(host).endswith("1 left out>")
+
+
+class Chip(Target):
+    name = "chip"
+    accepts = ("tosa", "top")
+
+
+class Foreign:
+    """A target by its members alone, which says nothing of itself."""
+
+    name, doc, accepts, default, pipeline, tolerance = "foreign", "", ("tosa",), False, "", ()
+    keeps, rounds_alone, takes, leaves, host, summary, run = False, False, None, None, "", None, None
+    quantizing: dict[str, Any] = {}
+    converting: dict[str, Any] = {}
+    hosting: dict[str, Any] = {}
+
+    def near_enough(self, options: Any) -> tuple[()]:
+        return ()
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    def by_hub(self, module: Any) -> bool:
+        return False
+
+    def check(self, module: Any, options: Any) -> tuple[()]:
+        return ()
+
+    def emit(self, module: Any, directory: Any, stem: str, options: Any) -> None:
+        return None
+
+    def available(self) -> None:
+        return None
+
+    def runs_here(self) -> str:
+        return "nowhere"
+
+
+class Silent(Chip):
+    name = "silent"
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+def test_targets_say_what_they_take() -> None:
+    targets = acme(targets=[Chip(), Foreign(), Silent()]).targets
+    assert repr(targets["chip"]) == "<target 'chip', which takes tosa or top>"
+    for name in ("foreign", "silent"):
+        assert repr(targets[name]) == f"<target {name!r} of plugin 'acme' (acme-chips 1.2)>"
