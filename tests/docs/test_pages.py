@@ -88,9 +88,16 @@ def session(text: str, names: dict[str, object], place: str) -> list[str]:
     examples = doctest.DocTestParser().get_examples(text)
     test = doctest.DocTest(examples, names, place, place, 0, text)
     found: list[str] = []
-    doctest.DocTestRunner(optionflags=LENIENT).run(test, out=found.append, clear_globs=False)
+    # Without `verbose`, it looks for -v among the arguments, which are pytest's, and tells of what is right, too.
+    doctest.DocTestRunner(verbose=False, optionflags=LENIENT).run(test, out=found.append, clear_globs=False)
     names.update(test.globs)
     return found
+
+
+def test_what_is_right_is_no_difference_whatever_pytest_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["pytest", "-v"])
+    assert session(">>> 1 + 1\n2\n", {}, "here") == []
+    assert "Expected" in "".join(session(">>> 1 + 1\n3\n", {}, "here"))
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:
