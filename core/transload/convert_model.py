@@ -367,7 +367,7 @@ class _Work:
         from .verification.quantized import verify_quantized_conversion
         from .verification.verify import verify_conversion
 
-        own = own_runtime(self.target, self.emitted, engine, self.module)
+        own = own_runtime(self.target, self.emitted, engine, self.module, self.settings)
         inputs = self.given if self.given is not None else self.samples
         written, note = read_back(self.emitted, self.module) if own is None else (None, "")
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,

@@ -16,6 +16,7 @@ from .emission import program_among
 from .engine import choice
 from .errors import ReadError, RunError, VerifyError
 from .ir import Module, TensorType, dtype_of
+from .options import settings_of
 from .plugin import Emitted, EmittedPart, Target
 from .plugin_host import host
 from .text import parse_type
@@ -129,14 +130,19 @@ def _called(index: int, part: EmittedPart) -> str:
     return f"part {index + 1} ({part.target or part.place})"
 
 
-def own_runtime(target: Target, emitted: Emitted, engine: str, module: Module | None = None) -> OwnRuntime | None:
+def own_runtime(
+    target: Target, emitted: Emitted, engine: str, module: Module | None = None, settings: Mapping[str, Any] | None = None,
+) -> OwnRuntime | None:
     """What runs an artifact as it was written of a `module`, for verification: the target itself, or all parts of it in turn.
+
+    `settings` are the target's options, as they were for this artifact.
 
     None where it has one part and the target no runtime, or where a part is in no file that can be run here.
     """
     run_it = getattr(target, "run", None)
     if not emitted.parts:
-        return OwnRuntime(target.name, partial(run_it, emitted), **_said([target], module)) if run_it is not None else None
+        return None if run_it is None else OwnRuntime(
+            target.name, partial(run_it, emitted), **_said([target], module, {target.name: settings}))
     try:
         parts = Parts(emitted.parts, emitted.outputs)
     except ReadError:
@@ -146,7 +152,8 @@ def own_runtime(target: Target, emitted: Emitted, engine: str, module: Module | 
         by.append(f"engine {engine}")
     title = f"{len(parts.parts)} parts in turn, by {' and '.join(by)}"
     runners = [host().targets[name] for name in parts.runners]
-    return OwnRuntime(target.name, partial(parts.run, engine=engine), title, **_said(runners))
+    return OwnRuntime(
+        target.name, partial(parts.run, engine=engine), title, **_said(runners, settings={target.name: settings}))
 
 
 def read_back(emitted: Emitted, module: Module) -> tuple[Module | None, str]:
@@ -167,12 +174,23 @@ def read_back(emitted: Emitted, module: Module) -> tuple[Module | None, str]:
     return written, ""
 
 
-def _said(targets: Sequence[Target], module: Module | None = None) -> dict[str, Any]:
-    """What targets say of the numbers that their runtimes give, together."""
+def _said(
+    targets: Sequence[Target], module: Module | None = None, settings: Mapping[str, Mapping[str, Any] | None] | None = None,
+) -> dict[str, Any]:
+    """What targets say of the numbers that their runtimes give, together; `settings` are their options, where known."""
     alone = [getattr(each, "rounds_alone", False) for each in targets]
     return {
         "rounds_alone": any(module is not None and each(module) if callable(each) else each for each in alone),
-        "tolerance": tuple(limit for each in targets for limit in getattr(each, "tolerance", ()))}
+        "tolerance": tuple(limit for each in targets for limit in _near_enough(each, (settings or {}).get(each.name)))}
+
+
+def _near_enough(target: Target, settings: Mapping[str, Any] | None) -> Sequence[str]:
+    """What a target says is near enough, with its options as they are where nobody says."""
+    near = getattr(target, "near_enough", None)
+    if near is None:
+        return getattr(target, "tolerance", ())
+    said: Sequence[str] = near(settings_of(target.options(), {}) if settings is None else settings)
+    return said
 
 
 def _typed(values: Mapping[str, Any], name: str, index: int, part: EmittedPart) -> Any:

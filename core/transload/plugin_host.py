@@ -74,6 +74,13 @@ class _Plugin:
     hooks: Any
 
 
+def _instead_of_a_file(kind: str, name: str) -> str:
+    """What to add where a file is given that may describe a chip, in place of a target's name."""
+    if kind != "targets" or not (name.lower().endswith(".toml") or "/" in name):
+        return ""
+    return "; of a chip that a file describes, `transload new-plugin my-chip --kind chip` makes a target"
+
+
 def misstated(kind: str, name: str, what: str, error: UsageError) -> PluginError:
     """The error for text of a plugin that does not read: passes, limits; `name` is the object of that kind which says it."""
     owner = host().owner(kind, name)
@@ -365,7 +372,7 @@ class Host:
             all_of_them = f"{kind}: {', '.join(offered)}"
         raise UsageError(
             f"no {singular(kind)} is called {name!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + all_of_them + self.absent(),
+            hint=(f"did you mean {guess!r}? " if guess else "") + all_of_them + _instead_of_a_file(kind, name) + self.absent(),
         )
 
     def absent(self) -> str:

@@ -142,6 +142,8 @@ class LazyData:
     def numpy(self) -> NDArray[Any]:
         if self._array is None:
             array = self._make()
+            if isinstance(array, np.generic):  # what numpy's functions make of arrays without dimensions
+                array = np.asarray(array)
             if not isinstance(array, np.ndarray) or array.shape != self.shape or array.dtype != self.dtype:
                 raise InternalError(f"a lazy constant made {shown(array)}, promised an array of {self.dtype} {self.shape}")
             self._array = ArrayData(array).numpy()

@@ -85,10 +85,8 @@ def register_passes(register: Any) -> None:
 
 @hookimpl
 def register_targets(register: Any) -> None:
-    from .target import TensorProcessor, of_small_multipliers
+    from .target import TensorProcessor
 
     register(TensorProcessor("tp-large", "tp-large", "A tensor processor of 64 lanes and 16 MB of local memory."))
     register(TensorProcessor("tp-small", "tp-small", "A tensor processor of 8 lanes and 512 kB of local memory."))
-    register(TensorProcessor(
-        "tp-tiny", "tp-tiny", "A tensor processor of one lane and 64 kB of local memory, eight bits only.",
-        tolerance=of_small_multipliers(8)))
+    register(TensorProcessor("tp-tiny", "tp-tiny", "A tensor processor of one lane and 64 kB of local memory, eight bits only."))

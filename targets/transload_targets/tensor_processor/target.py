@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import ceil, sqrt
@@ -27,6 +28,8 @@ UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 """By how much of itself a number is rounded at most in floats of 16 bits."""
 LAYERS = 32
 """Layers in line of the networks by which it is judged what is near enough, where all that they round adds up."""
+WIDE_MULTIPLIERS = 32
+"""Bits of factors with which integers of 8 bits are scaled as sources have it."""
 BINARY = ".tpu"
 KEPT = 8
 """Binaries whose simulators are kept, for who runs them on many samples."""
@@ -78,7 +81,7 @@ class TensorProcessor(Target):
         """`file` is the name of a chip that comes along, or a path of a TOML file, which is read when it is needed.
 
         `dialects` are those of instructions of its own; `tolerance` is what is near enough where the chip cannot compute what the
-        source's runtime does (`Target.tolerance`).
+        source's runtime does (`Target.tolerance`), if that is something else than what small multipliers bring.
         """
         self.accepts = ("top", "tpu", *dialects)
         self.tolerance = tuple(tolerance)
@@ -87,9 +90,10 @@ class TensorProcessor(Target):
         self.doc = doc or f"The tensor processor {name}."
         self._simulators: dict[tuple[Path, int, int], Simulator] = {}
         self._lock = Lock()
+        quoted = json.dumps(str(file), ensure_ascii=False)
         self.pipeline = (
-            f'inline,unroll-recurrent,write-out-normalizations,plain-biases,layout{{to=NCHW}},lower-to-tpu{{chip="{file}"}},'
-            f'narrow-floats{{to=$floats,chip="{file}"}},arrange-for-lanes{{chip="{file}"}},dce,cse,order-for-memory')
+            f'inline,unroll-recurrent,write-out-normalizations,plain-biases,layout{{to=NCHW}},lower-to-tpu{{chip={quoted}}},'
+            f'narrow-floats{{to=$floats,chip={quoted}}},arrange-for-lanes{{chip={quoted}}},dce,cse,order-for-memory')
 
     @cached_property
     def chip(self) -> Chip:
@@ -107,9 +111,11 @@ class TensorProcessor(Target):
             if not isinstance(type_, TensorType | NoneType) or (isinstance(type_, TensorType) and not type_.is_static)]
 
     def near_enough(self, options: Mapping[str, Any]) -> Sequence[str]:
-        """Of floats of 16 bits what layers come to, each of which rounds weights and results."""
+        """Of small multipliers, and of floats of 16 bits, what layers come to, each of which rounds weights and results."""
+        bits = self.chip.multiplier_bits
+        own = self.tolerance or (of_small_multipliers(bits) if bits < WIDE_MULTIPLIERS else ())
         unit = UNITS.get(str(options.get("floats")))
-        return self.tolerance if unit is None else (*self.tolerance, *_off_by(2 * LAYERS * unit))
+        return own if unit is None else (*own, *_off_by(2 * LAYERS * unit))
 
     def options(self) -> Options:
         return {

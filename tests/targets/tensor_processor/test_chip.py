@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
 
-from transload.errors import UsageError
+import transload
+from transload.context import Context
+from transload.errors import ReadError, UsageError
+from transload.plugin_host import Host
 from transload_targets.tensor_processor.chip import CHIPS, Chip, load_chip
-from transload_targets.tensor_processor.chip.reading import FOLDER, ChipError, chip_of, parse_size, tomllib
+from transload_targets.tensor_processor.chip.reading import FOLDER, LIMIT, ChipError, chip_of, parse_size, tomllib
+from transload_targets.tensor_processor.target import TensorProcessor
+
+from tests.support.plugins import registering
 
 
 def test_the_three_chips_are_what_their_names_say() -> None:
@@ -100,7 +107,7 @@ def test_a_chip_of_which_nothing_is_said_lacks_all_that_has_no_default() -> None
 def test_a_chip_that_is_not_there_is_said_with_its_likes(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no chip 'tp-smal'"):
         load_chip("tp-smal")
-    with pytest.raises(UsageError, match=r"there is no chip"):
+    with pytest.raises(ReadError, match=r"there is no such file"):
         load_chip(tmp_path / "none.toml")
 
 
@@ -152,3 +159,32 @@ def test_sizes_may_have_units() -> None:
     for bad in ("", "k", "-1k", "1.5k", True, None, 1.5, 0):
         with pytest.raises(ValueError):
             parse_size(bad)
+
+
+@pytest.mark.parametrize("content", [None, b"lanes = ", b"\xff\xfe", b"lanes = 3\n", b"[[" * 2000, b"x = 1\n" * 200_000])
+def test_files_that_are_no_chips_say_where_to_start(content: bytes | None, tmp_path: Path) -> None:
+    """They are damaged files, not defects, as their exit code says."""
+    file = tmp_path / "my.toml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ReadError, match=r"my\.toml") as caught:
+        load_chip(file)
+    assert caught.value.exit_code == 3
+    assert len(content or b"") > LIMIT or "new-plugin my-chip --kind chip" in caught.value.hint
+
+
+def test_a_file_in_place_of_a_target_says_how_it_becomes_one(examples: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no target is called 'my\.toml'") as caught:
+        transload.convert(examples / "digits" / "digits_int8.tflite", "my.toml", tmp_path / "out")
+    assert "`transload new-plugin my-chip --kind chip` makes a target" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["my.toml", 'quote".toml', "$floats.toml", "a{b},c.toml", "back\\slash.toml"])
+def test_chips_of_small_multipliers_are_near_enough_wherever_they_are_from(name: str, examples: Path, tmp_path: Path) -> None:
+    """What is near enough follows from the file, whoever registers it, and whatever the file is called."""
+    shutil.copy(FOLDER / "tp-tiny.toml", tmp_path / name)
+    there = Host()
+    there.register(type("Mine", (), registering(targets=[TensorProcessor(tmp_path / name, "mine")])), "mine")
+    with Context(there).bind():
+        artifact = transload.convert(examples / "digits" / "digits_int8.tflite", "mine", tmp_path / "out")
+    assert artifact.verified

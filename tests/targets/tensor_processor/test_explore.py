@@ -11,7 +11,6 @@ import pytest
 from transload.cli import run
 from transload.errors import UsageError
 from transload_targets.tensor_processor.chip import load_chip
-from transload_targets.tensor_processor.chip.reading import ChipError
 from transload_targets.tensor_processor.codegen import compile_function
 from transload_targets.tensor_processor.cycles.timeline import timeline
 from transload_targets.tensor_processor.explore.picture import picture
@@ -41,7 +40,7 @@ def test_variations_are_all_combinations_and_local_memory_is_that_of_all_lanes()
     ({"macs": [8]}, "macs is no number of a chip"),
 ])
 def test_what_no_chip_can_be_is_told_of_all_variations(sweeps, why):
-    with pytest.raises(ChipError) as error:
+    with pytest.raises(UsageError) as error:
         variations(load_chip("tp-small"), sweeps)
     assert why in str(error.value)
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from transload.errors import Finding, TransloadError, UsageError
+from transload.errors import Finding, ReadError, UsageError
+from transload.files import need_file
 
 from .description import DTYPES, ROUNDINGS, WIDEST, Chip
 
@@ -24,6 +25,8 @@ FOLDER = Path(__file__).parent / "chips"
 CHIPS = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 """The names of the chips that come with Transload."""
 
+OF_YOUR_OWN = "`transload new-plugin my-chip --kind chip` makes a package with a chip's file that works"
+"""What to do without a file to start from."""
 LIMIT = 1 << 20
 """Bytes that a chip's file may have."""
 
@@ -35,22 +38,26 @@ _FIELDS = {field.name: field for field in dataclasses.fields(Chip)}
 _TABLES = {field.metadata["table"] for field in _FIELDS.values()} - {""}
 
 
-class ChipError(TransloadError):
+class ChipError(ReadError):
     """A chip's file does not describe a chip."""
 
 
 def load_chip(chip: str | Path) -> Chip:
     """The chip of this name among those that come with Transload, or the one that a `.toml` file describes.
 
-    Raises `ChipError` with every finding, `UsageError` where there is no such chip.
+    Raises `ChipError` with every finding, `ReadError` where there is no such file, `UsageError` where there is no such chip.
     """
     if isinstance(chip, str) and chip in CHIPS:
         return read_chip(FOLDER / f"{chip}.toml")
     path = Path(chip)
-    if path.suffix != ".toml" or not path.is_file():
+    if path.suffix.lower() != ".toml":
         near = difflib.get_close_matches(str(chip), CHIPS, 1)
         guess = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no chip {str(chip)!r}", hint=f"{guess}chips: {', '.join(CHIPS)}, or a .toml file of your own")
+    try:
+        need_file(path)
+    except ReadError as error:
+        raise ReadError(error.message, hint=error.hint or OF_YOUR_OWN) from None
     return read_chip(path)
 
 
@@ -61,8 +68,10 @@ def read_chip(path: Path) -> Chip:
         if len(data) > LIMIT:
             raise ChipError(f"{path.name}: {len(data):,} bytes are more than a chip's file has")
         content = tomllib.loads(data.decode("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ChipError(f"{path.name}: is no TOML: {error}") from None
+    except OSError as error:
+        raise ChipError(f"{path.name}: cannot be read: {error.strerror or error}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise ChipError(f"{path.name}: is no TOML: {error}", hint=OF_YOUR_OWN) from None
     return chip_of(content, path.name)
 
 
@@ -84,12 +93,12 @@ def chip_of(content: Mapping[str, Any], name: str) -> Chip:
             findings.append(Finding(place, str(why), hint=field.metadata["doc"]))
     findings += _together(values)
     if findings:
-        raise ChipError(f"{name} does not describe a chip", findings)
+        raise ChipError(f"{name} does not describe a chip", findings, OF_YOUR_OWN)
     return Chip(**values)
 
 
 def changed_chip(chip: Chip, values: Mapping[str, Any]) -> Chip:
-    """The chip with other values of some fields; sizes may be text with a unit. `ChipError` with everything that is wrong."""
+    """The chip with other values of some fields; sizes may be text with a unit. `UsageError` with everything that is wrong."""
     findings, changed = [], {}
     for key, value in values.items():
         if key not in _FIELDS or key in ("macs", "operations", "roundings", "name", "doc"):
@@ -105,7 +114,7 @@ def changed_chip(chip: Chip, values: Mapping[str, Any]) -> Chip:
     made = dataclasses.replace(chip, **changed)
     findings += _together(dataclasses.asdict(made)) if not findings else []
     if findings:
-        raise ChipError(f"{chip.name} cannot be changed so", findings)
+        raise UsageError(f"{chip.name} cannot be changed so", findings)
     return made
 
 

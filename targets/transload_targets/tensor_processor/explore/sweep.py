@@ -24,7 +24,7 @@ from transload.text import parse_module
 from transload.text.printer import print_module
 
 from ..chip import Chip
-from ..chip.reading import ChipError, changed_chip
+from ..chip.reading import changed_chip
 
 __all__ = ["NAMES", "Explored", "Network", "best_of", "explore", "parts_for", "variations"]
 
@@ -63,24 +63,24 @@ class Explored:
 
 
 def variations(chip: Chip, sweeps: Mapping[str, Iterable[Any]]) -> list[tuple[Setting, Chip]]:
-    """All combinations of values, each with the chip that has them. Raises `ChipError` with all that no chip can be."""
+    """All combinations of values, each with the chip that has them. Raises `UsageError` with all that no chip can be."""
     values = {name: list(each) for name, each in sweeps.items()}
     count = prod(map(len, values.values()))
     if not values or not count or count > MOST:
         raise UsageError(f"{count if values else 0} variations are asked for; 1 to {MOST:,} are computed")
     findings = _asked(values)
     if findings:
-        raise ChipError(f"no variations of {chip.name} can be", findings)
+        raise UsageError(f"no variations of {chip.name} can be", findings)
     made = []
     for combination in product(*values.values()):
         given = dict(zip(values, combination, strict=True))
         try:
             made.append(_varied(chip, given))
-        except ChipError as error:
+        except UsageError as error:
             said = ", ".join(f"{name}={value}" for name, value in given.items())
             findings += [Finding(said, f"{each.what} {each.why}", hint=each.hint) for each in error.findings]
     if findings:
-        raise ChipError(f"no variations of {chip.name} can be", findings)
+        raise UsageError(f"no variations of {chip.name} can be", findings)
     return made
 
 
@@ -106,7 +106,7 @@ def _varied(chip: Chip, given: Mapping[str, Any]) -> tuple[Setting, Chip]:
     if "lmem" in given:
         lane, rest = divmod(made.local_bytes, made.lanes)
         if rest:
-            raise ChipError("", [Finding("lmem", f"of {made.local_bytes:,} bytes are not {made.lanes} equal lanes",
+            raise UsageError("", [Finding("lmem", f"of {made.local_bytes:,} bytes are not {made.lanes} equal lanes",
                                          hint=f"a multiple of {made.lanes * made.banks * made.eu_bytes:,}")])
         made = changed_chip(made, {"local_bytes": lane})
     return settings, made
