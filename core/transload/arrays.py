@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,10 @@ _NAME = 65_531
 """Bytes that an array's name may have in an archive, `.npy` behind it."""
 _BEGINS = b"\x93NUMPY"
 """The first bytes of an `.npy` file."""
-_DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError)
-"""What zipfile, zlib and numpy raise for what is no archive, or damaged, or encrypted."""
+_DAMAGED = (
+    OSError, zipfile.BadZipFile, zlib.error, ValueError, TypeError, OverflowError, EOFError, NotImplementedError, RuntimeError,
+    SyntaxError, TokenError)
+"""What zipfile, zlib and numpy raise for what is no archive, or damaged, or encrypted; of headers numpy reads Python's tokens."""
 
 
 def read_arrays(path: Path) -> dict[str, TensorData]:

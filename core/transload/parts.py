@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .contents import dialects_in
 from .emission import program_among
 from .engine import choice
 from .errors import ReadError, RunError, VerifyError
+from .files import is_file
 from .ir import Module, TensorType, dtype_of
 from .options import settings_of
 from .plugin import Emitted, EmittedPart, Target
@@ -25,7 +27,7 @@ from .verification.running import OwnRuntime
 if TYPE_CHECKING:
     from .ir import Value
 
-__all__ = ["Parts", "own_runtime", "read_back", "runner_of"]
+__all__ = ["Parts", "need_files", "own_runtime", "read_back", "runner_of"]
 
 
 class Parts:
@@ -108,6 +110,7 @@ class Parts:
     def _run_by_target(self, index: int, given: Mapping[str, Any], keep: bool) -> dict[str, np.ndarray]:
         part, target = self.parts[index], self.targets[index]
         emitted = Emitted(part.files, part.report)
+        need_files(part.files)
         if keep and getattr(target, "keeps", False):
             return dict(target.run(emitted, given, keep=True))  # type: ignore[union-attr,misc,call-arg]
         found = dict(target.run(emitted, given))  # type: ignore[union-attr,misc]
@@ -115,6 +118,14 @@ class Parts:
             with suppress(RunError):  # what it cannot tell stays untold
                 return {**run(program, _as_taken(program, given, index, part), engine="reference", keep=True), **found}
         return found
+
+
+def need_files(files: Sequence[Path]) -> None:
+    """`ReadError` where a file of an artifact is not there any more, before a runtime is to open it."""
+    missing = [file for file in files if not is_file(file)]
+    if missing:
+        raise ReadError(
+            f"{missing[0]}: the conversion wrote it, as its report says, and it is not there", hint="convert the model again")
 
 
 def runner_of(name: str) -> Target | None:

@@ -24,8 +24,8 @@ from .errors import ReadError, UsageError
 from .files import is_file, is_folder
 from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, initial_states, new_module, set_results
 from .partitioning import TARGET
-from .parts import Parts, runner_of
-from .plugin import Emitted, EmittedPart
+from .parts import Parts, need_files, runner_of
+from .plugin import Emitted, EmittedPart, Target
 from .text import parse_type
 
 __all__ = ["Written", "written_at"]
@@ -106,7 +106,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         return _in_parts(folder, report)
     program = program_among(files)
     if target is not None and target.run is not None:
-        ready = partial(target.run, Emitted(files, report["target_report"]))
+        ready = partial(_run_by, target, Emitted(files, report["target_report"]))
         module = _with_states(load(program), report) if program is not None else _borders_of(report)
         return Written(module, ready, f"run by {name}", keeps=getattr(target, "keeps", False), target="" if program else name)
     if program is None:
@@ -115,6 +115,13 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         return Written(_with_states(load(program), report), None, f"{program} is run")
     note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
     return Written(_with_states(load(program), report), None, note)
+
+
+def _run_by(target: Target, emitted: Emitted, *given: Any, **how: Any) -> dict[str, np.ndarray]:
+    """What a target's own runtime gives of the files that it wrote."""
+    need_files(emitted.files)
+    found: dict[str, np.ndarray] = target.run(emitted, *given, **how)  # type: ignore[misc]
+    return found
 
 
 def _in_parts(folder: Path, report: dict[str, Any]) -> Written:

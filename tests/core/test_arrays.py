@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.arrays import as_array, read_arrays, write_arrays
+from transload.arrays import as_array, open_array, read_arrays, write_arrays
 from transload.errors import ReadError, RunError, TransloadError
 from transload.ir import BF16, F32, TensorType
 from transload.testing import build_module
@@ -117,3 +117,20 @@ def test_damage_is_said(tmp_path: Path) -> None:
         read_arrays(path)
     with pytest.raises(ReadError, match="no such file"):
         read_arrays(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("header", [
+    b"{'shape': (3,), 'fortran_order': False, 'descr': '<f4'", b"{'shape': (3,\n  1\n 2", b"(", b'"""', b"\x00", b"{'shape': 3}",
+    b"{'shape': (10**400,), 'fortran_order': False, 'descr': '<f4'}", b"{'shape': ('a',), 'fortran_order': 0, 'descr': []}"])
+@pytest.mark.parametrize("version", [1, 2])
+def test_headers_that_numpy_cannot_make_tokens_of(header: bytes, version: int, tmp_path: Path) -> None:
+    """numpy reads what Python 2 wrote once more, token by token, and raises what that raises."""
+    size = len(header).to_bytes(2 if version == 1 else 4, "little")
+    content = b"\x93NUMPY" + bytes([version, 0]) + size + header + bytes(16)
+    (tmp_path / "x.npy").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("x.npy", content)
+    with pytest.raises(ReadError, match=r"is not an \.npy"):
+        open_array(tmp_path / "x.npy")
+    with pytest.raises(ReadError, match=r"is not an \.npz"):
+        read_arrays(tmp_path / "x.npz")

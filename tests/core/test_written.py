@@ -114,3 +114,19 @@ def test_models_of_unlike_outputs_are_not_compared(tmp_path: Path) -> None:
     given = [{"x0": np.ones((1, 4), np.float32), "total": np.ones((1, 4), np.float32)}]
     with pytest.raises(UsageError, match=r"1 outputs \(y0\) cannot be compared with 2"):
         transload.evaluate([summing(), next(tmp_path.glob("*.tosa"))], given, metrics=("sqnr",))
+
+
+@pytest.mark.parametrize("act", ["run", "compare", "eval"])
+def test_a_file_that_was_written_and_is_gone_is_named(act: str, examples: Path, tmp_path: Path) -> None:
+    """Before the target's runtime looks for it: it is no defect of that."""
+    model = examples / "digits" / "digits_int8.tflite"
+    artifact = transload.convert(model, "tp-tiny", tmp_path / "out", verify=False)
+    (tmp_path / "out" / "digits_int8.tpu").unlink()
+    image = np.zeros((1, 8, 8, 1), np.int8)
+    with pytest.raises(ReadError, match=r"digits_int8\.tpu: the conversion wrote it, .* and it is not there"):
+        if act == "run":
+            transload.run(artifact.directory, {"image": image})
+        elif act == "compare":
+            transload.compare(model, artifact.directory)
+        else:
+            transload.evaluate([model, artifact.directory], [{"image": image}], metrics=["sqnr"])

@@ -39,9 +39,10 @@ def view(
     The graph as it was read, at the hub, quantized, and as the target takes it; what became of each op and why; constants,
     errors, cycles. On this machine alone, until Ctrl-C.
     """
-    from .serving import hand_over, looked_at, write_page
+    from .serving import hand_over, looked_at, tell_refusals, write_page
 
     looking, title = looked_at(models, page, given)
+    tell_refusals(looking)
     if html is not None:
         write_page(looking, title, html)
     else:

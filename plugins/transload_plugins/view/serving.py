@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from transload.cli.arguments import parse_given, parse_options
 from transload.cli.options import take_data, take_preprocess, take_quantizer
-from transload.cli.show import bytes_text, console
+from transload.cli.show import bytes_text, console, printable
 from transload.errors import UsageError
 from transload.files import atomic_path, exists
 from transload.given import open_given, settled, shapes_of
@@ -20,7 +21,7 @@ from .document import document
 from .looking import Looking
 from .server import Server
 
-__all__ = ["hand_over", "looked_at", "write_page"]
+__all__ = ["hand_over", "looked_at", "tell_refusals", "write_page"]
 
 MOST = 2
 """Models side by side."""
@@ -55,6 +56,17 @@ def looked_at(models: tuple[Path, ...], page: Path | None, given: dict[str, Any]
             quantization = Quantization(scheme, settings, samples if data is not None else None)
         looking.add(path, target, options=options, quantization=quantization, samples=samples, passes=passes, **how)
     return looking, " beside ".join(path.name or str(path) for path in models)
+
+
+def tell_refusals(looking: Looking) -> None:
+    """Say of each model that does not get where it was to go why that is, and up to where it is shown."""
+    for model in looking.models:
+        refusal = model["refusal"]
+        if refusal is not None:
+            last = model["stages"][-1]["title"] if model["stages"] else "nothing"
+            more = f" → {refusal['hint']}" if refusal["hint"] else ""
+            note = f"{model['name']} is shown up to {last!r}, and goes no further: {refusal['message']}{more}"
+            print(f"note: {printable(note)}", file=sys.stderr)
 
 
 def write_page(looking: Looking, title: str, file: Path) -> None:

@@ -44,6 +44,20 @@ def test_what_cannot_be_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--quantize", "int8", "--table", "none.txt"], "none.txt: there is no such file"),
+    (["--target", "ethos-u85-256"], "target 'ethos-u85-256' cannot take this model"),
+])
+def test_a_page_of_a_model_that_gets_no_further_says_so(
+    cli: Cli, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str,
+) -> None:
+    """The page has it, too; who only sees the terminal is not to believe that all went well."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = cli("view", str(model), *arguments, "--html", "x.html")
+    assert code == 0 and "written to x.html" in out
+    assert err.startswith(f"note: {model} is shown up to ") and said in err
+
+
 def test_more_than_two_models_are_refused(cli: Cli, model: Path) -> None:
     code, _, err = cli("view", str(model), str(model), str(model))
     assert code == 2
