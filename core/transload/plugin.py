@@ -8,6 +8,8 @@ these classes. They are cheap to make: where a member is code that needs imports
 from __future__ import annotations
 
 import inspect
+import mmap
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -76,13 +78,17 @@ class DialectSpec:
     """Of the hub: the passes, as pipeline text, between legalization and lowering."""
 
 
+MAPPED_FROM = 1 << 26
+"""Bytes of a file above which it is mapped, and not read: constants of hundreds of megabytes add nothing to memory."""
+
+
 @dataclass
 class Source:
     """What a reader reads: a file, or bytes that the caller has.
 
-    `data` is mapped from the file where possible; treat it as read-only and hostile. `function` is the one that the user asks
-    for, where a file holds several; a reader that sees to it itself sets it to None, and `Module.entry` where it is not the one
-    that it would have read without.
+    `data` is the file's bytes, mapped where there are many (`MAPPED_FROM`); treat it as read-only and hostile. `function` is the
+    one that the user asks for, where a file holds several; a reader that sees to it itself sets it to None, and `Module.entry`
+    where it is not the one that it would have read without.
     `weights` is a second file that the caller named, for formats that keep the network in one and its weights in another
     (`Reader.weights`).
     `outputs` are the tensors at which the model will be cut (`extraction.cut_at`); a reader may leave out what only others need.
@@ -98,13 +104,12 @@ class Source:
     @property
     def data(self) -> memoryview:
         if self._data is None:
-            import mmap
-
             with self.path.open("rb") as file:  # type: ignore[union-attr]
-                try:
+                # What is mapped and then cut short by somebody else ends the process: that is for what is too large to be read.
+                if os.fstat(file.fileno()).st_size <= MAPPED_FROM:
+                    self._data = file.read(MAPPED_FROM)
+                else:
                     self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-                except ValueError:  # an empty file cannot be mapped
-                    self._data = b""
         return memoryview(self._data)
 
 
