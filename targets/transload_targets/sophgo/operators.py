@@ -41,6 +41,9 @@ PLAIN: dict[str, str] = {
 ABSENT = {"Conv": 3, "Deconv": 3, "MatMul": 3, "BatchNorm": 5}
 """Operators that say `none` for operands that are left out, with how many they have."""
 
+PAIRWISE = ("Add", "Mul", "Max", "Min")
+"""Operators of any number of operands in the hub, and of two there."""
+
 
 def operator(*names: str) -> Callable[[Operator], Operator]:
     def register(function: Operator) -> Operator:
@@ -65,6 +68,8 @@ def plain(op: Op, to: Writer) -> str:
         raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
     if name == "Conv" and len(op.kernel_shape) == 1:
         return _line(op, to)
+    if name == "Concat" and len(op.operands) == 1:
+        return to.reshape(to.value(op.operands[0]), op.results[0], _shape(op.results[0]))
     attributes = {}
     for described in PLAIN[name].split():
         key, kind = described.split(":")
@@ -78,8 +83,19 @@ def plain(op: Op, to: Writer) -> str:
     operands = [to.none if is_absent(value) else to.value(value) for value in op.operands]
     if name == "Add" and op.coeff is not None:
         operands = [_times(op, to, value, factor) for value, factor in zip(op.operands, op.coeff, strict=True)]
+    if name in PAIRWISE and len(operands) > 2:
+        operands = _first_ones(op, to, name, operands)
     operands += [to.none] * (ABSENT.get(name, 0) - len(operands))
     return to.emit(name, operands, op.results[0], attributes)
+
+
+def _first_ones(op: Op, to: Writer, name: str, operands: list[str]) -> list[str]:
+    """All operands but the last in one: TPU-MLIR's compiler takes two, and computes others of three."""
+    made, shape = operands[0], _shape(op.operands[0])
+    for value, operand in zip(op.operands[1:-1], operands[1:-1], strict=True):
+        shape = np.broadcast_shapes(shape, _shape(value))
+        made = to.inner(name, [made, operand], shape, op)
+    return [made, operands[-1]]
 
 
 def _line(op: Op, to: Writer) -> str:
@@ -197,6 +213,8 @@ def pack(op: Op, to: Writer) -> str:
     shape = _shape(op.results[0])
     axis = op.axis % len(shape)
     one = tuple(1 if dim == axis else size for dim, size in enumerate(shape))
+    if len(op.operands) == 1:  # a Concat of one ends TPU-MLIR's compiler
+        return to.reshape(to.value(op.operands[0]), op.results[0], shape)
     parts = [to.inner("Reshape", [to.value(value)], one, op, {"shape": to.attribute(one, "ints")}) for value in op.operands]
     return to.emit("Concat", parts, op.results[0], {"axis": to.attribute(axis, "si32")})
 

@@ -63,6 +63,11 @@ CASES: dict[str, Callable[[Builder, Value], Value]] = {
     "Cast to steps": lambda build, x: build.emit("top.Abs", build.emit("top.Cast", build.emit(
         "top.Cast", x, element=QuantType(I8, F32, (0.01,), (3,))), element=F32)),
     "Pack": lambda build, x: build.emit("top.Pack", x, x, axis=2),
+    "Pack of one": lambda build, x: build.emit("top.Pack", x, axis=2),
+    "Concat of one": lambda build, x: build.emit("top.Abs", build.emit("top.Concat", x, axis=1)),
+    "Max of three": lambda build, x: build.emit("top.Max", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
+    "Mul of three": lambda build, x: build.emit("top.Mul", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
+    "Add of three": lambda build, x: build.emit("top.Add", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
     "Gather": lambda build, x: build.emit("top.Gather", x, build.constant(np.array([[0, -1]], np.int64)), axis=1),
     "Normalize": lambda build, x: build.emit("top.Normalize", x, axes=(1,)),
     "Reduce": lambda build, x: build.emit("top.Reduce", x, axes=(-1,), mode="ReduceMean", keepdims=False),
