@@ -105,3 +105,15 @@ def test_an_activation_that_litert_leaves_out(activation: str, status: str, tmp_
     verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
     assert verdict.status == status, verdict
     assert ("leaves out an activation that is fused" in verdict.why) == (status == "inconclusive")
+
+
+@pytest.mark.parametrize(("beta", "status"), [(2.0, "passed"), (-2.0, "inconclusive")])
+def test_a_softmax_by_a_factor_below_zero(beta: float, status: str, tmp_path: Path) -> None:
+    """LiteRT gave all classes the same."""
+    file = tmp_path / "softmax.tflite"
+    file.write_bytes(write_operator(
+        "SOFTMAX", [((4, 3), "int16", None, ((2e-4,), (0,)))], [((4, 3), "int16", None, ((2.0**-15,), (0,)))], {"beta": beta},
+        version=3))
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    assert verdict.status == status and ("factor below 0" in verdict.why) == (status == "inconclusive"), verdict
