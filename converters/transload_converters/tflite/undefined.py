@@ -37,7 +37,7 @@ def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> s
     rising = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.softmax" and op.operands
               and op.operands[0].quant is not None and float(op.attribute("beta", 1.0)) < 0]
     if rising:
-        found.append(f"{', '.join(rising[:3])}: LiteRT's table of exponentials ends at that of 0, and a factor below 0 needs others")
+        found.append(f"{', '.join(rising[:3])}: LiteRT has no exponentials above that of 0, which a factor below 0 needs")
     return "; ".join(filter(None, (*found, overflows(hub, given))))
 
 

@@ -25,7 +25,7 @@ OPERATORS: dict[str, Operator] = {}
 
 RELU = "do_relu:bool relu_limit:f64"
 PLAIN: dict[str, str] = {
-    "Abs": "", "Add": RELU, "AddConst": f"const_val:f64 {RELU}", "BatchNorm": f"epsilon:f64 {RELU}", "Ceil": "",
+    "Abs": "", "Add": RELU, "AddConst": f"const_val:f64 {RELU}", "Ceil": "",
     "Clip": "min:f64 max:f64", "Compare": "mode:str", "Concat": f"axis:si32 {RELU}",
     "Conv": f"kernel_shape:ints strides:ints pads:ints group:i64 dilations:ints {RELU}", "Cos": "",
     "Deconv": f"kernel_shape:ints strides:ints pads:ints group:i64 dilations:ints output_padding:ints {RELU}",
@@ -33,12 +33,12 @@ PLAIN: dict[str, str] = {
     "Floor": "", "HardSigmoid": "alpha:f64 beta:f64", "HardSwish": "", "LeakyRelu": "alpha:f64", "Log": "",
     "MatMul": f"right_transpose:bool left_transpose:bool {RELU}", "Max": "", "Min": "", "Mish": "", "Mul": RELU,
     "MulConst": f"const_val:f64 {RELU}", "PRelu": "", "Permute": "order:ints", "Reciprocal": "",
-    "Reduce": "axes:ints keepdims:bool mode:str", "Relu": "relu_limit:f64", "Round": "", "Rsqrt": "", "Scale": RELU, "SiLU": "",
+    "Relu": "relu_limit:f64", "Round": "", "Rsqrt": "", "SiLU": "",
     "Sigmoid": "scale:f64 bias:f64 log:bool", "Sign": "", "Sin": "", "Softmax": "axis:si32 log:bool beta:f64", "Softplus": "",
     "Sqrt": "", "Sub": RELU, "Tanh": "", "Upsample": "scale_h:i64 scale_w:i64", "Where": "",
 }
 """Operators with the attributes of the hub's op of that name, and their kinds."""
-ABSENT = {"Conv": 3, "Deconv": 3, "MatMul": 3, "BatchNorm": 5}
+ABSENT = {"Conv": 3, "Deconv": 3, "MatMul": 3}
 """Operators that say `none` for operands that are left out, with how many they have."""
 
 PAIRWISE = ("Add", "Mul", "Max", "Min")
@@ -81,6 +81,11 @@ def plain(op: Op, to: Writer) -> str:
             given = given % rank if key == "axis" else tuple(axis % rank for axis in given)
         attributes[key] = to.attribute(given, kind)
     operands = [to.none if is_absent(value) else to.value(value) for value in op.operands]
+    if name == "Deconv":
+        operands[1] = _turned_filter(op, to)
+    if name == "MatMul" and 2 <= len(_shape(op.operands[0])) < len(_shape(op.operands[1])):
+        sizes = (1,) * (len(_shape(op.operands[1])) - len(_shape(op.operands[0]))) + _shape(op.operands[0])
+        operands[0] = to.inner("Reshape", operands[:1], sizes, op, {"shape": to.attribute(sizes, "ints")})
     if name == "Add" and op.coeff is not None:
         operands = [_times(op, to, value, factor) for value, factor in zip(op.operands, op.coeff, strict=True)]
     if name in PAIRWISE and len(operands) > 2:
@@ -96,6 +101,65 @@ def _first_ones(op: Op, to: Writer, name: str, operands: list[str]) -> list[str]
         shape = np.broadcast_shapes(shape, _shape(value))
         made = to.inner(name, [made, operand], shape, op)
     return [made, operands[-1]]
+
+
+def _turned_filter(op: Op, to: Writer) -> str:
+    """The filter of a transposed convolution, `[I, O/group, ...]`, as TPU-MLIR's `OnnxConverter` lays it: `[O/group, I, ...]`."""
+    filter_ = to.constant(op.operands[1])
+    if filter_ is None:
+        raise Unsupported("a filter that is computed")
+    inputs, per_group, *window = filter_.shape
+    grouped = filter_.reshape(op.group, inputs // op.group, per_group, *window).swapaxes(1, 2)
+    return to.weight(grouped.reshape(per_group, inputs, *window), f"{op.operands[1].name or op.origin}_turned")
+
+
+@operator("BatchNorm")
+def batch_norm(op: Op, to: Writer) -> str:
+    """A factor and an offset for each channel: TPU-MLIR's compiler takes only what its reader makes of this operator."""
+    if op.layout != "NCHW":
+        raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
+    given = [None if is_absent(value) else to.constant(value) for value in op.operands[1:]]
+    if any(array is None and not is_absent(value) for array, value in zip(given, op.operands[1:], strict=True)):
+        raise Unsupported("statistics that are computed")
+    mean, variance, gamma, beta = (*given, None, None)[:4]
+    assert mean is not None and variance is not None  # an op has both
+    factor = (1.0 if gamma is None else gamma) / np.sqrt(variance + op.epsilon)
+    offset = (0.0 if beta is None else beta) - mean * factor
+    name = op.origin or "BatchNorm"
+    operands = [to.value(op.operands[0]), to.weight(factor, f"{name}_factor"), to.weight(offset, f"{name}_offset")]
+    return to.emit("Scale", operands, op.results[0], {
+        "do_relu": to.attribute(op.do_relu, "bool"), "relu_limit": to.attribute(op.relu_limit, "f64")})
+
+
+@operator("Scale")
+def scale(op: Op, to: Writer) -> str:
+    """Along channels; factors and offsets that lie along others are a product and a sum."""
+    relu = {"do_relu": to.attribute(op.do_relu, "bool"), "relu_limit": to.attribute(op.relu_limit, "f64")}
+    x, factor, offset = (to.value(value) for value in op.operands)
+    shapes = [_shape(value) for value in op.operands]
+    if all(len(shape) == len(shapes[0]) > 1 and math.prod(shape) == shape[1] == shapes[0][1] for shape in shapes[1:]):
+        return to.emit("Scale", [x, factor, offset], op.results[0], relu)
+    made = to.inner("Mul", [x, factor], np.broadcast_shapes(*shapes[:2]), op)
+    return to.emit("Add", [made, offset], op.results[0], relu)
+
+
+@operator("Reduce")
+def reduce(op: Op, to: Writer) -> str:
+    """One dimension after the other where it is a product, of which TPU-MLIR's compiler computes others over several."""
+    x, shape = op.operands[0], list(_shape(op.operands[0]))
+    axes = sorted(axis % len(shape) for axis in op.axes) or list(range(len(shape)))
+    made, mode = to.value(x), to.attribute(op.mode, "str")
+    keeps = {"keepdims": to.attribute(True, "bool"), "mode": mode}
+    for axis in axes[:-1] if op.mode == "ReduceProd" else ():
+        shape[axis] = 1
+        made = to.inner("Reduce", [made], shape, op, {"axes": to.attribute([axis], "ints"), **keeps})
+    if op.mode == "ReduceProd" and not op.keepdims and len(axes) > 1:
+        shape[axes[-1]] = 1
+        made = to.inner("Reduce", [made], shape, op, {"axes": to.attribute(axes[-1:], "ints"), **keeps})
+        return to.reshape(made, op.results[0], _shape(op.results[0]))
+    return to.emit("Reduce", [made], op.results[0], {
+        "axes": to.attribute(axes[-1:] if op.mode == "ReduceProd" else axes, "ints"),
+        "keepdims": to.attribute(op.keepdims, "bool"), "mode": mode})
 
 
 def _line(op: Op, to: Writer) -> str:

@@ -68,6 +68,23 @@ CASES: dict[str, Callable[[Builder, Value], Value]] = {
     "Max of three": lambda build, x: build.emit("top.Max", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
     "Mul of three": lambda build, x: build.emit("top.Mul", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
     "Add of three": lambda build, x: build.emit("top.Add", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
+    "MatMul of a matrix and several": lambda build, x: build.emit("top.MatMul", weight(build, 3, 9), x),
+    "Deconv": lambda build, x: build.emit(
+        "top.Deconv", x, weight(build, 4, 5, 3, 3), weight(build, 5), kernel_shape=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1)),
+    "Deconv in groups": lambda build, x: build.emit(
+        "top.Deconv", x, weight(build, 4, 3, 3, 2), kernel_shape=(3, 2), strides=(2, 1), pads=(1, 0, 0, 1), group=2,
+        output_padding=(1, 0)),
+    "BatchNorm": lambda build, x: build.emit(
+        "top.BatchNorm", x, weight(build, 4), build.constant(np.array([0.5, 1, 2, 3], np.float32)), weight(build, 4),
+        weight(build, 4)),
+    "Scale of channels": lambda build, x: build.emit("top.Scale", x, weight(build, 1, 4, 1, 1), weight(build, 1, 4, 1, 1)),
+    "Scale of columns": lambda build, x: build.emit("top.Scale", x, weight(build, 8), weight(build, 8)),
+    "ReduceProd": lambda build, x: build.emit(
+        "top.Reduce", build.emit("top.AddConst", x, const_val=1.0), axes=(1, 3), keepdims=False, mode="ReduceProd"),
+    "ReduceMax": lambda build, x: build.emit("top.Reduce", x, axes=(0, 1, 2, 3), keepdims=False, mode="ReduceMax"),
+    "Where": lambda build, x: build.emit(
+        "top.Where", build.emit("top.Compare", x, weight(build, 4, 1, 1), mode="Less"), weight(build), build.emit("top.Abs", x)),
+    "Interp by corners": lambda build, x: build.emit("top.Interp", x, sizes=(18, 24), mode="linear", coord_mode="align_corners"),
     "Gather": lambda build, x: build.emit("top.Gather", x, build.constant(np.array([[0, -1]], np.int64)), axis=1),
     "Normalize": lambda build, x: build.emit("top.Normalize", x, axes=(1,)),
     "Reduce": lambda build, x: build.emit("top.Reduce", x, axes=(-1,), mode="ReduceMean", keepdims=False),
