@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import as_array, described
 from ..budget import check_deadline
-from ..errors import Finding, PluginFailure, RunError, after_colon, merge_findings
+from ..errors import Finding, PluginFailure, RunError, TransloadError, after_colon, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
     FloatType,
@@ -29,6 +29,7 @@ from ..ir import (
 )
 from ..ir.build import constant_of
 from ..ir.constants import TensorData
+from ..ir.verify import check_inference
 from ..plugin_host import host
 from .facts import facts_kept
 from .integers import exact_kernel
@@ -184,7 +185,7 @@ class Plan:
                     fits = form is None or (getattr(given, "shape", None), getattr(given, "dtype", None)) == form
                     kept = given if fits else _narrowed(given, form)
                     if kept is None:
-                        raise _failed(op, kernel, TypeError(f"gives {described(given)}, where {result.type} is wanted"))
+                        raise _misfit(op, kernel, f"gives {described(given)}, where {result.type} is wanted")
                     values[slot] = kept
                     if watch is not None:
                         watch(result, kept)
@@ -232,6 +233,16 @@ def _failed(op: Op, kernel: Callable[..., Any], error: BaseException) -> PluginF
     """The error for an op whose kernel raised what it should not, or gave what the op does not."""
     found = host().kernel(op.name)
     return kernel_failed(found[0] if found is not None else kernel, op, error)
+
+
+def _misfit(op: Op, kernel: Callable[..., Any], what: str) -> TransloadError:
+    """The error for a result that is not of its type: the kernel's, where that type follows from those of the operands."""
+    stale = check_inference(op)
+    if not stale:
+        return _failed(op, kernel, TypeError(what))
+    return RunError("types of results do not follow from those of operands, as where one was changed by hand", stale,
+                    hint="what is computed of a value has to change with it; sizes that are given when a model is read do that: "
+                         "--shape NAME:SHAPE, --batch SIZE")
 
 
 def _too_large(op: Op, error: MemoryError) -> RunError:

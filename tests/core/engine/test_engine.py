@@ -223,3 +223,10 @@ def test_of_several_threads_one_compiles(monkeypatch: pytest.MonkeyPatch) -> Non
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(run, range(4))) == [1, 2, 3, 4]
     assert len(compiled) == 1
+
+
+def test_types_that_were_changed_by_hand_are_not_blamed_on_a_kernel() -> None:
+    module = build_module([TensorType((1, 4), F32)], lambda build, x: build.emit("top.Relu", x))
+    module.body_of_main.arguments[0].type = TensorType((3, 4), F32)
+    with pytest.raises(RunError, match="its result is tensor<1x4xf32>, and has to be tensor<3x4xf32>"):
+        transload.run(module, {next(iter(module.inputs)): np.zeros((3, 4), np.float32)})
