@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .api import at_hub, load, lower
 from .contents import main_dialect
-from .errors import TransloadError
+from .errors import TransloadError, UsageError
 from .ir import Cut, Module, TensorType
 from .ir.compare import difference
 from .plugin_host import host
@@ -38,6 +38,8 @@ def note_of_edits(module: Module) -> str | None:
             found = difference(again, module, locations=False)
             if found is None:
                 return None
+    except UsageError as error:  # of inputs that are called otherwise in the file
+        found = error.message
     except TransloadError:
         return None
     return (f"the module is not what {module.source} holds ({found}); it is that file, as it is, that verification compares it "

@@ -44,3 +44,10 @@ def test_a_file_that_is_gone_is_left_to_the_judge(tmp_path: Path, examples: Path
     module = transload.load(file)
     file.unlink()
     assert note_of_edits(module) is None
+
+
+def test_other_names_of_inputs_are(model: Module, tmp_path: Path) -> None:
+    """The file is given what it calls otherwise; `transload.extract` renames what is told so."""
+    changed = model.clone()
+    changed.main.attributes["arg_attrs"] = [{"ml_program.identifier": "picture"}]
+    assert "has no input 'picture'" in (note_of_edits(changed) or "")

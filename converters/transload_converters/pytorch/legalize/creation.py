@@ -148,7 +148,7 @@ def diag_embed(call: Call, rw: Rewriter) -> Value:
 def meshgrid(call: Call, rw: Rewriter) -> list[Value]:
     """Vectors along the dimensions of a grid."""
     sizes = [math.prod(shape_of(value)) for value in call.tensors]
-    turned = call.get("indexing", "ij") == "xy" and len(sizes) > 1
+    turned = call.choice("indexing", ("ij", "xy"), "ij") == "xy" and len(sizes) > 1
     results = []
     for place, value in enumerate(call.tensors):
         apart = reshape(rw, value, [size if i == place else 1 for i, size in enumerate(sizes)])

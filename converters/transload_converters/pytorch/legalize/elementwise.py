@@ -56,7 +56,7 @@ def mul(call: Call, rw: Rewriter) -> Value:
        *_names("floor_divide", "default", "Scalar"))
 def div(call: Call, rw: Rewriter) -> Value:
     """The quotient, exact, or rounded down or towards zero."""
-    mode = "floor" if call.base == "floor_divide" else call.get("rounding_mode")
+    mode = "floor" if call.base == "floor_divide" else call.choice("rounding_mode", (None, "floor", "trunc"))
     a, b = pair(call, rw, call.element)
     if mode == "floor":
         return rw.emit("top.FloorDiv", a, b)

@@ -335,7 +335,7 @@ def searchsorted(call: Call, rw: Rewriter) -> Value:
     values = given if isinstance(given, Value) else number_like(rw, given, edges.element)
     if call.get("sorter") is not None:
         raise Unsupported("sorts by a table")
-    right = call.right or call.get("side") == "right"
+    right = call.right or call.choice("side", (None, "left", "right")) == "right"
     element = edges.element if is_float(edges.element) or not is_float(values.element) else values.element
     edges, values = cast(rw, edges, element), cast(rw, values, element)
     shape, sizes = shape_of(values), shape_of(edges)
@@ -377,7 +377,7 @@ def embedding_bag(call: Call, rw: Rewriter) -> list[Value]:
             made.append(splat(rw, 0.0, (1, shape_of(rows)[1]), rows.element))
             continue
         bag = rw.emit("top.Slice", rows, offset=(begin, 0), ends=(end, shape_of(rows)[1]), steps=(1, 1))
-        mode = ("ReduceSum", "ReduceMean", "ReduceMax")[call.mode]
+        mode = ("ReduceSum", "ReduceMean", "ReduceMax")[call.choice("mode", range(3))]
         made.append(rw.emit("top.Reduce", bag, axes=(0,), mode=mode))
     for place in (1, 2, 3):
         call.refuse_use(place, "what training needs")

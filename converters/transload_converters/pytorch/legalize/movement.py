@@ -502,7 +502,7 @@ def pad(call: Call, rw: Rewriter) -> Value:
     """More elements around: a number, or what lies at the border."""
     value, rank = call.self, len(shape_of(call.self))
     mode = {"reflection": "reflect", "replication": "replicate", "constant": "constant", "": "circular"}.get(
-        call.base.partition("_")[0]) or call.mode
+        call.base.partition("_")[0]) or call.choice("mode", _MODES)
     paddings = _pads(rank, call.pad if call.base in ("pad", "constant_pad_nd", "_pad_circular") else call.padding)
     if not any(paddings):
         return value

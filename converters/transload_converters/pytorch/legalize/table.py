@@ -14,7 +14,7 @@ integers, or may only move or compare them: `stored=` says which.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,6 +80,13 @@ class Call:
     def get(self, name: str, default: Any = None) -> Any:
         """An argument that not all of the operators have to which a function belongs."""
         return getattr(self, name) if name in self._arguments else default
+
+    def choice(self, name: str, known: Collection[Any], default: Any = None) -> Any:
+        """An argument that is one of a few. Raises `Unsupported` for any other."""
+        value = self.get(name, default)
+        if value not in tuple(known):  # which may not be hashable
+            raise Unsupported(f"its {name} is {value!r:.100}, and can be {', '.join(map(repr, known))}")
+        return value
 
     @property
     def overload(self) -> str:

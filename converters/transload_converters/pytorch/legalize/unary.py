@@ -243,7 +243,7 @@ def celu(call: Call, rw: Rewriter) -> Value:
 @TABLE("gelu.default")
 def gelu(call: Call, rw: Rewriter) -> Value:
     """GELU, by erf or by tanh."""
-    return rw.emit("top.GELU", call.self, approx=call.approximate == "tanh" or None)
+    return rw.emit("top.GELU", call.self, approx=call.choice("approximate", ("none", "tanh"), "none") == "tanh" or None)
 
 
 @TABLE("hardsigmoid.default")
