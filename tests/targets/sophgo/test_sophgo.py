@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,14 @@ import pytest
 
 import transload
 from transload.errors import ConversionError, ReadError, RunError, TargetError, TransloadError
-from transload.ir import BOOL, F16, F32, I8, Module, QuantType, TensorType, Type, Value, new_module, set_results
+from transload.ir import BOOL, F16, F32, I8, QuantType, Type, Value
 from transload.ir.build import Builder
 from transload_targets.sophgo.environment import absent
 from transload_targets.sophgo.operators import ABSENT, OPERATORS
 from transload_targets.sophgo.text import calibration_text, findings_of, precision_text, written
 
-RNG = np.random.default_rng(5)
+from tests.targets.sophgo.cases import CASES, RNG, SHAPE, made
+
 ENVIRONMENT = os.environ.get("TRANSLOAD_TPU_MLIR", "")
 """Where TPU-MLIR is, for the tests that run it."""
 LINE = re.compile(
@@ -29,69 +29,6 @@ KINDS = {
     "ints": r"\[(?:-?\d+ : i64(?:, )?)*\]", "f64s": r"\[(?:-?[\d.E+-]+ : f64(?:, )?)*\]", "i64": r"-?\d+ : i64",
     "si32": r"-?\d+ : si32",
     "f64": r"-?\d\.\d+E[+-]\d+ : f64", "bool": "true|false", "str": r'"\w+"'}
-
-
-def made(shape: tuple[int, ...], build: Callable[[Builder, Value], Value], element: Any = F32) -> Module:
-    module = new_module()
-    main = module.add_function("main", [TensorType(shape, element)], ["x"])
-    block = main.regions[0].block
-    set_results(main, [build(Builder(block, location="y"), block.arguments[0])], ["y"])
-    return module
-
-
-def weight(build: Builder, *shape: int) -> Value:
-    return build.constant(RNG.normal(size=shape).astype(np.float32))
-
-
-SHAPE = (1, 4, 9, 8)
-CASES: dict[str, Callable[[Builder, Value], Value]] = {
-    "Conv": lambda build, x: build.emit(
-        "top.Conv", x, weight(build, 6, 4, 3, 2), kernel_shape=(3, 2), pads=(1, 0, 1, 1), do_relu=True),
-    "Conv of a line": lambda build, x: build.emit(
-        "top.Conv", build.emit("top.Reshape", x, shape=(1, 4, 72)), weight(build, 6, 4, 3), kernel_shape=(3,), strides=(2,)),
-    "MaxPool": lambda build, x: build.emit("top.MaxPool", x, kernel_shape=(3, 2), strides=(2, 1)),
-    "AvgPool": lambda build, x: build.emit("top.AvgPool", x, kernel_shape=(3, 2), pads=(1, 0, 0, 1), count_include_pad=True),
-    "MatMul": lambda build, x: build.emit("top.MatMul", x, weight(build, 8, 5)),
-    "Add": lambda build, x: build.emit("top.Add", x, weight(build, 4, 1, 1), coeff=(1.0, -2.0)),
-    "Softmax": lambda build, x: build.emit("top.Softmax", x, axis=-1),
-    "Clip": lambda build, x: build.emit("top.Clip", x, min=-np.inf, max=0.5),
-    "Slice": lambda build, x: build.emit("top.Slice", x, offset=(0, 1, 5, 0), ends=(1, 4, 9, 8), steps=(1, 2, 1, 3)),
-    "Cast to integers": lambda build, x: build.emit("top.Cast", build.emit("top.Cast", build.emit(
-        "top.MulConst", x, const_val=3.0), element=I8), element=F32),
-    "Cast to truth": lambda build, x: build.emit("top.Cast", build.emit("top.Cast", build.emit(
-        "top.Relu", x), element=BOOL), element=F32),
-    "Cast to steps": lambda build, x: build.emit("top.Abs", build.emit("top.Cast", build.emit(
-        "top.Cast", x, element=QuantType(I8, F32, (0.01,), (3,))), element=F32)),
-    "Pack": lambda build, x: build.emit("top.Pack", x, x, axis=2),
-    "Pack of one": lambda build, x: build.emit("top.Pack", x, axis=2),
-    "Concat of one": lambda build, x: build.emit("top.Abs", build.emit("top.Concat", x, axis=1)),
-    "Max of three": lambda build, x: build.emit("top.Max", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
-    "Mul of three": lambda build, x: build.emit("top.Mul", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
-    "Add of three": lambda build, x: build.emit("top.Add", x, weight(build, 4, 1, 1), weight(build, 9, 8)),
-    "MatMul of a matrix and several": lambda build, x: build.emit("top.MatMul", weight(build, 3, 9), x),
-    "Deconv": lambda build, x: build.emit(
-        "top.Deconv", x, weight(build, 4, 5, 3, 3), weight(build, 5), kernel_shape=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1)),
-    "Deconv in groups": lambda build, x: build.emit(
-        "top.Deconv", x, weight(build, 4, 3, 3, 2), kernel_shape=(3, 2), strides=(2, 1), pads=(1, 0, 0, 1), group=2,
-        output_padding=(1, 0)),
-    "BatchNorm": lambda build, x: build.emit(
-        "top.BatchNorm", x, weight(build, 4), build.constant(np.array([0.5, 1, 2, 3], np.float32)), weight(build, 4),
-        weight(build, 4)),
-    "Scale of channels": lambda build, x: build.emit("top.Scale", x, weight(build, 1, 4, 1, 1), weight(build, 1, 4, 1, 1)),
-    "Scale of columns": lambda build, x: build.emit("top.Scale", x, weight(build, 8), weight(build, 8)),
-    "ReduceProd": lambda build, x: build.emit(
-        "top.Reduce", build.emit("top.AddConst", x, const_val=1.0), axes=(1, 3), keepdims=False, mode="ReduceProd"),
-    "ReduceMax": lambda build, x: build.emit("top.Reduce", x, axes=(0, 1, 2, 3), keepdims=False, mode="ReduceMax"),
-    "Where": lambda build, x: build.emit(
-        "top.Where", build.emit("top.Compare", x, weight(build, 4, 1, 1), mode="Less"), weight(build), build.emit("top.Abs", x)),
-    "Interp by corners": lambda build, x: build.emit("top.Interp", x, sizes=(18, 24), mode="linear", coord_mode="align_corners"),
-    "Gather": lambda build, x: build.emit("top.Gather", x, build.constant(np.array([[0, -1]], np.int64)), axis=1),
-    "Normalize": lambda build, x: build.emit("top.Normalize", x, axes=(1,)),
-    "Reduce": lambda build, x: build.emit("top.Reduce", x, axes=(-1,), mode="ReduceMean", keepdims=False),
-    "Interp": lambda build, x: build.emit("top.Interp", x, sizes=(18, 16), mode="linear", coord_mode="half_pixel"),
-    "Pad": lambda build, x: build.emit("top.Pad", x, paddings=(0, 0, 1, 0, 0, 0, 0, 2), val=0.5),
-    "Pow": lambda build, x: build.emit("top.Pow", x, build.constant(np.array(2.0, np.float32))),
-}
 
 
 @pytest.mark.parametrize("name", CASES)
