@@ -85,6 +85,13 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("stack.default", [[t(2), None]], {}, "lacks an operand|lacks its argument"),
     ("where.self", [t(2, d="i32"), None, t(2)], {}, "lacks its argument self"),
     ("eye.m", [], {"n": 1 << 20, "m": 1 << 20}, "too large"),
+    ("channel_shuffle.default", [X], {"groups": 0}, "split into 0 groups"),
+    ("adaptive_max_pool2d.default", [t(1, 2, 4, 4)], {"output_size": [1 << 40, 1]}, "takes a table"),
+    ("fft_fftfreq.default", [[2, 3]], {}, "its n is .* and must be one"),
+    ("hann_window.periodic", [4, 0.5], {}, "must be of truth values"),
+    ("permute.default", [t(2, 3)], {"dims": 1}, "must be a list"),
+    ("topk.default", [t(4)], {"k": True}, "must be of whole numbers"),
+    ("gelu.default", [X], {"approximate": 3}, "must be a text"),
     ("pad.default", [X], {"pad": [1, 1], "mode": "forward"}, "its mode is 'forward', and can be 'constant', 'reflect'"),
     ("gelu.default", [X], {"approximate": "erf"}, "its approximate is 'erf'"),
     ("div.Tensor_mode", [X, X], {"rounding_mode": "ceil"}, "its rounding_mode is 'ceil'"),
@@ -103,6 +110,13 @@ def test_a_call_whose_arguments_do_not_fit(op: str, arguments: list[Any], named:
     with pytest.raises(ConversionError, match=why) as caught:
         transload.legalize(module)
     assert caught.value.__cause__ is None, "a rewrite failed"
+
+
+def test_no_integer_is_nan() -> None:
+    cases = Cases()
+    cases.add("full_like.default", t(2, d="i32"), fill_value=float("nan"))
+    with pytest.raises(ConversionError, match="nan is none of i32"):
+        transload.legalize(module_of(cases.all[0], [np.zeros(2, np.int32)]))
 
 
 def _graph(document: Any, node: int, place: int) -> Any:

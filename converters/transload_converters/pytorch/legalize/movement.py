@@ -475,6 +475,8 @@ def pixel_shuffle(call: Call, rw: Rewriter) -> Value:
 def channel_shuffle(call: Call, rw: Rewriter) -> Value:
     """Channels of groups taken in turns."""
     batch, channels, *sizes = shape_of(call.self)
+    if call.groups < 1 or channels % call.groups:
+        raise Unsupported(f"{channels} channels cannot be split into {call.groups} groups")
     apart = reshape(rw, call.self, (batch, call.groups, channels // call.groups, math.prod(sizes)))
     return reshape(rw, permute(rw, apart, (0, 2, 1, 3)), shape_of(call.self))
 

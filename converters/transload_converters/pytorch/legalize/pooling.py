@@ -173,6 +173,7 @@ def adaptive_max_pool(call: Call, rw: Rewriter) -> list[Value]:
     wanted = _sizes(call, sizes)
     if 0 in sizes or 0 in wanted:
         raise Unsupported(f"pools {list(sizes)} to {list(wanted)}")
+    tables.need_place(*wanted, *(size // want + 2 for size, want in zip(sizes, wanted, strict=True)), width=8)
     least, _ = finite_range(value.element)
     windows = [[(place * size // want, -(-(place + 1) * size // want)) for place in range(want)]
                for size, want in zip(sizes, wanted, strict=True)]

@@ -130,7 +130,7 @@ def _bound(op: Op) -> dict[str, Any]:
             if value is None and argument.required and not argument.optional:
                 raise Unsupported(f"lacks its argument {argument.name}, which PyTorch demands")
             found[argument.name] = _spread(value, argument.size if argument.many else 0)
-            _check_numbers(argument, found[argument.name])
+            _check_kind(argument, found[argument.name])
             continue
         if lists > 1:
             count = segments.pop(0)
@@ -161,18 +161,29 @@ def _spread(value: Any, size: int) -> Any:
     return value
 
 
-_WHOLE = {"int": "whole numbers", "SymInt": "whole numbers", "bool": "truth values"}
-"""What arguments are by their kind that no fraction is."""
+_NUMBERS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "int": (int, "whole numbers"), "SymInt": (int, "whole numbers"), "bool": (int, "truth values"),
+    "float": ((int, float), "numbers")}
+"""What arguments are by their kind; texts stand for numbers that are known only at run time."""
 
 
-def _check_numbers(argument: Argument, value: Any) -> None:
-    """Numbers are of the signature's kind; a list has as many, or none where it may be left out (`int[1]`: of any length)."""
-    each = value if isinstance(value, tuple) else (value,)
-    if argument.kind in _WHOLE and any(isinstance(number, float) for number in each):
-        raise Unsupported(f"its {argument.name} is {value!r}, and must be of {_WHOLE[argument.kind]}")
-    if not argument.many or argument.size < 2 or not isinstance(value, tuple):
+def _check_kind(argument: Argument, value: Any) -> None:
+    """An argument is of the signature's kind, one or a list; a list has as many as are due, or none where it may be left out.
+
+    `int[1]` is of any length. Raises `Unsupported`.
+    """
+    if value is None or (type(value) is type(argument.default) and value == argument.default):
         return
-    if len(value) != argument.size and (value or argument.default != ()):
+    if isinstance(value, tuple) != argument.many:
+        raise Unsupported(f"its {argument.name} is {value!r:.100}, and must be {'a list' if argument.many else 'one'}")
+    each = [part for part in value if part is not None] if isinstance(value, tuple) else [value]
+    wanted, what = _NUMBERS.get(argument.kind, (object, ""))
+    if argument.kind == "str" and not all(isinstance(text, str) for text in each):
+        raise Unsupported(f"its {argument.name} is {value!r:.100}, and must be a text")
+    if any(not isinstance(part, wanted) and not isinstance(part, str | Type) for part in each) or (
+            "int" in argument.kind.lower() and any(isinstance(part, bool) for part in each)):
+        raise Unsupported(f"its {argument.name} is {value!r:.100}, and must be of {what}")
+    if argument.many and argument.size >= 2 and len(value) != argument.size and (value or argument.default != ()):
         raise Unsupported(f"its {argument.name} has {len(value)} numbers, and must have {argument.size}")
 
 
@@ -361,6 +372,8 @@ def splat(rw: Rewriter, number: Any, shape: Sequence[int], element: Type) -> Val
     if min(shape, default=0) < 0:
         raise Unsupported(f"makes a tensor of the sizes {list(shape)}")
     if isinstance(element, IntegerType) and element != BOOL and isinstance(number, float):
+        if not math.isfinite(number):
+            raise Unsupported(f"{number} is none of {element}, which the tensor is of")
         number = int(number)
     return rw.constant(Dense(SplatData(number, tuple(shape), dtype_of(element)), TensorType(tuple(shape), element)))
 
