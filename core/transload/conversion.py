@@ -13,7 +13,7 @@ from .errors import ConversionError, Finding, PassError, PluginError, UsageError
 from .findings import collected_findings, refuse
 from .ir import Module, update_function_types
 from .options import Options, Owner, same_option, settings_of
-from .passes.steps import PassRecord, Step, parse_steps
+from .passes.steps import PassRecord, Step, parse_steps, reads
 from .plugin import Conversion, resolve
 from .plugin_host import host, misstated
 from .rewrite import Rewriting, cannot_convert
@@ -77,14 +77,18 @@ def steps_of(conversion: Conversion, options: Mapping[str, Any]) -> list[Step]:
             f"{conversion.name} takes no option {', '.join(unknown)}", hint=f"options: {', '.join(sorted(declared)) or 'none'}")
     settings = settings_of(declared, options)
     return [
-        *_passes(conversion, "before", settings), rewrites_alone(conversion, settings), *_passes(conversion, "after", settings)]
+        *_passes(conversion, "before", declared, settings), rewrites_alone(conversion, settings),
+        *_passes(conversion, "after", declared, settings)]
 
 
-def _passes(conversion: Conversion, when: str, settings: Mapping[str, Any]) -> list[Step]:
-    """The passes before or after the rewrites; `PluginError` where their text is wrong, which is its plugin's."""
+def _passes(conversion: Conversion, when: str, declared: Options, settings: Mapping[str, Any]) -> list[Step]:
+    """The passes before or after the rewrites; `PluginError` where their text is wrong whatever the user says."""
+    text = getattr(conversion, when)
     try:
-        return parse_steps(getattr(conversion, when), settings)
+        return parse_steps(text, settings)
     except UsageError as error:
+        if reads(text, settings_of(declared, {})):
+            raise
         raise misstated("conversions", conversion.name, f"the passes {when} conversion {conversion.name!r}", error) from error
 
 

@@ -24,9 +24,9 @@ from .conversion import hint_for, is_fit, options_of, owners_of, route_from, run
 from .errors import ConversionError, Finding, UsageError
 from .garbage import rare_collections
 from .ir import Module
-from .options import Owner, own_options, shared_out
+from .options import Owner, own_options, settings_of, shared_out
 from .passes.manager import Pipeline
-from .passes.steps import PassRecord, Step
+from .passes.steps import PassRecord, Step, reads
 from .plugin import Conversion, Target
 from .plugin_host import host, misstated
 from .rewrite import cannot_convert, names_of
@@ -392,6 +392,8 @@ def _steps_of(target: Target, settings: Mapping[str, Any] | None) -> tuple[Step,
     try:
         return _steps(target.pipeline, settings)
     except UsageError as error:
+        if reads(target.pipeline, settings_of(target.options(), {})):  # it is what the user says that does not fit
+            raise
         raise misstated("targets", target.name, f"the pipeline of target {target.name!r}", error) from error
 
 

@@ -254,7 +254,7 @@ def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
      [((2,), *FLOAT), ((2,), "uint8", None, None)], None, "occur twice"),
     ("SOFTMAX", [((4,), "uint8", None, SMALL)], [((4,), "uint8", None, SMALL)], {"beta": 1.0}, "in steps of 1/256"),
     ("FULLY_CONNECTED", [((1, 2), "int8", None, SMALL), ((2, 2), "int8", np.ones((2, 2), np.int8), ([0.1, 0.2], [0, -1], 0)),
-                         None], [((1, 2), "int8", None, SMALL)], None, "zero point other than 0 for a channel"),
+                         None], [((1, 2), "int8", None, SMALL)], None, "zero point other than 0"),
     ("FULLY_CONNECTED", [((1, 2), "int8", None, SMALL), ((2, 2), "uint8", np.ones((2, 2), np.uint8), SMALL), None],
      [((1, 2), "int8", None, SMALL)], None, "its weights are stored as ui8, and its input as i8"),
     ("SPLIT_V", [((2, 9), *FLOAT), ((2,), "int32", np.array([2, 7], np.int32), None), ((), "int32", np.array(1, np.int32), None)],

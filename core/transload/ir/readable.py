@@ -71,7 +71,7 @@ def block_text(block: Block) -> str:
 
 
 def builder_text(builder: Builder) -> str:
-    """`Builder in main, before top.Relu(x) -> y: tensor<4xf32>`, and whether it folds."""
+    """Its class, the function it builds in, the op before which it puts ops, and whether it folds."""
     owner = builder.block.parent_op
     inside = "a block of its own" if owner is None else str(owner.attributes.get("sym_name", owner.name))
     place = "at the end" if builder.before is None else f"before {op_text(builder.before)}"

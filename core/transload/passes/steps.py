@@ -29,7 +29,7 @@ from ..plugin_host import host
 from ..suggest import nearest
 from ..trace import tracing
 
-__all__ = ["PassRecord", "Step", "parse_steps", "read_options"]
+__all__ = ["PassRecord", "Step", "parse_steps", "read_options", "reads"]
 
 @dataclass(frozen=True)
 class PassRecord:
@@ -133,6 +133,15 @@ def _options(name: str, text: str) -> Iterator[tuple[str, str, bool]]:
         except ValueError:
             raise UsageError(f"option {match[1]} of pass {name!r} does not read: {value}", hint="in quotes as in JSON") from None
         at = match.end()
+
+
+def reads(text: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a pipeline's text is one with these settings."""
+    try:
+        parse_steps(text, settings)
+    except UsageError:
+        return False
+    return True
 
 
 def _step(name: str, options: str, settings: Mapping[str, Any], more: More | None) -> Step:

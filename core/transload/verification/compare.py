@@ -123,6 +123,8 @@ def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarr
     run = runtime.opened(source.source, source.beside, source.entry)
     if source.cut is not None:
         return partial(_run_cut, run, source.cut, runtime.fetches)
+    if not all(isinstance(type_, TensorType) for type_ in source.outputs.values()):  # a sequence is given tensor by tensor
+        return run
     wanted = len(source.outputs) - len(source.states)
 
     def run_whole(given: Mapping[str, np.ndarray], keep: bool = False, **how: Any) -> dict[str, np.ndarray]:

@@ -71,7 +71,7 @@ def test_options_reach_the_passes_by_name_and_the_rewrites(kit):
 
 def test_a_pipeline_that_names_an_option_that_is_none_says_so(kit):
     kit.add(Pass("first", append("b.first")), Conversion("a-to-b", "a", "b", before="first{times=$count}"))
-    with pytest.raises(UsageError, match=r"is \$count, and there is no option count"):
+    with pytest.raises(PluginError, match=r"'a-to-b': option times of pass 'first' is \$count, and there is no option count"):
         convert_to(kit.module("a.x"), ("b",))
 
 

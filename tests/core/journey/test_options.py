@@ -164,7 +164,7 @@ def test_a_targets_pipeline_takes_its_options(toy):
     convert(banks="2")
     assert ran == [4, 2]
     toy.kit.host.targets["chip"].pipeline = "tile{banks=$bnaks}"
-    with pytest.raises(UsageError, match=r"option banks of pass 'tile' is \$bnaks, and there is no option bnaks"):
+    with pytest.raises(PluginError, match=r"option banks of pass 'tile' is \$bnaks, and there is no option bnaks"):
         convert()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import transload
 from transload.context import Context
-from transload.errors import ArtifactError, RunError, UsageError
+from transload.errors import ArtifactError, PluginError, RunError
 from transload.ir import Module
 from transload.plugin import Emitted, Target
 from transload.plugin_host import Host
@@ -101,7 +101,7 @@ def test_what_is_near_enough_is_the_targets_to_say_and_the_users_to_say_otherwis
     assert convert(chip, tolerance=["integer=2"]).failed
     assert convert(chip, tolerance=Tolerance()).failed
     chip.tolerance = ("intager=3",)
-    with pytest.raises(UsageError, match="no tolerance is called 'intager'"):
+    with pytest.raises(PluginError, match="no tolerance is called 'intager'"):
         convert(chip)
 
 
