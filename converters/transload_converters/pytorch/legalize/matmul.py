@@ -168,7 +168,9 @@ def _repeated(rw: Rewriter, value: Value, heads: int) -> Value:
 @TABLE("chain_matmul.default", "linalg_multi_dot.default")
 def multi_dot(call: Call, rw: Rewriter) -> Value:
     """The product of several matrices, from the left."""
-    values = call.get("matrices") or call.tensors
+    values = call.get("matrices", call.get("tensors"))
+    if not values:
+        raise Unsupported("multiplies no matrices")
     made = values[0]
     for value in values[1:]:
         made = rw.emit("top.MatMul", made, value)

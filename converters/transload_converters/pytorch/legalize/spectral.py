@@ -99,9 +99,15 @@ def _arguments(call: Call) -> tuple[list[int], list[int] | None]:
     return _dims(call, call.dim, given), given
 
 
+def _need_numbers(count: float) -> None:
+    if count < 1:
+        raise Unsupported("transforms no numbers")
+
+
 def _norm(call: Call, powers: dict[str | None, float], count: int) -> float:
     if call.norm not in powers:
         raise Unsupported(f"is normalized by {call.norm!r}")
+    _need_numbers(count)
     return float(count) ** powers[call.norm]
 
 
@@ -155,6 +161,7 @@ def raw_fft(call: Call, rw: Rewriter) -> Value:
     if call.base == "_fft_c2r":
         sizes[-1] = call.last_dim_size
     count = float(math.prod(sizes))
+    _need_numbers(count)
     factor = count ** _BY_NUMBER[call.normalization]
     if call.base == "_fft_c2r":
         return _real_of(rw, pairs, dims, sizes, factor * count)
@@ -197,6 +204,8 @@ def frequencies(call: Call, rw: Rewriter) -> Value:
     """The frequencies of a transform, as a constant."""
     if not 0 < call.n <= MAX_CONSTANT:
         raise Unsupported(f"makes {call.n} frequencies")
+    if not call.d:
+        raise Unsupported("has samples at the same time: its d is 0")
     numbers = (np.fft.rfftfreq if call.base == "fft_rfftfreq" else np.fft.fftfreq)(call.n, call.d)
     return rw.constant(numbers.astype(dtype_of(call.element)), element=call.element)
 
