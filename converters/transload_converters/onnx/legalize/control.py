@@ -270,6 +270,8 @@ def scan(op: Op, rw: Rewriter) -> list[Value]:
             joined.append(_stack(op, rw, values[::-1] if backward else values, n_states + i, axis))
         return [*states, *joined][: len(op.results)]
     directions = attr(op, "scan_input_directions") or (0,) * n_inputs
+    if len(directions) != n_inputs:
+        raise Unsupported(f"goes through {n_inputs} tensors in {len(directions)} directions")
     slices = []
     for value, axis, backward in zip(inputs, axes, directions, strict=True):
         place = total - 1 - done if backward else done

@@ -165,7 +165,7 @@ def tree_ensemble(op: Op, rw: Rewriter) -> Value:
                 for side in ("true", "false")]
     targets, weights = need_numbers(op, "leaf_targetids", np.int64), need_numbers(op, "leaf_weights")
     sizes = {array.size for array in (features, modes, splits, *(each for pair in children for each in pair))}
-    if len(sizes) != 1 or targets.size != weights.size:
+    if len(sizes) != 1 or targets.size != weights.size or (missing is not None and missing.size != features.size):
         raise Unsupported("its nodes, or its leaves, are not described by as many numbers each")
     every = numbers(op, "membership_values")
     every = np.zeros(0) if every is None else every
