@@ -7,6 +7,7 @@ TPU-MLIR's manual, chapters 3 and 13, and its `MLIRImporter.py` (attributes of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,10 +58,14 @@ class Writer:
     def __post_init__(self) -> None:
         self._values: dict[Value, str] = {}
         self._types: dict[str, str] = {self.none: "none"}
-        self._own = FreshNames()
+        self._fresh = FreshNames()
         self._locations: dict[str, str] = {}
         self._computed: dict[str, list[str]] = {}
         """What a tensor is computed of, by names."""
+
+    def _own(self, name: str) -> str:
+        """A name that nothing else has, without the spaces that separate columns in TPU-MLIR's tables."""
+        return self._fresh(re.sub(r"[ \t]+", "_", name))
 
     # --- values
 
@@ -169,9 +174,10 @@ class Writer:
     def argument(self, number: int, value: Value, name: str) -> None:
         """An input of the model."""
         self._types[f"%args{number}"] = _type(_sizes(value))
+        own = self._own(name)
         if value.quant is not None and value.quant.per_tensor:
-            self.ranges[name] = quant_range(value)
-        self._values[value] = self._line("Input", [f"%args{number}"], _type(_sizes(value)), {}, self._own(name))
+            self.ranges[own] = quant_range(value)
+        self._values[value] = self._line("Input", [f"%args{number}"], _type(_sizes(value)), {}, own)
 
 
 def quant_range(value: Value) -> tuple[float, float]:

@@ -10,11 +10,13 @@ import pytest
 
 import transload
 from transload.errors import BuildError, TransloadError, UsageError
-from transload.ir import F32, Module, Op, TensorType, new_module, set_results, update_function_type
+from transload.ir import F32, Module, Op, TensorType, set_results, update_function_type
 from transload.ir.build import Builder, constant_of
 from transload.ir.verify import check, verify
 from transload.passes.manager import Pipeline
 from transload.text import parse_module, print_module
+
+from tests.core.ir.relu import relu_module
 
 
 def kind_of(given: Any) -> str:
@@ -22,16 +24,11 @@ def kind_of(given: Any) -> str:
 
 
 NONSENSE = [None, 3, 2.5, "x", b"x", np.zeros(3), [1], {"a": 1}, object(), TensorType((1,), F32), True]
-VECTOR = TensorType((4,), F32)
 
 
 @pytest.fixture
 def module() -> Module:
-    made = new_module()
-    main = made.add_function("main", [VECTOR], ["x"])
-    block = main.regions[0].block
-    set_results(main, [Builder(block, location="y").emit("top.Relu", block.arguments[0])], ["y"])
-    return made
+    return relu_module()
 
 
 def relu_of(module: Module) -> Op:

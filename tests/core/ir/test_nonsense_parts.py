@@ -64,7 +64,8 @@ from transload.ir.build import Builder
 from transload.ir.verify import check
 from transload.text import parse_module, print_module
 
-VECTOR = TensorType((4,), F32)
+from tests.core.ir.relu import VECTOR, relu_module
+
 FLOATS = np.zeros(4, np.float32)
 
 
@@ -80,18 +81,10 @@ NONSENSE = [
     F32, True, math.nan, int, lambda: 0, Strange()]
 
 
-def module() -> Module:
-    made = new_module()
-    main = made.add_function("main", [VECTOR], ["x"])
-    block = main.regions[0].block
-    set_results(main, [Builder(block, location="y").emit("top.Relu", block.arguments[0])], ["y"])
-    return made
-
-
 def main_with(attribute: str) -> Callable[[Any], Module]:
     """A module whose main function has an attribute."""
     def make(value: Any) -> Module:
-        made = module()
+        made = relu_module()
         made.main.attributes[attribute] = value
         return made
     return make
@@ -125,7 +118,7 @@ def use_element(element: Type) -> None:
 
 
 def use_attribute(value: Any) -> None:
-    made = module()
+    made = relu_module()
     op = next(made.ops())
     op.attributes["acme.x"] = value
     repr(op), repr(value)
@@ -142,7 +135,7 @@ def use_constant(data: Any) -> None:
 
 def use_op(op: Op) -> None:
     repr(op)
-    made = module()
+    made = relu_module()
     made.body_of_main.insert(op, made.body_of_main.terminator)
     look_at(made)
 
@@ -211,25 +204,26 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], Callable[[Any], Any]]] = {
     "add_argument": (attached(Block, Block.add_argument), [VECTOR, "x"], use_block),
     "erase_argument": (attached(Block, Block.erase_argument, [VECTOR]), [0], use_block),
     "append": (attached(Block, Block.append), [Op("acme.op")], nothing),
-    "remove": (lambda op: module().body_of_main.remove(op), [Op("acme.op")], nothing),
-    "operand": (lambda name: next(module().ops()).operand(name), ["input"], nothing),
-    "attribute": (lambda name: next(module().ops()).attribute(name), ["relu_limit"], nothing),
-    "clone": (lambda mapping: module().clone(mapping), [{}], nothing),
+    "remove": (lambda op: relu_module().body_of_main.remove(op), [Op("acme.op")], nothing),
+    "operand": (lambda name: next(relu_module().ops()).operand(name), ["input"], nothing),
+    "attribute": (lambda name: next(relu_module().ops()).attribute(name), ["relu_limit"], nothing),
+    "clone": (lambda mapping: relu_module().clone(mapping), [{}], nothing),
     "replace_all_uses_with": (
-        lambda value: module().body_of_main.arguments[0].replace_all_uses_with(value), [Block([VECTOR]).arguments[0]], nothing),
+        lambda value: relu_module().body_of_main.arguments[0].replace_all_uses_with(value), [Block([VECTOR]).arguments[0]],
+        nothing),
     "is_absent": (is_absent, [None], nothing),
     "Module": (Module, [{}, None], lambda made: (repr(made), check(made), print_module(made), made.clone())),
-    "add_function": (attached(module, Module.add_function), ["more", [VECTOR], ["x"], None], look_at),
-    "function": (lambda name: module().function(name), ["main"], nothing),
-    "become": (lambda other: module().become(other), [module()], nothing),
+    "add_function": (attached(relu_module, Module.add_function), ["more", [VECTOR], ["x"], None], look_at),
+    "function": (lambda name: relu_module().function(name), ["main"], nothing),
+    "become": (lambda other: relu_module().become(other), [relu_module()], nothing),
     "res_attrs": (main_with("res_attrs"), [[{}]], look_at),
     "arg_attrs": (main_with("arg_attrs"), [[{}]], look_at),
     "sym_name": (main_with("sym_name"), ["main"], look_at),
     "function_type": (main_with("function_type"), [FunctionType((VECTOR,), (VECTOR,))], look_at),
-    "set_results": (lambda names: set_results(module().add_function("more", []), [], names), [[]], nothing),
-    "add_state": (lambda *parts: add_state(module(), *parts), ["s", VECTOR, Dense(FLOATS)], nothing),
+    "set_results": (lambda names: set_results(relu_module().add_function("more", []), [], names), [[]], nothing),
+    "add_state": (lambda *parts: add_state(relu_module(), *parts), ["s", VECTOR, Dense(FLOATS)], nothing),
     "State": (State, ["x", "y", Dense(FLOATS)], nothing),
-    "note_elements": (lambda *parts: note_elements(module().main, *parts), [[I8], [I8]], nothing),
+    "note_elements": (lambda *parts: note_elements(relu_module().main, *parts), [[I8], [I8]], nothing),
     "FusedLocation": (FusedLocation, [("a",), None], use_location),
     "FileLocation": (FileLocation, ["f", 1, 2], use_location),
     "OpaqueLocation": (OpaqueLocation, ['callsite("a" at "b")'], use_location),
@@ -238,9 +232,9 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], Callable[[Any], Any]]] = {
     "emit types": (lambda types: Builder(Block()).emit("acme.op", types=types), [[VECTOR]], nothing),
     "constant": (Builder(Block()).constant, [FLOATS, F32, "top", "x"], nothing),
     "none": (Builder(Block()).none, ["top"], nothing),
-    **{each.__name__: (each, [module().main], nothing)
+    **{each.__name__: (each, [relu_module().main], nothing)
        for each in (input_names, output_names, input_types, output_types, noted_elements)},
-    **{each.__name__: (each, [module()], nothing) for each in (asked_inputs, initial_states, update_function_types)},
+    **{each.__name__: (each, [relu_module()], nothing) for each in (asked_inputs, initial_states, update_function_types)},
 }
 
 
@@ -293,7 +287,7 @@ def test_what_nearly_is_a_shape_or_a_number_becomes_one() -> None:
 
 def test_refused_operands_leave_those_that_were() -> None:
     """An operand that was held twice is counted twice after what no op can have was refused."""
-    made = module()
+    made = relu_module()
     value = made.body_of_main.arguments[0]
     add = Builder(made.body_of_main, made.body_of_main.terminator).emit("top.Add", value, value).op
     with pytest.raises(BuildError):

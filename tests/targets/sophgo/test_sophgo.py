@@ -82,6 +82,15 @@ def test_floats_that_are_quantized_are_rounded_or_have_their_range_in_the_table(
     assert plain.ranges["x"] == (-131 * 0.02, 124 * 0.02)
 
 
+def test_names_are_one_word_in_tables() -> None:
+    q = QuantType(I8, F32, (0.02,), (3,))
+    module = made((2, 4), quantized, q)
+    module.main.attributes["arg_attrs"] = [{"ml_program.identifier": "an input\t of mine"}]
+    plain = written(module, "net", "w", rounds=False)
+    assert all(len(line.split()) == 4 for line in calibration_text(plain).splitlines()[1:])
+    assert 'loc("an_input_of_mine")' in plain.text and "an_input_of_mine" in plain.ranges
+
+
 def test_floats_between_integers_stay_float() -> None:
     """The operator that makes a float, and the one that reads it; a table has a line for each, as TPU-MLIR wants."""
     q = QuantType(I8, F32, (0.02,), (3,))
