@@ -149,17 +149,14 @@ def reduce(op: Op, to: Writer) -> str:
     x, shape = op.operands[0], list(_shape(op.operands[0]))
     axes = sorted(axis % len(shape) for axis in op.axes) or list(range(len(shape)))
     made, mode = to.value(x), to.attribute(op.mode, "str")
-    keeps = {"keepdims": to.attribute(True, "bool"), "mode": mode}
-    for axis in axes[:-1] if op.mode == "ReduceProd" else ():
+    if op.mode != "ReduceProd" or len(axes) == 1:
+        return to.emit("Reduce", [made], op.results[0], {
+            "axes": to.attribute(axes, "ints"), "keepdims": to.attribute(op.keepdims, "bool"), "mode": mode})
+    for axis in axes:
         shape[axis] = 1
-        made = to.inner("Reduce", [made], shape, op, {"axes": to.attribute([axis], "ints"), **keeps})
-    if op.mode == "ReduceProd" and not op.keepdims and len(axes) > 1:
-        shape[axes[-1]] = 1
-        made = to.inner("Reduce", [made], shape, op, {"axes": to.attribute(axes[-1:], "ints"), **keeps})
-        return to.reshape(made, op.results[0], _shape(op.results[0]))
-    return to.emit("Reduce", [made], op.results[0], {
-        "axes": to.attribute(axes[-1:] if op.mode == "ReduceProd" else axes, "ints"),
-        "keepdims": to.attribute(op.keepdims, "bool"), "mode": mode})
+        made = to.inner("Reduce", [made], shape, op, {
+            "axes": to.attribute([axis], "ints"), "keepdims": to.attribute(True, "bool"), "mode": mode})
+    return to.reshape(made, op.results[0], _shape(op.results[0]))
 
 
 def _line(op: Op, to: Writer) -> str:
