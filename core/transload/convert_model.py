@@ -384,7 +384,8 @@ class _Work:
         self.report.verification = self.verification.report()
 
     def close(self, folder: Path) -> None:
-        """Write the report beside the files."""
+        """Write the report beside the files; `ReadError` where the model is another by now."""
+        self.digests.need_unchanged()
         self.doubt = unverified(
             self.verification, self.mode == "require", self.path, looked_into(
                 self.target, self.directory, [self.directory / file.relative_to(folder) for file in self.emitted.files],

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 from . import __version__
 from .artifact_set import REPORT, replaced_folder
-from .errors import InternalError, TransloadError
+from .errors import InternalError, ReadError, TransloadError
 from .files import is_file
 from .json_text import json_text
 from .plugin_host import host
@@ -333,8 +333,10 @@ class Digest:
     """
 
     def __init__(self, path: Path | None) -> None:
+        self.path = path
         self._text: str | None = None
         self._thread: Thread | None = None
+        self._state = _state(path)
         if path is not None and is_file(path):
             self._thread = Thread(target=self._compute, args=(path,), daemon=True)
             self._thread.start()
@@ -359,6 +361,20 @@ class Digest:
             self._thread.join()
         return self._text
 
+    def has_changed(self) -> bool:
+        """Whether another file is there now, or other content in it."""
+        return self._state is not None and _state(self.path) != self._state
+
+
+def _state(path: Path | None) -> tuple[int, ...] | None:
+    """What is another where a file is written to or replaced; None for what is no regular file, or not there."""
+    if path is None or not is_file(path):
+        return None
+    with suppress(OSError):
+        known = path.stat()
+        return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
+    return None
+
 
 class Digests:
     """Those of a model: of its file, and of the files that are read with it."""
@@ -377,6 +393,13 @@ class Digests:
     def beside(self) -> dict[str, str]:
         """By path from the model's folder; waits until they are computed."""
         return {name: text for name, digest in self._beside.items() if (text := digest.text()) is not None}
+
+    def need_unchanged(self) -> None:
+        """Raise `ReadError` where a file is not what it was: each part of a conversion, and who judges it, reads by itself."""
+        if changed := [str(digest.path) for digest in (self.model, *self._beside.values()) if digest.has_changed()]:
+            raise ReadError(
+                f"{', '.join(changed)}: changed while it was converted, so what was read may be of either; nothing was written",
+                hint="convert again when whoever writes the file is done")
 
 
 def versions() -> dict[str, str]:

@@ -1,10 +1,15 @@
-"""Digests of files that are sparse and large: no reading of them without end."""
+"""What tells a model's files from others: no reading without end, and what is changed while it is converted is told."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
+import pytest
+
+import transload
+from transload.errors import ReadError
 from transload.report import MOST_READ, Digest
 
 
@@ -25,3 +30,29 @@ def test_others_are_read(tmp_path: Path) -> None:
     assert file.stat().st_size <= MOST_READ
     assert Digest(file).text() == "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert Digest(tmp_path / "none").text() is None
+
+
+@pytest.mark.parametrize("stage", ["read", "verify"])
+@pytest.mark.parametrize("way", ["replaced", "written to"])
+def test_a_model_that_changes_while_it_is_converted_is_refused(
+    examples: Path, tmp_path: Path, stage: str, way: str,
+) -> None:
+    """The reader had read the one, LiteRT the other: a conversion that was right was told to be wrong."""
+    model, other = tmp_path / "model.tflite", tmp_path / "other.tflite"
+    shutil.copy(examples / "digits/digits_float.tflite", model)
+    shutil.copy(examples / "digits/digits_int8.tflite", other)
+
+    def change(name: str, share: float | None) -> None:
+        if name == stage and other.exists():
+            if way == "replaced":
+                other.replace(model)
+            else:
+                model.write_bytes(other.read_bytes())
+                other.unlink()
+
+    out = tmp_path / "out"
+    with pytest.raises(ReadError, match=r"model\.tflite: changed while it was converted") as raised:
+        transload.convert(model, out=out, tell=change)
+    assert "convert again" in str(raised.value.hint)
+    assert not out.exists()
+    assert transload.convert(model, out=out).report.exit_code == 0
