@@ -32,15 +32,7 @@ from .options import Owner, own_options, settings_of
 from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host, misstated
-from .report import (
-    Digests,
-    Report,
-    StateReport,
-    TensorReport,
-    files_of_report,
-    versions,
-    write_refusal,
-)
+from .report import Digests, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
 from .telling import Tell, told_to
 from .verification.asked import unverified, verify_mode
 
