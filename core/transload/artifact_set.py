@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import TransloadError, UsageError
-from .files import current_directory, need_directory, reason_of
+from .files import current_directory, need_directory, permitted, reason_of
 from .scratch import ScratchFolder, locked
 
 __all__ = ["REPORT", "replaced_folder"]
@@ -56,7 +56,7 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
         made = _make_parents(final.parent)
         scratch = ScratchFolder(final.parent)
         folder = scratch.path
-        folder.chmod(0o777 & ~_umask())
+        folder.chmod(permitted(0o777))
         yield folder
         with locked(final.parent):
             gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
@@ -79,12 +79,6 @@ def _make_parents(parent: Path) -> list[Path]:
     missing = [folder for folder in (*reversed(parent.parents), parent) if not folder.exists()]
     parent.mkdir(parents=True, exist_ok=True)
     return missing
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def _put_in_place(folder: Path, final: Path, drop: set[str]) -> None:

@@ -13,7 +13,7 @@ from .scratch import ScratchFolder
 
 __all__ = [
     "archive_names", "atomic_path", "current_directory", "exists", "is_file", "is_folder", "need_directory", "need_file",
-    "need_place", "reason_of", "text_of",
+    "need_place", "permitted", "reason_of", "text_of",
 ]
 
 
@@ -118,6 +118,13 @@ def current_directory() -> Path | None:
         return None
 
 
+def permitted(mode: int) -> int:
+    """Those permissions of `mode` that whoever started the process gives to new files (`umask`)."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mode & ~mask
+
+
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it is renamed to `path` when the block ends well.
@@ -132,7 +139,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         with ScratchFolder(final.parent) as folder:
             temporary = folder / final.name
             yield temporary
-            temporary.chmod(0o644)
+            temporary.chmod(permitted(0o666))
             temporary.replace(final)
     except OSError as error:
         raise TransloadError(f"cannot write {final}: {reason_of(error, final.parent)}") from None

@@ -8,6 +8,7 @@ which are called in loops, stand in tables as they are; the loops have one `try`
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -35,6 +36,8 @@ DEBUG = "TRANSLOAD_DEBUG"
 """Environment variable that shows tracebacks, unless it is empty or 0."""
 OURS = (TransloadError, Unsupported, MemoryError, KeyboardInterrupt)
 """What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""What the system says that has no more files, memory or processes: whoever asked for one is not to blame."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
 FOREIGN = BaseException
@@ -98,7 +101,9 @@ class PluginInfo:
 def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> PluginFailure:
     """The error for what a plugin raised at a place: which plugin, of what distribution, where, and what to do."""
     hint = f"{DEBUG}=1 shows the traceback; "
-    if plugin is None or plugin.is_ours:
+    if isinstance(error, OSError) and error.errno in _SHORT:
+        hint = "this process may have no more of that from the system; `ulimit -a` shows what it may have"
+    elif plugin is None or plugin.is_ours:
         hint += "please report it with the model"
     else:
         hint += f"report it to who wrote {plugin.distribution or plugin.name}; TRANSLOAD_PLUGINS=-{plugin.name} leaves it out"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import __version__
 from .errors import TransloadError, UsageError
+from .files import permitted
 from .plugin_host import host
 from .registration import singular
 from .scratch import ScratchFolder
@@ -63,7 +64,7 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(_fill(template.read_text(encoding="utf-8"), words), encoding="utf-8")
             (temporary / "src" / package / "__init__.py").write_text(f'"""{description}"""\n', encoding="utf-8")
-            temporary.chmod(0o755)
+            temporary.chmod(permitted(0o777))
             temporary.rename(directory)
     except OSError as error:
         raise TransloadError(f"cannot write {directory}: {error.strerror or error}") from None

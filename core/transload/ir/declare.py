@@ -63,7 +63,7 @@ __all__ = [
     "ANY", "BOOLEAN", "BOOL_TENSOR", "CONSTANT", "DICT", "FLOAT", "FLOAT32", "FLOATS", "FLOAT_TENSOR", "FUNCTION_TYPE",
     "INT", "INT32", "INTS", "INTS32", "INT_TENSOR", "LIST", "OPAQUE", "QUANT_TENSOR", "STRING", "SYMBOL", "TENSOR",
     "TYPE", "UNIT", "AttributeKind", "DeclaredOp", "Dialect", "OpDeclaration", "Required", "TypeConstraint", "absent",
-    "attribute", "constraint", "enum", "operand", "region", "result", "variadic", "variadic_result",
+    "attribute", "constraint", "enum", "operand", "region", "result", "variadic", "variadic_result", "words_of",
 ]
 
 T = TypeVar("T")
@@ -239,7 +239,7 @@ class _Region(_Member):
 
 class _Constraint(_Member):
     def __init__(self, check: Callable[[Any], bool | str]) -> None:
-        if not check.__doc__:
+        if not check.__doc__ and sys.flags.optimize < 2:
             raise TypeError(f"constraint {check.__name__} needs a docstring: it is the message a user sees")
         super().__init__("")
         self.check = check
@@ -248,8 +248,13 @@ class _Constraint(_Member):
     def doc(self) -> str:
         """The message, its indentation taken off when it is first read."""
         if not self._doc:
-            self._doc = inspect.cleandoc(self.check.__doc__ or "")
+            self._doc = words_of(self.check)
         return self._doc
+
+
+def words_of(function: Callable[..., Any]) -> str:
+    """What a function's docstring says, its indentation taken off; its name in words where `python -OO` has left that out."""
+    return inspect.cleandoc(function.__doc__ or "") or function.__name__.strip("_").replace("_", " ")
 
 
 # What the functions below make is seen by `OpDeclaration` alone; reading the member of an op gives what their
@@ -460,10 +465,10 @@ class Dialect:
     """
 
     def __init__(
-        self, name: str, doc: str = "", constant: str | None = None, none: str | None = None, properties: bool = True,
+        self, name: str, doc: str | None = "", constant: str | None = None, none: str | None = None, properties: bool = True,
     ) -> None:
         self.name = name
-        self.doc = inspect.cleandoc(doc)
+        self.doc = inspect.cleandoc(doc or "")
         self.ops: dict[str, OpDeclaration] = {}
         self.constant = self._full(constant)
         self.none = self._full(none)

@@ -11,6 +11,13 @@ reader damaged files. `check_target` converts a model, looks at what comes out, 
 `AssertionError` with what is wrong.
 """
 
+from transload.errors import UsageError
+
+if not __debug__:
+    raise UsageError(
+        "transload.testing checks by `assert`, which `python -O` leaves out: nothing would ever fail",
+        hint="run the tests without -O, and without PYTHONOPTIMIZE")
+
 from .models import build_module, build_op
 from .ops import check_op
 from .readers import check_reader, mutations

@@ -10,7 +10,6 @@ what Vela takes; what none of them catches, Vela itself refuses.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from transload.ir import I16, I32, Op, QuantType, TensorType, Value
 from transload.ir.build import constant_of
+from transload.ir.declare import words_of
 
 from .facts import accepted, operand_slots
 
@@ -68,7 +68,7 @@ def needs(*ops: str, families: tuple[str, ...] = ALL, hint: str = "", first: boo
     """Decorator: these ops (`conv2d`; `*` for all) need what the function checks, on these families."""
 
     def add(holds: F) -> F:
-        made = Constraint(holds, inspect.cleandoc(holds.__doc__ or ""), families, hint, first)
+        made = Constraint(holds, words_of(holds), families, hint, first)
         for op in ops:
             CONSTRAINTS.setdefault(op if op == "*" else f"tosa.{op}", []).append(made)
         return holds

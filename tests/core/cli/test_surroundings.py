@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import transload.cli
+from transload.guard import failure
 
 
 @pytest.mark.parametrize("columns", [1, 2, 7, 20, 33])
@@ -41,3 +45,53 @@ def test_names_too_long_for_a_disk_are_files_that_are_not_there(tmp_path: Path, 
     for command in ("convert", "inspect", "run"):
         assert transload.cli.run([command, str(tmp_path / ("a" * 300 + ".tflite"))]) == 3, command
         assert "File name too long" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["tosa", "stablehlo", "ethos-u85-256"])
+def test_a_python_without_docstrings_makes_the_same(target: str, examples: Path, tmp_path: Path) -> None:
+    """`python -OO` has none: plugins were said to have failed, `'NoneType' object has no attribute 'expandtabs'`."""
+    made = []
+    for flags in ((), ("-OO",)):
+        out = tmp_path / f"out{len(made)}"
+        done = subprocess.run(
+            [sys.executable, *flags, "-m", "transload", "convert", examples / "digits/digits_int8.tflite", "-t", target,
+             "-o", out], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        made.append({file.name: file.read_bytes() for file in out.iterdir() if file.name != "report.json"})
+    assert made[0] and made[0] == made[1]
+
+
+def test_rules_without_docstrings_are_told_by_their_names(examples: Path, tmp_path: Path) -> None:
+    told = []
+    for flags in ((), ("-OO",)):
+        done = subprocess.run(
+            [sys.executable, *flags, "-m", "transload", "convert", examples / "digits/digits_float.onnx", "-t", "ethos-u85-256",
+             "-o", tmp_path / "out"], capture_output=True, text=True)
+        told.append((done.returncode, len(done.stderr.splitlines()) > 3, "Traceback" in done.stderr))
+    assert told[0] == told[1] and not told[0][2]
+
+
+def test_checks_of_plugins_are_none_where_python_leaves_out_asserts() -> None:
+    done = subprocess.run([sys.executable, "-O", "-c", "import transload.testing"], capture_output=True, text=True)
+    assert done.returncode != 0 and "which `python -O` leaves out" in done.stderr
+
+
+def test_files_have_the_permissions_that_the_user_gives(examples: Path, tmp_path: Path) -> None:
+    """Artifacts could be read by everybody where the umask said nobody."""
+    before = os.umask(0o027)
+    try:
+        assert transload.cli.run(["convert", str(examples / "digits/digits_int8.tflite"), "-o", str(tmp_path / "out")]) == 0
+        assert transload.cli.run(["new-plugin", "acme", "-o", str(tmp_path / "acme")]) == 0
+    finally:
+        os.umask(before)
+    for folder in (tmp_path / "out", tmp_path / "acme/acme"):
+        assert folder.stat().st_mode & 0o777 == 0o750
+        assert {file.stat().st_mode & 0o777 for file in folder.iterdir() if file.is_file()} == {0o640}
+
+
+def test_what_the_system_has_no_more_of_is_nobodys_fault() -> None:
+    try:
+        raise OSError(24, "Too many open files")
+    except OSError as error:
+        told = failure(None, "reader 'onnx' (warm)", error)
+    assert "Too many open files" in told.message and "ulimit -a" in str(told.hint) and "report" not in str(told.hint)
