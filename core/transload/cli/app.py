@@ -152,6 +152,7 @@ def convert(**given: Any) -> int:
 @options.shapes()
 @options.engine("What runs models that have no runtime of their own.")
 @options.format()
+@options.function()
 @options.weights()
 @options.json()
 @options.images()
@@ -189,6 +190,8 @@ def run(**given: Any) -> int:
 @options.inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
 @options.excepts()
+@options.format()
+@options.function()
 @options.outputs()
 @options.weights()
 @options.seed()
@@ -205,12 +208,7 @@ def compare(**given: Any) -> int:
 @options.model()
 @click.option("--target", "-t", shell_complete=names_of("targets"), help="Say what this target can and cannot take.")
 @options.host()
-@options.shapes()
-@click.option("--input", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have.")
-@options.format()
-@options.function()
-@options.weights()
-@options.outputs()
+@options.loading()
 @options.json()
 def inspect(**given: Any) -> int:
     """What a model holds, and what a target says of it."""
@@ -251,6 +249,7 @@ def extract(**given: Any) -> int:
 @options.seed()
 @options.format()
 @options.function()
+@options.weights()
 def gen_input(**given: Any) -> int:
     """Write an array for each input of a model."""
     from .npz import gen_input_command

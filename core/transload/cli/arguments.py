@@ -12,11 +12,18 @@ import numpy as np
 from ..arrays import read_arrays
 from ..errors import UsageError
 from ..files import is_file
-from ..given import ONLY, open_file
+from ..given import ONLY, open_file, shapes_of
 from ..ir import NONE, TensorType, Type
 from ..ir.constants import element_type_of
 
-__all__ = ["parse_given", "parse_options"]
+__all__ = ["parse_given", "parse_options", "taken_to_load"]
+
+
+def taken_to_load(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `load` that `options.loading` gives, taken out of what a command is given."""
+    shapes, data = parse_given(given.pop("shape"), given.pop("input"))
+    how = {name: given.pop(name) for name in ("format", "function", "weights", "outputs")}
+    return {"inputs": {**shapes_of(data or {}), **shapes}, **how}
 
 
 def parse_given(

@@ -20,7 +20,7 @@ from ..ir import Blocks, QuantType, TensorType, Type
 from ..report import PartReport, QuantizedOutput, TensorReport, error_report
 from ..verification.asked import unverified
 from .answer import print_json
-from .arguments import parse_given, parse_options
+from .arguments import parse_given, parse_options, taken_to_load
 from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
 from .quantized import all_rows, need_page, save_page, show_layers
 from .session import session
@@ -288,7 +288,7 @@ def _need_asked(of_images: bool, data: Mapping[str, Any] | None, out: Path | Non
 
 def compare_command(
     model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
-    weights: Path | None, outputs: Sequence[str], excepts: Sequence[str], **images: Any,
+    format: str | None, function: str | None, weights: Path | None, outputs: Sequence[str], excepts: Sequence[str], **images: Any,
 ) -> int:
     from ..verification.compare import compare
 
@@ -296,7 +296,7 @@ def compare_command(
     need_images(said_of_images(images), has_images(data))
     preprocess = take_preprocess(images, artifact)
     comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
-                         weights=weights, outputs=outputs, excepts=excepts)
+                         format=format, function=function, weights=weights, outputs=outputs, excepts=excepts)
     if json:
         print_json(comparison)
         return 0
@@ -313,17 +313,12 @@ def compare_command(
     return 0
 
 
-def inspect_command(
-    model: Path, target: str | None, shape: Sequence[str], input: Sequence[str], format: str | None, function: str | None,
-    weights: Path | None, outputs: Sequence[str], host: str | None, json: bool,
-) -> int:
+def inspect_command(model: Path, target: str | None, host: str | None, json: bool, **given: Any) -> int:
     from rich.text import Text
 
     from ..inspection import inspect
 
-    shapes, data = parse_given(shape, input)
-    found = inspect(model, target, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function,
-                    weights=weights, outputs=outputs, host=host)
+    found = inspect(model, target, host=host, **taken_to_load(given))
     description: dict[str, Any] = {
         "model": str(model),
         "format": found.format,

@@ -17,8 +17,8 @@ __all__ = ["eval_command"]
 
 def eval_command(
     models: Sequence[Path], labels: str | None, classes: Path | None, label_offset: int, metric: str, output: str | None,
-    resume: Path | None, shape: Sequence[str], engine: str, format: str | None, weights: Path | None, json: bool,
-    scheduler: str | None, **given: Any,
+    resume: Path | None, shape: Sequence[str], engine: str, format: str | None, weights: Path | None, function: str | None,
+    json: bool, scheduler: str | None, **given: Any,
 ) -> int:
     from contextlib import ExitStack
 
@@ -37,7 +37,7 @@ def eval_command(
         found = evaluate(
             list(models), data, metrics=[name for name in metric.split(",") if name], labels=labels, classes=classes,
             label_offset=label_offset, output=output, preprocess=preprocess, shapes=shapes, format=format, engine=engine,
-            resume=resume, watch=watch, weights=weights, scheduler=scheduler)
+            resume=resume, watch=watch, weights=weights, function=function, scheduler=scheduler)
     if json:
         print_json(found.as_dict())
         return 0

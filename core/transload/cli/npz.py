@@ -118,7 +118,7 @@ def to_dat_command(file: Path, out: Path, name: str | None) -> int:
 
 def gen_input_command(
     model: Path, out: Path, shape: Sequence[str], input: Sequence[str], range: Sequence[str], seed: int, format: str | None,
-    function: str | None,
+    function: str | None, weights: Path | None,
 ) -> int:
     """Write an array for each input of a model: given ones and images as the inputs want them, random ones for the others."""
     import math
@@ -134,7 +134,7 @@ def gen_input_command(
     from .arguments import parse_given
 
     shapes, given = parse_given(shape, input)
-    module = load(model, format=format, inputs={**shapes_of(given or {}), **shapes}, function=function)
+    module = load(model, format=format, inputs={**shapes_of(given or {}), **shapes}, function=function, weights=weights)
     hub: Module | None = None
     try:
         hub = legalize(module)

@@ -208,6 +208,14 @@ def outputs() -> Decorator:
         help="Cut the model at these tensors, by the file's names; without, it ends at its own outputs. Repeatable.")
 
 
+def loading() -> Decorator:
+    """All that says how a model is read, of a command that is given no data but for its shapes; `taken_to_load` takes it."""
+    return _all(
+        shapes(),
+        click.option("--input", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have."),
+        format(), function(), weights(), outputs())
+
+
 def excepts() -> Decorator:
     return click.option(
         "--excepts", metavar="NAME[,NAME...]", multiple=True, help="Tensors that are compared, and do not count. Repeatable.")

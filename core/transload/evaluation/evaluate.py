@@ -92,13 +92,13 @@ def evaluate(
     labels: Any = None, classes: Any = None, label_offset: int = 0, output: str | None = None,
     preprocess: Preprocess | None = None, shapes: Mapping[str, Any] | None = None, format: str | None = None,
     engine: str = "auto", resume: str | Path | None = None, watch: Callable[[Samples], Any] | None = None,
-    weights: str | Path | None = None, scheduler: Any = None,
+    weights: str | Path | None = None, function: str | None = None, scheduler: Any = None,
 ) -> Evaluation:
     """Score models on samples.
 
     `models` are modules, model files, or what `convert` wrote: a folder, or a file in it, which runs on its target's own runtime
     where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference, which
-    `shapes`, `format` and `weights` are for (`load`). `data` is what
+    `shapes`, `format`, `weights` and `function` are for (`load`). `data` is what
     `open_samples` takes, or a `Data`; `labels`, `classes` and `label_offset` say what is known of the samples
     (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`, `python:module:function`). `output`
     names the output that counts, for scores of one output the first without it. Outputs that are quantized are compared as the
@@ -111,7 +111,7 @@ def evaluate(
     chosen = find_scores([metrics] if isinstance(metrics, str) else metrics)
     if not chosen:
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
-    how = {"inputs": shapes or {}, "format": format, "weights": weights}
+    how = {"inputs": shapes or {}, "format": format, "weights": weights, "function": function}
     ready = models_ready(models, how, engine)
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
@@ -122,7 +122,7 @@ def evaluate(
     if watch is not None:
         watch(first)
     asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), *map(_told, (labels, classes, weights)),
-             str(shapes), format]
+             str(shapes), format, function]
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
     stored = _by_place(ready, [model.quants for model in ready])
 

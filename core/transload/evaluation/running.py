@@ -85,7 +85,7 @@ def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine
     if isinstance(model, Module):
         module = model
     else:
-        written = written_at(Path(model)) if how.get("format") is None else None
+        written = written_at(Path(model)) if how.get("format") is None and how.get("function") is None else None
         module = written.module if written is not None else load(model, **how)
         if written is not None:
             own, notes = written.run, (f"{name}: {written.note}",)

@@ -172,7 +172,8 @@ def compare(
     *,
     per_layer: bool = False, seed: int = 0,
     shapes: Mapping[str, Sequence[int] | TensorType] | None = None, preprocess: Preprocess | None = None,
-    weights: str | Path | None = None, outputs: Sequence[str] = (), excepts: Sequence[str] = (),
+    format: str | None = None, function: str | None = None, weights: str | Path | None = None, outputs: Sequence[str] = (),
+    excepts: Sequence[str] = (),
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
@@ -184,8 +185,8 @@ def compare(
     that has the program take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides
     know by one name is compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before
     anything takes it, behind that. Where the artifact was quantized on its way, its report says what its integers stand for,
-    and random inputs are of the range that it takes. `weights` and `outputs` are as in `load`; `excepts` names tensors that do
-    not count. Raises `UsageError` where the model's runtime is not installed.
+    and random inputs are of the range that it takes. `format`, `function`, `weights` and `outputs` are as in `load`;
+    `excepts` names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
     from .information import attempts
@@ -198,7 +199,8 @@ def compare(
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
     written, result = _opened(artifact)
     source = _with_sizes_of(
-        result if not is_fused else None, types, lambda inputs: load(model, inputs=inputs, weights=weights, outputs=outputs))
+        result if not is_fused else None, types,
+        lambda inputs: load(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, meanings)
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None

@@ -5,29 +5,38 @@ from __future__ import annotations
 import json as json_module
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
-__all__ = ["show"]
+from transload.cli import options
+
+__all__ = ["LEVELS", "show"]
+
+VERSIONS = ("1.0", "1.1")
+LEVELS = ("8k", "none")
+"""What a model may be asked to keep: the limits of a level, or none."""
 
 
-@click.command()
-@click.argument("model", type=click.Path(path_type=Path), help="A .tosa file, or any model that converts to TOSA.")
-@click.option("--version", default="1.0", help="The specification's version: 1.0 or 1.1.")
-@click.option("--level", default="8k", help="Limits to keep: 8k or none.")
-@click.option("--json", is_flag=True, help="Print JSON.")
-def show(model: Path, version: str, level: str, json: bool) -> int:
+@click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
+@options.model(help="A .tosa file, or any model that converts to TOSA.")
+@click.option("--version", type=click.Choice(VERSIONS), default=VERSIONS[0], help="The specification's version.")
+@click.option("--level", type=click.Choice(LEVELS), default=LEVELS[0], help="Limits to keep.")
+@options.loading()
+@options.json()
+def show(model: Path, version: str, level: str, json: bool, **given: Any) -> int:
     """What of TOSA a model needs, op by op.
 
     Which profile, extension and level, and every rule that is broken.
     """
     from transload import load
+    from transload.cli.arguments import taken_to_load
     from transload.cli.show import console, show_findings, table
     from transload.journey import convert_to
 
     from .requirements import requirements, requirements_of
 
-    module = load(model)
+    module = load(model, **taken_to_load(given))
     convert_to(module, ("tosa",))
     listed = requirements(module, version, level)
     violations = [finding for requirement in listed for finding in requirement.violations]

@@ -15,6 +15,7 @@ from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
 
 from .check import findings_of
+from .command import LEVELS
 from .requirements import profile_030, requirements_of
 
 __all__ = ["TosaTarget"]
@@ -45,7 +46,7 @@ class TosaTarget(Target):
             "constants": (
                 ("inline", "resource", "elided"), CONSTANTS,
                 "constants in the .mlir, where one is written: in the op, in a section, or left out"),
-            "level": (("8k", "none"), "8k", "limits that the model must keep: 8k (ranks up to 6) or none"),
+            "level": (LEVELS, LEVELS[0], "limits that the model must keep: 8k (ranks up to 6) or none"),
         }
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:

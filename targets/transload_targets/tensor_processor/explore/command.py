@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,14 +25,16 @@ __all__ = ["explore"]
 @click.option("--plot", metavar="FILE", type=options.PATH, help="Write a picture of time and bytes, an SVG file.")
 @click.option("--table", "csv", metavar="FILE", type=options.PATH, help="Write all figures, a CSV file.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers compile: tcp://host:8786.")
+@options.loading()
 def explore(
-    model: Path, chip: str, sweeps: tuple[str, ...], plot: Path | None, csv: Path | None, scheduler: str | None,
+    model: Path, chip: str, sweeps: tuple[str, ...], plot: Path | None, csv: Path | None, scheduler: str | None, **given: Any,
 ) -> int:
     """What other memories and rates of a chip would bring.
 
     A model is compiled for each combination of values; cycles, bytes and memory of each are told, by the cycle model.
     """
     from transload import api
+    from transload.cli.arguments import taken_to_load
     from transload.cli.show import console
     from transload.errors import UsageError
 
@@ -43,7 +45,7 @@ def explore(
     machine = load_chip(chip)
     asked = _sweeps(sweeps)
     sweep.variations(machine, asked)  # what no chip can be is told before the model is read
-    parts = sweep.parts_for(api.legalize(api.load(model)), chip)
+    parts = sweep.parts_for(api.legalize(api.load(model, **taken_to_load(given))), chip)
     if not parts:
         raise UsageError(f"{machine.name} computes nothing of {model.name}", hint="`transload convert` says why, op by op")
     rows = sweep.explore(parts, machine, asked, scheduler=scheduler)

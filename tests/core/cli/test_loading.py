@@ -1,0 +1,83 @@
+"""What says how a model is read can be said to every command that reads one: hints of readers name these options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+from transload.cli.app import app
+
+Cli = Callable[..., tuple[int, str, str]]
+
+LOADING = {"shape", "dim", "batch", "format", "function", "weights"}
+NO_MODELS = {"opt"}
+"""Commands whose file is MLIR text, as it is."""
+
+TWO = """
+func.func @doubled(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @squared(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def _readers_of_models() -> list[str]:
+    context = click.Context(app)
+    commands = {name: app.get_command(context, name) for name in app.list_commands(context)}
+    return [name for name, command in commands.items() if command is not None and name not in NO_MODELS and any(
+        parameter.name in ("model", "models", "artifact", "file") for parameter in command.params)]
+
+
+@pytest.mark.parametrize("name", _readers_of_models())
+def test_commands_take_all_that_says_how_a_model_is_read(name: str) -> None:
+    """`compare`, `eval`, `gen-input`, `explore` and `tosa-requirements` lacked options that refusals of models told to give."""
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
+    assert {parameter.name for parameter in command.params} >= LOADING
+
+
+def test_there_are_such_commands() -> None:
+    assert {"convert", "compare", "eval", "inspect", "explore", "tosa-requirements", "view"} <= set(_readers_of_models())
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    file = tmp_path / "two.mlir"
+    file.write_text(TWO)
+    return file
+
+
+def test_a_function_is_compared_and_scored(two: Path, tmp_path: Path, cli: Cli) -> None:
+    pytest.importorskip("jaxlib")
+    out = tmp_path / "out"
+    assert cli("convert", two, "--function", "squared", "-o", out)[0] == 0
+    data = tmp_path / "data"
+    data.mkdir()
+    np.save(data / "a.npy", np.arange(4, dtype=np.float32))
+    for command in (["compare", two, out], ["eval", two, out, "--data", data, "--metric", "sqnr"]):
+        code, _, told = cli(*command)
+        assert code == 2 and "--function NAME says which is meant" in told, command
+        code, shown, told = cli(*command, "--function", "squared")
+        assert (code, "inf" in shown) == (0, True), told
+        code, shown, _ = cli(*command, "--function", "doubled")
+        assert (code, "inf" in shown) == (0, False), command
+
+
+def test_what_of_tosa_a_function_needs(two: Path, cli: Cli) -> None:
+    code, shown, _ = cli("tosa-requirements", two, "--function", "squared", "--shape", "arg0:4")
+    assert code == 0 and "tosa.mul" in shown and "tosa.add" not in shown
+
+
+@pytest.mark.parametrize(("option", "value"), [("--version", "3.0"), ("--level", "9k")])
+def test_versions_and_levels_that_there_are_not(two: Path, option: str, value: str, cli: Cli) -> None:
+    """They were taken for the default."""
+    code, _, told = cli("tosa-requirements", two, "--function", "squared", option, value)
+    assert code == 2 and value in told
