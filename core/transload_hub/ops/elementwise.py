@@ -265,7 +265,10 @@ class ShiftLeft(Bitwise):
 
 @TOP.op("ShiftRight")
 class ShiftRight(Bitwise):
-    """The bits of a moved down by b places, keeping the sign of signed ones (ONNX BitShift RIGHT, TFLite RIGHT_SHIFT)."""
+    """The bits of a moved down by b places, keeping the sign of signed ones (ONNX BitShift RIGHT, TFLite RIGHT_SHIFT).
+
+    By as many places as there are, or more, the sign is left, or 0; by fewer than none all is left, as LiteRT has it.
+    """
 
     traits = ("elementwise",)
 

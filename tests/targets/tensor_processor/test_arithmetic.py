@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import transload
 from transload.ir import F32, I8, I32, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
+from transload.testing import build_op
 from transload_hub.scales import scale32
 from transload_targets.tensor_processor.arithmetic import operation
 from transload_targets.tensor_processor.arithmetic.scaling import scaled
@@ -151,3 +153,16 @@ def test_a_part_of_a_resized_image_is_that_of_the_whole(mode: str, count: int, s
         box = tuple(slice(*each) for each in need.operands[0])
         part = resize(x[box], dtype="uint8", **{**attributes, **need.attributes})
         np.testing.assert_array_equal(part, whole[:, :, first:last, 3:11])
+
+
+@pytest.mark.parametrize("name", ["top.FloorDiv", "top.ShiftRight", "top.Add", "top.Sub", "top.Max", "top.Min"])
+def test_integers_of_32_bits_are_the_hubs_at_their_limits(name: str, tmp_path: Path) -> None:
+    """A shift by less than none left the sign alone, and all of the number in every other engine."""
+    ends = np.iinfo(np.int32)
+    numbers = np.array([0, 1, -1, 2, -3, 7, 31, 32, 33, -31, -32, -33, 65536, ends.max, ends.max - 1, ends.min, ends.min + 1])
+    a, b = (each.ravel().astype(np.int32) for each in np.meshgrid(numbers, numbers))
+    module = build_op(name, a, b)
+    given = dict(zip(module.inputs, (a, b), strict=True))
+    transload.convert(module, "tp-large", tmp_path / "out", verify=False)
+    np.testing.assert_array_equal(
+        *(next(iter(made.values())) for made in (transload.run(tmp_path / "out", given), transload.run(module, given))))

@@ -51,9 +51,9 @@ BINARY: dict[str, Callable[..., Any]] = {
 
 
 def _shift_right(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Arithmetically; by as many bits as there are and more only the sign is left."""
+    """Arithmetically; by as many bits as there are and more only the sign is left, by less than none all (`top.ShiftRight`)."""
     bits = 8 * a.dtype.itemsize - 1
-    return np.right_shift(a, np.where((b < 0) | (b > bits), bits, b).astype(a.dtype))
+    return np.right_shift(a, np.clip(b, 0, bits).astype(a.dtype))
 
 
 _WHOLE: dict[str, Callable[..., Any]] = {"floor_div": np.floor_divide, "shift_right": _shift_right}
