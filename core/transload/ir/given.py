@@ -63,14 +63,13 @@ def items_of(given: Any, kind: type | UnionType, whole: str, part: str, wanted: 
 
 def sizes_of(given: Any, whole: str, unknown: bool = False) -> tuple[Any, ...]:
     """Sizes of a shape as a tuple of `int`, and of None where they may be `unknown`; `BuildError` where they are none."""
-    hint = "a size is a whole number from 0 on, or None where it is not known before the model runs" if unknown else ""
+    hint = "a size is a whole number, or None where it is not known before the model runs" if unknown else ""
     if not isinstance(given, tuple | list):
         raise misfit_part(whole, "shape", given, "a tuple of sizes", hint)
     sizes: list[int | None] = []
     for size in given:
-        whole_size = size if size.__class__ is int else _whole(size)
-        sizes.append(whole_size)
-        if (size is not None or not unknown) and (whole_size is None or whole_size < 0):
+        sizes.append(size if size.__class__ is int else _whole(size))
+        if sizes[-1] is None and (size is not None or not unknown):
             raise misfit_part(whole, "shape", given, "a tuple of sizes", hint)
     return tuple(sizes)
 
