@@ -20,7 +20,7 @@ from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
-from .ir.verify import verify
+from .ir.verify import need_valid, verify
 from .kinds import ITERABLE, TEXT, need, takes
 from .limits import check_limits
 from .meanings import as_stored
@@ -285,6 +285,7 @@ def _module(given: Module, what: str) -> Module:
     if not isinstance(given, Module):
         shown = repr(given) if isinstance(given, str | Path) else type(given).__name__
         raise UsageError(f"{what}() takes a module, and was given {shown}", hint='transload.load("model.tflite") reads one')
+    need_valid(given, f"{what}()")
     return given
 
 

@@ -26,6 +26,7 @@ from .garbage import rare_collections
 from .given import has_images, open_given, settled, shapes_of
 from .hosting import HostTarget, hosted_for
 from .ir import Module, State, TensorType, Type
+from .ir.verify import need_valid
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .kinds import CALLABLE, MAPPING, PATH, TEXT, TEXTS, WHOLE, Kind, takes
 from .options import Owner, own_options, settings_of
@@ -252,6 +253,8 @@ class _Work:
         self.source = self.journey.through(READ, lambda: loaded(
             self.model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
         self.is_read = True
+        if isinstance(self.model, Module):
+            need_valid(self.source, "convert()")
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
         if self.mode != "no":

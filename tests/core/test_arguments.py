@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import UsageError
+from transload.errors import ConversionError, UsageError
+from transload.testing import build_op
 
 IMAGE = {"image": np.zeros((1, 1, 8, 8), np.float32)}
 
@@ -34,3 +35,20 @@ def test_other_arguments(call: Callable[..., Any], why: str, examples: Path) -> 
     file = examples / "digits" / "digits_float.onnx"
     with pytest.raises(UsageError, match=why):
         call(file, transload.load(file))
+
+
+@pytest.mark.parametrize(("what", "use"), [
+    ("run()", lambda module, out: transload.run(module, {"x0": np.zeros(3, np.float32)})),
+    ("lower()", lambda module, out: transload.lower(module)),
+    ("legalize()", lambda module, out: transload.legalize(module)),
+    ("convert()", lambda module, out: transload.convert(module, "tosa", out)),
+])
+def test_modules_that_are_not_valid(what: str, use: Callable[[Any, Path], Any], tmp_path: Path) -> None:
+    """What broke its declaration went on to rewrites and kernels that rely on it: numbers of no meaning, and no word."""
+    module = build_op("top.Pad", np.zeros(3, np.float32), paddings=(1, 1), mode="wrap")
+    with pytest.raises(ConversionError) as raised:
+        use(module, tmp_path / "out")
+    assert raised.value.message.startswith(f"{what} was given a module that is not valid")
+    (finding,) = raised.value.findings
+    assert finding.what == "top.Pad" and "'mode' must be" in finding.why
+    assert not (tmp_path / "out/model.tosa").exists()

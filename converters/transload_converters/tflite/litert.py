@@ -71,7 +71,7 @@ class Session:
         for detail, array in zip(details, inputs, strict=True):
             interpreter.set_tensor(detail["index"], array.astype(detail["dtype"], copy=False))
         interpreter.invoke()
-        outputs = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+        outputs = [np.asarray(interpreter.get_tensor(detail["index"])) for detail in interpreter.get_output_details()]
         kept = self._intermediates(interpreter) if keep else {}
         return {**kept, **dict(zip(self.outputs, outputs, strict=True))}
 
@@ -87,7 +87,7 @@ class Session:
             if name in self.outputs:
                 continue
             try:
-                kept[name] = interpreter.get_tensor(index)
+                kept[name] = np.asarray(interpreter.get_tensor(index))
             except (RuntimeError, ValueError):
                 continue  # an inner tensor of a kernel, or one that was never allocated
         return kept

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from transload.ir import BOOL, F32, I64, FloatType, Op, TensorType, Type, Value, dtype_of
+from transload.ir import (
+    BOOL,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    UI8,
+    UI16,
+    UI32,
+    FloatType,
+    IntegerType,
+    Op,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+)
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, Unsupported
 
@@ -18,7 +36,7 @@ from ..types import OPSET_WRITTEN, element_code, type_word
 
 __all__ = [
     "activated", "broadcast", "cast", "clipped", "constant", "emit", "finish", "ints", "need_channels_second", "scalar",
-    "static_shape", "transposed",
+    "static_shape", "transposed", "wider",
 ]  # fmt: skip
 
 
@@ -28,41 +46,77 @@ def emit(
 ) -> Value:
     """The only result of an operator of ONNX: its shape and element type are those of `like` (by default the first operand's).
 
-    Floats of less than 32 bits that the operator is not defined for are computed in f32.
+    Numbers that the operator is not defined for, or that onnxruntime has no kernel for, are computed in the next wider type that
+    has one: floats in f32, integers in i32 or i64, whose lower bits are the same.
     """
     model = like if like is not None else operands[0]
     assert model is not None
     type_ = TensorType(tuple(shape) if shape is not None else model.tensor_type.shape, element or model.element)
-    narrow = next((value.element for value in operands if value is not None and _is_narrow_float(value)), None)
-    if narrow is not None and not _knows(name, narrow):
+    return _emit(rw, name, operands, type_, attributes)
+
+
+def _emit(rw: Builder, name: str, operands: Sequence[Value | None], type_: TensorType, attributes: Mapping[str, Any]) -> Value:
+    narrow = next((value.element for value in operands if value is not None and _is_narrow(value)), None)
+    wide = wider(name, narrow) if narrow is not None else None
+    if narrow is not None and wide is not None:
         if name == "Cast":
             raise Unsupported(f"ONNX's Cast of opset {OPSET_WRITTEN} takes no {narrow}")
-        wide = [cast(rw, value, F32) if value is not None and value.element == narrow else value for value in operands]
-        wider = type_.with_element(F32) if type_.element == narrow else type_
-        result = rw.emit(f"onnx.{name}", *wide, types=[wider], **attributes)
+        given = [cast(rw, value, wide) if value is not None and value.element == narrow else value for value in operands]
+        made_of = type_.with_element(wide) if type_.element == narrow else type_
+        result = rw.emit(f"onnx.{name}", *given, types=[made_of], **attributes)
         return cast(rw, result, type_.element)
     made: Value = rw.emit(f"onnx.{name}", *operands, types=[type_], **attributes)
     return made
 
 
-def _is_narrow_float(value: Value) -> bool:
-    return isinstance(value.element_or_none, FloatType) and dtype_of(value.element).itemsize < 4
+def _is_narrow(value: Value) -> bool:
+    element = value.element_or_none
+    return isinstance(element, FloatType | IntegerType) and element != BOOL and dtype_of(element).itemsize < 8
+
+
+_EXTREMES = ("MaxPool",)
+"""Operators that give one of their numbers, which floats of more bits hold as they are."""
+
+
+_OF_16 = (I16, UI16)
+_SMALL = (I8, UI8, *_OF_16, UI32)
+_WITHOUT_KERNEL: Mapping[str, Sequence[Type]] = {
+    "ArgMax": (*_OF_16, UI32), "ArgMin": (*_OF_16, UI32), "Clip": _OF_16, "CumSum": (UI32,), "Einsum": _SMALL,
+    "NonZero": (I8, *_OF_16, UI32), "Pad": _OF_16, "Relu": (I16, UI32), "Resize": _OF_16, "TopK": (UI16, UI32), "Trilu": _SMALL,
+    "Where": _OF_16, **{f"Reduce{mode}": (UI32,) for mode in ("Sum", "Mean", "Max", "Min", "SumSquare", "L1", "L2")},
+}
+"""Integers that operators are defined for, and that onnxruntime 1.32 cannot compute on CPUs."""
+
+
+@cache
+def wider(name: str, element: Type) -> Type | None:
+    """The type that an operator computes in what it is not defined for; None where it is defined, or for none that is wider."""
+    if _knows(name, element):
+        return None
+    size = dtype_of(element).itemsize
+    if isinstance(element, FloatType):
+        candidates: Sequence[Type] = (F32,) if size < 4 else ()
+    else:
+        candidates = (I32, I64) if size < 4 else (I64,)
+        if name in _EXTREMES:
+            candidates = (*candidates, F32, F64) if size < 4 else (*candidates, F64)
+    return next((wide for wide in candidates if wide != element and _knows(name, wide)), None)
 
 
 @cache
 def _knows(name: str, element: Type) -> bool:
-    """Whether the first operand of an operator may be of this element type, as its schema says."""
+    """Whether an operator may compute with this element type, as its schema says, and runtimes do it."""
     schema = schema_of(name, OPSET_WRITTEN)
-    return schema is None or f"tensor({type_word(element)})" in schema.inputs[0].types
+    place = 1 if name == "Where" else 0
+    known = schema is None or f"tensor({type_word(element)})" in schema.inputs[place].types
+    return known and element not in _WITHOUT_KERNEL.get(name, ())
 
 
 def broadcast(rw: Builder, name: str, *operands: Value, element: Type | None = None) -> Value:
     """An operator on tensors that broadcast."""
     known = [value.known_shape for value in operands]
     shape = None if None in known else np.broadcast_shapes(*known)  # type: ignore[arg-type]
-    type_ = TensorType(shape, element or operands[0].element)
-    result: Value = rw.emit(f"onnx.{name}", *operands, types=[type_])
-    return result
+    return _emit(rw, name, operands, TensorType(shape, element or operands[0].element), {})
 
 
 def constant(rw: Builder, numbers: Any, element: Type) -> Value:

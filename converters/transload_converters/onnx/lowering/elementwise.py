@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transload.ir import BOOL, F32, F64, I32, I64, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
-from .common import broadcast, cast, emit, finish, scalar
+from .common import broadcast, cast, clipped, emit, finish, scalar
 
 if TYPE_CHECKING:
     from transload_hub.ops.base import Unary
@@ -221,7 +221,7 @@ def shift(op: Bitwise, rw: Rewriter) -> Value:
     if not isinstance(element, IntegerType) or element.width > 32:
         raise Unsupported(f"ONNX shifts the bits of unsigned integers alone, not of {element}")
     # In 64 bits nothing of 32 is lost on the way; beyond 62 places there are none left to tell apart.
-    places = emit(rw, "Min", cast(rw, op.b, I64), scalar(rw, 62, I64))
+    places = clipped(rw, cast(rw, op.b, I64), 0, 62)
     x, factor = cast(rw, op.a, I64), emit(rw, "Pow", scalar(rw, 2, I64), places, like=places)
     if left:
         return cast(rw, broadcast(rw, "Mul", x, factor), element)
@@ -246,4 +246,8 @@ def question(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("top.Where")
 def where(op: Where, rw: Rewriter) -> Any:
+    """Where; of truth values, for which runtimes lack it, by And and Or."""
+    if op.result.element == BOOL:
+        chosen = broadcast(rw, "And", op.condition, op.tbrn)
+        return broadcast(rw, "Or", chosen, broadcast(rw, "And", emit(rw, "Not", op.condition), op.fbrn))
     return emit(rw, "Where", op.condition, op.tbrn, cast(rw, op.fbrn, op.tbrn.element), like=op.result)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from transload.ir import I32, I64, TensorType, Value
+from transload.ir import BOOL, F16, F32, I32, I64, FloatType, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
-from .common import cast, emit, ints, scalar
+from .common import cast, emit, ints, scalar, wider
 from .constant import reshaped
 
 if TYPE_CHECKING:
@@ -50,28 +50,44 @@ def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
 
 @TABLE("top.ScatterND")
 def scatter_nd(op: ScatterND, rw: Rewriter) -> Value:
-    return emit(rw, "ScatterND", op.input, cast(rw, op.indices, I64), op.updates, reduction=op.reduction)
+    return _scattered(op, rw, "ScatterND", cast(rw, op.indices, I64))
+
+
+_REDUCED_AS: dict[Type, Type] = {F16: F32, BOOL: I32}
+
+
+def _scattered(op: ScatterElements | ScatterND, rw: Rewriter, name: str, places: Value, **attributes: Any) -> Value:
+    """The operator; what runtimes do not reduce, halves and truth values, as f32 and i32."""
+    element = op.input.element
+    computed = _REDUCED_AS.get(element, element) if op.reduction != "none" else element
+    x, updates = (cast(rw, value, computed) for value in (op.input, op.updates))
+    return cast(rw, emit(rw, name, x, places, updates, reduction=op.reduction, **attributes), element)
 
 
 @TABLE("top.ScatterElements")
 def scatter_elements(op: ScatterElements, rw: Rewriter) -> Value:
-    return emit(rw, "ScatterElements", op.input, _subscripts(rw, op.indices), op.updates, axis=op.axis, reduction=op.reduction)
+    return _scattered(op, rw, "ScatterElements", _subscripts(rw, op.indices), axis=op.axis)
 
 
 @TABLE("top.OneHot")
 def one_hot(op: OneHot, rw: Rewriter) -> Value:
     values = [reshaped(rw, value, (1,)) for value in (op.off_value, op.on_value)]
-    both = emit(rw, "Concat", *values, shape=(2,), axis=0)
-    return emit(rw, "OneHot", cast(rw, op.indices, I64), scalar(rw, op.depth, I64), both, like=op.result, axis=op.axis)
+    element = op.result.element
+    computed = element if isinstance(element, FloatType) else I64  # runtimes lack others
+    both = cast(rw, emit(rw, "Concat", *values, shape=(2,), axis=0), computed)
+    return cast(rw, emit(rw, "OneHot", cast(rw, op.indices, I64), scalar(rw, op.depth, I64), both, like=op.result,
+                         element=computed, axis=op.axis), element)
 
 
 @TABLE("top.TopK")
 def top_k(op: TopK, rw: Rewriter) -> Sequence[Value]:
     values, places = op.results
+    element = wider("TopK", values.element) or values.element
     made = rw.emit(
-        "onnx.TopK", op.input, ints(rw, (op.k,)), types=[values.type, TensorType(places.tensor_type.shape, I64)], axis=op.axis,
+        "onnx.TopK", cast(rw, op.input, element), ints(rw, (op.k,)),
+        types=[values.tensor_type.with_element(element), TensorType(places.tensor_type.shape, I64)], axis=op.axis,
         largest=int(op.largest), sorted=int(op.sorted))
-    return made[0], cast(rw, made[1], places.element)
+    return cast(rw, made[0], values.element), cast(rw, made[1], places.element)
 
 
 @TABLE("top.CumSum")

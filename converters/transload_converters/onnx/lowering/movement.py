@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from transload.ir import I64, Value
+from transload.ir import I64, FloatType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .common import cast, constant, emit, finish, ints, need_channels_second, static_shape, transposed
@@ -169,9 +169,10 @@ def roll(op: Roll, rw: Rewriter) -> Value:
 
 @TABLE("top.Depth2Space")
 def depth_to_space(op: Depth2Space, rw: Rewriter) -> Value:
-    """DepthToSpace; the reverse, and blocks that are not square, by dimensions taken apart and put in another order."""
+    """DepthToSpace; the reverse, blocks that are not square, and wide integers: dimensions taken apart and permuted."""
     need_channels_second(op)
-    if not op.is_inversed and op.block_h == op.block_w:
+    has_kernel = isinstance(op.input.element, FloatType) or dtype_of(op.input.element).itemsize == 1
+    if not op.is_inversed and op.block_h == op.block_w and has_kernel:
         return emit(rw, "DepthToSpace", op.input, like=op.result, blocksize=op.block_h, mode="CRD" if op.is_CRD else "DCR")
     batch, channels, rows, columns = static_shape(op.input)
     high, wide = op.block_h, op.block_w

@@ -36,9 +36,9 @@ def set_opset(module: Module, opset: int = 0) -> bool:
     findings = []
     if not OLDEST <= opset <= OPSET_WRITTEN:
         findings.append(Finding("opset", f"is to be {opset}, and {OLDEST} to {OPSET_WRITTEN} can be written"))
-    elif opset < OPSET_WRITTEN:
+    else:
         for op in list(module.walk()):
-            if op.dialect == "onnx":
+            if op.dialect == "onnx" and opset < OPSET_WRITTEN:
                 _write_older(op, opset)
         findings = merge_findings([each for op in module.walk() if op.dialect == "onnx" for each in _unknown(op, opset)])
     if findings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transload.ir import I32, I64, Value
+from transload.ir import BOOL, F64, I32, I64, IntegerType, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
@@ -27,16 +27,18 @@ def reduce(op: Reduce, rw: Rewriter) -> Value:
         raise Unsupported(f"{op.mode} over no dimensions", "run the pass canonicalize before")
     x, name = op.input, op.mode
     if name in OF_FLAGS:
-        x, name = cast(rw, x, I32), OF_FLAGS[name]
+        x, name = cast(rw, cast(rw, x, BOOL), I32), OF_FLAGS[name]
     if name == "ReduceProd" and x.element in (I32, I64) and 0 not in static_shape(x):
         for axis in op.axes:
             x = product_along(rw, x, axis)
         return x if op.keepdims else emit(rw, "Squeeze", x, ints(rw, op.axes), like=op.result, element=x.element)
+    if name.startswith("ReduceLog") and isinstance(x.element, IntegerType):
+        x = cast(rw, x, F64)
     if name == "ReduceSum" and x.element == I32:
         x = cast(rw, x, I64)  # onnxruntime saturates a sum of 32 bits; cast from 64 it wraps round
     y = emit(rw, name, x, ints(rw, op.axes), like=op.result, element=x.element, keepdims=int(op.keepdims))
     if op.mode in OF_FLAGS:  # of no flags at all, the least or greatest i32
-        return emit(rw, "Greater", y, scalar(rw, 0, I32), element=op.result.element)
+        return cast(rw, emit(rw, "Greater", y, scalar(rw, 0, I32), element=BOOL), op.result.element)
     return cast(rw, y, op.result.element)
 
 

@@ -11,7 +11,19 @@ from transload.errors import Unsupported
 from transload.ir import I8, I16, UI8, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import constant, emit, need_rounding, quant, quantized_result, real, retyped, static_shape, transpose
+from .common import (
+    constant,
+    emit,
+    int32,
+    is_narrow,
+    need_rounding,
+    quant,
+    quantized_result,
+    real,
+    retyped,
+    static_shape,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import (
@@ -45,6 +57,8 @@ _CLAMPS = {(0.0, math.inf): "relu", (0.0, 6.0): "relu6", (0.0, 1.0): "relu_0_to_
 @TABLE("top.Relu", "top.Clip")
 def clamp(op: Clip | Relu, rw: Rewriter) -> Value:
     """RELU, RELU6, RELU_0_TO_1, RELU_N1_TO_1; other limits by MAXIMUM and MINIMUM."""
+    if op.input.is_bool:
+        raise Unsupported(f"LiteRT keeps no {op.input.element} between limits", "cast to i32 before")
     need_rounding(op, rw, "double", operator="RELU")
     low, high = _limits(op)
     target = quantized_result(op)
@@ -145,7 +159,14 @@ def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value | None:
 
 @TABLE("top.PRelu")
 def prelu(op: PRelu, rw: Rewriter) -> Value | None:
-    """PRELU: one slope a channel, or of the shape of the rest."""
+    """PRELU: one slope a channel, or of the shape of the rest. Of plain integers what is below 0 times the slope."""
+    if op.input.is_integer:
+        narrow = is_narrow(op.input)
+        x, factor = (int32(rw, value) if narrow else value for value in (op.input, op.slope))
+        zero = constant(rw, np.zeros((), dtype_of(x.element)))
+        above, below = (emit(rw, name, x, zero, like=x) for name in ("maximum", "minimum"))
+        made = emit(rw, "add", above, emit(rw, "mul", below, factor, like=x), like=x)
+        return emit(rw, "cast", made, like=op.output) if narrow else made
     source, slope, target = quant(op.input), quant(op.slope), quant(op.output)
     if source is not None and slope is not None and target is not None:
         if source.storage != target.storage or not (source.per_tensor and slope.per_tensor and target.per_tensor):

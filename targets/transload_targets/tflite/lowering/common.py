@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I8, I32, UI8, Dense, Op, QuantType, TensorType, Type, Value, dtype_of
+from transload.ir import BOOL, F32, I8, I32, UI8, Dense, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter
 from transload_hub.permuting import merged
 
 __all__ = [
-    "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints",
+    "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow",
     "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped",
     "same_numbers", "static_shape", "transpose",
 ]
@@ -241,6 +241,12 @@ def activated(op: Op, rw: Rewriter, value: Value) -> Value:
     if not op.attribute("do_relu", False) or limit < 0 or limit == 6.0:
         return value
     return emit(rw, "minimum", value, real(rw, limit, value), like=value)
+
+
+def is_narrow(value: Value) -> bool:
+    """Whether a value is of plain integers of less than 32 bits: most kernels of LiteRT take these for quantized, of scale 0."""
+    element = value.element_or_none
+    return isinstance(element, IntegerType) and element.width < 32 and element != BOOL
 
 
 def int32(rw: Rewriter, value: Value) -> Value:

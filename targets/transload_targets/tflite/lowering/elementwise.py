@@ -21,6 +21,7 @@ from .common import (
     fused,
     int32,
     ints,
+    is_narrow,
     need_fine_operands,
     need_quantized_alike,
     need_rounding,
@@ -68,14 +69,13 @@ def _chain(op: Op, rw: Rewriter, name: str, values: Sequence[Value], **options: 
 
     Integers of less than 32 bits that are not quantized are computed as int32, and wrap round.
     """
-    element = op.results[0].element
-    if isinstance(element, IntegerType) and element.width < 32 and element != BOOL:
+    if is_narrow(op.results[0]):
         wide = [emit(rw, "cast", value, like=value, element=I32) for value in values]
         made = wide[0]
         for value in wide[1:]:
             made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), element=I32)
         if op.attribute("do_relu", False):
-            made = emit(rw, "relu", made, like=made)
+            made = emit(rw, "maximum", made, constant(rw, np.int32(0)), like=made)
         return activated(op, rw, emit(rw, "cast", made, like=op.results[0]))
     made = values[0]
     for value in values[1:-1]:
@@ -122,6 +122,8 @@ def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value | None:
     if quantized_result(op) is not None or quant(op.input) is not None:
         return None
     name = "add" if op.name == "top.AddConst" else "mul"
+    if is_narrow(op.output):
+        return _chain(op, rw, name, [op.input, real(rw, op.const_val, op.input)])
     made = emit(rw, name, op.input, real(rw, op.const_val, op.input), like=op.output, fused_activation_function=fused(op))
     return activated(op, rw, made)
 
@@ -171,6 +173,8 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
     if op.name == "top.Pow" and a.element != b.element:
         b = emit(rw, "cast", b, like=b, element=a.element)
     if op.name == "top.Atan2":
+        if not a.is_float:
+            raise Unsupported(f"LiteRT's ATAN2 takes floats alone, and this is {a.element}")
         a, b = (_spread(rw, value, op.result) for value in (a, b))
     return emit(rw, _BINARY[op.name], a, b, like=op.result)
 
@@ -196,8 +200,21 @@ def truncated_remainder(op: Binary, rw: Rewriter) -> Value:
 
 @TABLE("top.ShiftRight")
 def shift_right(op: ShiftRight, rw: Rewriter) -> Value:
-    """RIGHT_SHIFT."""
-    return emit(rw, "right_shift", op.a, op.b, like=op.output)
+    """RIGHT_SHIFT, which shifts by less than the width alone: of unsigned numbers, nothing is left by more."""
+    made = emit(rw, "right_shift", op.a, op.b, like=op.output)
+    element = op.a.element
+    if not isinstance(element, IntegerType) or not element.unsigned or _is_below(op.b, element.width):
+        return made
+    far = emit(rw, "greater_equal", int32(rw, op.b), constant(rw, np.int32(element.width)), like=op.b, element=BOOL)
+    return emit(rw, "select_v2", far, constant(rw, np.zeros((), dtype_of(element))), made, like=op.output)
+
+
+def _is_below(value: Value, limit: int) -> bool:
+    """Whether numbers are known to be less than a limit: constants, and what is at most one."""
+    maker = value.op
+    least_of = maker.operands if maker is not None and maker.name in ("top.Min", "tfl.minimum") else (value,)
+    held = [dense.numpy() for each in least_of if (dense := constant_of(each)) is not None]
+    return any((numbers < limit).all() for numbers in held)
 
 
 _COMPARISONS = {
@@ -286,6 +303,8 @@ def unary(op: Elementwise, rw: Rewriter) -> Value | None:
         return op.input
     elif isinstance(op.input.element, IntegerType) and op.input.element not in (BOOL, I32) and op.name in ("top.Abs", "top.Sign"):
         return _without_sign(op, rw) if op.name == "top.Abs" else _sign(op, rw)
+    elif isinstance(op.input.element, IntegerType) and op.name == "top.Square":
+        return _chain(op, rw, "mul", [op.input, op.input])
     return emit(rw, _UNARY[op.name], op.input, like=op.output)
 
 

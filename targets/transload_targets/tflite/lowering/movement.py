@@ -91,8 +91,12 @@ def concat(op: Concat, rw: Rewriter) -> Value:
 
 @TABLE("top.Pack")
 def pack(op: Pack, rw: Rewriter) -> Value:
-    """PACK."""
+    """PACK; of truth values, for which LiteRT lacks it, CONCATENATION."""
     values = [retyped(rw, value, op.output.element) for value in op.inputs]
+    if op.output.element == BOOL:
+        shape, axis = list(static_shape(op.output)), axes_of((op.axis,), op.output.rank)[0]
+        shape[axis] = 1
+        return emit(rw, "concatenation", *(reshape(rw, value, shape) for value in values), like=op.output, axis=axis)
     return emit(rw, "pack", *values, like=op.output, axis=axes_of((op.axis,), op.output.rank)[0], values_count=len(values))
 
 

@@ -11,7 +11,7 @@ from transload.ir import I8, I16, I32, I64, UI8, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import axes_of, constant, emit, ints, need_rounding, quant, reshape, retyped, static_shape
+from .common import axes_of, constant, emit, int32, ints, is_narrow, need_rounding, quant, reshape, retyped, static_shape
 
 if TYPE_CHECKING:
     from transload_hub.ops.reduce import Arg, Reduce
@@ -25,6 +25,8 @@ _MODES = {
     "ReduceAll": "reduce_all", "ReduceAny": "reduce_any",
 }
 
+_PICKING = ("ReduceMax", "ReduceMin")
+"""Those that give one of the numbers, whatever these stand for."""
 _OF_NOTHING = {"ReduceSum": 0, "ReduceProd": 1}
 
 
@@ -61,17 +63,23 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | None:
         if op.mode in _MODES:
             return retyped(rw, value, op.output.element)
         raise Unsupported(f"{op.mode} over no dimension")
+    if op.input.is_integer and op.mode in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"):
+        raise Unsupported(f"LiteRT computes roots and logarithms of floats alone, and this is {op.input.element}")
     over = ints(rw, *axes)
+    narrow = is_narrow(value) and op.mode not in _PICKING
+    if narrow:
+        value = int32(rw, value)
 
     def total(x: Value, name: str = "sum") -> Value:
-        return emit(rw, name, x, over, like=op.output, keep_dims=op.keepdims)
+        made = emit(rw, name, x, over, like=op.output, element=x.element if narrow else None, keep_dims=op.keepdims)
+        return emit(rw, "cast", made, like=op.output) if narrow else made
 
     if op.mode in _MODES:
         return total(value, _MODES[op.mode])
     if op.mode == "ReduceL1":
         return total(emit(rw, "abs", value, like=value))
     if op.mode in ("ReduceL2", "ReduceSumSquare"):
-        made = total(emit(rw, "square", value, like=value))
+        made = total(emit(rw, "mul" if value.is_integer else "square", *[value] * (1 + value.is_integer), like=value))
         return made if op.mode == "ReduceSumSquare" else emit(rw, "sqrt", made, like=made)
     if op.mode == "ReduceLogSum":
         return emit(rw, "log", total(value), like=op.output)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Value
+from transload.ir import F32, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import need_place
@@ -70,9 +70,14 @@ def resize(op: Interp, rw: Rewriter) -> Value | None:
     sizes = (1, *op.sizes) if len(op.sizes) == 1 else tuple(op.sizes)
     value = reshape(rw, value, (shape[0], 1, *shape[1:]) if len(op.sizes) == 1 else shape)
     name = "resize_nearest_neighbor" if op.mode == "nearest" else "resize_bilinear"
+    of_plain = op.input.is_integer and op.mode != "nearest"  # whose fraction is cut off, and not rounded
+    if of_plain:
+        value = emit(rw, "cast", value, like=value, element=F32)
     made = emit(
         rw, name, value, ints(rw, *sizes), like=op.output, shape=(shape[0], *sizes, shape[-1]), align_corners=options[0],
-        half_pixel_centers=options[1])
+        element=F32 if of_plain else None, half_pixel_centers=options[1])
+    if of_plain:
+        made = emit(rw, "cast", made, like=made, element=op.output.element)
     return reshape(rw, made, static_shape(op.output))
 
 

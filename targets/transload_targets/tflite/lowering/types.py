@@ -7,6 +7,7 @@ from transload.errors import Finding
 from transload.findings import refuse
 from transload.ir import (
     BF16,
+    BOOL,
     F16,
     I8,
     I16,
@@ -30,6 +31,9 @@ __all__ = ["check_types"]
 
 _ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.While"))
 """Ops that LiteRT computes of unsigned integers of more than 8 bits, or that hand them on."""
+_NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Depth2Space", "Interp", "PRelu", "TopK"))
+_ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+_SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
 _NO_F8 = (
     "of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; targets onnx, tosa, stablehlo and "
     "xla take floats of 8 bits")
@@ -47,7 +51,7 @@ def check_types(module: Module) -> bool:
     for op in module.walk():
         if op.name == "func.func" or any(_reason(value) for value in op.operands):
             continue  # what follows from it is not said again
-        why = _unsigned(op) or _shifted(op)
+        why = _unsigned(op) or _of_flags(op) or _shifted(op)
         if why:
             findings.append(Finding(op.name, why[0], (op.origin,) if op.origin else (), why[1]))
         for result in op.results:
@@ -98,6 +102,15 @@ def _unsigned(op: Op) -> tuple[str, str] | None:
     if moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad"):
         return None
     return f"LiteRT has no kernel of it for {wide}", "cast to a signed type of more bits"
+
+
+def _of_flags(op: Op) -> tuple[str, str] | None:
+    """Why LiteRT cannot compute an op of truth values that takes them for numbers."""
+    if not op.operands or op.operands[0].element_or_none != BOOL:
+        return None
+    if op.name not in _NOT_OF_FLAGS and op.attribute("mode", None) not in (*_ORDERS, *_SUMS):
+        return None
+    return f"LiteRT has no kernel of it for {BOOL}", "cast to i32 before"
 
 
 def _shifted(op: Op) -> tuple[str, str] | None:
