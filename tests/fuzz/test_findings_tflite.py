@@ -224,6 +224,7 @@ def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
     op = next(op for op in module.walk() if op.name == "tfl.unidirectional_sequence_lstm")
     said = QuantType(IntegerType(4, "u"), F32, (0.0071,), (4,))
     op.results[0].type = op.results[0].tensor_type.with_element(said)
+    update_function_type(module.main)
     with pytest.raises(ConversionError, match="gives it as its state is"):
         transload.lower(module, "tosa")
 
@@ -257,6 +258,13 @@ def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
                          None], [((1, 2), "int8", None, SMALL)], None, "zero point other than 0"),
     ("FULLY_CONNECTED", [((1, 2), "int8", None, SMALL), ((2, 2), "uint8", np.ones((2, 2), np.uint8), SMALL), None],
      [((1, 2), "int8", None, SMALL)], None, "its weights are stored as ui8, and its input as i8"),
+    ("ADD", [((1, 2), "int8", np.ones((1, 2), np.int8), ([0.1, 0.2], [0, 0], 1)), ((1, 2), "int8", None, SMALL)],
+     [((1, 2), "int8", None, SMALL)], None, "its operand is .* a scale for each channel"),
+    ("FULLY_CONNECTED", [((2, 2), "int8", np.ones((2, 2), np.int8), ([0.1, 0.2], [0, 0], 0)),
+                         ((2, 2), "int8", np.ones((2, 2), np.int8), SMALL), None], [((2, 2), "int8", None, SMALL)], None,
+     "its operand is .* a scale for each channel"),
+    ("TANH", [((2, 2), "int8", None, SMALL)], [((2, 2), "int8", None, ([0.1, 0.2], [0, 0], 0))], None,
+     "its result is .* a scale for each channel"),
     ("SPLIT_V", [((2, 9), *FLOAT), ((2,), "int32", np.array([2, 7], np.int32), None), ((), "int32", np.array(1, np.int32), None)],
      [((2, 2), *FLOAT), ((2, 7), *FLOAT), ((2, 1), *FLOAT)], {"num_splits": 2}, "cannot be split into 3 parts"),
     ("LOGISTIC", [((4,), "int16", None, ([0.0], [0], 0))], [((4,), "int16", None, ([2.0**-15], [0], 0))], None,

@@ -25,7 +25,8 @@ class Backend:
 
     def flags_for(self, device: str) -> list[str]:
         """IREE's flags for a program of StableHLO and one device."""
-        return ["--iree-input-type=stablehlo", *self.flags, *([f"{self.device_flag}={device}"] if device else [])]
+        chosen = [f"{self.device_flag}={device}"] if device else []
+        return ["--iree-input-type=stablehlo", "--iree-input-demote-f64-to-f32=false", *self.flags, *chosen]
 
 
 BACKENDS = (

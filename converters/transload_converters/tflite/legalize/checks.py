@@ -48,6 +48,11 @@ _WEIGHTED = _named("conv_2d conv_3d depthwise_conv_2d fully_connected transpose_
 _CONVOLUTIONS = _WEIGHTED - _named("fully_connected")
 """Of them those whose kernels take the zero points of signed weights to be 0."""
 
+_MOVING = _named("""
+    concatenation dynamic_update_slice expand_dims gather gather_nd matrix_diag matrix_set_diag reshape split_v squeeze""")
+"""Operators of `_LIKE_FIRST` that look at no scale."""
+_PAIRS = _named("add div floor_div floor_mod maximum minimum mul pow prelu squared_difference sub")
+"""Operators of two tensors of numbers."""
 _POOLS = _named("average_pool_2d max_pool_2d")
 _GIVEN = {"tfl.dequantize": (F32, F16), "tfl.where": (I64,)}
 """The element types that kernels give whatever they take."""
@@ -68,7 +73,7 @@ def _returned(function: Op) -> list[Type | None]:
 
 
 def _findings(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[Finding]:
-    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op), *_weights(op)):
+    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op), *_channels(op), *_weights(op)):
         hint = "the file is damaged, or made by a program with a defect"
         yield Finding(op.name, why, (op.origin,) if op.origin else (), hint)
 
@@ -150,6 +155,22 @@ def _scales(op: Op) -> Iterator[str]:
         yield f"its result is {made}; LiteRT's kernel counts in steps of 1/256 from 0 on"
 
 
+def _channels(op: Op) -> Iterator[str]:
+    """What has a scale for each channel, and is no weight: kernels read the first scale of activations, and no other."""
+    if op.name not in _LIKE_FIRST - _MOVING and op.name not in _WEIGHTED:
+        return
+    place = _input_place(op)
+    operands = op.operands[:2] if op.name in _PAIRS else op.operands[place:place + 1]
+    for what, value in (*(("operand", value) for value in operands), *(("result", value) for value in op.results[:1])):
+        if value.quant is not None and not value.quant.per_tensor:
+            yield f"its {what} is {value.type!s:.120}, with a scale for each channel, of which LiteRT's kernel reads the first"
+
+
+def _input_place(op: Op) -> int:
+    """Which operand the weights of an operator are multiplied with; 0 of others."""
+    return 2 if op.name == "tfl.transpose_conv" else 0
+
+
 def _stored(value: Value) -> Type | None:
     return stored_type(value.type.element) if isinstance(value.type, TensorType) else None
 
@@ -165,7 +186,7 @@ def _weights(op: Op) -> Iterator[str]:
         needed = UI8 if beside.storage == UI8 else I8
         if slopes.storage != needed:
             yield f"its slopes are stored as {slopes.storage}, and beside {beside.storage} LiteRT's kernel reads {needed}"
-    place = 2 if op.name == "tfl.transpose_conv" else 0
+    place = _input_place(op)
     if op.name not in _WEIGHTED or len(op.operands) < 2 or place >= len(op.operands):
         return
     quant, given = op.operands[1].quant, op.operands[place].quant
