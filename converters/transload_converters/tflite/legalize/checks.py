@@ -52,7 +52,8 @@ _MOVING = _named("""
     concatenation dynamic_update_slice expand_dims gather gather_nd matrix_diag matrix_set_diag reshape split_v squeeze""")
 """Operators of `_LIKE_FIRST` that look at no scale."""
 _PAIRS = _named("add div floor_div floor_mod maximum minimum mul pow prelu squared_difference sub")
-"""Operators of two tensors of numbers."""
+"""Operators of two tensors of numbers, that give such a one."""
+_COMPARING = _named("equal not_equal less less_equal greater greater_equal")
 _POOLS = _named("average_pool_2d max_pool_2d")
 _GIVEN = {"tfl.dequantize": (F32, F16), "tfl.where": (I64,)}
 """The element types that kernels give whatever they take."""
@@ -157,10 +158,10 @@ def _scales(op: Op) -> Iterator[str]:
 
 def _channels(op: Op) -> Iterator[str]:
     """What has a scale for each channel, and is no weight: kernels read the first scale of activations, and no other."""
-    if op.name not in _LIKE_FIRST - _MOVING and op.name not in _WEIGHTED:
+    if op.name not in (_LIKE_FIRST - _MOVING) | _WEIGHTED | _COMPARING:
         return
     place = _input_place(op)
-    operands = op.operands[:2] if op.name in _PAIRS else op.operands[place:place + 1]
+    operands = op.operands[:2] if op.name in _PAIRS | _COMPARING else op.operands[place:place + 1]
     for what, value in (*(("operand", value) for value in operands), *(("result", value) for value in op.results[:1])):
         if value.quant is not None and not value.quant.per_tensor:
             yield f"its {what} is {value.type!s:.120}, with a scale for each channel, of which LiteRT's kernel reads the first"
