@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from transload.budget import VARIABLE, allowance
 from transload.child import environment, python_command
 from transload.errors import TargetError, UsageError
 
@@ -119,14 +120,16 @@ def compile_file(path: Path, accelerator: Accelerator, settings: Settings, direc
     command = python_command(
         _RUN_VELA, str(path.resolve()), "--accelerator-config", accelerator.name, "--output-dir", str(directory.resolve()),
         "--verbose-performance", *settings.arguments(), needs=("ethosu", "numpy", "flatbuffers"))
+    seconds = min(settings.timeout, allowance().seconds)
     try:
         run = subprocess.run(
             command, cwd=directory, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=settings.timeout)
+            errors="replace", timeout=seconds)
     except subprocess.TimeoutExpired:
         raise TargetError(
-            f"Vela did not finish within {settings.timeout} s",
-            hint="give it longer with option timeout (seconds); large batches take it very long") from None
+            f"Vela did not finish within {seconds:g} s",
+            hint=("give it longer with option timeout (seconds)" if seconds == settings.timeout else
+                  f"{VARIABLE}=seconds={4 * seconds:g} allows more") + "; large batches take it very long") from None
     except OSError as error:
         raise TargetError(f"Vela could not be started with {sys.executable}: {error.strerror or error}") from None
     model = directory / f"{path.stem}_vela{'.npz' if settings.output_format == 'raw' else '.tflite'}"

@@ -112,9 +112,25 @@ def scale(op: Scale, rw: Rewriter) -> Value:
     return finish(rw, op, broadcast(rw, "Add", broadcast(rw, "Mul", op.input, op.scale), op.bias))
 
 
+_MOST_PRODUCTS = 64
+"""Exponents up to which powers are written as products: 12 at most."""
+
+
 @TABLE("top.Pow")
 def power(op: Pow, rw: Rewriter) -> Value:
-    return broadcast(rw, "Pow", op.base, op.exponent)
+    """Pow; of integers by one constant products, which wrap round: onnxruntime's Pow goes by way of f64, and loses digits."""
+    held = rw.constant_of(op.exponent) if op.base.is_integer else None
+    if held is None or held.size != 1 or not 1 <= int(held.reshape(())) <= _MOST_PRODUCTS or op.result.shape != op.base.shape:
+        return broadcast(rw, "Pow", op.base, op.exponent)
+    left, square, made = int(held.reshape(())), op.base, None
+    while True:
+        if left & 1:
+            made = square if made is None else emit(rw, "Mul", made, square)
+        left >>= 1
+        if not left:
+            assert made is not None
+            return made
+        square = emit(rw, "Mul", square, square)
 
 
 @TABLE("top.Atan2")

@@ -17,6 +17,7 @@ __all__ = ["TABLE", "product_along"]
 
 TABLE = RewriteTable()
 
+_SUMMING = ("ReduceSum", "ReduceSumSquare", "ReduceL1", "ReduceProd")
 OF_FLAGS = {"ReduceAll": "ReduceMin", "ReduceAny": "ReduceMax"}
 
 
@@ -28,13 +29,16 @@ def reduce(op: Reduce, rw: Rewriter) -> Value:
     x, name = op.input, op.mode
     if name in OF_FLAGS:
         x, name = cast(rw, cast(rw, x, BOOL), I32), OF_FLAGS[name]
+    if isinstance(x.element, IntegerType) and x.element.width < 32 and name in _SUMMING:
+        x = cast(rw, x, I32)
     if name == "ReduceProd" and x.element in (I32, I64) and 0 not in static_shape(x):
         for axis in op.axes:
             x = product_along(rw, x, axis)
-        return x if op.keepdims else emit(rw, "Squeeze", x, ints(rw, op.axes), like=op.result, element=x.element)
+        made = x if op.keepdims else emit(rw, "Squeeze", x, ints(rw, op.axes), like=op.result, element=x.element)
+        return cast(rw, made, op.result.element)
     if name.startswith("ReduceLog") and isinstance(x.element, IntegerType):
         x = cast(rw, x, F64)
-    if name == "ReduceSum" and x.element == I32:
+    if name in _SUMMING and x.element == I32:
         x = cast(rw, x, I64)  # onnxruntime saturates a sum of 32 bits; cast from 64 it wraps round
     y = emit(rw, name, x, ints(rw, op.axes), like=op.result, element=x.element, keepdims=int(op.keepdims))
     if op.mode in OF_FLAGS:  # of no flags at all, the least or greatest i32
