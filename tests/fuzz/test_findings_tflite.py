@@ -263,6 +263,8 @@ def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
     ("FULLY_CONNECTED", [((2, 2), "int8", np.ones((2, 2), np.int8), ([0.1, 0.2], [0, 0], 0)),
                          ((2, 2), "int8", np.ones((2, 2), np.int8), SMALL), None], [((2, 2), "int8", None, SMALL)], None,
      "its operand is .* a scale for each channel"),
+    ("FULLY_CONNECTED", [((1, 2), "int8", None, SMALL), ((2, 2), "int8", np.ones((2, 2), np.int8), ([0.1, 0.2], [0, 0], 1)),
+                         None], [((1, 2), "int8", None, SMALL)], None, "scales along dimension 1; .* along dimension 0"),
     ("LESS", [((1, 2), "int8", None, SMALL), ((1, 2), "int8", np.ones((1, 2), np.int8), ([0.1, 0.2], [0, 0], 1))],
      [((1, 2), "bool", None, None)], None, "its operand is .* a scale for each channel"),
     ("TANH", [((2, 2), "int8", None, SMALL)], [((2, 2), "int8", None, ([0.1, 0.2], [0, 0], 0))], None,

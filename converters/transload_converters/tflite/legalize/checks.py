@@ -45,6 +45,8 @@ _LIKE_OTHER = {
 
 _WEIGHTED = _named("conv_2d conv_3d depthwise_conv_2d fully_connected transpose_conv")
 """Operators whose second operand is weights."""
+_CHANNELS = {"tfl.depthwise_conv_2d": 3, "tfl.conv_3d": 4}
+"""Along which dimension of weights the channels lie that an operator gives, where that is not the first."""
 _CONVOLUTIONS = _WEIGHTED - _named("fully_connected")
 """Of them those whose kernels take the zero points of signed weights to be 0."""
 
@@ -191,7 +193,13 @@ def _weights(op: Op) -> Iterator[str]:
     if op.name not in _WEIGHTED or len(op.operands) < 2 or place >= len(op.operands):
         return
     quant, given = op.operands[1].quant, op.operands[place].quant
-    if quant is None or given is None:
+    if quant is None:
+        return
+    along = _CHANNELS.get(op.name, 0)
+    if not quant.per_tensor and quant.blocks is None and quant.axis != along:
+        yield (f"its weights have scales along dimension {quant.axis}; LiteRT's kernel takes one for each channel that it gives, "
+               f"which lie along dimension {along}")
+    if given is None:
         return
     if (quant.storage == UI8) != (given.storage == UI8):
         yield f"its weights are stored as {quant.storage}, and its input as {given.storage}: LiteRT's kernels read both alike"
