@@ -20,7 +20,7 @@ from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
-from .ir.verify import need_valid, verify
+from .ir.verify import check, verify
 from .kinds import ITERABLE, TEXT, need, takes
 from .limits import check_limits
 from .meanings import as_stored
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .report import LayersReport
 
 __all__ = [
-    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file",
+    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file", "need_valid",
     "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
 ]
 
@@ -131,6 +131,18 @@ def _weights_for(reader: Reader, weights: Path) -> Path:
     if weights.is_dir():
         raise ReadError(f"{weights}: is a directory, not a file of weights")
     return weights
+
+
+def need_valid(module: Module, where: str) -> None:
+    """Raise `ConversionError` where ops of the hub are not what they are declared to be: kernels and lowerings rely on that.
+
+    Who reads a file looks by himself, and rules of frameworks' ops tell better what is wrong with these.
+    """
+    center = hub().name
+    if findings := [finding for finding in check(module) if finding.what.partition(".")[0] == center]:
+        raise ConversionError(
+            f"{where} was given a module that is not valid: {len(findings)} finding(s)", findings,
+            "transload.ir.verify.check(module) lists them")
 
 
 def _wanted(inputs: Mapping[str, InputSpec]) -> dict[str, TensorType]:
@@ -285,7 +297,6 @@ def _module(given: Module, what: str) -> Module:
     if not isinstance(given, Module):
         shown = repr(given) if isinstance(given, str | Path) else type(given).__name__
         raise UsageError(f"{what}() takes a module, and was given {shown}", hint='transload.load("model.tflite") reads one')
-    need_valid(given, f"{what}()")
     return given
 
 

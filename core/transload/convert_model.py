@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import roles
-from .api import InputSpec, loaded
+from .api import InputSpec, loaded, need_valid
 from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
@@ -26,7 +26,6 @@ from .garbage import rare_collections
 from .given import has_images, open_given, settled, shapes_of
 from .hosting import HostTarget, hosted_for
 from .ir import Module, State, TensorType, Type
-from .ir.verify import need_valid
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .kinds import CALLABLE, MAPPING, PATH, TEXT, TEXTS, WHOLE, Kind, takes
 from .options import Owner, own_options, settings_of

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from . import api
 from .given import open_given, settled, shapes_of
 from .ir import Module
-from .ir.verify import need_valid
 from .written import written_at
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def run(
             tell(written.note)
         return written.execute(settled(written.module, given, preprocess), engine, keep, watch, tell)
     if isinstance(module, Module):
-        need_valid(module, "run()")
+        api.need_valid(module, "run()")
     loaded = module if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess) if function == "main" else given
     return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)

@@ -39,8 +39,6 @@ def test_other_arguments(call: Callable[..., Any], why: str, examples: Path) -> 
 
 @pytest.mark.parametrize(("what", "use"), [
     ("run()", lambda module, out: transload.run(module, {"x0": np.zeros(3, np.float32)})),
-    ("lower()", lambda module, out: transload.lower(module)),
-    ("legalize()", lambda module, out: transload.legalize(module)),
     ("convert()", lambda module, out: transload.convert(module, "tosa", out)),
 ])
 def test_modules_that_are_not_valid(what: str, use: Callable[[Any, Path], Any], tmp_path: Path) -> None:

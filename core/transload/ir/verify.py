@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConversionError, Finding, TransloadError, VerifyError, merge_findings
+from ..errors import Finding, TransloadError, VerifyError, merge_findings
 from ..guard import said
 from ..kinds import need
 from ..suggest import nearest
@@ -17,7 +17,7 @@ from .declare import AttributeKind, OpDeclaration
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType, Type
 
-__all__ = ["broken_rules", "check", "check_inference", "faults_of", "need_valid", "unknown_attributes", "verify"]
+__all__ = ["broken_rules", "check", "check_inference", "faults_of", "unknown_attributes", "verify"]
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
@@ -29,15 +29,6 @@ def verify(root: Op) -> None:
     findings = check(root)
     if findings:
         raise VerifyError(f"{root.name} is not valid: {len(findings)} finding(s)", findings)
-
-
-def need_valid(module: Op, where: str) -> None:
-    """Raise `ConversionError` where a module that somebody made is not valid: rewrites and kernels rely on what ops declare."""
-    findings = check(module)
-    if findings:
-        raise ConversionError(
-            f"{where} was given a module that is not valid: {len(findings)} finding(s)", findings,
-            "transload.ir.verify.check(module) lists them")
 
 
 def check(root: Op) -> list[Finding]:
