@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from transload.ir.build import constant_of
 from transload.ir.core import Op
 from transload.ir.declare import (
     FLOAT,
@@ -425,6 +426,16 @@ class ReverseSequence(DeclaredOp):
     output = result("of the input's shape")
     seq_axis = attribute(INT, "the dimension to turn round")
     batch_axis = attribute(INT, "the dimension that lengths belongs to", default=0)
+
+    @constraint
+    def lengths_are_within(op) -> bool | str:
+        """lengths that are constant are from 0 to the size of seq_axis"""
+        held, shape = constant_of(op.lengths), shape_of(op.input)
+        size = shape[op.seq_axis] if shape is not None and -len(shape) <= op.seq_axis < len(shape) else None
+        if held is None or size is None or not held.type.num_elements:
+            return True
+        least, most = int(held.numpy().min()), int(held.numpy().max())
+        return 0 <= least <= most <= size or f"they are from {least} to {most}, and the size is {size}"
 
     def infer(op) -> Type:
         shape = need_rank(op, op.input, "the input", least=2)

@@ -26,9 +26,10 @@ def prices(groups: Groups, roots: Collection[Value]) -> dict[Value, float]:
     """
     work: Counter[Value] = Counter()
     dear: set[Value] = set()
+    priced = set(roots)
     for op in groups.ops:
         rule = rule_of(op)
-        touched = {groups.root(value) for value in (*op.operands, *op.results) if constant_of(value) is None} & set(roots)
+        touched = {groups.root(value) for value in (*op.operands, *op.results) if constant_of(value) is None} & priced
         work.update(dict.fromkeys(touched, work_of(op)))
         if rule is not None and rule.weights is not None:
             dear |= touched

@@ -108,6 +108,8 @@ def test_ranges_of_quantization(case: Any, why: str) -> None:
     *because("is -1, and must be 0 or more", "DenseBincount", ints(1), scalar(-1), x(0)),
     *because("scales positive", "ScaleAndTranslate", IMAGE, ints(2, 2), values([0.0, 1.0], "float32").const, values([0.0, 1.0],
              "float32").const),
+    *because("too large", "ScaleAndTranslate", IMAGE, ints(2, 1 << 26), values([1.0, 1.0], "float32").const, values([0.0, 0.0],
+             "float32").const),
     *because("must be 2 numbers", "CropAndResize", IMAGE, x(1, 4), ints(0), ints(2, 2, 2)),
     *because("too large", "ResizeBicubic", IMAGE, ints(2**31 - 1, 2)),
     *because("would take too long", "MatrixInverse", x(2100, 2100).const),

@@ -149,11 +149,16 @@ def scale_and_translate(op: Op, rw: Rewriter) -> Value:
     return separable(rw, cast(rw, value, F32), rows, columns)
 
 
+_KEPT = 8
+"""Tables of weights that are kept at a time while they are computed."""
+
+
 def _spans(size: int, wanted: int, scale: float, shift: float, kind: str, antialias: bool) -> np.ndarray:
     """[wanted, size]: the weights of an image's places; none where the sample lies outside.
 
     Source: the documentation of `tf.raw_ops.ScaleAndTranslate`.
     """
+    need_place(_KEPT, wanted, size)
     radius, kernel = _KERNELS[kind]
     widened = max(1 / scale, 1.0) if antialias else 1.0
     samples = (tables.arange(wanted) + 0.5 - shift) / scale
