@@ -79,7 +79,8 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | None:
     if op.mode == "ReduceL1":
         return total(emit(rw, "abs", value, like=value))
     if op.mode in ("ReduceL2", "ReduceSumSquare"):
-        made = total(emit(rw, "mul" if value.is_integer else "square", *[value] * (1 + value.is_integer), like=value))
+        squares = emit(rw, "mul", value, value, like=value) if value.is_integer else emit(rw, "square", value, like=value)
+        made = total(squares)
         return made if op.mode == "ReduceSumSquare" else emit(rw, "sqrt", made, like=made)
     if op.mode == "ReduceLogSum":
         return emit(rw, "log", total(value), like=op.output)
