@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from transload.ir import BF16, F16, F32, F64, Module, Value
@@ -22,11 +23,12 @@ def observed(module: Module) -> dict[str, Value]:
     Names are those of the model's tensors; one that occurs again, or that there is none of, gets a number behind it.
     """
     named: dict[str, Value] = {}
+    numbers: Counter[str] = Counter()  # of thousands of tensors without a name each looks at one number, not at all before it
     for value in _tensors(module):
         name = stem = value.name or "tensor"
-        number = 1
         while name in named:
-            name, number = f"{stem}#{number}", number + 1
+            numbers[stem] += 1
+            name = f"{stem}#{numbers[stem]}"
         named[name] = value
     return named
 

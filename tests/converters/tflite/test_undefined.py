@@ -1,4 +1,4 @@
-"""What LiteRT gives that says nothing of a model, and that the verdict says so: sums beyond its 32 bits, and sums of nothing."""
+"""Where LiteRT says nothing of a model, and the verdict does: sums beyond its 32 bits, sums of nothing, small quotients."""
 
 from __future__ import annotations
 
@@ -117,3 +117,25 @@ def test_a_softmax_by_a_factor_below_zero(beta: float, status: str, tmp_path: Pa
     module = transload.load(file)
     verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
     assert verdict.status == status and ("factor below 0" in verdict.why) == (status == "inconclusive"), verdict
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize(("numerator", "status"), [(1, "inconclusive"), (0, "passed"), (20, "passed")])
+def test_quotients_of_less_than_half_a_step(tmp_path: Path, kind: str, numerator: int, status: str) -> None:
+    """Of -0.05 / 5.12 in steps of 0.02 LiteRT gives the least number, where it is 0."""
+    zero = 128 if kind == "uint8" else 0
+    divisors = np.array([1, 2, 3, 100], kind) + np.array(zero, kind)
+    content = write_operator(
+        "DIV", [((2, 4), kind, None, ((0.05,), (zero,))), ((4,), kind, divisors, ((0.5,), (zero,)))],
+        [((2, 4), kind, None, ((0.02,), (zero,)))], {"fused_activation_function": "NONE"})
+    file = tmp_path / "quotient.tflite"
+    file.write_bytes(content)
+    module = transload.load(file)
+    given = {next(iter(module.inputs)): np.full((2, 4), zero - numerator, kind)}
+    verdict = verify_conversion(
+        module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference", inputs=given)
+    assert verdict.status == status, verdict
+    assert ("less than half a step" in verdict.why) == (status == "inconclusive")
+    ours = next(iter(transload.run(module, given).values())).astype(int) - zero
+    real = np.broadcast_to(-numerator * 0.05 / (np.array([1, 2, 3, 100]) * 0.5) / 0.02, (2, 4))
+    assert np.abs(ours - real.round()).max() <= 1
