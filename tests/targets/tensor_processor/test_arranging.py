@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8, I32, TensorType, new_module, set_results
+from transload.ir import F32, I8, I32, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload_targets.tensor_processor.arranging import arrange_for_lanes
@@ -473,3 +473,20 @@ def test_a_move_of_what_is_given_out_comes_last():
     assert ops(module) == ["max_pool2d", "cast", "permute"]
     program = compile_function(module.main, load_chip("tp-large")).program
     assert not [one for one in program.instructions if one.operation == "copy"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_reshapes_that_read_bits_as_other_numbers_stay(late):
+    """They are no moves: what an op in front of one gives is of its own type. TFLite's CAST of quantized integers is such a one."""
+    quantized = QuantType(I8, F32, (0.5,), (3,))
+    function = Function((2, 8, 4), I8)
+    number = function.emit("cast", function.x, element=I8, mode="truncate", wrap=True)
+    read = function.emit("reshape", number, shape=(8, 8), element=quantized)
+    if late:
+        back = function.emit("reshape", read, shape=(8, 8), element=I8)
+        read = function.emit("cast", back, element=F32, mode="truncate", wrap=True)
+        read = function.emit("cast", read, element=I8, mode="truncate", wrap=False)
+        read = function.emit("reshape", read, shape=(8, 8), element=quantized)
+    module = function.done(read)
+    arranged(module)
+    assert str(read.element) == str(next(iter(module.outputs.values())).element) == str(quantized)

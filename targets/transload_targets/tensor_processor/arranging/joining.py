@@ -10,7 +10,7 @@ from transload.ir import Block, Op, TensorType, Value
 from transload.ir.build import Builder, constant_of
 
 from ..chip import Chip
-from .values import bits_of, by_channel, elements_of, is_elementwise
+from .values import bits_of, by_channel, elements_of, is_elementwise, is_move
 
 __all__ = ["is_joined", "join_late"]
 
@@ -48,7 +48,7 @@ def _is_last(value: Value) -> bool:
 def _before(value: Value) -> list[Op]:
     """The moves that make a tensor, the first one first; none whose result others read, too."""
     found: list[Op] = []
-    while value.op is not None and value.op.name in _MOVES and len(value.uses) == 1:
+    while value.op is not None and value.op.name in _MOVES and is_move(value.op) and len(value.uses) == 1:
         found.insert(0, value.op)
         value = value.op.operands[0]
     return found

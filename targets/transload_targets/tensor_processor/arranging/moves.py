@@ -17,11 +17,9 @@ from ..chip import Chip
 from ..shapes import local_shape
 from .joining import is_joined
 from .reductions import ANY_ORDER
-from .values import bits_of, by_channel, elements_of, is_elementwise
+from .values import MOVES, bits_of, by_channel, elements_of, is_elementwise, is_move
 
 __all__ = ["move_first", "slice_each_part", "slice_first", "slice_flat", "widen_late"]
-
-MOVES = ("tpu.reshape", "tpu.permute", "tpu.slice")
 
 
 def slice_first(block: Block, chip: Chip) -> bool:
@@ -195,7 +193,7 @@ def move_first(block: Block, chip: Chip) -> bool:
     """Put moves in front of elementwise ops where that costs less."""
     changed = False
     for op in list(block):
-        if op.name in MOVES and op.results[0].uses:
+        if is_move(op) and op.results[0].uses:
             changed = _Raising(op, block, chip).done() or _Raising(op, block, chip, most=1).done() or changed
     return changed
 

@@ -9,7 +9,9 @@ from transload.ir.build import constant_of
 
 from ..instructions import ELEMENTS
 
-__all__ = ["bits_of", "by_channel", "elements_of", "is_elementwise", "one_number"]
+__all__ = ["MOVES", "bits_of", "by_channel", "elements_of", "is_elementwise", "is_move", "one_number"]
+
+MOVES = ("tpu.reshape", "tpu.permute", "tpu.slice")
 
 
 def by_channel(value: Value) -> bool:
@@ -27,6 +29,11 @@ def is_elementwise(op: Op) -> bool:
     """Whether an op of dialect `tpu` makes each element of its result of the elements at the same place."""
     declaration = op.declaration
     return op.dialect == "tpu" and declaration is not None and "elementwise" in declaration.traits
+
+
+def is_move(op: Op) -> bool:
+    """Whether an op gives elements as they are at other places; a reshape that reads their bits as other numbers does not."""
+    return op.name in MOVES and op.operands[0].element == op.results[0].element
 
 
 def elements_of(op: Op) -> int:

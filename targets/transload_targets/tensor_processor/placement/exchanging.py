@@ -10,6 +10,7 @@ these are known of one place without following queues in time, so thousands of b
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import exp
 from random import Random
 
@@ -30,11 +31,31 @@ EJECTED = 6
 """Places that may lie where one goes."""
 
 
+ASKED = 64
+"""Questions whose answers are known yet: the steps of a recurrent layer are parts of a model that lie alike."""
+
+
 def exchanged(met: Met, offsets: Mapping[Place, int], machine: Machine, window: Window, changes: int) -> dict[Place, int]:
     """Offsets within the window after so many changes that were tried: those that share the fewest banks, the given ones where
     none share fewer. The same each time.
     """
-    return _Exchanging(met, offsets, machine, window).run(changes)
+    number = {place: index for index, place in enumerate(met)}
+    shared = tuple(tuple(sorted((number[other], weight) for other, weight in others.items())) for others in met.values())
+    begun = tuple((place.size, place.first, place.last, offsets[place]) for place in met)
+    return dict(zip(met, _answer(begun, shared, machine, window, changes), strict=True))
+
+
+@lru_cache(maxsize=ASKED)
+def _answer(
+    begun: tuple[tuple[int, int, int, int], ...], shared: tuple[tuple[tuple[int, float], ...], ...], machine: Machine,
+    window: Window, changes: int,
+) -> tuple[int, ...]:
+    """The same of places by their number: of each the size, the slots, the offset, and how much it shares with others."""
+    places = [Place(size, first, last) for size, first, last, _ in begun]
+    met = {place: {places[other]: weight for other, weight in others} for place, others in zip(places, shared, strict=True)}
+    offsets = {place: offset for place, (*_, offset) in zip(places, begun, strict=True)}
+    found = _Exchanging(met, offsets, machine, window).run(changes)
+    return tuple(found[place] for place in places)
 
 
 class _Exchanging:
