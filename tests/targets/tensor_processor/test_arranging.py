@@ -477,7 +477,7 @@ def test_a_move_of_what_is_given_out_comes_last():
 
 @pytest.mark.parametrize("late", [False, True])
 def test_reshapes_that_read_bits_as_other_numbers_stay(late):
-    """They are no moves: what an op in front of one gives is of its own type. TFLite's CAST of quantized integers is such a one."""
+    """They are no moves: what an op in front of one gives is of its own type. TFLite's CAST of quantized integers is one."""
     quantized = QuantType(I8, F32, (0.5,), (3,))
     function = Function((2, 8, 4), I8)
     number = function.emit("cast", function.x, element=I8, mode="truncate", wrap=True)
