@@ -46,7 +46,7 @@ class Allowance:
     products: int = 1 << 42
     """Multiplications of convolutions and matrix products that verification computes: ten minutes of the reference engine."""
     seconds: float = 1800.0
-    """What one execution of a module by the reference engine may take."""
+    """What one execution of a module by the reference engine may take, and what a quantizer may look for beside ranges."""
     rounds: float = 60.0
     """Seconds that the verification of a module may take whose loops end when their data says so."""
 

@@ -21,6 +21,9 @@ from .writer import EXTERNAL_FROM, constant_bytes, model_of, refuse_unwritable
 
 __all__ = ["Execute", "prepare"]
 
+FINE_FROM, SMALL = 4096, 1024
+"""Ops from which on, and elements of a result in the mean up to which, onnxruntime runs a module as it is written."""
+
 
 class Execute:
     """`execute(inputs)` runs the main function once; threads may share it, and each run takes one thread.
@@ -40,6 +43,8 @@ class Execute:
         options.intra_op_num_threads = 1
         options.enable_mem_pattern = False  # one block for all tensors of a run, each thread's rounded up: a third more memory
         options.log_severity_level = 4
+        if _is_fine(module):
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime's native errors share no class
@@ -59,6 +64,15 @@ class Execute:
 
 
 prepare = Execute
+
+
+def _is_fine(module: Module) -> bool:
+    """Whether a module is of very many ops on small tensors: to look for what can be fused takes longer than fusing saves.
+
+    Measured with onnxruntime 1.32 on 29,000 ops: 10.5 s, against 3.6 s without.
+    """
+    sizes = [value.tensor_type.num_elements for op in module.body_of_main for value in op.results if value.is_static]
+    return len(sizes) > FINE_FROM and sum(sizes) < SMALL * len(sizes)
 
 
 def _content(module: Module) -> bytes:

@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
+from ..budget import check_deadline
 from ..errors import Finding, UsageError
 from ..guard import PluginInfo, failure
 from ..ir import Module
@@ -53,7 +54,11 @@ class Step:
     """Whether passes that follow put right what it leaves: rewrites without their conversion's passes after."""
 
     def apply(self, module: Module) -> PassRecord:
-        """Run it on `module`, in place. What is not finite that it makes of a model's constants is the model's, and no news."""
+        """Run it on `module`, in place. What is not finite that it makes of a model's constants is the model's, and no news.
+
+        Raises `TimeOver` where this is part of what has to end in a time that is over: an engine lowers what it runs.
+        """
+        check_deadline()
         trace = tracing()
         if trace is not None:
             trace.step = self.name

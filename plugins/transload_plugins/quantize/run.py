@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from transload.blas import one_thread
+from transload.budget import TimeOver, timed
 from transload.errors import UsageError
 from transload.ir import Module, TensorType, Value, dtype_of, input_names
 from transload.ir.verify import verify
@@ -327,18 +328,44 @@ class _Work:
         self, ready: Prepared, *, rounding: bool, polish: bool, islands: Form, fine: float, learning: bool,
         bias_correction: bool, room: bool, resume: Saved | str | Path | None,
     ) -> None:
-        """What samples allow, as far as it is asked for, in order; see `quantized`."""
+        """What samples allow, as far as it is asked for, in order; see `quantized`.
+
+        What comes before learning, and what comes behind it, ends with the seconds of an execution (`Allowance`): models of
+        thousands of small ops would take hours. Learning takes the time that it takes, is told and can be resumed.
+        """
         kept, narrow = ready.samples.kept, self.scheme.activations.width == 8
-        if kept and rounding:
-            self.round(ready.samples.some(ROUNDED), polish)
-        if kept and (islands in ("mixed", "float") or (islands == "int16" and narrow)):  # beyond 16 bits there are floats alone
-            self.look_for_islands(ready.samples.some(SEARCHED), islands if narrow else "float", fine)
-        if kept and learning:
+        if not kept:
+            return
+
+        def look() -> None:
+            if rounding:
+                self.round(ready.samples.some(ROUNDED), polish)
+            if islands in ("mixed", "float") or (islands == "int16" and narrow):  # beyond 16 bits there are floats alone
+                self.look_for_islands(ready.samples.some(SEARCHED), islands if narrow else "float", fine)
+
+        def move() -> None:
+            if bias_correction:
+                self.correct(kept)
+            if room and not ready.given and narrow:
+                self.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
+
+        looked = self._in_time(look, "rounding weights, looking for islands, and what else moves biases and ranges")
+        if learning:
             self.learn(ready.every.kept, bias_correction, resume)
-        if kept and bias_correction:
-            self.correct(kept)
-        if kept and room and not ready.given and narrow:
-            self.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
+        if bias_correction:
+            self.told["bias correction"] = False
+        if looked:
+            self._in_time(move, "correcting biases and giving outputs room")
+
+    def _in_time(self, improve: Callable[[], None], what: str) -> bool:
+        """Do what ends when the time is over, with a note of what was not done to its end; whether all was."""
+        try:
+            with timed():
+                improve()
+        except TimeOver as error:
+            self.told["notes"].append(f"{what} did not come to an end in time: {error.hint}")
+            return False
+        return True
 
     def round(self, samples: Sequence[Sample], polish: bool = False) -> None:
         named = observed(self.module)
@@ -398,7 +425,6 @@ class _Work:
 
     def correct(self, samples: Sequence[Sample]) -> None:
         """Move the biases of the module, where that brings its outputs nearer."""
-        self.told["bias correction"] = False
         if not observed(self.module):
             return
         types = self.types(self.wide)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from transload.budget import TimeOver, check_deadline
 from transload.cores import cores
 from transload.engine import reference
 from transload.engine.choice import Choice, choose_measuring
@@ -67,8 +68,9 @@ class Runner:
     def visit(self, sample: Mapping[str, Any], tell: Tell) -> None:
         """Run on one sample, a dict of arrays by input name, and `tell(name, array)` of each tensor, in order.
 
-        Raises `RunError` where the sample does not fit the module.
+        Raises `RunError` where the sample does not fit the module, and `TimeOver` where the time is over.
         """
+        check_deadline()
         for name, given in self._given.items():
             tell(name, np.asarray(sample[given]))
         for name, array in self._known.items():
@@ -140,7 +142,8 @@ class Runner:
         return visit
 
     def _prepare(self, runs: int) -> None:
-        """By the first engine that takes the module."""
+        """By the first engine that takes the module. Raises `TimeOver` where the time is over."""
+        check_deadline()
         module, _ = self._giving()
         refused: list[str] = []
         for self.choice in choose_measuring(module, runs):
@@ -149,6 +152,8 @@ class Runner:
             try:
                 self._execute = resolve(host().get("engines", self.choice.engine).prepare)(module)
                 return
+            except TimeOver:
+                raise
             except TransloadError as error:
                 refused.append(f"{self.choice.engine} cannot take it: {error.message}")
         else:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from transload.analysis.movement import moves_of
+from transload.budget import check_deadline
 from transload.ir import (
     F32,
     Dense,
@@ -267,6 +268,7 @@ class Simulation:
 
     def _simulated(self, op: Op) -> list[Value]:
         """Append an op as it is quantized; the means of the shift of its sums, where they are to be corrected."""
+        check_deadline()
         if constant_of(op.results[0]) is not None:
             self._held.update((result, self._mine[result]) for result in op.results)
             return []

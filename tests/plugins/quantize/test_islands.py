@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,12 +12,14 @@ import pytest
 
 import transload
 from transload.api import at_hub
+from transload.budget import allowed, timed
 from transload.errors import UsageError
 from transload.ir import I16, Module
+from transload.ir.verify import verify
 from transload.layers import layers_report
 from transload.quantization import quantize_at_hub
 from transload.text import print_module
-from transload_plugins.quantize import islands
+from transload_plugins.quantize import islands, run
 from transload_plugins.quantize.groups import Groups
 from transload_plugins.quantize.kept import islands_of
 from transload_plugins.quantize.simulation import Measured
@@ -334,3 +338,26 @@ class _Sums(islands._Search):
 def test_what_16_bits_lose_beside_others_alone_is_all_that_stays_float_with_it(beside: int, floats: list[int]) -> None:
     search: Any = _Sums(beside)
     assert sorted(search.too_much_for_16_bits(list(range(16)))) == floats
+
+
+def test_looking_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a user waits for is bounded: what is not found by then is left out, and the notes say so and how to allow more."""
+    module, samples = spectrogram()
+
+    @contextmanager
+    def none_is_left() -> Iterator[None]:
+        with allowed(seconds=0.0), timed():
+            yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "timed", none_is_left)
+        made = quantize_at_hub(module, "int8", samples, {})
+    (note,) = made.report["notes"]
+    assert "did not come to an end in time" in note
+    assert "TRANSLOAD_BUDGET=seconds=" in note
+    assert made.report["bias correction"] is False
+    assert made.report["islands of 16 bits"] == made.floats == {}
+    verify(made.module)
+    again = quantize_at_hub(module, "int8", samples, {})
+    assert again.report["notes"] == []
+    assert again.report["islands of 16 bits"] or again.floats

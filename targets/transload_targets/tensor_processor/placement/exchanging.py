@@ -15,7 +15,7 @@ from math import exp
 from random import Random
 
 from ..groups.machine import Machine
-from .windows import Met, Place, Window, holes, offers
+from .windows import KNOWN, Asked, Met, Place, Window, asked, holes, offers, places_asked
 
 __all__ = ["exchanged"]
 
@@ -31,31 +31,20 @@ EJECTED = 6
 """Places that may lie where one goes."""
 
 
-ASKED = 64
-"""Questions whose answers are known yet: the steps of a recurrent layer are parts of a model that lie alike."""
-
 
 def exchanged(met: Met, offsets: Mapping[Place, int], machine: Machine, window: Window, changes: int) -> dict[Place, int]:
     """Offsets within the window after so many changes that were tried: those that share the fewest banks, the given ones where
     none share fewer. The same each time.
     """
-    number = {place: index for index, place in enumerate(met)}
-    shared = tuple(tuple(sorted((number[other], weight) for other, weight in others.items())) for others in met.values())
-    begun = tuple((place.size, place.first, place.last, offsets[place]) for place in met)
-    return dict(zip(met, _answer(begun, shared, machine, window, changes), strict=True))
+    begun = tuple(offsets[place] for place in met)
+    return dict(zip(met, _answer(asked(met), begun, machine, window, changes), strict=True))
 
 
-@lru_cache(maxsize=ASKED)
-def _answer(
-    begun: tuple[tuple[int, int, int, int], ...], shared: tuple[tuple[tuple[int, float], ...], ...], machine: Machine,
-    window: Window, changes: int,
-) -> tuple[int, ...]:
-    """The same of places by their number: of each the size, the slots, the offset, and how much it shares with others."""
-    places = [Place(size, first, last) for size, first, last, _ in begun]
-    met = {place: {places[other]: weight for other, weight in others} for place, others in zip(places, shared, strict=True)}
-    offsets = {place: offset for place, (*_, offset) in zip(places, begun, strict=True)}
-    found = _Exchanging(met, offsets, machine, window).run(changes)
-    return tuple(found[place] for place in places)
+@lru_cache(maxsize=KNOWN)
+def _answer(question: Asked, begun: tuple[int, ...], machine: Machine, window: Window, changes: int) -> tuple[int, ...]:
+    met = places_asked(question)
+    found = _Exchanging(met, dict(zip(met, begun, strict=True)), machine, window).run(changes)
+    return tuple(found[place] for place in met)
 
 
 class _Exchanging:

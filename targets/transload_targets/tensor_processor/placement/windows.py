@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from threading import Lock
 
 import numpy as np
 
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Schedule
 
-__all__ = ["Met", "Place", "Window", "given", "holes", "offers", "places_of", "windows", "within"]
+__all__ = [
+    "KNOWN", "Asked", "Met", "Place", "Window", "asked", "given", "holes", "offers", "places_asked", "places_of", "windows",
+    "within"]
 
 AGAIN = 3
 """Times that an order is changed for a place that found no hole."""
@@ -38,6 +43,12 @@ class Place:
 
 Met = Mapping[Place, Mapping[Place, float]]
 """With which places each should share no bank, and how many bytes are moved meanwhile."""
+
+
+Asked = tuple[tuple[int, int, int, bool, tuple[tuple[int, float], ...]], ...]
+"""Of each place its figures, and with which others, by their number, it should share no bank."""
+KNOWN = 64
+"""Questions whose answers are known yet."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,29 @@ def given(places: Sequence[Place], machine: Machine, window: Window, work: int) 
 
 def within(met: Met, machine: Machine, size: int, work: int) -> Iterator[dict[Place, int]]:
     """Offsets of all places within windows of so many bytes, until so many places were given."""
+    for offsets in _answer(asked(met), machine, size, work):
+        yield dict(zip(met, offsets, strict=True))
+
+
+def asked(met: Met) -> Asked:
+    """What is asked of places, by their number: the same of parts of a model that lie alike, as steps of a recurrent layer do."""
+    number = {place: index for index, place in enumerate(met)}
+    others = {place: tuple(sorted((number[other], weight) for other, weight in each.items())) for place, each in met.items()}
+    return tuple((place.size, place.first, place.last, place.moved, others[place]) for place in met)
+
+
+def places_asked(asked: Asked) -> Met:
+    """Places of which that is asked."""
+    places = [Place(size, first, last, moved) for size, first, last, moved, _ in asked]
+    return {place: {places[other]: weight for other, weight in others} for place, (*_, others) in zip(places, asked, strict=True)}
+
+
+@lru_cache(maxsize=KNOWN)
+def _answer(asked: Asked, machine: Machine, size: int, work: int) -> Iterable[tuple[int, ...]]:
+    return _Remembered(_within(places_asked(asked), machine, size, work))
+
+
+def _within(met: Met, machine: Machine, size: int, work: int) -> Iterator[tuple[int, ...]]:
     left = _Work(work)
     for borders in (BORDERS[:FIRST], BORDERS[FIRST:]):
         for key, apart in _ways(met):
@@ -86,9 +120,26 @@ def within(met: Met, machine: Machine, size: int, work: int) -> Iterator[dict[Pl
             for window in windows(machine, size, borders):
                 offsets = _given(met, machine, window, order, apart, left)
                 if offsets is not None:
-                    yield offsets
+                    yield tuple(offsets[place] for place in met)
                 if left.left <= 0:
                     return
+
+
+class _Remembered:
+    """What an iterator gives, as far as it was ever asked for, again from the first on."""
+
+    def __init__(self, found: Iterator[tuple[int, ...]]) -> None:
+        self._found, self._known, self._lock = found, list[tuple[int, ...]](), Lock()
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        for index in count():
+            with self._lock:  # conversions in several threads ask the same
+                if index == len(self._known):
+                    more = next(self._found, None)
+                    if more is None:
+                        return
+                    self._known.append(more)
+            yield self._known[index]
 
 
 def windows(machine: Machine, size: int, borders: Iterable[float] = BORDERS[:FIRST]) -> Iterator[Window]:
