@@ -13,10 +13,12 @@ import numpy as np
 from ..ir import Module
 from .inputs import plain_integers, random_inputs
 
-__all__ = ["attempts", "is_informative", "is_nan_throughout"]
+__all__ = ["attempts", "is_informative", "is_nan_throughout", "is_saturated"]
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
+SATURATED = 0.02
+"""Chances that are all nearer to 0 or 1 hide what they are of: whatever has the same ones there is within the usual tolerance."""
 
 
 def is_informative(output: np.ndarray) -> bool:
@@ -42,6 +44,18 @@ def is_informative(output: np.ndarray) -> bool:
         return not constant
     ends = np.iinfo(numbers.dtype)
     return not ((numbers == ends.min) | (numbers == ends.max)).all()
+
+
+def is_saturated(output: np.ndarray) -> bool:
+    """Whether floats are chances that are all but 0 and 1, as a softmax or a sigmoid gives of large numbers.
+
+    Other inputs say more. A network that is sure of its answer gives such, too, so that no verdict fails by it.
+    """
+    numbers = np.asarray(output)
+    if numbers.dtype.kind != "f" or not numbers.size:
+        return False
+    ones = np.abs(numbers - 1.0) < SATURATED
+    return bool((ones | (np.abs(numbers) < SATURATED)).all() and ones.any() and not ones.all())
 
 
 def is_nan_throughout(output: np.ndarray) -> bool:

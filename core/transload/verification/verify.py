@@ -27,7 +27,7 @@ from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for
 from .differences import TensorDifference, compare_outputs, not_measured
 from .fineness import output_steps
-from .information import attempts, is_informative, is_nan_throughout
+from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits
 from .running import OwnRuntime, Running
@@ -180,6 +180,8 @@ class _Judge:
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
         """Whether the runtime does not run the model."""
+        self._saturated = set[int]()
+        """Places of the outputs that were all but 0 and 1: other inputs are tried, and the best of these taken."""
         self._no_number = ""
         """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
 
@@ -225,7 +227,7 @@ class _Judge:
             verdict.broken += once.broken
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             told |= informative
-        silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told]
+        silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
         if without_number:
             verdict.status = "inconclusive"
             verdict.why = (f"{without_number} is NaN throughout in {self.runtime.name} on all inputs tried, and runtimes differ "
@@ -239,7 +241,7 @@ class _Judge:
         elif verdict.broken:
             verdict.status = "failed"
             self._say_whose_it_is(verdict)
-        elif silent and not told & judged:
+        elif silent and not (told | self._saturated) & judged:
             verdict.status = "inconclusive"
             verdict.why = (
                 f"{', '.join(silent)}: constant, empty, saturated or not finite on all inputs tried, as it might be whatever is "
@@ -281,7 +283,9 @@ class _Judge:
         self._need_all(reference, actual)
         self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
         tensors = compare_outputs(reference, actual)
-        informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
+        saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
+        self._saturated |= saturated
+        informative = {index for index, array in enumerate(reference.values()) if is_informative(array)} - saturated
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
         notes = list[str](self.running.engine_notes)
         if hub is not None and has_bounds(hub):

@@ -11,7 +11,7 @@ import pytest
 import transload
 from transload.budget import TimeOver, allowed, timed
 from transload.ir import F32, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType, TensorType
-from transload.verification.information import is_informative
+from transload.verification.information import is_informative, is_saturated
 from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.verify import Verification, verify_conversion
 from transload.verification.ways import Ways
@@ -32,6 +32,15 @@ pytest.importorskip("onnxruntime")
 ])
 def test_what_says_something(output: np.ndarray, says: bool) -> None:
     assert is_informative(output) is says
+
+
+@pytest.mark.parametrize(("output", "hides"), [
+    ([1e-7, 0.999], True), ([0.0, 1.0], True), ([0.01, 0.9], False), ([1e-7, 2e-7], False), ([1.0, 0.99], False), ([], False),
+    ([np.nan, 1.0, 0.0], False),
+])
+def test_what_hides_what_it_is_of(output: list[float], hides: bool) -> None:
+    assert is_saturated(np.array(output)) is hides
+    assert not is_saturated(np.array([0, 1]))
 
 
 def threshold_model(path: Path, limit: float, outputs: tuple[str, ...] = ("y",)) -> Path:
@@ -119,6 +128,27 @@ def test_other_inputs_are_tried(tmp_path: Path) -> None:
     assert verified(right).passed
     verdict = verified(right, transload.lower(transload.load(wrong), "tosa"))
     assert verdict.failed and any(reason.startswith(("y: euclid", "y: cos")) for reason in verdict.broken)
+
+
+def classifier_model(path: Path, factor: float) -> Path:
+    """`y = softmax(factor * x)`."""
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node("Mul", ["x", "factor"], ["d"]), helper.make_node("Softmax", ["d"], ["y"])]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8]) for name in "xy")
+    graph = helper.make_graph(nodes, "g", [x], [y], [helper.make_tensor("factor", TensorProto.FLOAT, [], [factor])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_softmax_that_hides_what_it_is_of_is_given_less(seed: int, tmp_path: Path) -> None:
+    """Of noise it gave 1 and 0 to six digits, and weights that were half as large again passed."""
+    right, wrong = classifier_model(tmp_path / "m.onnx", 20.0), classifier_model(tmp_path / "w.onnx", 30.0)
+    assert verified(right, seed=seed).passed
+    assert verified(right, transload.lower(transload.load(wrong), "tosa"), seed=seed).failed
+    sure = classifier_model(tmp_path / "m.onnx", 1e6)
+    assert verified(sure, seed=seed).passed and verified(sure, inputs={"x": np.arange(8.0, dtype=np.float32)[None]}).passed
 
 
 def root_model(path: Path, limit: float, kept: bool) -> Path:

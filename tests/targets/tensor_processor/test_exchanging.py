@@ -1,11 +1,13 @@
 """Dense placements that know no banks, exchanged until queues share fewer of these."""
 
 import random
+from itertools import islice
 
 import pytest
 
 from transload import memory
 from transload_targets.tensor_processor.codegen import compile_function
+from transload_targets.tensor_processor.placement import exchanging, windows
 from transload_targets.tensor_processor.placement.exchanging import exchanged
 from transload_targets.tensor_processor.placement.windows import Place, Window
 from transload_targets.tensor_processor.simulator import check
@@ -86,3 +88,17 @@ def test_less_is_loaded_ahead_where_no_placement_is_dense(layers, channels, step
     compiled = compile_function(made.done(x).main, chip("tp-small", local_bytes))
     assert compiled.is_dense and compiled.local.banked
     assert not check(compiled.program)
+
+
+def test_parts_that_lie_alike_are_placed_once(monkeypatch):
+    """Steps of a recurrent layer are parts whose places have the same sizes and times, and are other objects."""
+    runs = []
+    monkeypatch.setattr(exchanging._Exchanging, "run", lambda self, changes: runs.append(changes) or self.offsets)
+    monkeypatch.setattr(windows, "_given", lambda met, *rest: runs.append(rest) or dict.fromkeys(met, 0))
+    figures, answers, ways = machine(local_bytes=8192), [], []
+    for _ in range(2):
+        _, met, begun, peak = drawn(917)
+        answers.append(list(exchanged(met, begun, figures, Window(0, peak), 917).values()))
+        ways.append([list(offsets.values()) for offsets in islice(windows.within(met, figures, peak, 917), 3)])
+    assert answers[0] == answers[1] and ways[0] == ways[1]
+    assert len(runs) == 1 + 3
