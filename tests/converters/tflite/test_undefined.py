@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def test_products_beyond_32_bits(tmp_path: Path, greatest: int, scale: float, st
         module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference", inputs=given)
     assert verdict.status == status, verdict
     if status == "inconclusive":
-        assert "on in 32 bits, which end at 2,147,483,647: those of" in verdict.why
+        assert "in 32 bits, which end at 2,147,483,647: those of" in verdict.why
         ours = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
         real = given[next(iter(given))].astype(float) @ weights * (1e-4 * 1e-4 / scale)
         assert np.abs(ours - np.clip(real, -32768, 32767)).max() <= 1
@@ -139,3 +140,68 @@ def test_quotients_of_less_than_half_a_step(tmp_path: Path, kind: str, numerator
     ours = next(iter(transload.run(module, given).values())).astype(int) - zero
     real = np.broadcast_to(-numerator * 0.05 / (np.array([1, 2, 3, 100]) * 0.5) / 0.02, (2, 4))
     assert np.abs(ours - real.round()).max() <= 1
+
+
+def judged(tmp_path: Path, name: str, kind: str, scales: tuple[float, ...], options: dict[str, Any] | None = None) -> Any:
+    """The verdict on an operator of tensors of some scales, the last of them that of its result; and our result, in steps."""
+    content = write_operator(
+        name, [((2, 8), kind, None, ((scale,), (0,))) for scale in scales[:-1]], [((2, 8), kind, None, ((scales[-1],), (0,)))],
+        options or {})
+    file = tmp_path / "far.tflite"
+    file.write_bytes(content)
+    module = transload.load(file)
+    near = np.arange(-8, 8).reshape(2, 8) * 16
+    verdict = verify_conversion(
+        module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference",
+        inputs=dict.fromkeys(module.inputs, near.astype(kind)) if name == "GELU" else None)
+    return verdict, transload.run(module, {key: np.full((2, 8), 100, kind) for key in module.inputs})["out0"]
+
+
+@pytest.mark.parametrize(("name", "kind", "scales", "why"), [
+    ("MUL", "int8", (1.0, 1.0, 1e-6), "in 32 bits"), ("SUB", "int8", (0.68, 5e-7, 1.2e-6), "in 32 bits"),
+    ("SUB", "int16", (1.0, 1.0, 1e-6), "in 32 bits"), ("QUANTIZE", "int8", (1.0, 1e-8), "in 32 bits"),
+    ("PRELU", "int8", (1.0, 1.0, 1e-6), "in 32 bits"), ("RELU_N1_TO_1", "int8", (1.0, 1e-8), "in 32 bits"),
+    ("RELU6", "int16", (1e-6, 1e-10), "in 32 bits"), ("ABS", "int8", (1.0, 1e-8), "in 32 bits"),
+    ("GELU", "int16", (0.012, 1e-5), "in a table of 16 bits"),
+])
+def test_results_far_beyond_their_type(tmp_path: Path, name: str, kind: str, scales: tuple[float, ...], why: str) -> None:
+    options = {"approximate": True} if name == "GELU" else {}
+    verdict, ours = judged(tmp_path, name, kind, scales, options)
+    assert verdict.status == "inconclusive", verdict
+    assert why in verdict.why
+    assert name not in ("MUL", "QUANTIZE", "PRELU", "ABS") or (ours == np.iinfo(kind).max).all()
+
+
+@pytest.mark.parametrize(("name", "scales"), [
+    ("MUL", (1.0, 1.0, 1e-3)), ("ADD", (1.0, 1.0, 1e-4)), ("QUANTIZE", (1.0, 1e-5)), ("RELU6", (1.0, 1e-5))])
+def test_results_beyond_their_type_are_judged(tmp_path: Path, name: str, scales: tuple[float, ...]) -> None:
+    """As far as LiteRT counts, it saturates as the hub does."""
+    verdict, _ = judged(tmp_path, name, "int8", scales)
+    assert verdict.status in ("passed", "inconclusive") and not verdict.broken and "in 32 bits" not in verdict.why
+
+
+def test_a_wrong_result_within_its_type_fails(tmp_path: Path) -> None:
+    from transload_converters.tflite.undefined import undefined
+
+    _, module = judged(tmp_path, "ADD", "int8", (0.1, 0.1, 0.2)), transload.load(tmp_path / "far.tflite")
+    given = {key: np.full((2, 8), 100, np.int8) for key in module.inputs}
+    assert undefined(module, transload.lower(module, "top"), given) == ""
+
+
+def test_exponentials_up_to_infinity(tmp_path: Path) -> None:
+    """Of int16: LiteRT's, as far as its table holds numbers; behind, where it has the least one or 0, the greatest."""
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    content = write_operator(
+        "EXP", [((65536,), "int16", None, ((0.0035,), (0,)))], [((65536,), "int16", None, ((1e-4,), (0,)))], {})
+    x = np.arange(-32768, 32768).astype(np.int16)
+    judge = interpreter.Interpreter(model_content=content)
+    judge.allocate_tensors()
+    judge.set_tensor(judge.get_input_details()[0]["index"], x)
+    judge.invoke()
+    wanted = judge.get_tensor(judge.get_output_details()[0]["index"])
+    (tmp_path / "exp.tflite").write_bytes(content)
+    module = transload.load(tmp_path / "exp.tflite")
+    (ours,) = transload.run(transload.lower(module, "tosa"), dict.fromkeys(module.inputs, x)).values()
+    finite = x < 22464  # e^78.6 / 1e-4 is beyond float32
+    np.testing.assert_array_equal(ours[finite], wanted[finite])
+    assert (ours[~finite] == 32767).all() and (wanted[~finite] != 32767).all()

@@ -43,7 +43,11 @@ def int8_table(source: QuantType, target: QuantType, function: Function) -> np.n
 
 
 def int16_table(source: QuantType, target: QuantType, function: Function, dtype: Any = np.float32) -> np.ndarray:
-    """`function` from one int16 type to another at 513 places."""
+    """`function` from one int16 type to another at 513 places.
+
+    A function that ends in infinity, as the exponential does, has the greatest number there, where LiteRT's subtraction of two
+    infinities leaves 0.
+    """
     number = np.dtype(dtype).type
     least, most = (number(source.scale) * number(limit - source.zero_point) for limit in (-32768, 32767))
     low, high = (number(target.scale) * number(limit - target.zero_point) for limit in (-32768, 32767))
@@ -57,7 +61,9 @@ def int16_table(source: QuantType, target: QuantType, function: Function, dtype:
         last = round_half_away(np.asarray(function(np.array([most], dtype)), dtype) * inverse)
         sample = round_half_away(value)
         error = round_half_away((following + sample) / number(2)) - round_half_away(middle)
-        entries = np.concatenate([sample - round_half_away(error / number(2)), last])
+        moved = round_half_away(error / number(2))
+        ends = np.logical_and.accumulate(np.isposinf(following + sample)[::-1])[::-1]
+        entries = np.concatenate([np.where(ends, sample, sample - moved), last])
     return np.clip(np.nan_to_num(entries), -32768, 32767).astype(np.int16)
 
 
