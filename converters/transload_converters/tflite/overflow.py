@@ -73,8 +73,10 @@ def _held(hub: Module, given: Mapping[str, Any], ops: Sequence[Op]) -> dict[Op, 
 
 
 def _is_counted(op: Op) -> bool:
-    """Whether an op makes integers of one scale from floats, or from integers that have scales."""
-    if not op.results or constant_of(op.results[0]) is not None or (made := op.results[0].quant) is None or not made.per_tensor:
+    """Whether an op makes integers of 8 or 16 bits and one scale from floats, or from integers that have scales."""
+    if not op.results or constant_of(op.results[0]) is not None or (made := op.results[0].quant) is None:
+        return False
+    if not made.per_tensor or made.storage.width > 16:
         return False
     return any(operand.quant is not None or operand.is_float for operand in _given(op))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.verification.inputs import random_inputs
 from transload.verification.verify import verify_conversion
 
 from tests.support.tflite_models import write_operator
@@ -205,3 +206,15 @@ def test_exponentials_up_to_infinity(tmp_path: Path) -> None:
     finite = x < 22464  # e^78.6 / 1e-4 is beyond float32
     np.testing.assert_array_equal(ours[finite], wanted[finite])
     assert (ours[~finite] == 32767).all() and (wanted[~finite] != 32767).all()
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", ["tflm_keyword_scrambled_svdf_int8", "coral_mobilenet_v1_0.25_128_quant"])
+def test_real_models_have_nothing_of_that(name: str, models: Path) -> None:
+    """Results of 32 bits, as that of the first has, reach as far as there are numbers of 32 bits."""
+    from transload_converters.tflite.undefined import undefined
+
+    [path] = (models / "tflite" / name).glob("*.tflite")
+    module = transload.load(path)
+    hub = transload.lower(module, "top")
+    assert undefined(module, hub, random_inputs(module, hub, 0)) == ""
