@@ -25,6 +25,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -198,12 +199,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write the results there, too")
     given = parser.parse_args()
-    outcomes = [
-        kill(signal.Signals[f"SIG{name}"], given.kills, given.seed, what) for what in given.what for name in given.signals]
-    for outcome in outcomes:
-        print(f"{outcome.signal}: {dict(outcome.ended)}, {len(outcome.wrong)} wrong")
+    outcomes = []
+    for what, name in product(given.what, given.signals):
+        outcomes.append(outcome := kill(signal.Signals[f"SIG{name}"], given.kills, given.seed, what))
+        print(f"{what}, {outcome.signal}: {dict(outcome.ended)}, {len(outcome.wrong)} wrong", flush=True)
         for why in outcome.wrong:
-            print(f"  {why}")
+            print(f"  {why}", flush=True)
     if given.json is not None:
         given.json.parent.mkdir(parents=True, exist_ok=True)
         found = [{"signal": each.signal, "ended": dict(each.ended), "wrong": each.wrong} for each in outcomes]

@@ -277,3 +277,19 @@ def test_an_input_of_which_a_file_says_nothing_is_no_tensor_of_a_chip(tmp_path: 
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     with pytest.raises(TransloadError, match="where a chip has tensors"):
         transload.convert(transload.load(text=model.SerializeToString(), format="onnx"), "tp-tiny", tmp_path / "out")
+
+
+def test_strides_to_a_place_that_there_is_not() -> None:
+    """Of one window the next is not looked for, as far off as bytes cannot say."""
+    text = """
+        func.func @main(%x: tensor<1x4x4x1xf32>) -> tensor<1x1x4x1xf32> {
+          %w = "top.Weight"() {value = dense<2.0> : tensor<1x1x3x1xf32>} : () -> tensor<1x1x3x1xf32>
+          %b = "top.None"() : () -> none
+          %y = "top.Conv"(%x, %w, %b) {kernel_shape = array<i64: 1, 3>, strides = array<i64: 4611686018427387904, 1>,
+            dilations = array<i64: 4611686018427387904, 1>, pads = array<i64: 0, 1, 0, 1>, group = 1 : i64, layout = "NHWC"}
+            : (tensor<1x4x4x1xf32>, tensor<1x1x3x1xf32>, none) -> tensor<1x1x4x1xf32>
+          return %y : tensor<1x1x4x1xf32>
+        }"""
+    module = parse_module(text)
+    (y,) = transload.run(module, dict.fromkeys(module.inputs, np.ones((1, 4, 4, 1), np.float32)), engine="reference").values()
+    np.testing.assert_array_equal(y.reshape(-1), [4, 6, 6, 4])

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from transload.api import run
 from transload.ir import Module, NoneType, Op, Value
 from transload.ir.build import constant_of
+from transload_hub.far import greatest, held, is_counted
 
 __all__ = ["undefined"]
 
 _RANDOM = frozenset(f"onnx.{name}" for name in (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"))
+
+_MOST = float((1 << 31) - 1)
 
 
 def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
@@ -34,9 +36,13 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
                 "the size that is asked for")
     powers = _powers_of_zero(hub, inputs)
     divided = f"{powers}: a negative power of the integer 0, which no integer is"
+    endless = _without_integers(hub, inputs)
+    counted = (f"{endless}: what QuantizeLinear is given is no number, or more than 2^31 steps; ONNX does not say what becomes "
+               "of it, and onnxruntime gives the least number, or any")
     updating = _named([op for op in ops if _is_updated_in_place(op)])
     updated = f"{updating}: statistics that the model has elsewhere, too, over which onnxruntime writes the new ones"
-    told = ((updating, updated), (drawing, drawn), (resizing, resized), (unpooling, unpooled), (powers, divided))
+    told = ((updating, updated), (drawing, drawn), (resizing, resized), (unpooling, unpooled), (powers, divided),
+            (endless, counted))
     return "; ".join(text for names, text in told if names)
 
 
@@ -45,20 +51,15 @@ def _powers_of_zero(hub: Module | None, inputs: Mapping[str, Any]) -> str:
     powers = [op for op in hub.walk() if op.name == "top.Pow" and op.operands[0].is_integer] if hub is not None else []
     if hub is None or not powers:
         return ""
-    of_powers = {value for op in powers for value in op.operands}
-    held = {value: dense.numpy() for value in of_powers if (dense := constant_of(value)) is not None}
-    held |= {value: np.asarray(array) for value, array in zip(hub.body_of_main.arguments, inputs.values(), strict=False)}
+    return _named([op for op, (base, exponent) in held(hub, inputs, powers).items() if np.any((base == 0) & (exponent < 0))])
 
-    def keep(value: Value, array: np.ndarray) -> None:
-        if value in of_powers:
-            held[value] = array
 
-    def is_divided(base: Value, exponent: Value) -> bool:
-        known = base in held and exponent in held
-        return known and bool(np.any((held[base] == 0) & (held[exponent] < 0)))
-
-    run(hub, dict(inputs), engine="reference", watch=keep)
-    return _named([op for op in powers if is_divided(*op.operands)])
+def _without_integers(hub: Module | None, inputs: Mapping[str, Any]) -> str:
+    """Which ops are quantized where they are no number, or further than 32 bits reach."""
+    ops = [op for op in hub.walk() if is_counted(op)] if hub is not None else []
+    if hub is None or not ops:
+        return ""
+    return _named([op for op, operands in held(hub, inputs, ops).items() if greatest(op, operands, _MOST) > _MOST])
 
 
 def _is_updated_in_place(op: Op) -> bool:

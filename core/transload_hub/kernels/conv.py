@@ -17,7 +17,7 @@ from .sums import product, rounds_floats, rows_of
 if TYPE_CHECKING:
     from ..ops.conv import Conv, Deconv
 
-__all__ = ["KERNELS", "pad_spatial"]
+__all__ = ["KERNELS", "pad_spatial", "strides_of"]
 
 KERNELS = KernelTable()
 
@@ -149,12 +149,16 @@ def _dense(op: Conv, x: Array, weights: Array, last: bool) -> Array:
     return y
 
 
+def strides_of(steps: Sequence[int], apart: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+    """Bytes from one of so many places to the next, so many elements apart; of one place there is no next, however far off."""
+    return tuple(step * many if count > 1 else 0 for step, many, count in zip(steps, apart, counts, strict=True))
+
+
 def _windows(op: Conv, x: Array, outputs: Sequence[int], last: bool) -> Array:
     """A view of `x`: [N, out.., kernel.., C] where channels are last, [N, C, kernel.., out..] where they are second."""
     spatial = x.strides[1:-1] if last else x.strides[2:]
-    over_outputs = tuple(step * stride for step, stride in zip(spatial, op.strides, strict=True))
-    over_kernel = tuple(step * dilation for step, dilation in zip(spatial, op.dilations, strict=True))
     kernel = tuple(op.kernel_shape)
+    over_outputs, over_kernel = strides_of(spatial, op.strides, outputs), strides_of(spatial, op.dilations, kernel)
     if last:
         shape: tuple[int, ...] = (x.shape[0], *outputs, *kernel, x.shape[-1])
         strides: tuple[int, ...] = (x.strides[0], *over_outputs, *over_kernel, x.strides[-1])

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 import transload
+from transload_converters.onnx.undefined import undefined
 
 from tests.support.onnx_models import make_model, node
 
@@ -36,3 +37,70 @@ def test_statistics_that_are_an_output_too_are_not_judged(tmp_path: Path) -> Non
     onnx.save(make_model([operator], {"x": x}, ["y", "v", "mean"], statistics), path)
     checked = transload.convert(path, "stablehlo", tmp_path / "out").verification
     assert checked is not None and checked.status == "inconclusive" and "over which onnxruntime writes" in checked.why
+
+
+def quantized(
+    nodes: list[onnx.NodeProto], x: np.ndarray, zero: int, scales: dict[str, float], **more: np.ndarray,
+) -> onnx.ModelProto:
+    """A QDQ model of some nodes from `r` (and `s`, of the constant `b`) to `t`; all zero points are `zero`."""
+    constants = {**{f"{name}s": np.float32(scale) for name, scale in scales.items()}, "z": np.array(zero, x.dtype), **more}
+    given = [node("DequantizeLinear", ["x", "xs", "z"], ["r"])]
+    given += [node("DequantizeLinear", ["b", "bs", "z"], ["s"])] if "b" in more else []
+    return make_model([*given, *nodes, node("QuantizeLinear", ["t", "ys", "z"], ["y"])], {"x": x}, ["y"], constants, opset=21)
+
+
+@pytest.mark.parametrize(("operator", "scales", "x", "status"), [
+    ("Log", {"x": 0.1, "y": 0.1}, [3, 1, 5, 100], "passed"),
+    ("Sqrt", {"x": 0.1, "y": 0.1}, [-3, 1, 5, 100], "inconclusive"),
+    ("Mul", {"x": 1.0, "b": 1.0, "y": 3e4}, [-30, -32768, 5, 100], "passed"),
+])
+def test_what_is_no_number_of_32_bits_is_not_judged(
+    operator: str, scales: dict[str, float], x: list[int], status: str, tmp_path: Path,
+) -> None:
+    kind = np.int16 if operator == "Mul" else np.int8
+    array = np.tile(np.array(x, kind), 16)  # what is over of 16 numbers onnxruntime counts otherwise
+    more = {"b": np.tile(np.array([100, 3, -2, 1], kind), 16)} if operator == "Mul" else {}
+    path = tmp_path / "far.onnx"
+    onnx.save(quantized([node(operator, ["r", "s"][:1 + len(more)], ["t"])], array, -32768 if more else 0, scales, **more), path)
+    checked = transload.convert(path, "tosa", tmp_path / "out", input_data={"x": array}).verification
+    assert checked is not None and checked.status == status, checked
+    assert ("more than 2^31 steps" in checked.why) == (status == "inconclusive")
+
+
+@pytest.mark.parametrize(("step", "said"), [(1e-6, True), (1e-4, False)])
+def test_what_is_beyond_32_bits_is_said(step: float, said: bool) -> None:
+    """onnxruntime gives the greatest of it, or the least, by how many numbers there are."""
+    x = np.array([3000], np.int16)
+    model = quantized([node("Mul", ["r", "s"], ["t"])], x, 0, {"x": 1.0, "b": 1.0, "y": step}, b=np.array([1], np.int16))
+    module = transload.load(text=model.SerializeToString(), format="onnx")
+    assert ("more than 2^31 steps" in undefined(module, transload.lower(module, "top"), {"x": x})) is said
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8", "uint16", "int16"])
+def test_images_are_resized_in_the_steps_of_the_result(kind: str, tmp_path: Path) -> None:
+    """They were rounded in those of the operand first, which may be many of the result's."""
+    import onnxruntime
+
+    x = np.random.default_rng(0).integers(0, 100, (1, 2, 5, 4)).astype(kind)
+    resize = node("Resize", ["r", "", "factors"], ["t"], mode="linear")
+    model = quantized([resize], x, 50, {"x": 0.04, "y": 0.017}, factors=np.array([1, 1, 2, 2], np.float32))
+    (wanted,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    (made,) = transload.run(
+        transload.lower(transload.load(text=model.SerializeToString(), format="onnx"), "tosa"), {"x": x}).values()
+    assert made.dtype == wanted.dtype
+    assert np.abs(made.astype(int) - wanted.astype(int)).max() <= 1
+    assert (made == wanted).mean() > 0.9
+
+
+@pytest.mark.parametrize("operator", ["PRelu", "Mul"])
+def test_products_of_16_bits_and_zero_points_to_one_side(operator: str, tmp_path: Path) -> None:
+    """They are beyond 32 bits, in which PRelu's wrapped round."""
+    import onnxruntime
+
+    x = np.array([[0, 1000, 65535, 40000]], np.uint16)
+    model = quantized([node(operator, ["r", "s"], ["t"])], x, 65535, {"x": 0.01, "b": 0.01, "y": 10.0},
+                      b=np.array([0, 3, 65535, 10], np.uint16))
+    (wanted,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    (made,) = transload.run(
+        transload.lower(transload.load(text=model.SerializeToString(), format="onnx"), "tosa"), {"x": x}).values()
+    assert np.abs(made.astype(int) - wanted.astype(int)).max() <= 1

@@ -13,6 +13,7 @@ import numpy as np
 
 from transload.budget import need_elements
 from transload.ir import Op
+from transload_hub.kernels.conv import strides_of
 from transload_hub.kernels.sums import product, rounds_floats
 
 from .base import float_of, is_float, kernel, prepared, scalar_of
@@ -65,8 +66,8 @@ def windows(
     steps = x.strides
     return np.lib.stride_tricks.as_strided(
         x, (x.shape[0], *out, *kernel_sizes, x.shape[-1]),
-        (steps[0], *(s * t for s, t in zip(steps[1:-1], strides, strict=True)),
-         *(s * d for s, d in zip(steps[1:-1], dilations, strict=True)), steps[-1]), writeable=False)
+        (steps[0], *strides_of(steps[1:-1], strides, out), *strides_of(steps[1:-1], dilations, kernel_sizes), steps[-1]),
+        writeable=False)
 
 
 @kernel("tosa.conv2d", "tosa.conv3d")

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from transload_hub.kernels.conv import strides_of
+
 from .floats import clamped, in_order, is_float, wide
 from .scaling import channels, narrowed, scaled
 
@@ -91,7 +93,7 @@ def _dense(
     steps = x.strides
     view = np.lib.stride_tricks.as_strided(
         x, (n, oh, ow, c, kh, kw),
-        (steps[0], steps[2] * strides[0], steps[3] * strides[1], steps[1], steps[2] * dilations[0], steps[3] * dilations[1]),
+        (steps[0], *strides_of(steps[2:], strides, (oh, ow)), steps[1], *strides_of(steps[2:], dilations, (kh, kw))),
         writeable=False)
     matrix = np.ascontiguousarray(weights.reshape(o, -1).T)
     out = np.empty((n, oh, ow, o), x.dtype)

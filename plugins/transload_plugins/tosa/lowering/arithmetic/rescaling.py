@@ -29,7 +29,7 @@ from ...dialect.base import storage_of
 
 __all__ = [
     "DOUBLE", "EXACT", "NEAREST", "WIDE", "activation_range", "along", "any_quantized", "dequantize",
-    "fused_activation", "i32", "narrow", "quant", "requantize", "rounding_of", "shift_right", "widen",
+    "fused_activation", "greatest_product", "i32", "narrow", "quant", "requantize", "rounding_of", "shift_right", "widen",
 ]
 
 DOUBLE, EXACT, WIDE, NEAREST = "DOUBLE_ROUND", "EXACT", "WIDE", "SINGLE_ROUND"
@@ -217,6 +217,11 @@ def _narrow_to_float(
 def same_numbers(a: QuantType, b: QuantType) -> bool:
     """Whether a stored number means the same in both types."""
     return (a.storage, a.scales, a.zero_points, a.axis, a.blocks) == (b.storage, b.scales, b.zero_points, b.axis, b.blocks)
+
+
+def greatest_product(a: QuantType, b: QuantType) -> int:
+    """The greatest product of two stored numbers less their zero points; of 16 bits, with zero points to one side, beyond 32."""
+    return math.prod(max(each.zero_point - each.storage_min, each.storage_max - each.zero_point) for each in (a, b))
 
 
 def retyped(rw: Rewriter, x: Value, element: Type) -> Value:

@@ -31,6 +31,7 @@ from ..arithmetic.rescaling import (
     clamp_to,
     dequantize,
     fits_shift,
+    greatest_product,
     narrow,
     quant,
     requantize,
@@ -174,8 +175,8 @@ def mul(op: Mul, rw: Rewriter) -> Value | None:
     if types is None or len(types) != 2 or target is None or not target.per_tensor or target.storage not in (I8, I16, I32):
         return None
     a, b = types
-    if math.prod(max(t.zero_point - t.storage_min, t.storage_max - t.zero_point) for t in types) > I32.range[1]:
-        return None  # of 16 bits and a zero point to one side
+    if greatest_product(a, b) > I32.range[1]:
+        return None
     plain = a.storage == b.storage and a.zero_point == b.zero_point == 0  # which `mul` takes as they are
     x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
     product = build.mul(rw, x, y, element=I32)

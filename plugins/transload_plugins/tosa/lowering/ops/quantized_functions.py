@@ -13,7 +13,19 @@ from transload_hub.scales import clamp_factor, scale32, scale_exact
 
 from ... import build
 from ..arithmetic import fixed_point_tables
-from ..arithmetic.rescaling import DOUBLE, EXACT, NEAREST, i32, narrow, quant, requantize, rounding_of, scaled, widen
+from ..arithmetic.rescaling import (
+    DOUBLE,
+    EXACT,
+    NEAREST,
+    greatest_product,
+    i32,
+    narrow,
+    quant,
+    requantize,
+    rounding_of,
+    scaled,
+    widen,
+)
 from ..arithmetic.tables import Function, fits, int8_table, int16_table, lookup, steep
 from .activation import clip_limits
 
@@ -179,6 +191,8 @@ def prelu_quantized(op: PRelu, rw: Rewriter) -> Value | None:
     if source is None or slope is None or target is None:
         return None
     if any(not type_.per_tensor or type_.storage not in (I8, I16) for type_ in (source, slope, target)):
+        return None
+    if greatest_product(source, slope) > I32.range[1]:
         return None
     x, factor = build.equal_rank(rw, widen(rw, op.input), widen(rw, op.slope))
     above, below = _halves(rw, x)

@@ -19,11 +19,21 @@ from transload_hub import tables
 from transload_hub.build import need_place
 from transload_hub.grids import Grid, fixed_point_grid, grid, interp_grid
 from transload_hub.kernels.resize import taps
-from transload_hub.scales import scale32
+from transload_hub.scales import per_step, scale32
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, quant, requantize
+from ..arithmetic.rescaling import (
+    DOUBLE,
+    activation_range,
+    fused_activation,
+    narrow,
+    per_tensor,
+    quant,
+    requantize,
+    rounding_of,
+    same_numbers,
+)
 from ..prepare.sources import is_unsigned
 from .cast import cast_value
 from .common import cast, like, reshape, static_shape, transpose, typed
@@ -35,6 +45,9 @@ if TYPE_CHECKING:
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
+
+_FITTING = 1 << 14
+"""Units in which sums of 16-bit numbers, less a zero point of 16 bits, fit into 32 bits."""
 
 def _resize(rw: Rewriter, x: Value, rows: Grid, columns: Grid, mode: str, element: Type | None = None) -> Value:
     """RESIZE of [N, H, W, C]."""
@@ -173,7 +186,8 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
     """RESIZE of stored numbers to i32 (i48 of int16), and RESCALE back, as LiteRT's kernels for the type compute.
 
     Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones, as do 16 bits of other
-    frameworks. None, and then in float, where RESIZE has no such grid, or RESCALE cannot divide exactly.
+    frameworks. LiteRT's have one type for both; a result of another, of a QDQ graph, is rounded in its own steps. None,
+    and then in float, where RESIZE has no such grid, or RESCALE cannot divide exactly.
     """
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or op.mode != "linear" or op.antialias:
@@ -196,12 +210,24 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
         if exact_wide and unit & (unit - 1):
             return None
         sums = _resize(rw, x, rows, columns, "BILINEAR", I32 if source.storage == I8 else I48)
+        if not same_numbers(source, target) and unit < _FITTING:
+            return reshape(rw, _in_other_steps(op, rw, sums, unit, target), (shape[0], *op.sizes, shape[-1]))
         if exact_wide:
             x = build.rescale(rw, sums, [1 << 14], [13 + unit.bit_length()], 0, 0, source)
         else:
             x = _rounded_back(op, rw, sums, source, rows, columns)
         x = reshape(rw, x, (shape[0], *op.sizes, shape[-1]))
     return requantize(rw, x, target)
+
+
+def _in_other_steps(op: Interp, rw: Rewriter, sums: Value, unit: int, target: QuantType) -> Value:
+    """Sums of `unit` times stored numbers in another type, rounded once: steps may be much finer than those of the operand."""
+    source = per_tensor(op.input)
+    if source.storage == I16:
+        sums = build.rescale(rw, sums, [1 << 14], [14], 0, 0, I32)
+    if source.zero_point:
+        sums = rw.emit("tosa.sub", sums, like(rw, sums, unit * source.zero_point))
+    return narrow(rw, sums, per_step(source.scale, unit * target.scale), target, rounding_of(op))
 
 
 def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: Grid, columns: Grid) -> Value:
