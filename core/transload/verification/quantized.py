@@ -380,7 +380,7 @@ def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float
     place = list(actual[0]).index(name)
     pairs = [(list(a.values())[place], list(b.values())[place]) for a, b in zip(floats, actual, strict=True)]
     first = pairs[0][0]
-    if first.ndim != 2 or first.shape[1] < 2 or first.shape != pairs[0][1].shape:
+    if first.ndim != 2 or first.shape[0] < 1 or first.shape[1] < 2 or first.shape != pairs[0][1].shape:
         return None
     return float(np.mean([np.mean(a.argmax(1) == b.argmax(1)) for a, b in pairs]))
 

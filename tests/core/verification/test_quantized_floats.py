@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transload.verification.quantized import _farther_than_quantizing
+from transload.verification.quantized import _agreement, _farther_than_quantizing
 from transload.verification.tolerance import Tolerance
 
 from tests.support.graphs import Graph
@@ -57,3 +57,11 @@ def test_a_step_of_floats_of_16_bits_is_never_too_far() -> None:
         broken = _farther_than_quantizing(
             module, {name: floats.astype(np.float32)}, {name: noisy.astype(np.float16)}, {name: given}, Tolerance())
         assert bool(broken) != fits
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("rows", "share"), [(0, None), (2, 0.5)])
+def test_rows_of_which_the_same_place_is_the_greatest(rows: int, share: float | None) -> None:
+    """Of no row there is no share."""
+    floats, actual = ({"y": np.array([[1, 2, 3], greatest])[:rows]} for greatest in ([1, 2, 3], [3, 2, 1]))
+    assert _agreement("y", [floats], [actual]) == share
