@@ -7,8 +7,9 @@ them, or for what is no number, where frameworks do not say what an integer of i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from transload.errors import TransloadError
 from transload.ir import F64, Module, Op, QuantType, TensorType, Value, is_absent, new_module, set_results
 from transload.ir.build import Builder, constant_of
 
-__all__ = ["greatest", "held", "is_counted", "real_of", "steps_of"]
+__all__ = ["greatest", "is_counted", "looked_at", "real_of", "steps_of"]
+
+Found = TypeVar("Found")
 
 _PRODUCTS = ("top.Conv", "top.Deconv", "top.MatMul")
 _AFTER = ("do_relu", "relu_limit", "rounding")
@@ -34,21 +37,40 @@ def is_counted(op: Op) -> bool:
     return any(operand.quant is not None or operand.is_float for operand in _given(op))
 
 
-def held(hub: Module, given: Mapping[str, Any], ops: Sequence[Op]) -> dict[Op, list[Any]]:
-    """What some ops of a module computed with, without absent operands, on inputs in its order; of those that were executed."""
-    wanted: dict[Value, Any] = {value: None for op in ops for value in op.operands}
-    for value in wanted:
-        if (dense := constant_of(value)) is not None:
-            wanted[value] = dense.numpy()
+def looked_at(
+    hub: Module, given: Mapping[str, Any], ops: Iterable[Op], look: Callable[[Op, list[Any]], Found],
+) -> dict[Op, Found]:
+    """What `look(op, operands)` finds of some ops as they are executed, on inputs in the module's order; absent operands are left
+    out. Of an op in a loop the last time counts. What no op is going to compute with is let go.
+    """
+    wanted = set(ops)
+    uses = Counter(value for op in wanted for value in set(_given(op)))
+    there: dict[Value, Any] = {
+        value: array for value, array in zip(hub.body_of_main.arguments, given.values(), strict=False) if value in uses}
+    found: dict[Op, Found] = {}
+
+    def array_of(value: Value) -> Any:
+        dense = constant_of(value)
+        return there.get(value) if dense is None else dense.numpy()
 
     def keep(value: Value, array: np.ndarray) -> None:
-        if value in wanted:
-            wanted[value] = array
+        if value in uses:
+            there[value] = array
+        op = value.op
+        if op is None or op not in wanted or value is not op.results[0]:
+            return
+        operands = [array_of(each) for each in _given(op)]
+        if any(each is None for each in operands):
+            return
+        found[op] = look(op, operands)
+        if op.parent is hub.body_of_main:
+            uses.subtract(set(_given(op)))
+            for each in _given(op):
+                if uses[each] <= 0:
+                    there.pop(each, None)
 
-    arguments = dict(zip(hub.body_of_main.arguments, given.values(), strict=False))
     run(hub, dict(given), engine="reference", watch=keep)
-    found = {op: [arguments.get(value) if wanted[value] is None else wanted[value] for value in _given(op)] for op in ops}
-    return {op: arrays for op, arrays in found.items() if all(array is not None for array in arrays)}
+    return found
 
 
 def greatest(op: Op, operands: Sequence[Any], most: float) -> float:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from transload.ir import Module, NoneType, Op, Value
 from transload.ir.build import constant_of
-from transload_hub.far import greatest, held, is_counted
+from transload_hub.far import greatest, is_counted, looked_at
 
 __all__ = ["undefined"]
 
@@ -51,7 +52,12 @@ def _powers_of_zero(hub: Module | None, inputs: Mapping[str, Any]) -> str:
     powers = [op for op in hub.walk() if op.name == "top.Pow" and op.operands[0].is_integer] if hub is not None else []
     if hub is None or not powers:
         return ""
-    return _named([op for op, (base, exponent) in held(hub, inputs, powers).items() if np.any((base == 0) & (exponent < 0))])
+
+    def is_divided(op: Op, operands: Sequence[np.ndarray]) -> bool:
+        base, exponent = operands
+        return bool(np.any((base == 0) & (exponent < 0)))
+
+    return _named([op for op, divided in looked_at(hub, inputs, powers, is_divided).items() if divided])
 
 
 def _without_integers(hub: Module | None, inputs: Mapping[str, Any]) -> str:
@@ -59,7 +65,8 @@ def _without_integers(hub: Module | None, inputs: Mapping[str, Any]) -> str:
     ops = [op for op in hub.walk() if is_counted(op)] if hub is not None else []
     if hub is None or not ops:
         return ""
-    return _named([op for op, operands in held(hub, inputs, ops).items() if greatest(op, operands, _MOST) > _MOST])
+    found = looked_at(hub, inputs, ops, partial(greatest, most=_MOST))
+    return _named([op for op, most in found.items() if most > _MOST])
 
 
 def _is_updated_in_place(op: Op) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from transload.ir import I16, Module, Op
-from transload_hub.far import greatest, held, is_counted, real_of, steps_of
+from transload_hub.far import greatest, is_counted, looked_at, real_of, steps_of
 
 __all__ = ["overflows"]
 
@@ -36,16 +36,19 @@ def overflows(hub: Module | None, given: Mapping[str, Any]) -> str:
     ops = [op for op in hub.body_of_main if is_counted(op)] if hub is not None else []
     if hub is None or not ops:
         return ""
-    operands = held(hub, given, ops)
-    counted = {op: greatest(op, operands[op], _FAR) for op in ops if op in operands}
-    far = [f"those of {op.origin or op.name} come to {most:,.0f}" for op, most in counted.items()
+
+    def look(op: Op, operands: list[Any]) -> tuple[float, bool]:
+        return greatest(op, operands, _FAR), op.name == "top.Div" and _has_small(op, *operands)
+
+    found = looked_at(hub, given, ops, look)
+    far = [f"those of {op.origin or op.name} come to {most:,.0f}" for op, (most, _) in found.items()
            if most > (_FAR_SUMS if op.name in _SUMS else _FAR)]
-    small = [str(op.origin or op.name) for op in counted if op.name == "top.Div" and _has_small(op, *operands[op])]
+    small = [str(op.origin or op.name) for op, (_, is_small) in found.items() if is_small]
     steep = [str(op.origin or op.name) for op in ops if op.name in _TABLES and _is_steep(op)]
-    found = [f"LiteRT counts steps in 32 bits, which end at {_MOST:,}: {'; '.join(far[:3])}"] if far else []
-    found += [f"LiteRT's quotients of less than half a step are any number: {', '.join(small[:3])} has such"] if small else []
-    found += [f"LiteRT looks {', '.join(steep[:3])} up in a table of 16 bits, for which it rises too fast"] if steep else []
-    return "; ".join(found)
+    told = [f"LiteRT counts steps in 32 bits, which end at {_MOST:,}: {'; '.join(far[:3])}"] if far else []
+    told += [f"LiteRT's quotients of less than half a step are any number: {', '.join(small[:3])} has such"] if small else []
+    told += [f"LiteRT looks {', '.join(steep[:3])} up in a table of 16 bits, for which it rises too fast"] if steep else []
+    return "; ".join(told)
 
 
 def _is_steep(op: Op) -> bool:
