@@ -490,3 +490,18 @@ def test_reshapes_that_read_bits_as_other_numbers_stay(late):
     module = function.done(read)
     arranged(module)
     assert str(read.element) == str(next(iter(module.outputs.values())).element) == str(quantized)
+
+
+def test_tensors_of_unknown_sizes_stay_as_they_are(tmp_path):
+    """What a file leaves open is told with the way out, by the target's check."""
+    text = """
+        func.func @main(%x: tensor<4x?xui8>) -> tensor<4x?xui8> {
+          %0 = stablehlo.convert %x : (tensor<4x?xui8>) -> tensor<4x?xi32>
+          %1 = stablehlo.abs %0 : tensor<4x?xi32>
+          %2 = stablehlo.convert %1 : (tensor<4x?xi32>) -> tensor<4x?xui8>
+          return %2 : tensor<4x?xui8>
+        }"""
+    module = transload.load(text=text, format="stablehlo")
+    with pytest.raises(transload.TransloadError) as refused:
+        transload.convert(module, "tp-small", tmp_path / "out")
+    assert "by --shape" in str(refused.value)

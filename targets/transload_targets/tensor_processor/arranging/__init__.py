@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from transload.ir import Block, Module
+from transload.ir import Block, Module, TensorType, Value
 
 from ..chip import load_chip
 from .joining import join_late
@@ -36,18 +36,25 @@ _PARTS = (join_late, one_table, round_at_once, spread_at_once, bound_at_once, sc
 def arrange_for_lanes(module: Module, chip: str = "tp-large") -> bool:
     """Rewrite ops for a chip, in place; whether anything changed.
 
-    Functions with ops that have regions stay as they are. `chip` is the name of a chip, or a path of a `.toml` file.
+    Functions with ops that have regions, or tensors of sizes that are not known, stay as they are. `chip` is the name of a chip,
+    or a path of a `.toml` file.
     """
     described, changed = load_chip(chip), False
     for function in module.functions.values():
         block = function.regions[0].block
-        if any(op.regions for op in block):
+        if any(op.regions for op in block) or not all(map(_is_known, (*block.arguments, *(
+                result for op in block for result in op.results)))):
             continue
         for arrange in _PARTS:
             _clear(block)
             changed = arrange(block, described) or changed
         _clear(block)
     return changed
+
+
+def _is_known(value: Value) -> bool:
+    """Whether the sizes of a tensor are known; what is no tensor has none."""
+    return not isinstance(value.type, TensorType) or value.type.is_static
 
 
 def _clear(block: Block) -> None:
