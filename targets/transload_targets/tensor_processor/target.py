@@ -107,7 +107,7 @@ class TensorProcessor(Target):
         """Inputs that are no tensors, as those of a file are that says nothing of them and takes nothing of them."""
         return [
             Finding("an input", f"is of type {type_}, where a chip has tensors of known shape", (name,),
-                    "say the sizes of the model's inputs, by --shape" if isinstance(type_, TensorType) else "take it off the model")
+                    "say the sizes of the inputs, by --shape" if isinstance(type_, TensorType) else "take it off the model")
             for name, type_ in module.inputs.items()
             if not isinstance(type_, TensorType | NoneType) or (isinstance(type_, TensorType) and not type_.is_static)]
 
