@@ -85,6 +85,8 @@ CASES: list[Case] = [
     ("matmul broadcasts", node("MatMul", ["x", "w"], ["y"]), {"x": F(2, 1, 3, 4)}, {"w": F(5, 4, 2)}, 9),
     ("gemm with everything", node("Gemm", ["x", "w", "c"], ["y"], alpha=0.5, beta=2.0, transA=1, transB=1), {"x": F(4, 3)}, {"w": F(5, 4), "c": F(3, 1)}, 11),
     ("gemm with a scalar", node("Gemm", ["x", "w", "c"], ["y"]), {"x": F(4, 3)}, {"w": F(3, 5), "c": F(1)}, 7),
+    ("gemm by infinity", node("Gemm", ["x", "z"], ["y"], alpha=float("inf")), {"x": F(4, 3), "z": F(3, 2)}, {}, 11),
+    ("gemm by much", node("Gemm", ["x", "w", "c"], ["y"], alpha=3e38), {"x": F(4, 3)}, {"w": F(3, 5), "c": F(5)}, 11),
     ("gemm of two inputs", node("Gemm", ["x", "z"], ["y"], alpha=0.3), {"x": F(4, 3), "z": F(3, 2)}, {}, 11),
     ("einsum", node("Einsum", ["x", "w"], ["y"], equation="bij, bjk -> bki"), {"x": F(2, 3, 4)}, {"w": F(2, 4, 5)}, 12),
     # reductions

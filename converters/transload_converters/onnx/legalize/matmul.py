@@ -22,6 +22,10 @@ def matmul(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.MatMul", need(op, 0), need(op, 1))
 
 
+TAME = 2.0**-40, 2.0**40
+"""Factors by which an operand is multiplied: by others it may become infinite, or 0, where the product of both does not."""
+
+
 @TABLE("onnx.Gemm")
 def gemm(op: Op, rw: Rewriter) -> Value:
     """Gemm: `alpha * A' * B' + beta * C`."""
@@ -36,7 +40,8 @@ def gemm_product(
     """A product with its factors; a bias per column becomes part of it, any other addend an addition."""
     if not a.is_float and not (alpha.is_integer() and beta.is_integer()):
         raise Unsupported(f"multiplies integers by alpha={alpha} and beta={beta}")
-    if alpha != 1.0:  # into the weights where they are constant, so that it costs nothing
+    behind = None if not alpha or TAME[0] <= abs(alpha) <= TAME[1] else alpha  # NaN among them
+    if alpha != 1.0 and behind is None:  # into the weights where they are constant, so that it costs nothing
         if rw.constant_of(b) is not None:
             b = rw.emit("top.MulConst", b, const_val=alpha)
         else:
@@ -47,9 +52,11 @@ def gemm_product(
         raise Unsupported(f"multiplies by a tensor of shape {list(shape_of(b))}, which is no matrix")
     columns = shape_of(b)[0 if right else 1]
     attributes: dict[str, Any] = {"left_transpose": left or None, "right_transpose": right or None}
-    if c is not None and shape_of(c) in ((columns,), (1, columns)):
+    if c is not None and behind is None and shape_of(c) in ((columns,), (1, columns)):
         return rw.emit("top.MatMul", a, b, reshape(rw, c, (columns,)), **attributes)
     product = rw.emit("top.MatMul", a, b, **attributes)
+    if behind is not None:
+        product = rw.emit("top.MulConst", product, const_val=behind)
     return product if c is None else rw.emit("top.Add", product, c)
 
 
