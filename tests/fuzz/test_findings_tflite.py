@@ -11,7 +11,7 @@ import pytest
 import transload
 from transload.engine.memory import peak_bytes
 from transload.errors import ConversionError, RunError
-from transload.ir import F32, IntegerType, Op, QuantType, update_function_type
+from transload.ir import F32, IntegerType, Op, QuantType, is_absent, update_function_type
 from transload.verification.inputs import random_inputs
 from transload_converters.tflite.writer import ModelWriter
 
@@ -364,3 +364,15 @@ def test_an_indicator_of_billions_of_steps() -> None:
             continuation_indicator_param { time_step: 2147483647 } }"""
     with pytest.raises(ConversionError, match="too large"):
         transload.lower(transload.load(text=text, format="caffe"), "tosa")
+
+
+@pytest.mark.parametrize("gate", [1, 2, 3])
+def test_an_lstm_without_weights_of_a_gate_that_is_needed(gate: int) -> None:
+    """The input gate alone may be left out."""
+    case = next(case for case in all_cases() if case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM" and case.format == "f32")
+    module = read_bytes(build(case).content)
+    op = next(op for op in module.walk() if op.name == "tfl.unidirectional_sequence_lstm")
+    absent = next(value for value in op.operands if is_absent(value))
+    op.set_operand(1 + gate, absent)
+    with pytest.raises(ConversionError, match=r"has no weights for (forget|cell|output) gate"):
+        transload.lower(module, "tosa")

@@ -34,10 +34,11 @@ def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> s
     large = [f"{op.origin or op.name} scales by {factor:g}" for op in source.walk() if (factor := _beyond(op)) is not None]
     if large:
         found.append(f"LiteRT has no multipliers for such scales, and its sums overflow: {'; '.join(large[:3])}")
-    rising = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.softmax" and op.operands
-              and op.operands[0].quant is not None and float(op.attribute("beta", 1.0)) < 0]
+    rising = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.softmax"
+              and float(op.attribute("beta", 1.0)) < 0]
     if rising:
-        found.append(f"{', '.join(rising[:3])}: LiteRT has no exponentials above that of 0, which a factor below 0 needs")
+        found.append(f"{', '.join(rising[:3])}: LiteRT takes the greatest number off, so that a factor below 0 needs "
+                     "exponentials above that of 0: it has none for integers, and of floats they may be infinite")
     return "; ".join(filter(None, (*found, overflows(hub, given))))
 
 

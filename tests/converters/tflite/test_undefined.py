@@ -143,6 +143,17 @@ def test_quotients_of_less_than_half_a_step(tmp_path: Path, kind: str, numerator
     assert np.abs(ours - real.round()).max() <= 1
 
 
+def test_a_softmax_of_floats_by_a_factor_far_below_zero(tmp_path: Path) -> None:
+    """LiteRT takes the greatest number off before the factor turns them round, and divides infinities."""
+    file = tmp_path / "softmax.tflite"
+    file.write_bytes(write_operator("SOFTMAX", [((7,), "float32", None, None)], [((7,), "float32", None, None)], {"beta": -2e6}))
+    module = transload.load(file)
+    given = {key: np.array([3, -2, 1, 0, 5, -1, 2], np.float32) / 100 for key in module.inputs}
+    verdict = verify_conversion(
+        module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference", inputs=given)
+    assert verdict.status == "inconclusive", verdict
+
+
 def judged(tmp_path: Path, name: str, kind: str, scales: tuple[float, ...], options: dict[str, Any] | None = None) -> Any:
     """The verdict on an operator of tensors of some scales, the last of them that of its result; and our result, in steps."""
     content = write_operator(

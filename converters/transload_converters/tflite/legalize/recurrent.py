@@ -108,6 +108,11 @@ def _lstm_of(op: Op, rw: Rewriter, operands: Sequence[Value], time_major: bool |
     if operands[0].is_float and op.attribute("fused_activation_function") == "NONE":
         raise Unsupported("an LSTM without activation: LiteRT leaves unwritten what it would multiply the output gate by",
                           "give it TANH")
+    missing = [name for gate, name in enumerate(("forget", "cell", "output"), 1)
+               if _present(operands, _W[gate]) is None or _present(operands, _R[gate]) is None]
+    if missing:
+        raise Unsupported(f"has no weights for {', '.join(missing)} gates: the input gate alone may be left out",
+                          "the file breaks a rule of LiteRT's")
     return Lstm(
         value=operands[0], weights=parts(_W), recurrent=parts(_R), peepholes=parts(_P), biases=parts(_B), norms=parts(_NORMS),
         projection=_present(operands, _PROJECTION), projection_bias=_present(operands, _PROJECTION_BIAS),
