@@ -15,6 +15,8 @@ from transload.ir import F32, IntegerType, Op, QuantType, is_absent, update_func
 from transload.verification.inputs import random_inputs
 from transload_converters.tflite.writer import ModelWriter
 
+from tests.fuzz.cases import Case, attempt
+from tests.fuzz.tflite_files import decode, encode
 from tests.support.tflite_models import read_bytes, write_operator
 from tests.support.tflite_ops.build import build
 from tests.support.tflite_ops.measure import all_cases
@@ -376,3 +378,34 @@ def test_an_lstm_without_weights_of_a_gate_that_is_needed(gate: int) -> None:
     op.set_operand(1 + gate, absent)
     with pytest.raises(ConversionError, match=r"has no weights for (forget|cell|output) gate"):
         transload.lower(module, "tosa")
+
+
+@pytest.mark.parametrize(("option", "limit"), [
+    ("cell_clip", 1e-45), ("cell_clip", 0.0333), ("proj_clip", 0.0333), ("proj_clip", 0.5)])
+def test_limits_of_an_lstm_of_integers(option: str, limit: float) -> None:
+    """LiteRT cuts stored numbers, to whole steps, and by less than one not at all."""
+    for case in all_cases():
+        if case.note == "integer" and case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM":
+            tree = decode(build(case).content)
+            (operator,) = tree["subgraphs"][0]["operators"]
+            operator["builtin_options"][option] = limit
+            outcome = attempt(Case(0, "tflite", encode(tree), "tosa", True))
+            assert outcome.kind == "checked", outcome
+
+
+@pytest.mark.parametrize("left_out", [21, 22, 23])
+def test_an_lstm_that_normalizes_some_of_its_gates(left_out: int) -> None:
+    """LiteRT goes by the forget gate's, and takes what is not there for zeros."""
+    case = next(case for case in all_cases() if case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM" and len(decode(build(case).content)[
+        "subgraphs"][0]["operators"][0]["inputs"]) > 20 and case.format == "f32")
+    tree = decode(build(case).content)
+    tree["subgraphs"][0]["operators"][0]["inputs"][left_out] = -1
+    refused(encode(tree), "layer normalization for some of its gates alone")
+
+
+def test_depthwise_weights_of_16_bits() -> None:
+    """LiteRT looks at those of other convolutions, and takes these for bytes."""
+    tensor = ((1, 3, 3, 2), "int16", None, ((0.01,), (0,)))
+    content = write_operator("DEPTHWISE_CONV_2D", [tensor, tensor, ((2,), "int64", np.zeros(2, np.int64), ((1e-4,), (0,)))], [
+        ((1, 1, 1, 2), "int16", None, ((0.1,), (0,)))], {"stride_w": 1, "stride_h": 1, "depth_multiplier": 1, "padding": "VALID"})
+    refused(content, "weights of 16 bits")

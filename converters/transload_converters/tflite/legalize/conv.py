@@ -61,6 +61,9 @@ def conv_2d(op: Op, rw: Rewriter) -> Value:
 def depthwise_conv_2d(op: Op, rw: Rewriter) -> Value:
     """DEPTHWISE_CONV_2D: the filter is 1, height, width, channels times multiplier; one group a channel."""
     value, weights = op.operands[:2]
+    if (held := weights.quant) is not None and held.storage.width > 8:
+        raise Unsupported(f"has weights of {held.storage.width} bits, which LiteRT takes for numbers of 8",
+                          "quantize them to 8 bits")
     turned = rw.emit("top.Permute", weights, order=(3, 1, 2, 0))
     channels = static_shape(value, "the input", 4)[-1]
     return _convolution(op, rw, value, turned, op.bias, _strides(op), _dilations(op), channels)

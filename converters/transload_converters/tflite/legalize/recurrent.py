@@ -113,6 +113,10 @@ def _lstm_of(op: Op, rw: Rewriter, operands: Sequence[Value], time_major: bool |
     if missing:
         raise Unsupported(f"has no weights for {', '.join(missing)} gates: the input gate alone may be left out",
                           "the file breaks a rule of LiteRT's")
+    norms = [value is not None for value in parts(_NORMS)][0 if _present(operands, _W[0]) is not None else 1:]
+    if any(norms) and not all(norms):
+        raise Unsupported("has coefficients of a layer normalization for some of its gates alone",
+                          "the file breaks a rule of LiteRT's")
     return Lstm(
         value=operands[0], weights=parts(_W), recurrent=parts(_R), peepholes=parts(_P), biases=parts(_B), norms=parts(_NORMS),
         projection=_present(operands, _PROJECTION), projection_bias=_present(operands, _PROJECTION_BIAS),

@@ -121,16 +121,23 @@ def _step(
     kept = rw.emit("top.Mul", forget, cell, element=types.cell, rounding=rounding)
     added = rw.emit("top.Mul", admit, new, element=types.cell, rounding=rounding)
     cell = rw.emit("top.Add", kept, added, element=types.cell)
-    if lstm.cell_clip > 0:
-        cell = rw.emit("top.Clip", cell, min=-lstm.cell_clip, max=lstm.cell_clip, element=types.cell)
+    cell = _clipped(rw, cell, lstm.cell_clip, types.cell)
     out = gate(3, peephole_o, cell)
     hidden: Value = rw.emit("top.Mul", out, gate_function(rw, "top.Tanh", cell), element=types.hidden)
     if lstm.projection is None:
         return hidden, cell
     projected: Any = _product(rw, hidden, lstm.projection, lstm.projection_bias, types.output)
-    if lstm.projection_clip > 0:
-        projected = rw.emit("top.Clip", projected, min=-lstm.projection_clip, max=lstm.projection_clip, element=types.output)
-    return projected, cell
+    return _clipped(rw, projected, lstm.projection_clip, types.output), cell
+
+
+def _clipped(rw: Rewriter, value: Value, limit: float, type_: QuantType) -> Value:
+    """Stored numbers cut to whole steps of a limit on both sides of 0, as LiteRT cuts them; a limit below a step is none."""
+    steps = int(min(float(np.float32(limit) / np.float32(type_.scale)), type_.storage.range[1]))
+    if steps <= 0:
+        return value
+    low, high = ((end - type_.zero_point) * type_.scale for end in (-steps, steps))
+    cut: Value = rw.emit("top.Clip", value, min=low, max=high, element=type_)
+    return cut
 
 
 def gate_function(rw: Rewriter, name: str, value: Value, exact: bool = False) -> Value:
