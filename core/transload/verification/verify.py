@@ -182,6 +182,8 @@ class _Judge:
         """Whether the runtime does not run the model."""
         self._saturated = set[int]()
         """Places of the outputs that were all but 0 and 1: other inputs are tried, and the best of these taken."""
+        self._endless = False
+        """Whether an output was not finite on the last inputs, in the source or in the result."""
         self._no_number = ""
         """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
 
@@ -236,6 +238,10 @@ class _Judge:
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
                            "them: 0 times them, in padding, is NaN where it is computed")
+        elif verdict.broken and self._endless and (names := _endless_factors(self.source)):
+            verdict.status = "inconclusive"
+            verdict.why = (f"{', '.join(names)} has a factor that is infinite, or nearly, and results are no numbers: runtimes "
+                           "differ in what they multiply first")
         elif verdict.broken and (why := self._undefined()):
             verdict.status, verdict.why = "inconclusive", why
         elif verdict.broken:
@@ -282,6 +288,7 @@ class _Judge:
         actual = self.running(given)
         self._need_all(reference, actual)
         self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
+        self._endless = not all(map(_is_finite, (*reference.values(), *actual.values())))
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated
@@ -438,6 +445,22 @@ class _Judge:
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
+
+
+_ENDLESS = 1e30
+
+
+def _is_finite(array: np.ndarray) -> bool:
+    numbers = np.asarray(array)
+    return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
+
+
+def _endless_factors(source: Module) -> list[str]:
+    """The first operators with a factor of which products are infinite; the greatest float is a limit that is none."""
+    found = [
+        str(op.origin or op.name) for op in source.walk() for value in op.attributes.values() if isinstance(value, float)
+        and not abs(value) < _ENDLESS and abs(value) != float(np.finfo(np.float32).max)]
+    return list(dict.fromkeys(found))[:3]
 
 
 def _weights_of_no_numbers(hub: Module | None) -> list[str]:

@@ -316,3 +316,19 @@ def test_places_among_nothing_are_drawn_all_the_same() -> None:
     module = graph.done(graph.ScatterND(data, places, updates))
     given = random_inputs(module, module)
     assert given["x1"].tolist() == [[0], [0]]
+
+
+@pytest.mark.parametrize(("factor", "status"), [
+    (3e38, "inconclusive"), (2.0, "failed"), (float(np.finfo(np.float32).max), "failed")])
+def test_a_factor_of_which_products_are_infinite(factor: float, status: str, tmp_path: Path) -> None:
+    """Runtimes multiply by it earlier or later, and what is infinite on the way is no number for some; nothing else is excused."""
+    from onnx import TensorProto, helper
+
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Selu", ["x"], ["y"], alpha=factor)], "g", [x], [y])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    wrong = Graph((1, 8))
+    nothing = wrong.done(wrong.Log(wrong.Sub(wrong.Abs(wrong.inputs[0]), 9.0)))
+    verdict = verified(path, nothing, inputs={"x": np.arange(-4.0, 4.0, dtype=np.float32)[None]})
+    assert verdict.status == status, verdict

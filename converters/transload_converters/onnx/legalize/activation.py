@@ -37,6 +37,8 @@ _WITH_ATTRIBUTES: dict[str, tuple[str, dict[str, float]]] = {
     "Shrink": ("Shrink", {"bias": 0.0, "lambd": 0.5}),
 }
 
+_ABOVE_ZERO = {"Shrink": ("lambd",), "Celu": ("alpha",)}
+
 
 @TABLE(*(f"onnx.{name}" for name in _PLAIN))
 def plain(op: Op, rw: Rewriter) -> Value:
@@ -50,6 +52,9 @@ def with_attributes(op: Op, rw: Rewriter) -> Value:
     target, defaults = _WITH_ATTRIBUTES[op.name.rpartition(".")[2]]
     attributes: dict[str, Any] = {key: float(attr(op, key, default)) for key, default in defaults.items()}
     value = need(op, 0)
+    for name in _ABOVE_ZERO.get(target, ()):
+        if not attributes[name] >= 0.0:
+            raise Unsupported(f"has a {name} of {attributes[name]:g}: of less than 0 runtimes make different functions")
     if value.is_float:
         return rw.emit(f"top.{target}", value, **attributes)
     if isinstance(value.element, IntegerType) and target == "Shrink":
