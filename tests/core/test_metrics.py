@@ -35,6 +35,15 @@ def test_known_distances():
     assert sqnr(a, b) == pytest.approx(10 * math.log10(25 / 16))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("other", [np.inf, np.nan, 1.0])
+def test_what_is_not_finite_is_measured_without_a_warning(other):
+    a, b = np.array([1.0, 2.0, 3e300]), np.array([1.0, -np.inf, other])
+    for measure in (cosine, euclid, max_abs, sqnr):
+        assert isinstance(measure(a, b), float) and isinstance(measure(b, a), float)
+    assert sqnr(np.zeros(2), b[:2]) == -math.inf
+
+
 def test_zeros_infinities_and_nan():
     zero = np.zeros(3)
     assert cosine(zero, zero) == 1

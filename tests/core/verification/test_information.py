@@ -321,7 +321,7 @@ def test_places_among_nothing_are_drawn_all_the_same() -> None:
 @pytest.mark.parametrize(("factor", "status"), [
     (3e38, "inconclusive"), (2.0, "failed"), (float(np.finfo(np.float32).max), "failed")])
 def test_a_factor_of_which_products_are_infinite(factor: float, status: str, tmp_path: Path) -> None:
-    """Runtimes multiply by it earlier or later, and what is infinite on the way is no number for some; nothing else is excused."""
+    """Runtimes multiply by it earlier or later, and what is infinite on the way is no number for some; all else is judged."""
     from onnx import TensorProto, helper
 
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8]) for name in "xy")
