@@ -293,3 +293,19 @@ def test_strides_to_a_place_that_there_is_not() -> None:
     module = parse_module(text)
     (y,) = transload.run(module, dict.fromkeys(module.inputs, np.ones((1, 4, 4, 1), np.float32)), engine="reference").values()
     np.testing.assert_array_equal(y.reshape(-1), [4, 6, 6, 4])
+
+
+def test_padding_that_takes_nearly_all_off_a_transposed_convolution() -> None:
+    """The image before that is no value of the module, and is counted by the kernel."""
+    text = """
+        func.func @main(%x: tensor<1x4x4x1xf32>) -> tensor<1x4x6x1xf32> {
+          %w = "top.Weight"() {value = dense<2.0> : tensor<1x1x3x1xf32>} : () -> tensor<1x1x3x1xf32>
+          %b = "top.None"() : () -> none
+          %y = "top.Deconv"(%x, %w, %b) {kernel_shape = array<i64: 1, 3>, strides = array<i64: 1, 1>,
+            dilations = array<i64: 1, 1073741825>, pads = array<i64: 0, 1073741824, 0, 1073741824>, group = 1 : i64,
+            layout = "NHWC"} : (tensor<1x4x4x1xf32>, tensor<1x1x3x1xf32>, none) -> tensor<1x4x6x1xf32>
+          return %y : tensor<1x4x6x1xf32>
+        }"""
+    module = parse_module(text)
+    with allowed(elements=1 << 24), pytest.raises(TransloadError, match=r"would have .* elements"):
+        transload.run(module, dict.fromkeys(module.inputs, np.ones((1, 4, 4, 1), np.float32)), engine="reference")

@@ -199,6 +199,7 @@ def deconv(op: Deconv, x: Array, weights: Array, bias: Array | None = None) -> A
     full = tuple(
         (size - 1) * stride + (k - 1) * dilation + 1 + extra
         for size, stride, k, dilation, extra in zip(sizes, op.strides, kernel, op.dilations, op.output_padding, strict=True))
+    need_elements((batch, group * per_group, *full), "the image with all that padding takes off")
     y = np.zeros((batch, group * per_group, *full), added.dtype)
     for place, slices in _shifted(op, sizes) if math.prod(sizes) else ():
         y[(_ALL, _ALL, *slices)] += added[(_ALL, _ALL, *place)]
