@@ -279,33 +279,30 @@ def test_an_input_of_which_a_file_says_nothing_is_no_tensor_of_a_chip(tmp_path: 
         transload.convert(transload.load(text=model.SerializeToString(), format="onnx"), "tp-tiny", tmp_path / "out")
 
 
-def test_strides_to_a_place_that_there_is_not() -> None:
-    """Of one window the next is not looked for, as far off as bytes cannot say."""
-    text = """
-        func.func @main(%x: tensor<1x4x4x1xf32>) -> tensor<1x1x4x1xf32> {
-          %w = "top.Weight"() {value = dense<2.0> : tensor<1x1x3x1xf32>} : () -> tensor<1x1x3x1xf32>
+def convolved(name: str, result: str, strides: str, dilations: str, pads: str) -> np.ndarray:
+    """What a convolution of ones, 4 x 4, with a row of three twos gives."""
+    text = f"""
+        func.func @main(%x: tensor<1x4x4x1xf32>) -> {result} {{
+          %w = "top.Weight"() {{value = dense<2.0> : tensor<1x1x3x1xf32>}} : () -> tensor<1x1x3x1xf32>
           %b = "top.None"() : () -> none
-          %y = "top.Conv"(%x, %w, %b) {kernel_shape = array<i64: 1, 3>, strides = array<i64: 4611686018427387904, 1>,
-            dilations = array<i64: 4611686018427387904, 1>, pads = array<i64: 0, 1, 0, 1>, group = 1 : i64, layout = "NHWC"}
-            : (tensor<1x4x4x1xf32>, tensor<1x1x3x1xf32>, none) -> tensor<1x1x4x1xf32>
-          return %y : tensor<1x1x4x1xf32>
-        }"""
+          %y = "top.{name}"(%x, %w, %b) {{kernel_shape = array<i64: 1, 3>, strides = array<i64: {strides}>,
+            dilations = array<i64: {dilations}>, pads = array<i64: {pads}>, group = 1 : i64, layout = "NHWC"}}
+            : (tensor<1x4x4x1xf32>, tensor<1x1x3x1xf32>, none) -> {result}
+          return %y : {result}
+        }}"""
     module = parse_module(text)
     (y,) = transload.run(module, dict.fromkeys(module.inputs, np.ones((1, 4, 4, 1), np.float32)), engine="reference").values()
-    np.testing.assert_array_equal(y.reshape(-1), [4, 6, 6, 4])
+    return y
+
+
+def test_strides_to_a_place_that_there_is_not() -> None:
+    """Of one window the next is not looked for, as far off as bytes cannot say."""
+    far = f"{1 << 62}, 1"
+    np.testing.assert_array_equal(
+        convolved("Conv", "tensor<1x1x4x1xf32>", far, far, "0, 1, 0, 1").reshape(-1), [4, 6, 6, 4])
 
 
 def test_padding_that_takes_nearly_all_off_a_transposed_convolution() -> None:
     """The image before that is no value of the module, and is counted by the kernel."""
-    text = """
-        func.func @main(%x: tensor<1x4x4x1xf32>) -> tensor<1x4x6x1xf32> {
-          %w = "top.Weight"() {value = dense<2.0> : tensor<1x1x3x1xf32>} : () -> tensor<1x1x3x1xf32>
-          %b = "top.None"() : () -> none
-          %y = "top.Deconv"(%x, %w, %b) {kernel_shape = array<i64: 1, 3>, strides = array<i64: 1, 1>,
-            dilations = array<i64: 1, 1073741825>, pads = array<i64: 0, 1073741824, 0, 1073741824>, group = 1 : i64,
-            layout = "NHWC"} : (tensor<1x4x4x1xf32>, tensor<1x1x3x1xf32>, none) -> tensor<1x4x6x1xf32>
-          return %y : tensor<1x4x6x1xf32>
-        }"""
-    module = parse_module(text)
     with allowed(elements=1 << 24), pytest.raises(TransloadError, match=r"would have .* elements"):
-        transload.run(module, dict.fromkeys(module.inputs, np.ones((1, 4, 4, 1), np.float32)), engine="reference")
+        convolved("Deconv", "tensor<1x4x6x1xf32>", "1, 1", f"1, {(1 << 30) + 1}", f"0, {1 << 30}, 0, {1 << 30}")
