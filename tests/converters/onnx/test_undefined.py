@@ -104,3 +104,13 @@ def test_products_of_16_bits_and_zero_points_to_one_side(operator: str, tmp_path
     (made,) = transload.run(
         transload.lower(transload.load(text=model.SerializeToString(), format="onnx"), "tosa"), {"x": x}).values()
     assert np.abs(made.astype(int) - wanted.astype(int)).max() <= 1
+
+
+def test_a_chip_does_not_take_an_image_of_finer_steps(tmp_path: Path) -> None:
+    """It rounded twice. Where the chip takes other ops, its host has this one."""
+    x = np.random.default_rng(0).integers(0, 100, (1, 2, 5, 4)).astype(np.uint8)
+    resize = node("Resize", ["r", "", "factors"], ["t"], mode="linear")
+    path = tmp_path / "resize.onnx"
+    onnx.save(quantized([resize], x, 50, {"x": 0.04, "y": 0.017}, factors=np.array([1, 1, 2, 2], np.float32)), path)
+    with pytest.raises(transload.TransloadError, match=r"takes no op of this model"):
+        transload.convert(path, "tp-large", tmp_path / "out", input_data={"x": x})

@@ -40,6 +40,8 @@ def interp(op: Interp, rw: Rewriter) -> Value:
     if op.mode == "linear" and not isinstance(x.element, FloatType):
         if source is None or target is None or source.storage.width != 8:
             raise Unsupported(f"linear of {x.element}")
+        if source.scale > target.scale:
+            raise Unsupported("a result of finer steps, in which it would be rounded to those of the operand")
         if source.storage.unsigned:
             rounding = "half-up"
         else:
