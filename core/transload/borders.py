@@ -40,6 +40,8 @@ SIGNS = Callable
 """A fact of kind "signs": of an op, which operands it reads and which results it writes as unsigned, both by number."""
 
 _REPORT_BYTES = 1 << 24
+_WORD = 32
+"""Bits of integers that are unsigned in few models, where the report or the model says so, and read as signed by every op."""
 
 
 def note_borders(module: Module, model: Module | None = None) -> None:
@@ -80,12 +82,12 @@ class _Border:
         for index, (value, name, element) in enumerate(zip(values, names, noted, strict=True)):
             if element is None and _lacks_sign(value):
                 held = value.tensor_type.element
-                unsigned = is_unsigned(value)
+                unsigned = is_unsigned(value) if held.width < _WORD else None  # type: ignore[attr-defined]
                 if unsigned is None and index < len(said) and said[index][0] == name:
                     unsigned = _is_unsigned(said[index][1], held)
                 if unsigned:
                     element = IntegerType(held.width, "u")  # type: ignore[attr-defined]
-                elif unsigned is None:
+                elif unsigned is None and held.width < _WORD:  # type: ignore[attr-defined]
                     self.unknown.append(
                         f"{side} {name!r} is {held}, and nothing says whether it is signed: it is taken as signed")
             self.elements.append(element)
@@ -99,9 +101,9 @@ def _is_unsigned(type_: Type, held: Type) -> bool | None:
 
 
 def _lacks_sign(value: Value) -> bool:
-    """Whether a value is of bytes, or pairs of them, that may be unsigned where its dialect does not say."""
+    """Whether a value is of integers that may be unsigned where its dialect does not say."""
     element = value.type.element if isinstance(value.type, TensorType) else None
-    return isinstance(element, IntegerType) and element.width in (8, 16) and not element.unsigned
+    return isinstance(element, IntegerType) and element.width in (8, 16, _WORD) and not element.unsigned
 
 
 def _read_unsigned(value: Value) -> bool | None:

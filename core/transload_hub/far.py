@@ -19,11 +19,11 @@ from transload.errors import TransloadError
 from transload.ir import F64, Module, Op, QuantType, TensorType, Value, is_absent, new_module, set_results
 from transload.ir.build import Builder, constant_of
 
-__all__ = ["greatest", "is_counted", "looked_at", "real_of", "steps_of"]
+__all__ = ["PRODUCTS", "greatest", "is_counted", "looked_at", "powers_beyond", "real_of", "steps_of"]
 
 Found = TypeVar("Found")
 
-_PRODUCTS = ("top.Conv", "top.Deconv", "top.MatMul")
+PRODUCTS = ("top.Conv", "top.Deconv", "top.MatMul")
 _AFTER = ("do_relu", "relu_limit", "rounding")
 """Attributes that say what becomes of sums."""
 
@@ -73,6 +73,20 @@ def looked_at(
     return found
 
 
+def powers_beyond(hub: Module | None, given: Mapping[str, Any]) -> list[Op]:
+    """The powers of integers that no integer of their type is: those beyond it, and negative powers of 0."""
+    powers = [op for op in hub.walk() if op.name == "top.Pow" and op.operands[0].is_integer] if hub is not None else []
+    if hub is None or not powers:
+        return []
+
+    def is_beyond(op: Op, operands: list[Any]) -> bool:
+        base, exponent = (np.asarray(each, np.float64) for each in operands)
+        with np.errstate(all="ignore"):
+            return not bool((np.abs(np.power(base, exponent)) < 2.0 ** (op.result.element.width - 1)).all())  # type: ignore[attr-defined]
+
+    return [op for op, beyond in looked_at(hub, given, powers, is_beyond).items() if beyond]
+
+
 def greatest(op: Op, operands: Sequence[Any], most: float) -> float:
     """The greatest result, in steps, as real numbers before they are cut; infinite where one is no number.
 
@@ -81,7 +95,7 @@ def greatest(op: Op, operands: Sequence[Any], most: float) -> float:
     real = [real_of(value.quant, array) for value, array in zip(_given(op), operands, strict=True)]
     made = op.results[0].quant
     assert made is not None
-    if op.name in _PRODUCTS:
+    if op.name in PRODUCTS:
         x, weights, *bias = map(np.abs, real)
         if weights.sum() * x.max(initial=0.0) + sum(each.max(initial=0.0) for each in bias) < most * made.scale:
             return 0.0

@@ -3,7 +3,8 @@
 A run goes on where the last one ended: the folder (`build/fuzz`) holds the state, the seeds, and for each class of failures the
 files of a few cases, with the traceback. `--again` runs the cases of the classes that are known anew, and forgets those that
 hold by now; `--only N` runs one case, here. `--unchanged` takes the files as they are, quantizes them and has the results
-verified (`make sweep`; in a folder of its own). Exit status 1 where a class of failures is left.
+verified (`make sweep`), `--single` makes one edit in each, and has that judged (`make edits`), both in folders of their own.
+Exit status 1 where a class of failures is left.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 from tests.fuzz.cases import Case, attempt, case_of
 from tests.fuzz.pool import CaseOf, Row, outcomes
 from tests.fuzz.seeds import seed_files
+from tests.fuzz.single import single_case_of
 from tests.fuzz.unchanged import unchanged_case_of
 
 _KEPT = 4
@@ -77,16 +79,20 @@ class State:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, help="default: build/fuzz, or build/sweep with --unchanged")
+    parser.add_argument("--folder", type=Path, help="default: build/fuzz, build/sweep or build/single")
     parser.add_argument("--count", type=int, default=20_000, help="how many cases")
     parser.add_argument("--first", type=int, default=0, help="the first number, where it is beyond what was run already")
     parser.add_argument("--formats", help="of these alone, with commas between; a number is another case then")
-    parser.add_argument("--unchanged", action="store_true", help="files as they are, by all schemes to all targets, verified")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--unchanged", action="store_true", help="files as they are, by all schemes to all targets, verified")
+    kinds.add_argument("--single", action="store_true", help="files with one edit, one after the other, judged")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="run the cases of known classes anew, and nothing else")
     parser.add_argument("--only", type=int, help="run one case in this process, and write its file")
     arguments = parser.parse_args()
-    made, name, options = (unchanged_case_of, "sweep", " --unchanged") if arguments.unchanged else (case_of, "fuzz", "")
+    made, name, options = (
+        (unchanged_case_of, "sweep", " --unchanged") if arguments.unchanged
+        else (single_case_of, "single", " --single") if arguments.single else (case_of, "fuzz", ""))
     folder = arguments.folder or Path("build") / name
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")

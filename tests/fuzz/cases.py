@@ -33,7 +33,7 @@ from tests.fuzz import (
 from tests.fuzz.onward import Onward, onward_of, written
 from tests.fuzz.viewed import is_viewed, viewed
 
-__all__ = ["MUTATORS", "Case", "Outcome", "attempt", "case_of"]
+__all__ = ["MUTATORS", "Case", "Outcome", "attempt", "case_of", "options_of"]
 
 _SHARES = {
     "tflite": 30, "onnx": 30, "mlir": 16, "bytecode": 8, "tosa": 8, "keras": 8, "caffe": 12, "pytorch": 12, "tensorflow": 30,
@@ -50,6 +50,8 @@ _JUDGED = {"tflite": ".tflite", "onnx": ".onnx"}
 """Formats whose files a runtime of their framework judges."""
 _NO_MEMORY = re.compile("more memory than there is|more data than memory can hold")
 """What is said where there is no memory left, of which the process has as much as a case may take."""
+_GIVEN = re.compile("const|return|no_?value|func|module", re.IGNORECASE)
+"""Ops that compute nothing."""
 _DRAWN = ("tensorflow", "savedmodel")
 """Formats whose random numbers are drawn and whose 64-bit integers may be assumed to fit, so that rules behind that are tried."""
 
@@ -93,12 +95,14 @@ def case_of(number: int, seeds: Mapping[str, list[Path]]) -> Case:
     check = dice.randrange(20) == 0
     content = MUTATORS[format](dice, content)
     return Case(
-        number, format, content, to, check, _options(dice, to) if format in _DRAWN else {}, onward_of(number),
+        number, format, content, to, check, options_of(dice, format, to), onward_of(number),
         is_viewed(number))
 
 
-def _options(dice: random.Random, to: str) -> dict[str, Any]:
+def options_of(dice: random.Random, format: str, to: str) -> dict[str, Any]:
     """Options that have graphs of TensorFlow go further than the defaults do."""
+    if format not in _DRAWN:
+        return {}
     return {"random": "drawn", **({"int64": "assumed"} if to == "tosa" and dice.randrange(2) else {})}
 
 
@@ -112,7 +116,8 @@ def attempt(case: Case) -> Outcome:
             reached = "refused"
             if case.onward is not None:
                 kind, broken = written(module, case.onward, Path(folder))
-                return Outcome(kind, f"{case.format}: differs, {case.onward}" if broken else "", "\n".join(broken))
+                return Outcome(
+                    kind, f"{case.format}: differs, {_ops_of(module)}, {case.onward}" if broken else "", "\n".join(broken))
             if case.view:
                 viewed(module, case.to, Path(folder) / "page.html")
                 return Outcome("viewed")
@@ -163,10 +168,16 @@ def _checked(case: Case, module: Module, lowered: Module) -> Outcome:
         return Outcome("checked")
     verdict = verify_conversion(module, lowered, hub=lower(module, "top"), engine="reference")
     if verdict.failed:
-        return Outcome("differs", f"{case.format}: differs", "\n".join(verdict.broken))
+        return Outcome("differs", f"{case.format}: differs, {_ops_of(module)}", "\n".join(verdict.broken))
     if _NO_MEMORY.search(verdict.why):
         return Outcome("failed", f"{case.format}: verification has no memory", verdict.why)
     return Outcome("checked" if verdict.passed else "judge refused")
+
+
+def _ops_of(module: Module) -> str:
+    """The ops of a module, three at most, by which results that differ are told apart."""
+    names = dict.fromkeys(op.name for op in module.walk() if "." in op.name)
+    return " ".join([name for name in names if not _GIVEN.search(name)][:3])
 
 
 def _failure(error: BaseException, case: Case) -> Outcome:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fuzz.numbers import other_float, other_integer, other_number
 
-__all__ = ["change_field", "messages_in", "other_bytes"]
+__all__ = ["change_field", "is_map", "messages_in", "other_bytes", "repeats"]
 
 
 def messages_in(message: Any) -> list[Any]:
@@ -17,17 +17,17 @@ def messages_in(message: Any) -> list[Any]:
     found = [message]
     for field, value in message.ListFields():
         if field.message_type is not None:
-            held = [value[key] for key in sorted(value)] if _is_map(field) else value if _repeats(field) else (value,)
+            held = [value[key] for key in sorted(value)] if is_map(field) else value if repeats(field) else (value,)
             for each in held:
                 found += messages_in(each) if hasattr(each, "ListFields") else ()
     return found
 
 
-def _is_map(field: Any) -> bool:
+def is_map(field: Any) -> bool:
     return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
 
 
-def _repeats(field: Any) -> bool:
+def repeats(field: Any) -> bool:
     return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
 
 
@@ -35,9 +35,9 @@ def change_field(dice: random.Random, message: Any, names: Sequence[str]) -> Non
     """Something else in a field of a message, more often in one that is there; `names` are what texts may become."""
     present = [field for field, _ in message.ListFields()]
     field = dice.choice(present if present and dice.randrange(6) else list(message.DESCRIPTOR.fields))
-    if _is_map(field):
+    if is_map(field):
         _change_map(dice, names, getattr(message, field.name))
-    elif _repeats(field):
+    elif repeats(field):
         _change_list(dice, names, getattr(message, field.name), field)
     elif field.message_type is not None:
         message.ClearField(field.name)

@@ -6,6 +6,8 @@ cuts the upper bits off): any number comes of it. Neither do entries of a table,
 nor products of many numbers. The hub saturates the real number. Of 14,000 forms with other scales and zero points, LiteRT 2.3
 gave another number in 164, each beyond `_FAR`.
 
+Sums of products of 8 bits it keeps in 32 bits, which wrap round where they come to 2^31; other runtimes and chips saturate.
+
 A quotient of 8 bits it scales by shifts to the right, of more than 31 places where it is less than half a step: these have no
 meaning, and the least or the greatest number comes of most such quotients (`RoundingDivideByPOT` in
 `tensorflow/lite/kernels/internal/reference/div.h`). The hub rounds them to 0.
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from transload.ir import I16, Module, Op
-from transload_hub.far import greatest, is_counted, looked_at, real_of, steps_of
+from transload_hub.far import PRODUCTS, greatest, is_counted, looked_at, powers_beyond, real_of, steps_of
 
 __all__ = ["overflows"]
 
@@ -33,22 +35,33 @@ _TABLES = ("top.Exp", "top.GELU", "top.Log", "top.Rsqrt")
 
 def overflows(hub: Module | None, given: Mapping[str, Any]) -> str:
     """The ops of a model of which LiteRT's integers overflow on these inputs, in words; nothing where there are none."""
+    raised = ", ".join(str(op.origin or op.name) for op in powers_beyond(hub, given)[:3])
+    powers = f"LiteRT makes integers of powers of doubles, and those of {raised} are beyond them" if raised else ""
     ops = [op for op in hub.body_of_main if is_counted(op)] if hub is not None else []
     if hub is None or not ops:
-        return ""
+        return powers
 
     def look(op: Op, operands: list[Any]) -> tuple[float, bool]:
-        return greatest(op, operands, _FAR), op.name == "top.Div" and _has_small(op, *operands)
+        return greatest(op, operands, _most_steps(op)), op.name == "top.Div" and _has_small(op, *operands)
 
     found = looked_at(hub, given, ops, look)
     far = [f"those of {op.origin or op.name} come to {most:,.0f}" for op, (most, _) in found.items()
-           if most > (_FAR_SUMS if op.name in _SUMS else _FAR)]
+           if most > _most_steps(op)]
     small = [str(op.origin or op.name) for op, (_, is_small) in found.items() if is_small]
     steep = [str(op.origin or op.name) for op in ops if op.name in _TABLES and _is_steep(op)]
-    told = [f"LiteRT counts steps in 32 bits, which end at {_MOST:,}: {'; '.join(far[:3])}"] if far else []
+    told = [powers] if powers else []
+    told += [f"LiteRT counts steps in 32 bits, which end at {_MOST:,}: {'; '.join(far[:3])}"] if far else []
     told += [f"LiteRT's quotients of less than half a step are any number: {', '.join(small[:3])} has such"] if small else []
     told += [f"LiteRT looks {', '.join(steep[:3])} up in a table of 16 bits, for which it rises too fast"] if steep else []
     return "; ".join(told)
+
+
+def _most_steps(op: Op) -> float:
+    """Steps of a result from which on LiteRT may not count any more; of products also those that the sum in 32 bits comes to."""
+    x, made = op.operands[0].quant, op.results[0].quant
+    if op.name not in PRODUCTS or x is None or made is None or x.storage.width > 8 or (weights := op.operands[1].quant) is None:
+        return _FAR_SUMS if op.name in _SUMS else _FAR
+    return min(_FAR, _MOST * x.scale * min(weights.scales) / made.scale)
 
 
 def _is_steep(op: Op) -> bool:

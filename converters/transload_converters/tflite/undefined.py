@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transload.ir import IntegerType, Module, Op, QuantType
+from transload.ir.build import constant_of
 
 from .overflow import overflows
 
@@ -16,6 +17,8 @@ _PRODUCTS = {
 """The operand that weights are multiplied with, by operator."""
 
 
+_SCALES = (1e-12, 1e12)
+"""Between which the scales of tensors of 8 and 16 bits are."""
 _LEFT_OUT = ("TANH", "SIGN_BIT")
 _RECURRENT = frozenset(f"tfl.{name}" for name in (
     "lstm", "unidirectional_sequence_lstm", "bidirectional_sequence_lstm", "rnn", "unidirectional_sequence_rnn",
@@ -34,12 +37,32 @@ def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> s
     large = [f"{op.origin or op.name} scales by {factor:g}" for op in source.walk() if (factor := _beyond(op)) is not None]
     if large:
         found.append(f"LiteRT has no multipliers for such scales, and its sums overflow: {'; '.join(large[:3])}")
+    tiny = [str(op.origin or op.name) for op in source.walk() if _has_far_scale(op)]
+    if tiny:
+        found.append(f"{', '.join(tiny[:3])} has steps of less than {_SCALES[0]:g} or more than {_SCALES[1]:g}, for which LiteRT "
+                     "has no multipliers")
+    short = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.rfft2d" and _has_length_one(op)]
+    if short:
+        found.append(f"{', '.join(short[:3])}: LiteRT's transform is none for a length of 1")
     rising = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.softmax"
               and float(op.attribute("beta", 1.0)) < 0]
     if rising:
         found.append(f"{', '.join(rising[:3])}: LiteRT takes the greatest number off, so that a factor below 0 needs "
                      "exponentials above that of 0: it has none for integers, and of floats they may be infinite")
     return "; ".join(filter(None, (*found, overflows(hub, given))))
+
+
+def _has_far_scale(op: Op) -> bool:
+    """Whether a tensor of 8 or 16 bits has a scale that no model has, and that is no multiplier of LiteRT's kernels."""
+    held = [value.quant for value in (*op.operands, *op.results) if value.is_quantized]
+    return op.dialect == "tfl" and any(
+        not _SCALES[0] <= scale <= _SCALES[1] for quant in held if quant is not None and quant.storage.width <= 16
+        for scale in (min(quant.scales), max(quant.scales)))
+
+
+def _has_length_one(op: Op) -> bool:
+    lengths = constant_of(op.operands[1]) if len(op.operands) > 1 else None
+    return lengths is not None and 1 in lengths.numpy().reshape(-1).tolist()
 
 
 def _is_unwritten(op: Op) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
-from ..ir import Module, TensorType, output_names
+from ..ir import F16, Module, Op, TensorType, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
@@ -238,10 +239,13 @@ class _Judge:
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
                            "them: 0 times them, in padding, is NaN where it is computed")
-        elif verdict.broken and self._endless and (names := _endless_factors(self.source)):
+        elif verdict.broken and (names := _halves_beyond(self.source)):
             verdict.status = "inconclusive"
-            verdict.why = (f"{', '.join(names)} has a factor that is infinite, or nearly, and results are no numbers: runtimes "
-                           "differ in what they multiply first")
+            verdict.why = f"{', '.join(names)} computes in f16, and has a factor that is infinite there"
+        elif verdict.broken and self._endless and (names := _endless_factors(self.source, self.hub)):
+            verdict.status = "inconclusive"
+            verdict.why = (f"{', '.join(names)} has a factor or a power that is infinite, or nearly, and results are no numbers: "
+                           "runtimes differ in what they multiply first")
         elif verdict.broken and (why := self._undefined()):
             verdict.status, verdict.why = "inconclusive", why
         elif verdict.broken:
@@ -455,28 +459,53 @@ def _is_finite(array: np.ndarray) -> bool:
     return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
 
 
-def _endless_factors(source: Module) -> list[str]:
+def _halves_beyond(source: Module) -> list[str]:
+    """The first operators on f16 with a factor that is none; the greatest numbers of f32 and f64 are limits."""
+    greatest = float(np.finfo(np.float16).max)
+    found = [
+        str(op.origin or op.name) for op in source.walk() if any(value.tensor_type.element == F16 for value in op.results
+                                                                 if isinstance(value.type, TensorType))
+        for value in op.attributes.values() if isinstance(value, float) and greatest < abs(value) < _ENDLESS]
+    return list(dict.fromkeys(found))[:3]
+
+
+def _endless_factors(source: Module, hub: Module | None) -> list[str]:
     """The first operators with a factor of which products are infinite; the greatest float is a limit that is none."""
     found = [
         str(op.origin or op.name) for op in source.walk() for value in op.attributes.values() if isinstance(value, float)
         and not abs(value) < _ENDLESS and abs(value) != float(np.finfo(np.float32).max)]
+    found += [
+        str(op.origin or op.name) for op, place, held in _constants(hub)
+        if ((is_product(op.name) or _RECURRENT.search(op.name)) and (np.abs(held) >= _ENDLESS).any())
+        or (place == 1 and _POWER.search(op.name) and (np.abs(held) >= _HIGH).any())]
     return list(dict.fromkeys(found))[:3]
 
 
+_POWER, _HIGH = re.compile(r"\.pow$", re.IGNORECASE), 30
+"""Powers, and the exponent from which on those of numbers like 10 are infinite."""
+_RECURRENT = re.compile(r"lstm|gru|rnn|svdf", re.IGNORECASE)
+"""Layers whose weights' products are within: of a state that is 0 some runtimes do not compute them."""
+
+
+def _constants(module: Module | None) -> Iterator[tuple[Op, int, np.ndarray]]:
+    """The constant floats that ops of a module are given: by which op, and as which operand."""
+    for op in module.ops() if module is not None else ():
+        for place, value in enumerate(op.operands):
+            held = constant_of(value) if isinstance(value.type, TensorType) and value.is_float else None
+            if held is not None:
+                yield op, place, held.numpy().astype(np.float32)
+
+
 def _weights_of_no_numbers(hub: Module | None) -> list[str]:
-    """The ops of a module, three at most, by name, whose constant operand holds NaN, or, of products, an infinity.
+    """The ops of a module, three at most, by name, with a constant that holds NaN, or, where it is multiplied, an infinity.
 
     Other ops may well have infinities: a mask is added to scores.
     """
     found: dict[str, None] = {}
-    for op in hub.ops() if hub is not None else ():
-        for place, value in enumerate(op.operands):
-            held = constant_of(value) if isinstance(value.type, TensorType) and value.is_float else None
-            if held is None:
-                continue
-            numbers = held.numpy().astype(np.float32)
-            if np.isnan(numbers).any() or (place < 2 and is_product(op.name) and np.isinf(numbers).any()):
-                found[str(op.origin or op.name)] = None
+    for op, place, numbers in _constants(hub):
+        multiplied = (place < 2 and is_product(op.name)) or _RECURRENT.search(op.name) is not None
+        if np.isnan(numbers).any() or (multiplied and np.isinf(numbers).any()):
+            found[str(op.origin or op.name)] = None
     return list(found)[:3]
 
 

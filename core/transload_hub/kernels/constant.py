@@ -9,6 +9,7 @@ import numpy as np
 from transload.ir.constants import dtype_of
 from transload.plugin import KernelTable
 
+from .. import tables
 from ..ops.constant import range_length
 from .common import Array, finish, run_error, wide
 
@@ -41,13 +42,13 @@ def fill(op: Fill, value: Array) -> Array:
 @KERNELS("top.EyeLike")
 def eye_like(op: EyeLike, x: Array) -> Array:
     rows, columns = x.shape
-    return np.eye(rows, columns, op.k).astype(dtype_of(op.result.element))
+    return tables.eye(rows, columns, op.k).astype(dtype_of(op.result.element))
 
 
 @KERNELS("top.Trilu")
 def trilu(op: Trilu, x: Array) -> Array:
     rows, columns = x.shape[-2:]
-    kept = np.tri(rows, columns, op.k - 1 if op.upper else op.k, dtype=bool)
+    kept = tables.tri(rows, columns, op.k - 1 if op.upper else op.k, bool)
     return np.where(kept != op.upper, x, x.dtype.type(0))
 
 

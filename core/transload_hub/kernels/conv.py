@@ -24,6 +24,8 @@ KERNELS = KernelTable()
 _ALL = slice(None)
 BLOCK_BYTES = 32 << 20
 """How large the matrix of windows may be that is multiplied at once."""
+_AT_ONCE = 1 << 24
+"""Products of a transposed convolution that are in memory at a time."""
 
 
 def pad_spatial(x: Array, axes: Sequence[int], pads: Sequence[int], fill: Any = 0) -> Array:
@@ -182,6 +184,12 @@ def _blocks(batch: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slic
             yield slice(sample, sample + 1), slice(start, start + step)
 
 
+def _channels(count: int, each: int) -> Iterator[slice]:
+    """All channels of a result in parts, of which one has no more than `_AT_ONCE` products; `each` are those of a channel."""
+    step = max(1, _AT_ONCE // max(each, 1))
+    return (slice(first, first + step) for first in range(0, count, step))
+
+
 @KERNELS("top.Deconv")
 def deconv(op: Deconv, x: Array, weights: Array, bias: Array | None = None) -> Array:
     x, weights = _factors(x, weights)
@@ -191,17 +199,21 @@ def deconv(op: Deconv, x: Array, weights: Array, bias: Array | None = None) -> A
     n, group, batch = len(op.kernel_shape), op.group, x.shape[0]
     sizes, kernel = x.shape[2:], tuple(op.kernel_shape)
     per_group = weights.shape[1]
-    # [N, g, I/g, P] times [g, (O/g * K), I/g]: what each input element adds at each kernel element
     inner = x.shape[1] // group
     inputs = x.reshape(batch, group, inner, math.prod(sizes))
-    matrix = weights.reshape(group, inner, per_group * math.prod(kernel)).transpose(0, 2, 1)
-    added = np.matmul(matrix, inputs).reshape(batch, group * per_group, *kernel, *sizes)
+    matrix = weights.reshape(group, inner, per_group, math.prod(kernel))
     full = tuple(
         (size - 1) * stride + (k - 1) * dilation + 1 + extra
         for size, stride, k, dilation, extra in zip(sizes, op.strides, kernel, op.dilations, op.output_padding, strict=True))
     need_elements((batch, group * per_group, *full), "the image with all that padding takes off")
-    y = np.zeros((batch, group * per_group, *full), added.dtype)
-    for place, slices in _shifted(op, sizes) if math.prod(sizes) else ():
-        y[(_ALL, _ALL, *slices)] += added[(_ALL, _ALL, *place)]
+    y = np.zeros((batch, group, per_group, *full), np.result_type(x, weights))
+    for channels in _channels(per_group, batch * group * math.prod((*kernel, *sizes))) if math.prod(sizes) else ():
+        # [N, g, I/g, P] times [g, (O/g * K), I/g]: what each input element adds at each kernel element
+        part = y[:, :, channels]
+        some = matrix[:, :, channels].reshape(group, inner, part.shape[2] * math.prod(kernel)).transpose(0, 2, 1)
+        added = np.matmul(some, inputs).reshape(*part.shape[:3], *kernel, *sizes)
+        for place, slices in _shifted(op, sizes):
+            part[(..., *slices)] += added[(_ALL, _ALL, _ALL, *place)]
+    y = y.reshape(batch, group * per_group, *full)
     y = pad_spatial(y, range(2, 2 + n), [-pad for pad in op.pads])
     return finish(op, whole(op, _with_bias(np.ascontiguousarray(np.moveaxis(y, 1, -1)) if last else y, bias, last)))

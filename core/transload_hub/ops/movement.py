@@ -141,12 +141,13 @@ class Permute(DeclaredOp):
 
     def infer(op) -> Type:
         shape = shape_of(op.input)
+        rank = len(op.order) if shape is None else len(shape)
+        if sorted(op.order) != list(range(rank)):
+            what = f"dimensions of {show(shape)}" if shape is not None else "dimensions, each once, from 0 on"
+            fail(op, f"order {list(op.order)} does not name the {rank} {what}")
         if shape is None:
-            return TensorType((None,) * len(op.order), op.input.element)
-        order = normalise_axes(op, op.order, len(shape))
-        if len(order) != len(shape):
-            fail(op, f"order {list(op.order)} does not name the {len(shape)} dimensions of {show(shape)}")
-        return TensorType(tuple(shape[axis] for axis in order), permuted_element(op.input.element, order))
+            return TensorType((None,) * rank, op.input.element)
+        return TensorType(tuple(shape[axis] for axis in op.order), permuted_element(op.input.element, op.order))
 
 
 @TOP.op("Expand")

@@ -98,7 +98,8 @@ class Scheme:
         """
         greatest = self.weights.range[1]
         axis %= weights.ndim
-        rows = np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1) if self.per_channel else weights.reshape(1, -1)
+        count = weights.shape[axis] if self.per_channel else 1
+        rows = np.moveaxis(weights, axis, 0).reshape(count, weights.size // max(count, 1))
         farthest = np.abs(rows).max(axis=1, initial=0.0)
         if self.weights.width < 8:
             farthest = farthest * _shares(rows, farthest, greatest)

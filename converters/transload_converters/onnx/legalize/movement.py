@@ -153,8 +153,10 @@ def space_to_depth(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.ReverseSequence", stored="carried")
 def reverse_sequence(op: Op, rw: Rewriter) -> Value:
     """ReverseSequence."""
-    return rw.emit("top.ReverseSequence", need(op, 0), need(op, 1), seq_axis=attr(op, "time_axis", 0),
-                   batch_axis=attr(op, "batch_axis", 1))
+    time, batch = attr(op, "time_axis", 0), attr(op, "batch_axis", 1)
+    if {time, batch} != {0, 1}:
+        raise Unsupported(f"time_axis {time} and batch_axis {batch}: one has to be 0, and the other 1")
+    return rw.emit("top.ReverseSequence", need(op, 0), need(op, 1), seq_axis=time, batch_axis=batch)
 
 
 # --- joining and cutting

@@ -98,7 +98,10 @@ def _kind_of_linear(op: Op, rw: Rewriter, value: Value, storage: Type, axis: int
     """The quantized type that a QuantizeLinear makes, or a DequantizeLinear reads."""
     scale, zero, block, shape = need(op, 1), operand(op, 2), attr(op, "block_size", 0), shape_of(value)
     if not block:
-        return quantized_type(rw, storage, scale, zero, axis, len(shape), expressed)
+        kind = quantized_type(rw, storage, scale, zero, axis, len(shape), expressed)
+        if kind is not None and kind.axis is not None and shape[kind.axis] not in (None, len(kind.scales)):
+            raise Unsupported(f"has {len(kind.scales)} scales for the {shape[kind.axis]} places along dimension {kind.axis}")
+        return kind
     if block < 0 or None in shape or 0 in shape:
         return None
     return block_type(rw, storage, scale, zero, axis, block, shape, expressed)

@@ -50,6 +50,12 @@ _CHANNELS = {"tfl.depthwise_conv_2d": 3, "tfl.conv_3d": 4}
 _CONVOLUTIONS = _WEIGHTED - _named("fully_connected")
 """Of them those whose kernels take the zero points of signed weights to be 0."""
 
+_RECURRENT_WEIGHTS = {
+    **dict.fromkeys(_named("lstm unidirectional_sequence_lstm"), (*range(1, 12), 16, *range(20, 24))), "tfl.svdf": (1, 2)}
+"""Operators of integers whose kernels take the zero points of all weights to be 0, and which operands these are."""
+_TABLES = _named("exp gelu log rsqrt")
+"""Operators that kernels look up in tables of 16 bits, which are made as if zero points were 0."""
+
 _MOVING = _named("""
     concatenation dynamic_update_slice expand_dims gather gather_nd matrix_diag matrix_set_diag reshape split_v squeeze""")
 """Operators of `_LIKE_FIRST` that look at no scale."""
@@ -76,7 +82,7 @@ def _returned(function: Op) -> list[Type | None]:
 
 
 def _findings(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[Finding]:
-    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op), *_channels(op), *_weights(op)):
+    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op), *_channels(op), *_weights(op), *_zero_points(op)):
         hint = "the file is damaged, or made by a program with a defect"
         yield Finding(op.name, why, (op.origin,) if op.origin else (), hint)
 
@@ -205,3 +211,13 @@ def _weights(op: Op) -> Iterator[str]:
         yield f"its weights are stored as {quant.storage}, and its input as {given.storage}: LiteRT's kernels read both alike"
     if any(quant.zero_points) and (not quant.per_tensor or (op.name in _CONVOLUTIONS and quant.storage != UI8)):
         yield "its weights have a zero point other than 0, which LiteRT's kernels do not look at"
+
+
+def _zero_points(op: Op) -> Iterator[str]:
+    """What is wrong with zero points that kernels do not look at, which TFLite's specification has be 0 (`_weights`)."""
+    held = [op.operands[place].quant for place in _RECURRENT_WEIGHTS.get(op.name, ()) if place < len(op.operands)]
+    if op.operands and op.operands[0].is_quantized and any(any(quant.zero_points) for quant in held if quant is not None):
+        yield "its weights have a zero point other than 0, which LiteRT's kernels do not look at"
+    around = [value.quant for value in (*op.operands[:1], *op.results[:1])]
+    if op.name in _TABLES and any(quant is not None and quant.storage == I16 and any(quant.zero_points) for quant in around):
+        yield "it is of 16 bits with a zero point other than 0, without which LiteRT's table is made"

@@ -120,6 +120,20 @@ def hashtable_lookup(op: Op, rw: Rewriter) -> Any:
     return rw.emit("top.Where", each, rows, nothing), rw.emit("top.Cast", found, element=op.results[1].element)
 
 
+def _need_in_order(places: np.ndarray, sums: tuple[int, ...], combiner: str) -> None:
+    """Refuse subscripts that LiteRT's kernel does not take for what they say.
+
+    It (`tensorflow/lite/kernels/embedding_lookup_sparse.cc`) counts places in the flattened result, and divides by the weights
+    where the next place comes, also where one comes again.
+    """
+    if places.size and bool(((places < 0) | (places >= np.array(sums))).any()):
+        raise Unsupported(f"a subscript lies outside the dense shape, whose first sizes are {list(sums)}")
+    flat = np.ravel_multi_index(tuple(places.T), sums) if places.size else np.zeros(0, np.int64)
+    if combiner != "SUM" and bool((np.diff(flat) < 0).any()):
+        raise Unsupported("its subscripts are not in order, and LiteRT divides by the weights where a place ends",
+                          hint="sort the subscripts, with their ids and weights")
+
+
 @TABLE("tfl.embedding_lookup_sparse")
 def embedding_lookup_sparse(op: Op, rw: Rewriter) -> Value:
     """EMBEDDING_LOOKUP_SPARSE: weighted rows of a table, summed where their subscripts, less the last, are the same.
@@ -132,6 +146,9 @@ def embedding_lookup_sparse(op: Op, rw: Rewriter) -> Value:
     count = static_shape(ids, "the ids", 1)[0]
     if indices.shape != (count, len(sums) + 1) or weights.shape != (count,):
         raise Unsupported(f"{count} ids have subscripts of shape {list(indices.shape)} and weights of {list(weights.shape)}")
+    known = rw.constant_of(indices)
+    if known is not None:
+        _need_in_order(np.asarray(known)[:, :-1], sums, op.attribute("combiner"))
     column = rw.emit("top.Reshape", weights, shape=(count, *(1,) * len(width)))
     rows = rw.emit("top.Mul", rw.emit("top.Gather", table, ids, axis=0), column)
     places = rw.emit("top.Slice", indices, offset=(0, 0), ends=(count, len(sums)), steps=(1, 1))

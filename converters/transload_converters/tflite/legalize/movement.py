@@ -51,7 +51,11 @@ def expand_dims(op: Op, rw: Rewriter) -> Value:
 @moves_stored
 def transpose(op: Op, rw: Rewriter) -> Value:
     """TRANSPOSE."""
-    return emit_like(rw, op, "top.Permute", op.operands[0], order=constant_ints(rw, op.operands[1], "the order of dimensions"))
+    order = constant_ints(rw, op.operands[1], "the order of dimensions")
+    rank = len(order)
+    if sorted(axis % rank for axis in order) != list(range(rank)) or not all(-rank <= axis < rank for axis in order):
+        raise Unsupported(f"{list(order)} is no order of {rank} dimensions")
+    return emit_like(rw, op, "top.Permute", op.operands[0], order=tuple(axis % rank for axis in order))
 
 
 @TABLE("tfl.broadcast_to")

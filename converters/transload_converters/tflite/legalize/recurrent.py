@@ -234,6 +234,9 @@ def _rnn_of(op: Op, rw: Rewriter, first: int) -> _Rnn:
     value, (weights, recurrent, bias, state) = op.operands[0], op.operands[first : first + 4]
     if not value.is_float:
         raise Unsupported(f"a recurrent layer of {value.element} is not supported")
+    hidden = static_shape(weights, "the weights", 2)[0]
+    if recurrent.shape != (hidden, hidden):
+        raise Unsupported(f"the recurrent weights of {hidden} units are {recurrent.type}, not {hidden}x{hidden}")
     return _Rnn(value, weights, recurrent, bias, _first_state(rw, state))
 
 

@@ -32,5 +32,9 @@ def _suppressed(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     count = static_shape(boxes, "the boxes", 2)[0]
     if not 1 <= steps <= count or static_shape(scores, "the scores", 1)[0] != count:
         raise Unsupported(f"{steps} boxes are wanted of {count}")
+    if iou > 1.0:
+        raise Unsupported(
+            f"boxes are to overlap by more than {iou:g} of their union: LiteRT chooses the best one again and again",
+            hint="give a threshold of 1 at most")
     indices, kept, number = suppressed(rw, boxes, scores, steps, iou, least, soft[0] if soft else 0.0, inclusive=True)
     return (indices, number) if op.name.endswith("v4") else (indices, kept, number)

@@ -58,7 +58,7 @@ def fill(op: Fill, rw: Rewriter) -> Value:
 @TABLE("top.EyeLike")
 def eye_like(op: EyeLike, rw: Rewriter) -> Value:
     shape = static_shape(op.input)
-    diagonal = binary(rw, "add", build.iota(rw, shape, 0, I32), op.k)
+    diagonal = binary(rw, "add", build.iota(rw, shape, 0, I32), max(-shape[0], min(op.k, shape[1])))
     found = compare(rw, "EQ", diagonal, build.iota(rw, shape, 1, I32))
     return build.convert(rw, found, op.result.element)
 

@@ -80,12 +80,14 @@ def convolution(
     zero, weight_zero = _zero_points(op, input_zp, weight_zp)
     weights, dtype = _weights(op, x, weight, zero, weight_zero, tuple(range(1, weight.ndim)))
     kernel_sizes, channels = weight.shape[1:-1], weight.shape[0]
-    matrix = weights.reshape(channels, -1).T
+    matrix = weights.reshape(channels, math.prod(weights.shape[1:])).T
     in_order = is_float(op.operands[0]) and rounds_floats(op)
     whole = padded(_input(op, x, zero, dtype), pad)
     out = tuple(
         (size - (k - 1) * d - 1) // s + 1
         for size, k, s, d in zip(whole.shape[1:-1], kernel_sizes, strides, dilations, strict=True))
+    if not channels:
+        return result_of_sums(op, np.zeros((x.shape[0], *out, 0), whole.dtype), bias)
     if math.prod(kernel_sizes) == 1:
         if any(s != 1 for s in strides):
             whole = np.ascontiguousarray(whole[(slice(None), *(slice(None, None, s) for s in strides))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ def _along(
     shape = list(x.shape)
     shape[axis] = size
     out = np.full(shape, start, x.dtype)
-    for k in range(extent):
+    for k in _inside(x.shape[axis], extent, stride, before, size):
         # Places whose k-th input lies inside: 0 <= o * stride - before + k < length.
         first = max(0, -((k - before) // stride))
         last = min(size - 1, (x.shape[axis] - 1 + before - k) // stride)
@@ -36,6 +36,15 @@ def _along(
         place = out[tuple(target)]
         join(place, x[tuple(source)], out=place)
     return out
+
+
+def _inside(length: int, extent: int, stride: int, before: int, size: int) -> Iterable[int]:
+    """The inputs of a window that are there for some place, by number; a window may be far larger than the image."""
+    first, end = max(0, before - (size - 1) * stride), min(extent, length + before)
+    if end - first <= length * size:
+        return range(first, end)
+    starts = [before - place * stride for place in range(size)]
+    return sorted({k for start in starts for k in range(max(0, start), min(extent, start + length))})
 
 
 def _window(op: Op, *parameters: np.ndarray) -> tuple[tuple[int, ...], ...]:

@@ -68,8 +68,8 @@ def eye(op: EyeLike, rw: Rewriter) -> Value:
 def triangle(op: Trilu, rw: Rewriter) -> Value:
     """SELECT_V2 by a constant triangle."""
     value, shape = retyped(rw, op.input, op.output.element), static_shape(op.input)
-    ones = tables.ones(shape[-2:], bool)
-    kept = constant(rw, np.triu(ones, op.k) if op.upper else np.tril(ones, op.k))
+    below = tables.tri(*shape[-2:], op.k - 1 if op.upper else op.k, bool)
+    kept = constant(rw, below != op.upper)
     return emit(rw, "select_v2", kept, value, real(rw, 0.0, value), like=op.output)
 
 

@@ -1,0 +1,222 @@
+"""What single edits of valid files found, by class, in the smallest that shows it."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
+
+import transload
+from transload.errors import ConversionError
+from transload.ir.verify import check_inference
+from transload.text import parse_module
+from transload.verification.verify import verify_conversion
+
+from tests.fuzz.cases import Case, Outcome, attempt
+from tests.fuzz.tflite_files import decode, encode
+from tests.support.onnx_models import make_model, node
+from tests.support.tensorflow_graphs import T, const, graph, placeholder, read_graph
+from tests.support.tensorflow_graphs import node as tf_node
+from tests.support.tflite_models import write_operator
+from tests.support.tflite_ops.build import build
+from tests.support.tflite_ops.measure import all_cases
+
+Tree = dict[str, Any]
+FLOAT = ("float32", None, None)
+
+
+def operators(name: str, format: str = "") -> Iterator[Any]:
+    return (case for case in all_cases() if case.op == name and format in ("", case.format, case.note))
+
+
+def edited(case: Any, edit: Callable[[Tree], object], to: str = "tosa") -> Outcome:
+    tree = decode(build(case).content)
+    edit(tree["subgraphs"][0])
+    return attempt(Case(0, "tflite", encode(tree), to, True))
+
+
+def status_of(content: bytes, folder: Path, name: str = "model.onnx") -> tuple[str, str]:
+    file = folder / name
+    file.write_bytes(content)
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    return verdict.status, verdict.why
+
+
+def test_dimensions_in_an_order_counted_from_the_end(tmp_path: Path) -> None:
+    """It was taken for one in which none moves: of [-1, 0, 1] each is greater than the one before."""
+    order = ((3,), "int32", np.array([-1, 0, 1], np.int32), None)
+    content = write_operator("TRANSPOSE", [((2, 3, 4), "int32", None, None), order], [((4, 2, 3), "int32", None, None)])
+    assert status_of(content, tmp_path, "model.tflite")[0] == "passed"
+    text = """
+        func.func @main(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+          %y = "top.Permute"(%x) {order = array<i64: -1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+          return %y : tensor<3x2xf32>
+        }"""
+    (finding,) = check_inference(parse_module(text))
+    assert finding.why == "order [-1, 0] does not name the 2 dimensions of [2, 3]"
+
+
+def test_unsigned_words_are_unsigned_in_what_is_written(tmp_path: Path) -> None:
+    content = write_operator("CAST", [((3,), "int8", None, None)], [((3,), "uint32", None, None)])
+    file = tmp_path / "model.tflite"
+    file.write_bytes(content)
+    artifact = transload.convert(file, "tosa", tmp_path / "out")
+    assert artifact.verification is not None and artifact.verification.passed
+    (made,) = transload.run(tmp_path / "out" / "model.tosa", {"in0": np.array([-1, 0, 5], np.int8)}).values()
+    np.testing.assert_array_equal(made, np.array([(1 << 32) - 1, 0, 5], np.uint32))
+
+
+def test_a_window_far_larger_than_the_image() -> None:
+    text = """
+        func.func @main(%x: tensor<1x4x5x1xf32>) -> tensor<1x4x5x1xf32> {
+          %y = "tosa.max_pool2d"(%x) {kernel = array<i64: 1, 1099511627776>, stride = array<i64: 1, 1>,
+            pad = array<i64: 0, 0, 549755813887, 549755813888>, nan_mode = #tosa.nan_mode<PROPAGATE>}
+            : (tensor<1x4x5x1xf32>) -> tensor<1x4x5x1xf32>
+          return %y : tensor<1x4x5x1xf32>
+        }"""
+    module = parse_module(text)
+    x = np.random.default_rng(0).standard_normal((1, 4, 5, 1)).astype(np.float32)
+    (y,) = transload.run(module, dict.fromkeys(module.inputs, x), engine="reference").values()
+    np.testing.assert_array_equal(y, np.broadcast_to(x.max(axis=2, keepdims=True), x.shape))
+
+
+def test_places_far_apart_in_a_window_far_larger_than_the_image() -> None:
+    """Of three windows the first ends with the first element, and the last begins with the second."""
+    text = """
+        func.func @main(%x: tensor<1x1x5x1xf32>) -> tensor<1x1x3x1xf32> {
+          %y = "tosa.max_pool2d"(%x) {kernel = array<i64: 1, 1099511627776>, stride = array<i64: 1, 549755813888>,
+            pad = array<i64: 0, 0, 1099511627775, 1099511627772>, nan_mode = #tosa.nan_mode<PROPAGATE>}
+            : (tensor<1x1x5x1xf32>) -> tensor<1x1x3x1xf32>
+          return %y : tensor<1x1x3x1xf32>
+        }"""
+    module = parse_module(text)
+    x = np.arange(5, dtype=np.float32).reshape(1, 1, 5, 1)
+    (y,) = transload.run(module, dict.fromkeys(module.inputs, x), engine="reference").values()
+    assert y.reshape(-1).tolist() == [0.0, 4.0, 4.0]
+
+
+def test_filters_of_no_channels() -> None:
+    sizes = const("size", np.array([2, 2, 2, 2, 3], np.int32))
+    made = graph(
+        placeholder("x", (1, 4, 4, 4, 2)), sizes, placeholder("g", (1, 2, 2, 2, 0)),
+        tf_node("y", "Conv3DBackpropFilterV2", "x", "size", "g", T=T("float32"), strides=[1, 2, 2, 2, 1], padding="VALID"))
+    module = transload.lower(read_graph(made), "tosa")
+    given = {name: np.zeros(type_.static_shape, np.float32) for name, type_ in module.inputs.items()}
+    (y,) = transload.run(module, given, engine="reference").values()
+    assert y.size == 0
+
+
+def test_scales_of_another_dimension() -> None:
+    model = make_model(
+        [node("QuantizeLinear", ["x", "scale"], ["y"], axis=1)], {"x": np.zeros((2, 3), np.float32)}, ["y"],
+        {"scale": np.ones(5, np.float32)})
+    with pytest.raises(ConversionError, match="5 scales for the 3 places along dimension 1"):
+        transload.lower(transload.load(text=model.SerializeToString(), format="onnx"), "tosa")
+
+
+@pytest.mark.parametrize(("index", "columns"), [("time_axis", -2), ("batch_axis", 2), ("time_axis", 1)])
+def test_a_sequence_is_reversed_along_the_first_dimensions(index: str, columns: int) -> None:
+    axes = {"time_axis": 0, "batch_axis": 1, index: columns}
+    model = make_model(
+        [node("ReverseSequence", ["x", "n"], ["y"], **axes)], {"x": np.zeros((4, 4), np.float32)}, ["y"],
+        {"n": np.array([1, 2, 3, 4], np.int64)})
+    with pytest.raises(ConversionError, match="one has to be 0, and the other 1"):
+        transload.lower(transload.load(text=model.SerializeToString(), format="onnx"), "tosa")
+
+
+def lstm_weight(graph_: Tree) -> None:
+    place = graph_["operators"][0]["inputs"][7]
+    graph_["tensors"][place]["quantization"]["zero_point"] = [-128]
+
+
+def zero_of_16_bits(graph_: Tree) -> None:
+    graph_["tensors"][graph_["operators"][0]["inputs"][0]]["quantization"]["zero_point"] = [127]
+
+
+def recurrent_of_another_shape(graph_: Tree) -> None:
+    graph_["operators"][0]["inputs"][2] = graph_["operators"][0]["inputs"][1]
+
+
+@pytest.mark.parametrize(("name", "format", "edit"), [
+    ("UNIDIRECTIONAL_SEQUENCE_LSTM", "integer", lstm_weight), ("GELU", "i16t", zero_of_16_bits),
+    ("BIDIRECTIONAL_SEQUENCE_RNN", "f32", recurrent_of_another_shape)])
+def test_what_kernels_of_litert_do_not_look_at_is_refused(name: str, format: str, edit: Callable[[Tree], object]) -> None:
+    assert edited(next(operators(name, format)), edit).kind == "refused"
+
+
+@pytest.mark.parametrize(("indices", "combiner", "why"), [
+    ([[0, 3], [1, 0]], "SUM", "outside the dense shape"), ([[1, 0], [0, 0]], "MEAN", "not in order"),
+    ([[0, 0], [-1, 0]], "SUM", "outside")])
+def test_subscripts_of_embeddings(indices: list[list[int]], combiner: str, why: str) -> None:
+    parts = [(np.array(value, np.int32), "int32") for value in ([0, 1], [[*each, 0] for each in indices], [2, 3, 1])]
+    content = write_operator(
+        "EMBEDDING_LOOKUP_SPARSE",
+        [*((value.shape, kind, value, None) for value, kind in parts), ((2,), *FLOAT), ((4, 5), *FLOAT)], [((2, 3, 5), *FLOAT)],
+        {"combiner": combiner})
+    with pytest.raises(ConversionError, match=why):
+        transload.lower(transload.load(text=content, format="tflite"), "tosa")
+
+
+def test_boxes_that_are_to_overlap_by_more_than_all() -> None:
+    one = [((), "int32", np.array(2, np.int32), None)]
+    levels = [((), "float32", np.array(level, np.float32), None) for level in (1.5, 0.2)]
+    content = write_operator(
+        "NON_MAX_SUPPRESSION_V4", [((4, 4), *FLOAT), ((4,), *FLOAT), *one, *levels],
+        [((2,), "int32", None, None), ((), "int32", None, None)])
+    with pytest.raises(ConversionError, match="chooses the best one again"):
+        transload.lower(transload.load(text=content, format="tflite"), "tosa")
+
+
+def _model(name: str, inputs: list[np.ndarray], constants: dict[str, Any], **attributes: Any) -> bytes:
+    given = {f"x{place}": value for place, value in enumerate(inputs)}
+    content: bytes = make_model(
+        [node(name, [*given, *constants], ["y"], **attributes)], given, ["y"],
+        {key: value for key, value in constants.items() if key}, opset=19).SerializeToString()
+    return content
+
+
+IMAGE = np.zeros((1, 1, 4, 4), np.float32)
+
+
+@pytest.mark.parametrize(("content", "why"), [
+    (_model("Slice", [np.zeros(5, np.float32)], {
+        "starts": np.array([4]), "ends": np.array([(1 << 63) - 1]), "axes": np.array([0]), "steps": np.array([-2])}),
+     "a slice backward to the greatest integer"),
+    (_model("Resize", [IMAGE], {
+        "roi": np.array([0, 0, 0.4, 0.6, 1, 1, 1.2, 1.7], np.float32), "": None, "sizes": np.array([1, 1, 4, 3])},
+        mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=10.0), "does not crop"),
+    (_model("ConvTranspose", [np.zeros((1, 1, 3, 3), np.float32), np.zeros((1, 2, 3, 3), np.float32)], {},
+            auto_pad="SAME_UPPER", strides=[8, 2]), "the strides times as large"),
+    (_model("Pow", [np.zeros((4, 5), np.int32)], {"e": np.array([-1.5, 2, 3, 4, 5], np.float32)}), "numbers that no integer"),
+    (_model("Pow", [np.full((3,), 5, np.int32)], {"e": np.array([40], np.int32)}), "powers of integers that no integer is")])
+def test_what_onnxruntime_computes_otherwise_than_onnx_says_is_not_judged(content: bytes, why: str, tmp_path: Path) -> None:
+    status, said = status_of(content, tmp_path)
+    assert status == "inconclusive" and re.search(why, said), said
+
+
+def test_memory_of_a_transposed_convolution() -> None:
+    """What all elements add at all places of the kernel was made at once: 430 MB here."""
+    text = """
+        func.func @main(%x: tensor<1x1x3x4x5xf32>, %w: tensor<1x65536x3x3x3xf32>) -> tensor<1x65536x5x6x7xf32> {
+          %b = "top.None"() : () -> none
+          %y = "top.Deconv"(%x, %w, %b) {kernel_shape = array<i64: 3, 3, 3>, strides = array<i64: 1, 1, 1>,
+            pads = array<i64: 0, 0, 0, 0, 0, 0>, group = 1 : i64}
+            : (tensor<1x1x3x4x5xf32>, tensor<1x65536x3x3x3xf32>, none) -> tensor<1x65536x5x6x7xf32>
+          return %y : tensor<1x65536x5x6x7xf32>
+        }"""
+    module = parse_module(text)
+    given = {name: np.ones(type_.static_shape, np.float32) for name, type_ in module.inputs.items()}
+    tracemalloc.start()
+    (y,) = transload.run(module, given, engine="reference").values()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert y[0, 0, 2, 2, 2] == y[0, -1, 2, 2, 2] == 27.0
+    assert peak < 300 << 20, f"{peak >> 20} MiB"
