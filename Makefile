@@ -143,6 +143,11 @@ conformance: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --count 20000 --workers 2
 
+## make edits      the same files with one edit each, 20,000 of all that there are, judged; goes on where it ended
+.PHONY: edits
+edits: $(STAMP)
+	$(BIN)/python -m tests.fuzz --single --count 20000 --workers 2
+
 ## make sweep      the files that fuzzing starts from, as they are: 20,000 conversions, quantized by all schemes, to all targets, verified
 .PHONY: sweep
 sweep: $(STAMP)

@@ -114,6 +114,8 @@ def eye(rows: SupportsIndex, columns: SupportsIndex | None = None, k: int = 0, d
 def tri(rows: SupportsIndex, columns: SupportsIndex | None = None, k: int = 0, dtype: Any = np.float64) -> np.ndarray:
     """`numpy.tri`; a diagonal outside of the table is as good as one at its end."""
     rows, columns = _checked((rows, rows if columns is None else columns), dtype)
+    if not rows * columns:
+        return np.zeros((rows, columns), dtype)
     return np.tri(rows, columns, max(-rows - 1, min(int(k), columns)), dtype)
 
 

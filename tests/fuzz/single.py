@@ -49,7 +49,8 @@ def single_case_of(number: int, seeds: Mapping[str, list[Path]]) -> Case:
         content = write()
     dice = random.Random(f"single {number}")
     to = dice.choice(("tosa", "tosa", "stablehlo"))
-    onward = Onward(dice.choice(_TARGETS), dice.choice((None, None, "int8")), True) if dice.randrange(2) else None
+    target, scheme = dice.choice(_TARGETS), dice.choice((None, None, "int8"))
+    onward = Onward(target, scheme, True) if dice.randrange(2) else None
     return Case(number, format, content, to, True, options_of(dice, format, to), onward)
 
 

@@ -20,6 +20,7 @@ from transload.text import parse_module
 from transload.verification.verify import verify_conversion
 
 from tests.fuzz.cases import Case, Outcome, attempt
+from tests.fuzz.single import single_case_of
 from tests.fuzz.tflite_files import decode, encode
 from tests.support.onnx_models import make_model, node
 from tests.support.tensorflow_graphs import T, const, graph, placeholder, read_graph
@@ -141,13 +142,18 @@ def zero_of_16_bits(graph_: Tree) -> None:
     graph_["tensors"][graph_["operators"][0]["inputs"][0]]["quantization"]["zero_point"] = [127]
 
 
+def unsigned_channels(graph_: Tree) -> None:
+    tensor = graph_["tensors"][graph_["operators"][0]["inputs"][1]]
+    tensor["type"] = 3
+
+
 def recurrent_of_another_shape(graph_: Tree) -> None:
     graph_["operators"][0]["inputs"][2] = graph_["operators"][0]["inputs"][1]
 
 
 @pytest.mark.parametrize(("name", "format", "edit"), [
     ("UNIDIRECTIONAL_SEQUENCE_LSTM", "integer", lstm_weight), ("GELU", "i16t", zero_of_16_bits),
-    ("BIDIRECTIONAL_SEQUENCE_RNN", "f32", recurrent_of_another_shape)])
+    ("BIDIRECTIONAL_SEQUENCE_RNN", "f32", recurrent_of_another_shape), ("CONV_2D", "hybrid_axis", unsigned_channels)])
 def test_what_kernels_of_litert_do_not_look_at_is_refused(name: str, format: str, edit: Callable[[Tree], object]) -> None:
     assert edited(next(operators(name, format)), edit).kind == "refused"
 
@@ -220,3 +226,50 @@ def test_memory_of_a_transposed_convolution() -> None:
     tracemalloc.stop()
     assert y[0, 0, 2, 2, 2] == y[0, -1, 2, 2, 2] == 27.0
     assert peak < 300 << 20, f"{peak >> 20} MiB"
+
+
+@pytest.mark.parametrize("k", [-(1 << 63), (1 << 63) - 1, -3, 2])
+@pytest.mark.parametrize("upper", [0, 1])
+def test_a_triangle_from_any_diagonal(k: int, upper: int, tmp_path: Path) -> None:
+    content = _model("Trilu", [np.zeros((4, 5), np.float32)], {"k": np.array(k, np.int64)}, upper=upper)
+    assert status_of(content, tmp_path)[0] in ("passed", "inconclusive")  # where nothing is left
+    module = transload.load(text=content, format="onnx")
+    x = np.arange(1, 21, dtype=np.float32).reshape(4, 5)
+    bounded = max(-5, min(k, 6))
+    for to in ("top", "tosa", "stablehlo"):
+        (y,) = transload.run(transload.lower(module, to), {"x0": x}, engine="reference").values()
+        np.testing.assert_array_equal(y, np.triu(x, bounded) if upper else np.tril(x, bounded))
+
+
+def test_sizes_beyond_32_bits() -> None:
+    shapes = [((1,), "int64", np.array([1 << 40]), None), ((2,), "int64", np.array([4, 1]), None)]
+    content = write_operator("BROADCAST_ARGS", shapes, [((2,), "int64", None, None)])
+    with pytest.raises(ConversionError, match="counts sizes in 32 bits"):
+        transload.lower(transload.load(text=content, format="tflite"), "onnx")
+
+
+def test_an_ellipsis_beside_ends_that_are_offsets() -> None:
+    parts = [((2,), "int32", np.array(value, np.int32), None) for value in ([1, 2], [3, 4], [1, 1])]
+    content = write_operator(
+        "STRIDED_SLICE", [((6, 7), *FLOAT), *parts], [((3, 7), *FLOAT)], {"ellipsis_mask": 2, "offset": True})
+    with pytest.raises(ConversionError, match="an ellipsis beside ends that are offsets"):
+        transload.lower(transload.load(text=content, format="tflite"), "tosa")
+
+
+@pytest.mark.parametrize("far", [np.inf, 3e38])
+def test_places_that_are_none(far: float, tmp_path: Path) -> None:
+    grid = np.random.default_rng(0).uniform(-1, 1, (1, 2, 3, 2)).astype(np.float32)
+    grid[0, 0, 1, 1] = far
+    status, why = status_of(_model("GridSample", [np.zeros((1, 1, 4, 5), np.float32)], {"grid": grid}), tmp_path)
+    assert status == "passed" or "NaN or infinite" in why, why
+
+
+def test_edits_of_a_file_are_listed_once(tmp_path: Path) -> None:
+    """As many numbers in a row as there are files are an edit of each; the next as many are others."""
+    content = _model("Clip", [np.zeros(3, np.float32)], {"low": np.array(-1, np.float32)})
+    file = tmp_path / "0"
+    file.write_bytes(content)
+    seeds = {"onnx": [file]}
+    made = [single_case_of(number, seeds).content for number in range(40)]
+    assert len(set(made)) > 20 and content not in made
+    assert made == [single_case_of(number, seeds).content for number in range(40)]

@@ -44,6 +44,12 @@ def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> s
     short = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.rfft2d" and _has_length_one(op)]
     if short:
         found.append(f"{', '.join(short[:3])}: LiteRT's transform is none for a length of 1")
+    coarse = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.resize_bilinear" and _has_coarse_places(op)]
+    if coarse:
+        found.append(f"{', '.join(coarse[:3])}: LiteRT finds places between pixels of integers in 1024ths of their distance")
+    rounding = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.reduce_prod" and op.operands[0].is_quantized]
+    if rounding:
+        found.append(f"{', '.join(rounding[:3])}: LiteRT rounds behind each factor of a product of quantized numbers")
     rising = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.softmax"
               and float(op.attribute("beta", 1.0)) < 0]
     if rising:
@@ -58,6 +64,17 @@ def _has_far_scale(op: Op) -> bool:
     return op.dialect == "tfl" and any(
         not _SCALES[0] <= scale <= _SCALES[1] for quant in held if quant is not None and quant.storage.width <= 16
         for scale in (min(quant.scales), max(quant.scales)))
+
+
+def _has_coarse_places(op: Op) -> bool:
+    """Whether an image of integers is made so large that the distance between its pixels is no whole number of 1024ths.
+
+    Over all of them that adds up (`resize_bilinear.h`: `ResizeBilinearInteger`).
+    """
+    if len(op.operands) < 2 or not op.operands[0].is_quantized or (sizes := constant_of(op.operands[1])) is None:
+        return False
+    pairs = zip((op.operands[0].shape or ())[1:3], sizes.numpy().reshape(-1).tolist(), strict=False)
+    return any(size is not None and made > 512 and 1024 * size % made for size, made in pairs)
 
 
 def _has_length_one(op: Op) -> bool:

@@ -470,13 +470,13 @@ def _halves_beyond(source: Module) -> list[str]:
 
 
 def _endless_factors(source: Module, hub: Module | None) -> list[str]:
-    """The first operators with a factor of which products are infinite; the greatest float is a limit that is none."""
+    """The first operators with a number of which products are infinite; the greatest float is a limit that is none."""
     found = [
         str(op.origin or op.name) for op in source.walk() for value in op.attributes.values() if isinstance(value, float)
         and not abs(value) < _ENDLESS and abs(value) != float(np.finfo(np.float32).max)]
     found += [
         str(op.origin or op.name) for op, place, held in _constants(hub)
-        if ((is_product(op.name) or _RECURRENT.search(op.name)) and (np.abs(held) >= _ENDLESS).any())
+        if ((np.abs(held) >= _ENDLESS) & (np.abs(held) < np.finfo(np.float32).max)).any()
         or (place == 1 and _POWER.search(op.name) and (np.abs(held) >= _HIGH).any())]
     return list(dict.fromkeys(found))[:3]
 
@@ -485,6 +485,8 @@ _POWER, _HIGH = re.compile(r"\.pow$", re.IGNORECASE), 30
 """Powers, and the exponent from which on those of numbers like 10 are infinite."""
 _RECURRENT = re.compile(r"lstm|gru|rnn|svdf", re.IGNORECASE)
 """Layers whose weights' products are within: of a state that is 0 some runtimes do not compute them."""
+_PLACING = re.compile(r"grid_?sample|suppression|roi_?align|crop_and_resize|deform", re.IGNORECASE)
+"""Ops with constants that are places in an image."""
 
 
 def _constants(module: Module | None) -> Iterator[tuple[Op, int, np.ndarray]]:
@@ -504,7 +506,8 @@ def _weights_of_no_numbers(hub: Module | None) -> list[str]:
     found: dict[str, None] = {}
     for op, place, numbers in _constants(hub):
         multiplied = (place < 2 and is_product(op.name)) or _RECURRENT.search(op.name) is not None
-        if np.isnan(numbers).any() or (multiplied and np.isinf(numbers).any()):
+        placed = _PLACING.search(op.name) is not None and (np.abs(numbers) >= _ENDLESS).any()
+        if np.isnan(numbers).any() or (multiplied and np.isinf(numbers).any()) or placed:
             found[str(op.origin or op.name)] = None
     return list(found)[:3]
 

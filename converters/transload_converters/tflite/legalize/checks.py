@@ -206,6 +206,8 @@ def _weights(op: Op) -> Iterator[str]:
         yield (f"its weights have scales along dimension {quant.axis}; LiteRT's kernel takes one for each channel that it gives, "
                f"which lie along dimension {along}")
     if given is None:
+        if quant.storage == UI8 and not quant.per_tensor:
+            yield "its weights are unsigned with a scale for each channel; beside floats LiteRT's kernels read signed ones"
         return
     if (quant.storage == UI8) != (given.storage == UI8):
         yield f"its weights are stored as {quant.storage}, and its input as {given.storage}: LiteRT's kernels read both alike"

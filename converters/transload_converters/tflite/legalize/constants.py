@@ -15,6 +15,8 @@ from .common import axis_of, constant_ints, emit_like, limited, static_shape
 from .storage import moves_stored
 
 TABLE = RewriteTable()
+_MOST = (1 << 31) - 1
+"""The greatest size."""
 
 
 @TABLE("tfl.pseudo_const", "tfl.pseudo_qconst")
@@ -81,6 +83,8 @@ def broadcast_args(op: Op, rw: Rewriter) -> Value:
         joined = np.broadcast_shapes(first, second)
     except ValueError:
         raise Unsupported(f"the shapes {list(first)} and {list(second)} do not broadcast") from None
+    if max(joined, default=0) > _MOST:
+        raise Unsupported(f"a size of {max(joined)}, where LiteRT counts sizes in 32 bits")
     return rw.constant(np.asarray(joined, dtype_of(op.results[0].element)))
 
 

@@ -35,6 +35,8 @@ def strided_slice_(op: Op, rw: Rewriter) -> Value:
     masks = Masks(*(op.attribute(f"{name}_mask") for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")))
     if masks.new_axis >> len(strides):
         raise Unsupported(f"new_axis_mask is {masks.new_axis:b} in bits, and the slice has {len(strides)} entries")
+    if masks.ellipsis and op.attribute("offset"):
+        raise Unsupported("an ellipsis beside ends that are offsets: LiteRT's kernel does not take it for all that there is")
     first = masks.begin & masks.shrink_axis  # an open begin is the first place in LiteRT, also where one element is taken
     begins = [(0 if stride > 0 else -1) if first >> i & 1 else begin
               for i, (begin, stride) in enumerate(zip(begins, strides, strict=False))]
