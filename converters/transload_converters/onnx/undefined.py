@@ -50,9 +50,11 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
     strided = _named([op for op in ops if _takes_off(op)])
     grown = (f"{strided}: ONNX says that the result is the strides times as large, for which padding adds to the image; "
              "onnxruntime gives it without that")
+    unsorted = _named([op for op in ops if op.name == "onnx.TopK" and op.attribute("sorted", 1) == 0])
+    ordered = f"{unsorted}: the greatest elements in no order, as it is asked for: onnxruntime has another one"
     casting = _cast_of_no_integers(hub, inputs)
     cast = f"{casting}: integers are made of numbers that no integer of 32 bits is, of which ONNX does not say which"
-    told = ((backward, sliced), (cropping, cropped), (strided, grown), (casting, cast), (updating, updated),
+    told = ((unsorted, ordered), (backward, sliced), (cropping, cropped), (strided, grown), (casting, cast), (updating, updated),
             (drawing, drawn), (resizing, resized), (unpooling, unpooled), (powers, divided),
             (endless, counted))
     return "; ".join(text for names, text in told if names)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I16, I32, Op, QuantType, Type, Value, dtype_of
+from transload.ir import F32, I16, I32, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 
@@ -77,13 +77,16 @@ def _types(op: Op, lstm: Lstm) -> _Types:
     cell = quant_per_tensor(op.operands[19], "the cell state of an LSTM of integers")
     if cell.storage != I16 or cell.scale <= 0 or not math.log2(cell.scale).is_integer():
         raise Unsupported(f"the cell state is {cell}, and should be int16 with a power of two as scale")
-    hidden: Type | None = output
+    hidden = getattr(op.attribute("effective_hidden_scale_intermediate"), "element", None)
     if lstm.projection is not None:
-        noted = op.attribute("effective_hidden_scale_intermediate")
-        hidden = getattr(noted, "element", None)
         if not isinstance(hidden, QuantType):
             raise Unsupported("the file does not note how the hidden state before the projection is quantized")
-    return _Types(hidden, output, cell)  # type: ignore[arg-type]
+        return _Types(hidden, output, cell)
+    if isinstance(hidden, QuantType) and not (
+            hidden.zero_point == output.zero_point and math.isclose(hidden.scale, output.scale, rel_tol=1e-5)):
+        raise Unsupported(
+            f"its hidden state is noted as {hidden}, and without a projection is its output, {output}: LiteRT counts in the former")
+    return _Types(output, output, cell)
 
 
 def _zeros(rw: Rewriter, shape: tuple[int, ...], element: QuantType) -> Value:
