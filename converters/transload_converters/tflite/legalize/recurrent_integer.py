@@ -85,7 +85,7 @@ def _types(op: Op, lstm: Lstm) -> _Types:
     if isinstance(hidden, QuantType) and not (
             hidden.zero_point == output.zero_point and math.isclose(hidden.scale, output.scale, rel_tol=1e-5)):
         raise Unsupported(
-            f"its hidden state is noted as {hidden}, and without a projection is its output, {output}: LiteRT counts in the former")
+            f"its hidden state is noted as {hidden}, and is the output, {output}, without a projection: LiteRT counts as noted")
     return _Types(output, output, cell)
 
 
