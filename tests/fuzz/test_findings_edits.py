@@ -183,8 +183,9 @@ def test_boxes_that_are_to_overlap_by_more_than_all() -> None:
 
 def _model(name: str, inputs: list[np.ndarray], constants: dict[str, Any], **attributes: Any) -> bytes:
     given = {f"x{place}": value for place, value in enumerate(inputs)}
+    outputs = ["y", "places"] if name == "TopK" else ["y"]
     content: bytes = make_model(
-        [node(name, [*given, *constants], ["y"], **attributes)], given, ["y"],
+        [node(name, [*given, *constants], outputs, **attributes)], given, outputs,
         {key: value for key, value in constants.items() if key}, opset=19).SerializeToString()
     return content
 
@@ -196,6 +197,9 @@ IMAGE = np.zeros((1, 1, 4, 4), np.float32)
     (_model("Slice", [np.zeros(5, np.float32)], {
         "starts": np.array([4]), "ends": np.array([(1 << 63) - 1]), "axes": np.array([0]), "steps": np.array([-2])}),
      "a slice backward to the greatest integer"),
+    (_model("Conv", [np.zeros((1, 1, 10), np.float32)], {"w": np.array([[[1, 2, 3, 4]]], np.float32)},
+            auto_pad="SAME_UPPER", strides=[12]), "padding that takes off"),
+    (_model("TopK", [np.zeros((3, 4), np.float32)], {"k": np.array([3])}, axis=1, largest=0, sorted=0), "in no order"),
     (_model("Resize", [IMAGE], {
         "roi": np.array([0, 0, 0.4, 0.6, 1, 1, 1.2, 1.7], np.float32), "": None, "sizes": np.array([1, 1, 4, 3])},
         mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=10.0), "does not crop"),
@@ -262,6 +266,37 @@ def test_places_that_are_none(far: float, tmp_path: Path) -> None:
     grid[0, 0, 1, 1] = far
     status, why = status_of(_model("GridSample", [np.zeros((1, 1, 4, 5), np.float32)], {"grid": grid}), tmp_path)
     assert status == "passed" or "NaN or infinite" in why, why
+
+
+@pytest.mark.parametrize("source", ["f32", "!quant.uniform<u8:f32, 0.1:5>"])
+def test_a_chip_keeps_the_range_of_a_type(source: str, tmp_path: Path) -> None:
+    """A cast to 4 bits saturated to the byte that holds them: 2.4 for 2.0."""
+    held = "!quant.uniform<u8<0:15>:f32, 0.2:5>"
+    text = f"""
+        func.func @main(%x: tensor<2x64x{source}>) -> tensor<2x64xf32> {{
+          %q = "top.Cast"(%x) : (tensor<2x64x{source}>) -> tensor<2x64x{held}>
+          %y = "top.Cast"(%q) : (tensor<2x64x{held}>) -> tensor<2x64xf32>
+          return %y : tensor<2x64xf32>
+        }}"""
+    module = parse_module(text)
+    numbers = np.linspace(-3, 20, 128, dtype=np.float32) if source == "f32" else np.arange(128, 256, dtype=np.uint8)
+    x = numbers.reshape(2, 64)
+    (wanted,) = transload.run(module, dict.fromkeys(module.inputs, x), engine="reference").values()
+    assert wanted.max() == np.float32(2.0)
+    transload.convert(module, "tp-large", tmp_path / "out")
+    (y,) = transload.run(tmp_path / "out", dict.fromkeys(module.inputs, x)).values()
+    np.testing.assert_allclose(y, wanted, atol=1e-6)
+
+
+def test_an_output_that_is_left_out_is_no_tensor_of_a_chip(tmp_path: Path) -> None:
+    text = """
+        func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, none) {
+          %n = "top.None"() : () -> none
+          %y = "top.Relu"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+          return %y, %n : tensor<4xf32>, none
+        }"""
+    with pytest.raises(ConversionError, match="is of type none, where a chip has tensors"):
+        transload.convert(parse_module(text), "tp-small", tmp_path / "out")
 
 
 def test_edits_of_a_file_are_listed_once(tmp_path: Path) -> None:

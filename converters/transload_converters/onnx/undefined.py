@@ -50,11 +50,14 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
     strided = _named([op for op in ops if _takes_off(op)])
     grown = (f"{strided}: ONNX says that the result is the strides times as large, for which padding adds to the image; "
              "onnxruntime gives it without that")
+    cutting = _named([op for op in ops if _crops(op)])
+    cut = f"{cutting}: padding that takes off instead of adding, of which ONNX does not say from where"
     unsorted = _named([op for op in ops if op.name == "onnx.TopK" and op.attribute("sorted", 1) == 0])
     ordered = f"{unsorted}: the greatest elements in no order, as it is asked for: onnxruntime has another one"
     casting = _cast_of_no_integers(hub, inputs)
     cast = f"{casting}: integers are made of numbers that no integer of 32 bits is, of which ONNX does not say which"
-    told = ((unsorted, ordered), (backward, sliced), (cropping, cropped), (strided, grown), (casting, cast), (updating, updated),
+    told = ((cutting, cut), (unsorted, ordered),
+            (backward, sliced), (cropping, cropped), (strided, grown), (casting, cast), (updating, updated),
             (drawing, drawn), (resizing, resized), (unpooling, unpooled), (powers, divided),
             (endless, counted))
     return "; ".join(text for names, text in told if names)
@@ -142,6 +145,17 @@ def _takes_off(op: Op) -> bool:
     return any(
         size is not None and stride > (size - 1) * dilation + 1
         for size, stride, dilation in zip(kernel, strides, dilations, strict=False))
+
+
+def _crops(op: Op) -> bool:
+    """Whether it is a Conv with a stride as long as the image, whose end its kernel does not reach: padding is negative."""
+    if op.name != "onnx.Conv" or not str(op.attribute("auto_pad", "")).startswith("SAME") or len(op.operands) < 2:
+        return False
+    sizes, kernel = ((getattr(value.type, "shape", None) or ())[2:] for value in op.operands[:2])
+    strides, dilations = op.attribute("strides") or (1,) * len(kernel), op.attribute("dilations") or (1,) * len(kernel)
+    return any(
+        None not in (size, reach) and (reach - 1) * dilation + 1 < size <= stride
+        for size, reach, stride, dilation in zip(sizes, kernel, strides, dilations, strict=False))
 
 
 def _drops(op: Op) -> bool:

@@ -104,8 +104,10 @@ class TensorProcessor(Target):
         return op.dialect != "top"
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        """Inputs that are no tensors, as those of a file are that says nothing of them and takes nothing of them."""
-        return [
+        """Inputs and outputs that are no tensors: those of which a file says nothing, and those that are left out."""
+        absent = [Finding("an output", f"is of type {type_}, where a chip has tensors", (name,), "take it off the model")
+                  for name, type_ in module.outputs.items() if not isinstance(type_, TensorType)]
+        return absent + [
             Finding("an input", f"is of type {type_}, where a chip has tensors of known shape", (name,),
                     "say the sizes of the inputs, by --shape" if isinstance(type_, TensorType) else "take it off the model")
             for name, type_ in module.inputs.items()

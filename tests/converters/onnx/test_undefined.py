@@ -25,7 +25,7 @@ def test_a_negative_power_of_the_integer_zero_is_not_judged(tmp_path: Path, expo
     inputs = {"x": BASE, "e": exponent}
     checked = transload.convert(path, "stablehlo", tmp_path / "out", input_data=inputs).verification
     assert checked is not None and checked.status == status
-    assert ("power of the integer 0" in checked.why) == (status == "inconclusive")
+    assert ("no integer is" in checked.why) == (status == "inconclusive")
 
 
 def test_statistics_that_are_an_output_too_are_not_judged(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, FloatType, IntegerType, QuantType, Value, dtype_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.scales import activation_bounds
 
 from ..arithmetic.conversion import requantize as requantize_numbers
 from ..chip.description import ROUNDINGS
@@ -49,6 +50,8 @@ def requantized(
     source = quantized(x)
     if source is None or not target.per_tensor:
         raise Unsupported(f"{x.element} cannot become {target} on integers alone")
+    if not bounds and (held := activation_bounds(target)) is not None and held != activation_bounds(source):
+        bounds = {"low": float(held[0]), "high": float(held[1])}
     same = same_numbers(source, target)
     if same and not bounds:
         return x
@@ -87,6 +90,11 @@ def cast(op: Cast, rw: Rewriter) -> Value:
         real = source if isinstance(target, QuantType) else target
         if quant is None or not isinstance(real, FloatType):
             raise Unsupported(f"{source} cannot become {target} with one scale for all")
+        held = activation_bounds(target) if isinstance(target, QuantType) else None
+        if held is not None:  # the cast saturates to bytes
+            need(rw, "unary", x)
+            low, high = ((step - quant.zero_point) * quant.scale for step in held)
+            x = rw.emit("tpu.unary", x, function="identity", alpha=0.0, low=low, high=high)
         return rw.emit("tpu.cast", x, element=target, scale=quant.scale, zero=quant.zero_point, mode=mode)
     wraps = isinstance(target, IntegerType) and target != BOOL and source != BOOL and not op.saturate
     return rw.emit("tpu.cast", x, element=target, mode=mode, wrap=wraps)

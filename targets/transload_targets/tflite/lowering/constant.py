@@ -68,7 +68,7 @@ def eye(op: EyeLike, rw: Rewriter) -> Value:
 def triangle(op: Trilu, rw: Rewriter) -> Value:
     """SELECT_V2 by a constant triangle."""
     value, shape = retyped(rw, op.input, op.output.element), static_shape(op.input)
-    below = tables.tri(*shape[-2:], op.k - 1 if op.upper else op.k, bool)
+    below = tables.tri(shape[-2], shape[-1], op.k - 1 if op.upper else op.k, bool)
     kept = constant(rw, below != op.upper)
     return emit(rw, "select_v2", kept, value, real(rw, 0.0, value), like=op.output)
 
