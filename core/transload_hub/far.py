@@ -19,7 +19,8 @@ from transload.errors import TransloadError
 from transload.ir import F64, Module, Op, QuantType, TensorType, Value, is_absent, new_module, set_results
 from transload.ir.build import Builder, constant_of
 
-__all__ = ["PRODUCTS", "greatest", "is_counted", "looked_at", "powers_beyond", "real_of", "steps_of"]
+__all__ = [
+    "PRODUCTS", "greatest", "is_counted", "is_power_beyond", "is_whole_power", "looked_at", "real_of", "steps_of"]
 
 Found = TypeVar("Found")
 
@@ -73,18 +74,18 @@ def looked_at(
     return found
 
 
-def powers_beyond(hub: Module | None, given: Mapping[str, Any]) -> list[Op]:
-    """The powers of integers that no integer of their type is: those beyond it, and negative powers of 0."""
-    powers = [op for op in hub.walk() if op.name == "top.Pow" and op.operands[0].is_integer] if hub is not None else []
-    if hub is None or not powers:
-        return []
+def is_whole_power(op: Op) -> bool:
+    """Whether an op raises integers to powers."""
+    return op.name == "top.Pow" and op.operands[0].is_integer
 
-    def is_beyond(op: Op, operands: list[Any]) -> bool:
-        base, exponent = (np.asarray(each, np.float64) for each in operands)
-        with np.errstate(all="ignore"):
-            return not bool((np.abs(np.power(base, exponent)) < 2.0 ** (op.result.element.width - 1)).all())  # type: ignore[attr-defined]
 
-    return [op for op, beyond in looked_at(hub, given, powers, is_beyond).items() if beyond]
+def is_power_beyond(op: Op, operands: Sequence[Any]) -> bool:
+    """Whether one of the powers is no integer of their type: beyond it, or a negative power of 0."""
+    base, exponent = (np.asarray(each, np.float64) for each in operands)
+    low, high = op.result.element.range  # type: ignore[attr-defined]
+    with np.errstate(all="ignore"):
+        made = np.power(base, exponent)
+    return not bool(((made >= low) & (made <= high)).all())
 
 
 def greatest(op: Op, operands: Sequence[Any], most: float) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from transload.ir import I16, Module, Op
-from transload_hub.far import PRODUCTS, greatest, is_counted, looked_at, powers_beyond, real_of, steps_of
+from transload_hub.far import PRODUCTS, greatest, is_counted, is_power_beyond, is_whole_power, looked_at, real_of, steps_of
 
 __all__ = ["overflows"]
 
@@ -35,21 +35,23 @@ _TABLES = ("top.Exp", "top.GELU", "top.Log", "top.Rsqrt")
 
 def overflows(hub: Module | None, given: Mapping[str, Any]) -> str:
     """The ops of a model of which LiteRT's integers overflow on these inputs, in words; nothing where there are none."""
-    raised = ", ".join(str(op.origin or op.name) for op in powers_beyond(hub, given)[:3])
-    powers = f"LiteRT makes integers of powers of doubles, and those of {raised} are beyond them" if raised else ""
-    ops = [op for op in hub.body_of_main if is_counted(op)] if hub is not None else []
+    ops = [op for op in hub.walk() if is_whole_power(op)] if hub is not None else []
+    ops += [op for op in hub.body_of_main if is_counted(op)] if hub is not None else []
     if hub is None or not ops:
-        return powers
+        return ""
 
     def look(op: Op, operands: list[Any]) -> tuple[float, bool]:
+        if is_whole_power(op):
+            return 0.0, is_power_beyond(op, operands)
         return greatest(op, operands, _most_steps(op)), op.name == "top.Div" and _has_small(op, *operands)
 
     found = looked_at(hub, given, ops, look)
-    far = [f"those of {op.origin or op.name} come to {most:,.0f}" for op, (most, _) in found.items()
-           if most > _most_steps(op)]
-    small = [str(op.origin or op.name) for op, (_, is_small) in found.items() if is_small]
+    far = [f"those of {op.origin or op.name} come to {most:,.0f}" for op, (most, _) in found.items() if most > _most_steps(op)]
+    said = [op for op, (_, is_said) in found.items() if is_said]
+    raised = [str(op.origin or op.name) for op in said if op.name == "top.Pow"]
+    small = [str(op.origin or op.name) for op in said if op.name == "top.Div"]
     steep = [str(op.origin or op.name) for op in ops if op.name in _TABLES and _is_steep(op)]
-    told = [powers] if powers else []
+    told = [f"LiteRT makes integers of powers of doubles, and those of {', '.join(raised[:3])} are beyond them"] if raised else []
     told += [f"LiteRT counts steps in 32 bits, which end at {_MOST:,}: {'; '.join(far[:3])}"] if far else []
     told += [f"LiteRT's quotients of less than half a step are any number: {', '.join(small[:3])} has such"] if small else []
     told += [f"LiteRT looks {', '.join(steep[:3])} up in a table of 16 bits, for which it rises too fast"] if steep else []

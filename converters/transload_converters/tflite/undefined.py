@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from transload.ir import IntegerType, Module, Op, QuantType
@@ -15,8 +15,6 @@ __all__ = ["undefined"]
 _PRODUCTS = {
     "tfl.conv_2d": 0, "tfl.depthwise_conv_2d": 0, "tfl.fully_connected": 0, "tfl.transpose_conv": 2, "tfl.batch_matmul": 0}
 """The operand that weights are multiplied with, by operator."""
-
-
 _SCALES = (1e-12, 1e12)
 """Between which the scales of tensors of 8 and 16 bits are."""
 _LEFT_OUT = ("TANH", "SIGN_BIT")
@@ -28,34 +26,24 @@ _RECURRENT = frozenset(f"tfl.{name}" for name in (
 
 def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> str:
     """Why LiteRT's results cannot be compared on these inputs; nothing where they can."""
-    empty = [str(op.origin or op.name) for op in source.walk() if _is_unwritten(op)]
-    found = [f"{', '.join(empty[:3])}: LiteRT reduces nothing, and leaves in its result what was there"] if empty else []
-    bent = [str(op.origin or op.name) for op in source.walk() if op.attribute("fused_activation_function") in _LEFT_OUT
-            and op.name not in _RECURRENT]
-    if bent:
-        found.append(f"{', '.join(bent[:3])}: LiteRT leaves out an activation that is fused, of {' and '.join(_LEFT_OUT)}")
-    large = [f"{op.origin or op.name} scales by {factor:g}" for op in source.walk() if (factor := _beyond(op)) is not None]
-    if large:
-        found.append(f"LiteRT has no multipliers for such scales, and its sums overflow: {'; '.join(large[:3])}")
-    tiny = [str(op.origin or op.name) for op in source.walk() if _has_far_scale(op)]
-    if tiny:
-        found.append(f"{', '.join(tiny[:3])} has steps of less than {_SCALES[0]:g} or more than {_SCALES[1]:g}, for which LiteRT "
-                     "has no multipliers")
-    short = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.rfft2d" and _has_length_one(op)]
-    if short:
-        found.append(f"{', '.join(short[:3])}: LiteRT's transform is none for a length of 1")
-    coarse = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.resize_bilinear" and _has_coarse_places(op)]
-    if coarse:
-        found.append(f"{', '.join(coarse[:3])}: LiteRT finds places between pixels of integers in 1024ths of their distance")
-    rounding = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.reduce_prod" and op.operands[0].is_quantized]
-    if rounding:
-        found.append(f"{', '.join(rounding[:3])}: LiteRT rounds behind each factor of a product of quantized numbers")
-    rising = [str(op.origin or op.name) for op in source.walk() if op.name == "tfl.softmax"
-              and float(op.attribute("beta", 1.0)) < 0]
-    if rising:
-        found.append(f"{', '.join(rising[:3])}: LiteRT takes the greatest number off, so that a factor below 0 needs "
-                     "exponentials above that of 0: it has none for integers, and of floats they may be infinite")
+    ops = list(source.walk())
+    told = [(dict.fromkeys(str(op.origin or op.name) for op in ops if holds(op)), why) for holds, why in _BY_OP]
+    large = [f"{op.origin or op.name} scales by {factor:g}" for op in ops if (factor := _beyond(op)) is not None]
+    found = [f"{', '.join(list(names)[:3])}: {why}" for names, why in told if names]
+    found += [f"LiteRT has no multipliers for such scales, and its sums overflow: {'; '.join(large[:3])}"] if large else []
     return "; ".join(filter(None, (*found, overflows(hub, given))))
+
+
+def _is_bent(op: Op) -> bool:
+    return op.attribute("fused_activation_function") in _LEFT_OUT and op.name not in _RECURRENT
+
+
+def _is_rising(op: Op) -> bool:
+    return op.name == "tfl.softmax" and float(op.attribute("beta", 1.0)) < 0
+
+
+def _rounds_each(op: Op) -> bool:
+    return op.name == "tfl.reduce_prod" and op.operands[0].is_quantized
 
 
 def _has_far_scale(op: Op) -> bool:
@@ -71,14 +59,17 @@ def _has_coarse_places(op: Op) -> bool:
 
     Over all of them that adds up (`resize_bilinear.h`: `ResizeBilinearInteger`).
     """
-    if len(op.operands) < 2 or not op.operands[0].is_quantized or (sizes := constant_of(op.operands[1])) is None:
+    if op.name != "tfl.resize_bilinear" or len(op.operands) < 2 or not op.operands[0].is_quantized:
+        return False
+    sizes = constant_of(op.operands[1])
+    if sizes is None:
         return False
     pairs = zip((op.operands[0].shape or ())[1:3], sizes.numpy().reshape(-1).tolist(), strict=False)
     return any(size is not None and made > 512 and 1024 * size % made for size, made in pairs)
 
 
 def _has_length_one(op: Op) -> bool:
-    lengths = constant_of(op.operands[1]) if len(op.operands) > 1 else None
+    lengths = constant_of(op.operands[1]) if op.name == "tfl.rfft2d" and len(op.operands) > 1 else None
     return lengths is not None and 1 in lengths.numpy().reshape(-1).tolist()
 
 
@@ -107,3 +98,16 @@ def _beyond(op: Op) -> float | None:
         return None
     factor = x.scale * max(w.scales) / y.scale
     return factor if factor >= (2.0**13 if x.storage.width > 8 else 2.0**29) else None
+
+
+_BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
+    (_is_unwritten, "LiteRT reduces nothing, and leaves in its result what was there"),
+    (_is_bent, f"LiteRT leaves out an activation that is fused, of {' and '.join(_LEFT_OUT)}"),
+    (_has_far_scale, f"steps of less than {_SCALES[0]:g} or more than {_SCALES[1]:g}, for which LiteRT has no multipliers"),
+    (_has_length_one, "LiteRT's transform is none for a length of 1"),
+    (_has_coarse_places, "LiteRT finds places between pixels of integers in 1024ths of their distance"),
+    (_rounds_each, "LiteRT rounds behind each factor of a product of quantized numbers"),
+    (_is_rising, "LiteRT takes the greatest number off, so that a factor below 0 needs exponentials above that of 0: it has none "
+                 "for integers, and of floats they may be infinite"),
+)
+"""What holds for an operator, and why nothing is judged then."""

@@ -39,6 +39,8 @@ class Output:
                 self._stream.write(text)
             except OSError as error:
                 self._lose(error)
+            except ValueError:  # whoever runs in this process has closed it
+                self._dropped = True
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -51,6 +53,8 @@ class Output:
                 self._stream.flush()
             except OSError as error:
                 self._lose(error)
+            except ValueError:
+                self._dropped = True
 
     def _lose(self, error: OSError) -> None:
         self._dropped = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from kills import kill
 
 from transload.cli import run
+from transload.cli.process import Output
 
 COMMAND = [sys.executable, "-m", "transload"]
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -183,3 +185,14 @@ def test_names_cannot_speak_to_the_terminal(tmp_path: Path, capsys: pytest.Captu
         said = capsys.readouterr()
         assert "\x1b" not in said.out + said.err and "\x07" not in said.out + said.err, command
     assert "red" in said.out
+
+
+def test_a_stream_that_a_plugin_closed() -> None:
+    """What is said then is lost, and the command ends as it would have."""
+    stream = io.StringIO()
+    output = Output(stream)
+    output.write("before")
+    stream.close()
+    assert output.write("after") == 5
+    output.flush()
+    assert output.lost is None

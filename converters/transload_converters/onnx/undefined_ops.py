@@ -1,0 +1,124 @@
+"""Operators of which onnxruntime's results say nothing: ONNX does not say them, or says others.
+
+ONNX leaves the generator of random numbers to the runtime, also where the model has a seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from transload.ir import NoneType, Op, Value
+from transload.ir.build import constant_of
+
+__all__ = ["UNDEFINED"]
+
+_RANDOM = frozenset(f"onnx.{name}" for name in (
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"))
+
+
+def _draws(op: Op) -> bool:
+    return op.name in _RANDOM or _drops(op)
+
+
+def _is_unsorted(op: Op) -> bool:
+    return op.name == "onnx.TopK" and op.attribute("sorted", 1) == 0
+
+
+def _counts_places(op: Op) -> bool:
+    return op.name == "onnx.MaxUnpool" and len(op.operands) > 2 and _is_there(op.operands[2])
+
+
+def _is_updated_in_place(op: Op) -> bool:
+    """Whether it is a BatchNormalization in training mode whose running statistics have another use, or are an output."""
+    if op.name != "onnx.BatchNormalization" or not op.attribute("training_mode"):
+        return False
+    return any(len(value.uses) > 1 for value in op.operands[3:5])
+
+
+def _is_there(value: Value) -> bool:
+    return not isinstance(value.type, NoneType)
+
+
+def _is_between_corners(op: Op) -> bool:
+    """Whether it is a Resize with corners upon each other by scales that say a length with a fraction.
+
+    ONNX's own tests (`test_resize_downsample_scales_linear_align_corners`) and reference have the last element at that length.
+    """
+    if op.name != "onnx.Resize" or op.attribute("coordinate_transformation_mode") != "align_corners" or len(op.operands) < 3:
+        return False
+    scales = constant_of(op.operands[2])
+    if scales is None or not op.operands[0].is_static:
+        return False
+    shape = op.operands[0].static_shape
+    axes = op.attribute("axes") or range(len(shape))
+    lengths = [shape[axis] * float(scale) for axis, scale in zip(axes, scales.numpy().reshape(-1), strict=False)]
+    return any(not math.isclose(length, round(length), rel_tol=1e-6) for length in lengths)
+
+
+def _is_to_the_greatest(op: Op) -> bool:
+    """Whether it is a Slice backward that ends at the greatest integer of 32 or 64 bits."""
+    if op.name != "onnx.Slice" or len(op.operands) < 5:
+        return False
+    ends, steps = (constant_of(op.operands[place]) for place in (2, 4))
+    if ends is None or steps is None or ends.numpy().size != steps.numpy().size:
+        return False
+    return bool(np.any(np.isin(ends.numpy(), ((1 << 31) - 1, (1 << 63) - 1)) & (steps.numpy() < 0)))
+
+
+def _is_cropped_whole(op: Op) -> bool:
+    """Whether it is a Resize of a crop with a dimension that is as long afterwards as the whole was."""
+    if op.name != "onnx.Resize" or op.attribute("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return False
+    before, after = op.operands[0].type, op.results[0].type
+    sizes = constant_of(op.operands[3]) if len(op.operands) > 3 else None
+    made = sizes.numpy().tolist() if sizes is not None else getattr(after, "shape", None)
+    return made is None or any(a == b for a, b in zip(getattr(before, "shape", None) or (), made, strict=False))
+
+
+def _takes_off(op: Op) -> bool:
+    """Whether it is a ConvTranspose with strides longer than its kernel reaches, padded to be the same size times the strides."""
+    if op.name != "onnx.ConvTranspose" or not str(op.attribute("auto_pad", "")).startswith("SAME") or len(op.operands) < 2:
+        return False
+    kernel = (getattr(op.operands[1].type, "shape", None) or ())[2:]
+    strides, dilations = op.attribute("strides") or (1,) * len(kernel), op.attribute("dilations") or (1,) * len(kernel)
+    return any(
+        size is not None and stride > (size - 1) * dilation + 1
+        for size, stride, dilation in zip(kernel, strides, dilations, strict=False))
+
+
+def _crops(op: Op) -> bool:
+    """Whether it is a Conv with a stride as long as the image, whose end its kernel does not reach: padding is negative."""
+    if op.name != "onnx.Conv" or not str(op.attribute("auto_pad", "")).startswith("SAME") or len(op.operands) < 2:
+        return False
+    sizes, kernel = ((getattr(value.type, "shape", None) or ())[2:] for value in op.operands[:2])
+    strides, dilations = op.attribute("strides") or (1,) * len(kernel), op.attribute("dilations") or (1,) * len(kernel)
+    return any(
+        None not in (size, reach) and (reach - 1) * dilation + 1 < size <= stride
+        for size, reach, stride, dilation in zip(sizes, kernel, strides, dilations, strict=False))
+
+
+def _drops(op: Op) -> bool:
+    """Whether it is a Dropout in training mode."""
+    training = constant_of(op.operands[2]) if op.name == "onnx.Dropout" and len(op.operands) > 2 else None
+    return training is not None and bool(np.any(training.numpy()))
+
+
+UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
+    (_crops, "padding that takes off instead of adding, of which ONNX does not say from where"),
+    (_is_unsorted, "the greatest elements in no order, as it is asked for: onnxruntime has another one"),
+    (_is_to_the_greatest, "a slice backward to the greatest integer, which ends before it starts, and which onnxruntime takes "
+                          "for all; give the least integer"),
+    (_is_cropped_whole, "onnxruntime does not crop along dimensions that keep their size"),
+    (_takes_off, "ONNX says that the result is the strides times as large, for which padding adds to the image; onnxruntime "
+                 "gives it without that"),
+    (_is_updated_in_place, "statistics that the model has elsewhere, too, over which onnxruntime writes the new ones"),
+    (_draws, "random numbers, of which ONNX does not say how they are drawn, with a seed or without"),
+    (_is_between_corners, "the scales of corners that lie upon each other say no whole length, which ONNX takes as it is, and "
+                          "onnxruntime without its fraction; give sizes in place of scales"),
+    (_counts_places, "places that are counted in the smallest output, as ONNX says, and by onnxruntime in the output of the size "
+                     "that is asked for"),
+)
+"""What holds for an operator, and why nothing is judged then."""
