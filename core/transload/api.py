@@ -24,6 +24,7 @@ from .ir.verify import check, verify
 from .kinds import ITERABLE, TEXT, need, takes
 from .limits import check_limits
 from .meanings import as_stored
+from .mistaken import mistaken
 from .plugin import Reader, Source
 from .plugin_host import host
 from .roles import default_target, hub
@@ -92,6 +93,10 @@ def load(
         raise ReadError(f"{source.name}: the file claims more data than memory can hold") from None
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
+    except ReadError as error:
+        if source.path is not None and not source.path.is_dir():
+            error.hint = mistaken(bytes(source.data[:HEAD]), source.path, reader, host().readers.values()) or error.hint
+        raise
     check_limits(module, source.name)
     module.source, module.source_format = source.path, reader.name
     if source.function is not None:
@@ -217,7 +222,9 @@ def reader_for(source: Source) -> Reader:
     if failed is not None:
         raise failed
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
-    raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format{host().absent()}")
+    raise ReadError(
+        f"{path}: no reader knows this format",
+        hint=mistaken(head, path, None, ()) or f"readers: {known}; or say which with --format{host().absent()}")
 
 
 def _foreign(path: Path, head: bytes) -> ReadError | None:

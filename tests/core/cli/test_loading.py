@@ -9,7 +9,9 @@ import click
 import numpy as np
 import pytest
 
+import transload
 from transload.cli.app import app
+from transload.errors import ReadError
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -81,3 +83,25 @@ def test_versions_and_levels_that_there_are_not(two: Path, option: str, value: s
     """They were taken for the default."""
     code, _, told = cli("tosa-requirements", two, "--function", "squared", option, value)
     assert code == 2 and value in told
+
+
+@pytest.mark.parametrize(("name", "content", "hint"), [
+    ("a.onnx", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "git lfs pull"),
+    ("a.onnx", b"<!DOCTYPE html><html><body>Sign in</body></html>", "a web page"),
+    ("a.tflite", b"\x1f\x8b\x08\x00" + bytes(40), "compressed"), ("a.tflite.gz", b"\x1f\x8b\x08\x00" + bytes(40), "compressed"),
+    ("a.tflite", b"", "empty"), ("a.caffemodel", b"", "empty")])
+def test_what_is_no_model_at_all(name: str, content: bytes, hint: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    with pytest.raises(ReadError) as caught:
+        transload.load(file)
+    assert hint in caught.value.hint
+
+
+def test_a_model_by_the_name_of_another_format(examples: Path, tmp_path: Path) -> None:
+    file = tmp_path / "digits.onnx"
+    file.write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
+    with pytest.raises(ReadError) as caught:
+        transload.load(file)
+    assert "--format tflite" in caught.value.hint
+    assert transload.load(file, format="tflite").main is not None

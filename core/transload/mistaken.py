@@ -1,0 +1,37 @@
+"""What a file is that is called a model and is none: said where a reader refused it, in whose words it is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from .errors import TransloadError
+from .plugin import Reader, resolve
+
+__all__ = ["mistaken"]
+
+_BEGINNINGS: tuple[tuple[tuple[bytes, ...], str], ...] = (
+    ((b"version https://git-lfs",), "it is a pointer of Git LFS, which stands for the file: `git lfs pull` fetches that"),
+    ((b"<!doctype html", b"<html"), "it is a web page, as where a download needs a login: fetch the file itself"),
+    ((b"\x1f\x8b", b"\xfd7zxz\x00", b"bzh", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c"), "it is compressed: unpack it first"),
+)
+"""Beginnings of files, letters in lower case, and what they are."""
+
+
+def mistaken(head: bytes, path: Path, refused: Reader | None, readers: Iterable[Reader]) -> str:
+    """What the file is whose first bytes are `head`, and what to do, in words; "" where nothing is known of it."""
+    if not head:
+        return "it is empty: what was to write or fetch it did not"
+    start = head.lstrip()[:64].lower()
+    for beginnings, what in _BEGINNINGS:
+        if start.startswith(beginnings):
+            return what
+    others = [reader.name for reader in readers if reader is not refused and _knows(reader, head, path)]
+    return f"its bytes are those of another format: --format {others[0]}, or call it so" if refused is not None and others else ""
+
+
+def _knows(reader: Reader, head: bytes, path: Path) -> bool:
+    try:
+        return reader.detect is not None and bool(resolve(reader.detect)(head, path))
+    except (TransloadError, OSError):
+        return False
