@@ -14,6 +14,7 @@ pytest.importorskip("jaxlib", reason="jaxlib writes the bytecode to start from")
 from tests.fuzz import tflite_files
 from tests.fuzz.cases import MUTATORS, attempt, case_of
 from tests.fuzz.seeds import FORMATS, seed_files
+from tests.fuzz.single import single_case_of
 from tests.fuzz.unchanged import unchanged_case_of
 
 CASES = 400
@@ -66,5 +67,12 @@ def test_files_as_they_are_are_quantized_and_verified(seeds: dict[str, list[Path
     assert sorted((case.format, case.content) for case in turn) == sorted(
         (format, file.read_bytes()) for format, files in seeds.items() for file in files)
     outcomes = [attempt(unchanged_case_of(number, seeds)) for number in range(100)]
+    assert not [f"{outcome.place}\n{outcome.detail}" for outcome in outcomes if outcome.kind in ("failed", "differs")]
+    assert sum(outcome.kind == "checked" for outcome in outcomes) > 30
+
+
+def test_single_edits_are_judged(seeds: dict[str, list[Path]]) -> None:
+    """A sample of what `make edits` does."""
+    outcomes = [attempt(single_case_of(number, seeds)) for number in range(150)]
     assert not [f"{outcome.place}\n{outcome.detail}" for outcome in outcomes if outcome.kind in ("failed", "differs")]
     assert sum(outcome.kind == "checked" for outcome in outcomes) > 30
