@@ -351,6 +351,15 @@ def test_a_custom_operator_with_other_operands_than_it_takes(name: str, count: i
     refused(model.finish(), "takes 3 tensors, and is given")
 
 
+@pytest.mark.parametrize(("name", "count"), [("TFLite_Detection_PostProcess", 5), ("Convolution2DTransposeBias", 2)])
+def test_a_custom_operator_with_other_results_than_it_gives(name: str, count: int) -> None:
+    model = ModelWriter()
+    model.inputs = [model.add_tensor(f"x{i}", (1, 2, 4, 1), "float32") for i in range(3)]
+    model.outputs = [model.add_tensor(f"y{i}", (1, 2, 4), "float32") for i in range(count)]
+    model.add_custom_operator(name, model.inputs, model.outputs, bytes(12))
+    refused(model.finish(), "tensors, and here are")
+
+
 @pytest.mark.parametrize("size", [2143289344, 1 << 23])
 @pytest.mark.parametrize("operator", ["RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"])
 def test_an_image_is_not_resized_to_more_places_than_can_be_numbered(operator: str, size: int) -> None:

@@ -28,10 +28,12 @@ def custom(op: Op, rw: Rewriter) -> Any:
     name = op.attribute("custom_code")
     if name not in _KNOWN:
         return _opaque(op, rw)
-    known, count = _KNOWN[name]
+    known, count, made = _KNOWN[name]
     if len(op.operands) != count or not all(isinstance(value.type, TensorType) for value in op.operands):
         given = ", ".join(str(value.type) for value in op.operands)
         raise Unsupported(f"the custom operator {name!r} takes {count} tensors, and is given {given[:200] or 'nothing'}")
+    if len(op.results) != made:
+        raise Unsupported(f"the custom operator {name!r} gives {made} tensors, and here are {len(op.results)}")
     return known(op, rw)
 
 
@@ -71,8 +73,8 @@ def transpose_conv_bias(op: Op, rw: Rewriter) -> Value:
     return transposed(op, rw, value, weights, bias, wanted, strides, "SAME" if same else "VALID")
 
 
-_KNOWN: dict[str, tuple[Callable[[Op, Rewriter], Any], int]] = {
-    "TFLite_Detection_PostProcess": (detection_postprocess, 3),
-    "Convolution2DTransposeBias": (transpose_conv_bias, 3),
+_KNOWN: dict[str, tuple[Callable[[Op, Rewriter], Any], int, int]] = {
+    "TFLite_Detection_PostProcess": (detection_postprocess, 3, 4),
+    "Convolution2DTransposeBias": (transpose_conv_bias, 3, 1),
 }
-"""By name, what is made of a custom operator, and how many operands it has, which no schema says."""
+"""By name, what is made of a custom operator, and how many operands and results it has, which no schema says."""
