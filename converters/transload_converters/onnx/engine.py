@@ -6,11 +6,15 @@ onnxruntime to end. The model is what our own lowering made of a module that was
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from transload.budget import check_deadline, seconds_left
 from transload.engine.run import check_inputs, named_outputs
 from transload.errors import ConversionError, Finding, RunError
 from transload.ir import Module
@@ -57,13 +61,34 @@ class Execute:
             raise RunError("onnxruntime gives outputs alone", hint="the engine 'reference' gives what lies between")
         arrays = check_inputs(self.main, inputs)
         try:
-            made = self._session.run(None, dict(zip(self._inputs, arrays, strict=True)))
+            with _ended_in_time() as options:
+                made = self._session.run(None, dict(zip(self._inputs, arrays, strict=True)), options)
         except Exception as error:  # onnxruntime's native errors share no class
+            check_deadline()
             raise RunError(f"onnxruntime stopped: {first_line(error)}") from None
         return named_outputs(self.main, [told(each, array) for each, array in zip(self._outputs, made, strict=True)])
 
 
 prepare = Execute
+
+
+@contextmanager
+def _ended_in_time() -> Iterator[Any]:
+    """Options of a run that ends, between two of its nodes, when the time is over that an execution has (`budget.timed`)."""
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    left = seconds_left()
+    if left == math.inf:
+        yield options
+        return
+    timer = threading.Timer(left, setattr, (options, "terminate", True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield options
+    finally:
+        timer.cancel()
 
 
 def _is_fine(module: Module) -> bool:

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import TimeOver, allowed, timed
 from transload.errors import ConversionError, RunError
 from transload.ir import Module
+from transload.text import parse_module
 
+from tests.core.test_budget import ENDLESS
 from tests.support.graphs import Graph
 
 pytest.importorskip("onnxruntime")
@@ -62,3 +65,9 @@ def test_what_it_cannot_do_is_said(module: Module) -> None:
     strange = g.builder.emit("toy.strange", g.inputs[0], types=[g.inputs[0].type])
     with pytest.raises(ConversionError, match="toy"):
         transload.run(g.done(strange), {"x0": np.zeros(4, np.float32)}, engine="onnxruntime")
+
+
+def test_a_loop_without_end_ends_with_the_time() -> None:
+    """The fuzz's quantizer measured a graph of TensorFlow's with such a loop, for as long as it was let."""
+    with allowed(seconds=0.3), pytest.raises(TimeOver, match="without coming to an end"), timed():
+        transload.run(parse_module(ENDLESS), {"arg0": np.int32(1)}, engine="onnxruntime")
