@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 __all__ = ["comparable", "cosine", "euclid", "max_abs", "sqnr"]
 
 
+_PART = 1 << 20
+"""Numbers that are compared at a time."""
 _FARTHEST = float(np.finfo(np.float32).max)
 
 
@@ -21,41 +25,62 @@ def comparable(reference: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, n
     return (a[~same], b[~same]) if same.any() else (a, b)
 
 
+def _parts(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Both, comparable, a part after the other: in float64 all at once takes many times the memory that they have."""
+    a, b = np.asarray(reference).ravel(), np.asarray(actual).ravel()
+    if a.size != b.size:
+        raise ValueError(f"{a.size} and {b.size} numbers cannot be compared")
+    for first in range(0, a.size, _PART):
+        yield comparable(a[first : first + _PART], b[first : first + _PART])
+
+
 @np.errstate(all="ignore")  # NaN is told as such
 def cosine(reference: np.ndarray, actual: np.ndarray) -> float:
     """Cosine of the angle between two tensors as vectors, 1 where both are zero, NaN where only one is finite."""
-    a, b = comparable(reference, actual)
-    scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+    scale = 0.0
+    for part in _parts(reference, actual):
+        scale = float(np.max([scale, *(np.abs(each).max(initial=0.0) for each in part)]))
     if scale == 0.0:
         return 1.0
-    a, b = a / scale, b / scale  # so that squares neither overflow nor vanish
-    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(np.dot(a, b)) / norms if norms else 0.0
+    sums = np.zeros(3)
+    for a, b in _parts(reference, actual):
+        x, y = a / scale, b / scale  # so that squares neither overflow nor vanish
+        sums += np.dot(x, y), np.dot(x, x), np.dot(y, y)
+    norms = float(np.sqrt(sums[1]) * np.sqrt(sums[2]))
+    return float(sums[0]) / norms if norms else 0.0
 
 
 @np.errstate(all="ignore")  # NaN is told as such
 def euclid(reference: np.ndarray, actual: np.ndarray) -> float:
     """`1 - |a - b| / |a|`: 1 where equal (TPU-MLIR manual, chapter 3, similarity of tensors)."""
-    a, b = comparable(reference, actual)
-    size, distance = float(np.linalg.norm(a)), float(np.linalg.norm(a - b))
-    return 1.0 - distance / size if size else float(distance == 0.0)
+    size, distance = np.sqrt(_squares(reference, actual))
+    return float(1.0 - distance / size) if size else float(distance == 0.0)
 
 
 @np.errstate(all="ignore")  # NaN is told as such
 def max_abs(reference: np.ndarray, actual: np.ndarray) -> float:
     """Greatest absolute difference; equal infinities and NaNs in the same place differ by 0."""
-    a, b = comparable(reference, actual)
-    difference = np.abs(a - b)
-    difference[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
-    return float(difference.max(initial=0.0))
+    greatest = 0.0
+    for a, b in _parts(reference, actual):
+        difference = np.abs(a - b)
+        difference[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+        greatest = float(np.max([greatest, difference.max(initial=0.0)]))
+    return greatest
 
 
 @np.errstate(all="ignore")  # NaN is told as such
 def sqnr(reference: np.ndarray, actual: np.ndarray) -> float:
     """`10 log10(|a|^2 / |a - b|^2)` in dB: infinite where equal."""
-    a, b = comparable(reference, actual)
-    noise = float(np.sum((a - b) ** 2))
-    signal = float(np.sum(a**2))
+    signal, noise = _squares(reference, actual)
     if noise == 0.0:
         return float("inf")
     return float(10.0 * np.log10(signal / noise)) if signal else float("-inf")
+
+
+def _squares(reference: np.ndarray, actual: np.ndarray) -> np.ndarray:
+    """The sums of the squares of the one, and of the difference."""
+    sums = np.zeros(2)
+    for a, b in _parts(reference, actual):
+        difference = a - b
+        sums += np.dot(a, a), np.dot(difference, difference)
+    return sums

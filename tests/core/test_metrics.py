@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,17 @@ def test_the_greatest_float_masks_as_infinity_does():
     b = np.array([1.0, -3.4028234663852886e38, 2.0])
     assert cosine(a, b) == cosine(b, a) == pytest.approx(1.0) and euclid(a, b) == 1.0
     assert not cosine(a, -b) > 0.5
+
+
+@pytest.mark.parametrize("metric", [cosine, euclid, max_abs, sqnr])
+def test_large_tensors_are_compared_part_by_part(metric: Any) -> None:
+    """In float64 all at once it took ten times what they have."""
+    a = np.ones(6 << 20, np.float32)
+    b = a.copy()
+    b[-1] = 3.0
+    tracemalloc.start()
+    made = metric(a, b)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * a.nbytes, f"{peak >> 20} MiB"
+    assert made != metric(a, a)
