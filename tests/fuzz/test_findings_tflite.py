@@ -418,3 +418,14 @@ def test_depthwise_weights_of_16_bits() -> None:
     content = write_operator("DEPTHWISE_CONV_2D", [tensor, tensor, ((2,), "int64", np.zeros(2, np.int64), ((1e-4,), (0,)))], [
         ((1, 1, 1, 2), "int16", None, ((0.1,), (0,)))], {"stride_w": 1, "stride_h": 1, "depth_multiplier": 1, "padding": "VALID"})
     refused(content, "weights of 16 bits")
+
+
+@pytest.mark.parametrize("format", ["f32", "hybrid", "hybrid_axis"])
+def test_a_bias_is_a_number_for_each_column(format: str) -> None:
+    """As LiteRT reads one of shape [6, 1], which was added to rows where there were as many."""
+    case = next(case for case in all_cases() if case.op == "FULLY_CONNECTED" and case.format == format and len(case.inputs) > 2)
+    tree = decode(build(case).content)
+    graph = tree["subgraphs"][0]
+    tensor = graph["tensors"][graph["operators"][0]["inputs"][2]]
+    tensor["shape"] = [tensor["shape"][0], 1]
+    assert attempt(Case(0, "tflite", encode(tree), "tosa", True)).kind == "checked"

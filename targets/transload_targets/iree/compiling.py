@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from transload.budget import timed
 from transload.errors import RunError, TargetError
 from transload.worker import ChildEnded, Worker
 
@@ -28,7 +29,8 @@ def complaints(program: bytes, flags: Sequence[str]) -> list[list[Any]]:
 def compiled(program: bytes, flags: Sequence[str]) -> tuple[bytes | None, list[list[Any]]]:
     """`compiler.compile_program`, there: the code or None, and what was said. `TargetError` where the compiler falls over."""
     try:
-        made = _COMPILER.call(f"{_HERE}.compiler:compile_program", program, list(flags))
+        with timed():
+            made = _COMPILER.call(f"{_HERE}.compiler:compile_program", program, list(flags))
     except ChildEnded as error:
         raise TargetError(
             f"the program could not be compiled: {error.message}", hint=f"IREE's flags were {' '.join(flags)}") from None

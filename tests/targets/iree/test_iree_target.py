@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import allowed, seconds_left
 from transload.errors import RunError, TargetError, UsageError
 from transload.plugin_host import host
 from transload.testing import build_op
 from transload.verification.inputs import random_inputs
+from transload.worker import Worker
 from transload_targets.iree.check import findings_said
+from transload_targets.iree.compiling import compiled
 
 from tests.support.tflite_models import write_operator
 
@@ -225,3 +228,11 @@ def test_a_device_without_the_compiler_runs_programs(
     found = transload.run(tmp_path, given, tell=notes.append)
     assert notes == ["run by iree-llvm-cpu"]
     assert all(np.array_equal(found[name], array) for name, array in wanted.items())
+
+
+def test_compiling_has_the_time_of_an_execution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network of 29,000 ops took the compiler minutes, whatever was allowed."""
+    monkeypatch.setattr(Worker, "call", lambda *_, **__: {"code": b"", "said": [seconds_left()]})
+    with allowed(seconds=7):
+        _, (left,) = compiled(b"", [])
+    assert left <= 7.0

@@ -29,10 +29,13 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
         if not inputs or math.prod(sizes) % inputs:
             raise Unsupported(f"an input of shape {list(sizes)} does not fit weights of {inputs} columns")
         value = rw.emit("top.Reshape", value, shape=(-1, inputs))
+    bias = op.bias
+    if bias is not None and bias.is_float and bias.rank != 1:  # a number for each column, whatever its shape
+        bias = rw.emit("top.Reshape", bias, shape=(-1,))
     if is_emulated(rw, value, weights):
-        return hybrid_matmul(op, rw, value, weights, op.bias, right_transpose=True)
+        return hybrid_matmul(op, rw, value, weights, bias, right_transpose=True)
     weights, hybrid = real_weights(op, rw, value, weights)
-    bias = typed_bias(rw, op.bias, value, weights)
+    bias = typed_bias(rw, bias, value, weights)
     rounding = None if value.is_float else "exact"
     return emit_activated(
         rw, op, "top.MatMul", value, weights, bias, right_transpose=True, rounding=rounding, **{DYNAMIC: hybrid})
