@@ -306,3 +306,14 @@ def test_padding_that_takes_nearly_all_off_a_transposed_convolution() -> None:
     """The image before that is no value of the module, and is counted by the kernel."""
     with allowed(elements=1 << 24), pytest.raises(TransloadError, match=r"would have .* elements"):
         convolved("Deconv", "tensor<1x4x6x1xf32>", "1, 1", f"1, {(1 << 30) + 1}", f"0, {1 << 30}, 0, {1 << 30}")
+
+
+def test_more_is_not_taken_off_than_there_is() -> None:
+    """Of two rows three were cut, and one padded: one more than the size that was inferred."""
+    with pytest.raises(ConversionError, match="TensorFlow has none below 0"):
+        transload.lower(read_graph(graph(
+            placeholder("x", (2, 3)), const("p", np.array([[-3, 1], [0, 1]], np.int32)),
+            tf_node("y", "Pad", "x", "p", T=T("float32"), Tpaddings=T("int32")))), "top")
+    g = Graph((2, 3))
+    with pytest.raises(ShapeError, match="3 places are taken off at one end of dimension 0"):
+        g.Pad(g.inputs[0], paddings=(-3, 0, 1, 1))

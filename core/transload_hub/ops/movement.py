@@ -390,6 +390,8 @@ class Pad(DeclaredOp):
                 continue
             if size + begin + end < 0:
                 fail(op, f"dimension {axis} of {show(shape)} padded by {begin} and {end} has a negative size")
+            if min(begin, end) < -size:
+                fail(op, f"{-min(begin, end)} places are taken off at one end of dimension {axis} of {show(shape)}")
             least = {"reflect": size - 1, "symmetric": size}.get(op.mode)
             if least is not None and max(begin, end) > max(least, 0):
                 fail(op, f"mode {op.mode} cannot pad dimension {axis} of {show(shape)} by {max(begin, end)}")

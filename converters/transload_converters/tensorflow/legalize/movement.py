@@ -159,6 +159,8 @@ def pad(op: Op, rw: Rewriter) -> Value:
     fill = op.operands[2] if op.name == "tf.PadV2" else None
     if not pairs.any():
         return value
+    if pairs.min() < 0:
+        raise Unsupported(f"the paddings are {pairs.tolist()}, and TensorFlow has none below 0")
     paddings = tuple(int(n) for n in (*pairs[:, 0], *pairs[:, 1]))
     return rw.emit("top.Pad", value, fill, paddings=paddings, mode=mode)
 
