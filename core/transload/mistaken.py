@@ -26,8 +26,10 @@ def mistaken(head: bytes, path: Path, refused: Reader | None, readers: Iterable[
     for beginnings, what in _BEGINNINGS:
         if start.startswith(beginnings):
             return what
-    others = [reader.name for reader in readers if reader is not refused and _knows(reader, head, path)]
-    return f"its bytes are those of another format: --format {others[0]}, or call it so" if refused is not None and others else ""
+    if refused is None or _knows(refused, head, path):  # it is what it is called, and something else is wrong with it
+        return ""
+    others = [reader.name for reader in readers if _knows(reader, head, path)]
+    return f"its bytes are those of another format: --format {others[0]}, or call it so" if len(others) == 1 else ""
 
 
 def _knows(reader: Reader, head: bytes, path: Path) -> bool:

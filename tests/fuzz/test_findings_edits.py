@@ -75,33 +75,30 @@ def test_unsigned_words_are_unsigned_in_what_is_written(tmp_path: Path) -> None:
     np.testing.assert_array_equal(made, np.array([(1 << 32) - 1, 0, 5], np.uint32))
 
 
-def test_a_window_far_larger_than_the_image() -> None:
-    text = """
-        func.func @main(%x: tensor<1x4x5x1xf32>) -> tensor<1x4x5x1xf32> {
-          %y = "tosa.max_pool2d"(%x) {kernel = array<i64: 1, 1099511627776>, stride = array<i64: 1, 1>,
-            pad = array<i64: 0, 0, 549755813887, 549755813888>, nan_mode = #tosa.nan_mode<PROPAGATE>}
-            : (tensor<1x4x5x1xf32>) -> tensor<1x4x5x1xf32>
-          return %y : tensor<1x4x5x1xf32>
-        }"""
-    module = parse_module(text)
-    x = np.random.default_rng(0).standard_normal((1, 4, 5, 1)).astype(np.float32)
+def pooled(x: np.ndarray, size: int, stride: int, pads: str) -> np.ndarray:
+    """The greatest of windows of 2^40 columns over an image."""
+    made = f"tensor<1x{x.shape[1]}x{size}x1xf32>"
+    given = f"tensor<1x{x.shape[1]}x{x.shape[2]}x1xf32>"
+    module = parse_module(f"""
+        func.func @main(%x: {given}) -> {made} {{
+          %y = "tosa.max_pool2d"(%x) {{kernel = array<i64: 1, {1 << 40}>, stride = array<i64: 1, {stride}>,
+            pad = array<i64: 0, 0, {pads}>, nan_mode = #tosa.nan_mode<PROPAGATE>}} : ({given}) -> {made}
+          return %y : {made}
+        }}""")
     (y,) = transload.run(module, dict.fromkeys(module.inputs, x), engine="reference").values()
+    return y
+
+
+def test_a_window_far_larger_than_the_image() -> None:
+    x = np.random.default_rng(0).standard_normal((1, 4, 5, 1)).astype(np.float32)
+    y = pooled(x, 5, 1, f"{(1 << 39) - 1}, {1 << 39}")
     np.testing.assert_array_equal(y, np.broadcast_to(x.max(axis=2, keepdims=True), x.shape))
 
 
 def test_places_far_apart_in_a_window_far_larger_than_the_image() -> None:
     """Of three windows the first ends with the first element, and the last begins with the second."""
-    text = """
-        func.func @main(%x: tensor<1x1x5x1xf32>) -> tensor<1x1x3x1xf32> {
-          %y = "tosa.max_pool2d"(%x) {kernel = array<i64: 1, 1099511627776>, stride = array<i64: 1, 549755813888>,
-            pad = array<i64: 0, 0, 1099511627775, 1099511627772>, nan_mode = #tosa.nan_mode<PROPAGATE>}
-            : (tensor<1x1x5x1xf32>) -> tensor<1x1x3x1xf32>
-          return %y : tensor<1x1x3x1xf32>
-        }"""
-    module = parse_module(text)
     x = np.arange(5, dtype=np.float32).reshape(1, 1, 5, 1)
-    (y,) = transload.run(module, dict.fromkeys(module.inputs, x), engine="reference").values()
-    assert y.reshape(-1).tolist() == [0.0, 4.0, 4.0]
+    assert pooled(x, 3, 1 << 39, f"{(1 << 40) - 1}, {(1 << 40) - 4}").reshape(-1).tolist() == [0.0, 4.0, 4.0]
 
 
 def test_filters_of_no_channels() -> None:

@@ -105,3 +105,11 @@ def test_a_model_by_the_name_of_another_format(examples: Path, tmp_path: Path) -
         transload.load(file)
     assert "--format tflite" in caught.value.hint
     assert transload.load(file, format="tflite").main is not None
+
+
+def test_what_is_wrong_with_a_model_by_its_own_name_is_no_other_format(examples: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cut.tflite"
+    file.write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes()[:3000])
+    with pytest.raises(ReadError) as caught:
+        transload.load(file)
+    assert "--format" not in caught.value.hint
