@@ -95,7 +95,8 @@ def load(
         raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
     except ReadError as error:
         if source.path is not None and not source.path.is_dir():
-            error.hint = mistaken(bytes(source.data[:HEAD]), source.path, reader, host().readers.values()) or error.hint
+            with suppress(OSError):  # where it is not there any more
+                error.hint = mistaken(bytes(source.data[:HEAD]), source.path, reader, host().readers.values()) or error.hint
         raise
     check_limits(module, source.name)
     module.source, module.source_format = source.path, reader.name

@@ -9,9 +9,10 @@ from typing import Any
 from tests.fuzz.messages import change_field, messages_in
 from tests.fuzz.numbers import other_number
 
-__all__ = ["mutate"]
+__all__ = ["NUMBER", "mutate"]
 
-_NUMBER = re.compile(rb"(?<![\w.\"])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.\"])")
+NUMBER = re.compile(rb"(?<![\w.\"])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.\"])")
+"""A number of text format that is no part of a word or of a string."""
 _BLOCK = re.compile(rb"^layers?\s*\{.*?^\}", re.MULTILINE | re.DOTALL)
 
 
@@ -49,7 +50,7 @@ def _message(dice: random.Random, content: bytes, times: int) -> bytes:
 
 
 def _number(dice: random.Random, content: bytes) -> bytes:
-    found = list(_NUMBER.finditer(content))
+    found = list(NUMBER.finditer(content))
     if not found:
         return content
     place = dice.choice(found)

@@ -19,6 +19,7 @@ from transload_converters.tflite import schema
 
 from tests.fuzz import text_files, tflite_files
 from tests.fuzz.archives import packed, unpacked
+from tests.fuzz.caffe_files import NUMBER
 from tests.fuzz.cases import Case, options_of
 from tests.fuzz.edits import Edit, edits_of_bytes, edits_of_json, edits_of_list, edits_of_message, floats, integers
 from tests.fuzz.onward import Onward
@@ -169,9 +170,6 @@ def _tensorflow_edits(graph: Any) -> Iterator[Edit]:
                     value.tensor.tensor_content, code, partial(setattr, value.tensor, "tensor_content"))
 
 
-_NUMBER = re.compile(rb"(?<![\w.\"])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.\"])")
-
-
 def _caffe(content: bytes) -> Opened:
     from transload_converters.caffe import caffe_pb2
     from transload_converters.caffe.network import is_binary
@@ -181,7 +179,7 @@ def _caffe(content: bytes) -> Opened:
         return edits_of_message(net, ("x",), ("name", "type", "top")), net.SerializeToString
     pieces: list[str] = []
     end = 0
-    for found in _NUMBER.finditer(content):
+    for found in NUMBER.finditer(content):
         pieces += [content[end : found.start()].decode("latin-1"), found[0].decode()]
         end = found.end()
     pieces.append(content[end:].decode("latin-1"))

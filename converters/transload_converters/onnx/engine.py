@@ -6,7 +6,6 @@ onnxruntime to end. The model is what our own lowering made of a module that was
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -79,7 +78,7 @@ def _ended_in_time() -> Iterator[Any]:
 
     options = onnxruntime.RunOptions()
     left = seconds_left()
-    if left == math.inf:
+    if left > threading.TIMEOUT_MAX:
         yield options
         return
     timer = threading.Timer(left, setattr, (options, "terminate", True))
