@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
-from .errors import ConversionError, Finding, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
+from .errors import ConversionError, Finding, MissingPackage, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
 from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .guard import failure
@@ -94,7 +94,7 @@ def load(
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
     except ReadError as error:
-        if source.path is not None and not source.path.is_dir():
+        if not isinstance(error, MissingPackage) and source.path is not None and not source.path.is_dir():
             with suppress(OSError):  # where it is not there any more
                 error.hint = mistaken(bytes(source.data[:HEAD]), source.path, reader, host().readers.values()) or error.hint
         raise

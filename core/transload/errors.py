@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PlacementError",
-    "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
-    "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes", "is_short",
+    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingPackage", "PassError",
+    "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError",
+    "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes", "is_short",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -149,6 +149,10 @@ class ReadError(TransloadError):
     """A file is missing, damaged, of another format, or beyond what a reader accepts."""
 
     exit_code = 3
+
+
+class MissingPackage(ReadError):
+    """A reader needs a package that is not installed: nothing is known of the file. The hint says what installs it."""
 
 
 class TextError(ReadError):

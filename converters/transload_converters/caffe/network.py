@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from transload.errors import Finding, ReadError, merge_findings
+from transload.errors import Finding, MissingPackage, ReadError, merge_findings
 
 from .text import Entry, Filler, Place, parse, plain
 
@@ -97,7 +97,7 @@ def schema() -> Any:
     try:
         from . import caffe_pb2
     except ImportError as error:
-        raise ReadError(
+        raise MissingPackage(
             f"reading Caffe's files needs the package 'protobuf', 4.25 or later: {error}", hint="pip install 'transload[caffe]'",
         ) from None
     return caffe_pb2

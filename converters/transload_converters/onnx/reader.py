@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from transload.budget import VARIABLE, allowance
-from transload.errors import ReadError, TransloadError
+from transload.errors import MissingPackage, ReadError, TransloadError
 from transload.ir import Module, Op, TensorType, Type, new_module, set_results
 from transload.ir.verify import check
 from transload.plugin import Source
@@ -76,7 +76,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
 
 def _need_onnx() -> None:
     if find_spec("onnx") is None:
-        raise ReadError("reading ONNX models needs the package 'onnx'", hint="pip install 'transload[onnx]'")
+        raise MissingPackage("reading ONNX models needs the package 'onnx'", hint="pip install 'transload[onnx]'")
 
 
 def _parse(source: Source) -> tuple[Any, RawData]:

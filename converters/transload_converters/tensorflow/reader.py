@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transload.errors import ReadError
+from transload.errors import MissingPackage, ReadError
 from transload.ir import Module, TensorType
 from transload.plugin import Source
 from transload.protobuf import Layout, cut_out
@@ -89,7 +89,7 @@ def _messages() -> tuple[Any, Any, Any]:
     try:
         from .messages_pb2 import GraphDef, MetaGraphDef, SavedModel
     except ImportError as error:
-        raise ReadError(
+        raise MissingPackage(
             f"reading TensorFlow's files needs the package 'protobuf', 4.25 or later: {error}",
             hint="pip install 'transload[tensorflow]'") from None
     return GraphDef, MetaGraphDef, SavedModel

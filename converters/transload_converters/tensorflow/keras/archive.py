@@ -19,7 +19,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from transload.errors import ReadError, TransloadError
+from transload.errors import MissingPackage, ReadError, TransloadError
 from transload.files import archive_names
 from transload.ir import ArrayData, Dense
 from transload.limits import MAX_ELEMENTS
@@ -133,7 +133,8 @@ class KerasFile:
 def read_file(source: Source) -> KerasFile:
     """Take a file apart; raises `ReadError` for anything that is wrong with it."""
     if find_spec("h5py") is None:
-        raise ReadError(f"{source.name}: reading Keras models needs the package 'h5py'", hint="pip install 'transload[keras]'")
+        raise MissingPackage(
+            f"{source.name}: reading Keras models needs the package 'h5py'", hint="pip install 'transload[keras]'")
     if bytes(source.data[:2]) == b"PK":
         return _read_archive(source)
     if bytes(source.data[:8]) == _MAGIC:
