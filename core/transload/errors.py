@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingPackage", "PassError",
     "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError",
-    "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes", "is_short",
+    "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes",
+    "is_short",
 ]
 
 _PLACES, _KINDS = 8, 6
