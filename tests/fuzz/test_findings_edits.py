@@ -20,6 +20,7 @@ from transload.text import parse_module
 from transload.verification.verify import verify_conversion
 
 from tests.fuzz.cases import Case, Outcome, attempt
+from tests.fuzz.onward import Onward
 from tests.fuzz.single import single_case_of
 from tests.fuzz.tflite_files import decode, encode
 from tests.support.onnx_models import make_model, node
@@ -263,6 +264,25 @@ def test_places_that_are_none(far: float, tmp_path: Path) -> None:
     grid[0, 0, 1, 1] = far
     status, why = status_of(_model("GridSample", [np.zeros((1, 1, 4, 5), np.float32)], {"grid": grid}), tmp_path)
     assert status == "passed" or "NaN or infinite" in why, why
+
+
+def test_a_recurrent_layer_whose_weights_are_infinite_in_fewer_bits() -> None:
+    """Of a state that is 0 they are multiplied in LiteRT, and not where it is known to be 0."""
+    case = next(operators("SVDF", "f16"))
+
+    tree = decode(build(case).content)
+    for tensor in tree["subgraphs"][0]["tensors"]:
+        held = tree["buffers"][tensor.get("buffer", 0)]
+        if tensor.get("type") == 1 and held.get("data"):
+            held["data"] = np.full(len(held["data"]) // 2, -np.inf, np.float16).tobytes()
+    assert attempt(Case(0, "tflite", encode(tree), "tosa", True)).kind == "judge refused"
+
+
+def test_a_cast_that_saturates_neither_way(tmp_path: Path) -> None:
+    """onnxruntime leaves its output as memory is."""
+    content = _model("Cast", [np.zeros((3, 4), np.float32)], {}, to=10, saturate=2)
+    outcome = attempt(Case(0, "onnx", content, "tosa", True, {}, Onward("onnx", None, True)))
+    assert outcome.kind == "judge refused", outcome
 
 
 @pytest.mark.parametrize("source", ["f32", "!quant.uniform<u8:f32, 0.1:5>"])

@@ -27,6 +27,10 @@ def _is_unsorted(op: Op) -> bool:
     return op.name == "onnx.TopK" and op.attribute("sorted", 1) == 0
 
 
+def _saturates_somehow(op: Op) -> bool:
+    return op.attribute("saturate", 1) not in (0, 1)
+
+
 def _counts_places(op: Op) -> bool:
     return op.name == "onnx.MaxUnpool" and len(op.operands) > 2 and _is_there(op.operands[2])
 
@@ -109,6 +113,7 @@ def _drops(op: Op) -> bool:
 UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_crops, "padding that takes off instead of adding, of which ONNX does not say from where"),
     (_is_unsorted, "the greatest elements in no order, as it is asked for: onnxruntime has another one"),
+    (_saturates_somehow, "`saturate` is 0 or 1 for ONNX; onnxruntime leaves undone what has another number there"),
     (_is_to_the_greatest, "a slice backward to the greatest integer, which ends before it starts, and which onnxruntime takes "
                           "for all; give the least integer"),
     (_is_cropped_whole, "onnxruntime does not crop along dimensions that keep their size"),

@@ -485,6 +485,8 @@ _POWER, _HIGH = re.compile(r"\.pow$", re.IGNORECASE), 30
 """Powers, and the exponent from which on those of numbers like 10 are infinite."""
 _RECURRENT = re.compile(r"lstm|gru|rnn|svdf", re.IGNORECASE)
 """Layers whose weights' products are within: of a state that is 0 some runtimes do not compute them."""
+_WIDENING = re.compile(r"dequantize|cast", re.IGNORECASE)
+"""Between a constant of fewer bits and what it is given to."""
 _PLACING = re.compile(r"grid_?sample|suppression|roi_?align|crop_and_resize|deform", re.IGNORECASE)
 """Ops with constants that are places in an image."""
 
@@ -493,6 +495,9 @@ def _constants(module: Module | None) -> Iterator[tuple[Op, int, np.ndarray]]:
     """The constant floats that ops of a module are given: by which op, and as which operand."""
     for op in module.ops() if module is not None else ():
         for place, value in enumerate(op.operands):
+            maker = value.op
+            if maker is not None and len(maker.operands) == 1 and _WIDENING.search(maker.name):
+                value = maker.operands[0]
             held = constant_of(value) if isinstance(value.type, TensorType) and value.is_float else None
             if held is not None:
                 yield op, place, held.numpy().astype(np.float32)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
 from transload.ir import F64, Module
 from transload.text import parse_module
 from transload_targets.xla.program import in_stablehlo, written
@@ -228,3 +229,21 @@ def test_chains_that_double_without_end_are_compiled_without_fusion() -> None:
     x = np.arange(20, dtype=np.int32).reshape(1, 20)
     np.testing.assert_array_equal(run(module, [x], "xla-cpu")[0], run(module, [x], "reference")[0])
     assert written(in_stablehlo(one_convolution(4, 1)), "main", "cpu").options == {}
+
+
+@pytest.mark.parametrize("platform", ["gpu", "tpu"])
+def test_a_product_that_says_how_it_is_computed_asks_for_no_precision(platform: str) -> None:
+    """XLA of jaxlib 0.11 refuses both."""
+    algorithm = (
+        "algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, "
+        "rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = false>")
+    types = "(tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>"
+    module = transload.load(format="stablehlo", text=f"""
+        func.func @main(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) {{
+          %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], {algorithm} : {types}
+          %1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : {types}
+          return %0, %1 : tensor<3x5xf32>, tensor<3x5xf32>
+        }}""")
+    there = parse_module(written(in_stablehlo(module, platform), "main", platform).text)
+    asked = ["HIGHEST" in str(op.attributes.get("precision_config")) for op in there.walk() if op.name == "stablehlo.dot_general"]
+    assert asked == [False, True]
