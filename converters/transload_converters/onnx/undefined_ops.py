@@ -28,7 +28,7 @@ def _is_unsorted(op: Op) -> bool:
 
 
 def _saturates_somehow(op: Op) -> bool:
-    return op.attribute("saturate", 1) not in (0, 1)
+    return op.name in ("onnx.Cast", "onnx.CastLike") and op.attribute("saturate", 1) not in (0, 1, None)
 
 
 def _counts_places(op: Op) -> bool:
