@@ -317,3 +317,15 @@ def test_more_is_not_taken_off_than_there_is() -> None:
     g = Graph((2, 3))
     with pytest.raises(ShapeError, match="3 places are taken off at one end of dimension 0"):
         g.Pad(g.inputs[0], paddings=(-3, 0, 1, 1))
+
+
+def test_a_sequence_of_more_pieces_than_memory_holds() -> None:
+    """A number was kept for each of 2^31 pieces before the first was made."""
+    import onnx.helper as helper
+
+    pieces = helper.make_tensor_sequence_value_info("seq", 1, None)
+    data = helper.make_tensor_value_info("data", 1, [(1 << 31) - 1, 6])
+    split = helper.make_node("SplitToSequence", ["data"], ["seq"], axis=0)
+    model = helper.make_model(helper.make_graph([split], "g", [data], [pieces]), opset_imports=[helper.make_opsetid("", 19)])
+    with pytest.raises(ConversionError, match="it would take more than 200,000 ops"):
+        transload.lower(transload.load(text=model.SerializeToString(), format="onnx"), "tosa")

@@ -8,6 +8,8 @@ cannot be converted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from transload.errors import ConversionError, Finding, Unsupported
@@ -115,17 +117,16 @@ def split(op: Op, rw: Rewriter) -> Value:
     axis = axis_of(attr(op, "axis", 0), len(shape))
     given = operand(op, 1)
     size = shape[axis]
-    if given is None:
-        sizes: tuple[int, ...] = (1,) * size
-    elif shape_of(given):
+    sizes: Iterable[int]  # counted as they are used: where there are very many, the budget of ops ends that
+    if given is not None and shape_of(given):
         sizes = constant_ints(rw, given, "the sizes")
+        if sum(sizes) != size or min(sizes, default=0) < 0:
+            raise Unsupported(f"splits dimension {axis} of a tensor of shape {shape} into {sizes}")
     else:
-        step = constant_int(rw, given, "the size")
+        step = 1 if given is None else constant_int(rw, given, "the size")
         if step < 1:
             raise Unsupported(f"splits into pieces of {step}")
-        sizes = tuple(min(step, size - start) for start in range(0, size, step))
-    if sum(sizes) != size or min(sizes, default=0) < 0:
-        raise Unsupported(f"splits dimension {axis} of a tensor of shape {shape} into {sizes}")
+        sizes = (min(step, size - start) for start in range(0, size, step))
     pieces, start = [], 0
     for part in sizes:
         piece = slice_along(rw, value, axis, start, start + part)
