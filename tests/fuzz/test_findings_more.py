@@ -321,8 +321,6 @@ def test_more_is_not_taken_off_than_there_is() -> None:
 
 def test_a_sequence_of_more_pieces_than_memory_holds() -> None:
     """A number was kept for each of 2^31 pieces before the first was made."""
-    import onnx.helper as helper
-
     pieces = helper.make_tensor_sequence_value_info("seq", 1, None)
     data = helper.make_tensor_value_info("data", 1, [(1 << 31) - 1, 6])
     split = helper.make_node("SplitToSequence", ["data"], ["seq"], axis=0)
