@@ -38,7 +38,7 @@ from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .last_bits import excused_by_last_bits, moved, with_moved_weights
-from .reciprocals import by_reciprocals
+from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
 from .verify import Verification, broken_limits, elements_of
@@ -121,11 +121,14 @@ def verify_quantized(
         broken = _broken(model, _joined(wanted), integers, tolerance or Tolerance(), own)
         runs = zip(taken, wanted, actual, strict=True)
         if broken and model.is_integer:
-            multiplied = _joined([_multiplied(model.module, judge, fed) for fed in taken])
-            again = compare_outputs(multiplied, _joined(actual))
-            if not _broken(model, multiplied, again, tolerance or Tolerance(), own):
-                broken, integers = [], again
-                running.notes.append("the same where inputs are multiplied by the reciprocals of scales, not divided by scales")
+            for rounded in HALVES:
+                multiplied = _joined([_multiplied(model.module, judge, fed, rounded) for fed in taken])
+                again = compare_outputs(multiplied, _joined(actual))
+                if not _broken(model, multiplied, again, tolerance or Tolerance(), own):
+                    broken, integers = [], again
+                    running.notes.append(
+                        "the same where inputs are multiplied by the reciprocals of scales, not divided by scales")
+                    break
         elif broken and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
@@ -294,9 +297,11 @@ def _move_as_far(
     return looked
 
 
-def _multiplied(module: Module, judge: Callable[..., Outputs], given: Mapping[str, np.ndarray]) -> Outputs:
+def _multiplied(
+    module: Module, judge: Callable[..., Outputs], given: Mapping[str, np.ndarray], rounded: Callable[[np.ndarray], np.ndarray],
+) -> Outputs:
     """The outputs of a module whose inputs are quantized by a multiplication (`reciprocals`)."""
-    found = by_reciprocals(module, given)
+    found = by_reciprocals(module, given, rounded)
     if found is None:
         return judge(given)
     made, inputs = found

@@ -7,21 +7,33 @@ Both are right. So a module of integers may be judged on inputs, too, of which d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from ..analysis.movement import is_cast, moved
 from ..ir import BF16, F16, F32, Module, Op, TensorType, Value, update_function_type
 
-__all__ = ["by_reciprocals"]
+__all__ = ["HALVES", "by_reciprocals"]
 
 _NEAR = 8
 """How many floats a number is moved by at most: two roundings of the product and one of the quotient are a few units."""
 
 
-def by_reciprocals(module: Module, given: Mapping[str, np.ndarray]) -> tuple[Module, dict[str, np.ndarray]] | None:
+def _away(numbers: np.ndarray) -> np.ndarray:
+    return np.copysign(np.floor(np.abs(numbers.astype(np.float64)) + 0.5), numbers)
+
+
+HALVES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (_away, np.rint)
+"""How halves are rounded to integers: away from zero, or to the even one."""
+
+
+def by_reciprocals(
+    module: Module, given: Mapping[str, np.ndarray], rounded: Callable[[np.ndarray], np.ndarray] = _away,
+) -> tuple[Module, dict[str, np.ndarray]] | None:
     """The inputs of a module, given by name in its order, moved so; None where each is quantized to the same by both ways.
+
+    `rounded` is how the module's casts round halves, one of `HALVES`: a product may be one where no quotient is.
 
     The module that takes them is a new one where inputs are floats of 16 bits, which cannot be moved by so little: there they are
     of 32 bits.
@@ -35,7 +47,7 @@ def by_reciprocals(module: Module, given: Mapping[str, np.ndarray]) -> tuple[Mod
             continue
         moved_numbers = start = numbers.astype(np.float32, copy=False)
         for scale in _scales(argument):
-            moved_numbers = _moved(moved_numbers, scale)
+            moved_numbers = _moved(moved_numbers, scale, rounded)
         if moved_numbers is start:
             continue
         found[name] = moved_numbers
@@ -69,21 +81,16 @@ def _scales(argument: Value) -> list[float]:
     return list(scales)
 
 
-def _moved(array: np.ndarray, scale: float) -> np.ndarray:
-    """Those numbers moved whose quotient is rounded to another integer than their product is, whichever way halves go."""
+def _moved(array: np.ndarray, scale: float, rounded: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Those numbers moved whose quotient is rounded to another integer than their product is."""
     with np.errstate(all="ignore"):
         product = array * np.float32(1.0 / scale)
-        moved = array
+        wanted, moved = rounded(product), array
         for _ in range(_NEAR):
             quotient = moved / np.float32(scale)
-            apart = (np.rint(quotient) != np.rint(product)) | (_away(quotient) != _away(product))
+            apart = rounded(quotient) != wanted
             if not apart.any():
                 break
             toward = np.where(quotient < product, np.inf, -np.inf).astype(np.float32)
             moved = np.where(apart, np.nextafter(moved, toward), moved)
     return moved
-
-
-def _away(numbers: np.ndarray) -> np.ndarray:
-    """Rounded to the nearest integers, halves away from zero."""
-    return np.copysign(np.floor(np.abs(numbers.astype(np.float64)) + 0.5), numbers)

@@ -41,10 +41,22 @@ def test_inputs_are_moved_to_where_a_product_is_rounded() -> None:
     assert (divided != tosa).any() and np.array_equal(multiplied, tosa)
 
 
-@pytest.mark.parametrize("name", ["f16", "bf16"])
-def test_narrow_inputs_are_moved_as_wide_ones(name: str) -> None:
+def test_a_product_that_is_a_half_where_no_quotient_is() -> None:
+    """Rounded away from zero it is 11511, to the even integer 11510, and the quotients beside it are 11510.499 and 11510.501."""
+    module = quantized(QuantType(I16, F32, (0.0001739744038786739,), (0,)))
+    given = {"x0": np.full(SIZE, 2.0025322, np.float32)}
+    found = by_reciprocals(module, given)
+    tosa = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
+    assert found is not None and (tosa == 11511).all()
+    assert np.array_equal(next(iter(transload.run(module, found[1], engine="reference").values())), tosa)
+    even = by_reciprocals(module, given, np.rint)
+    assert even is None
+
+
+@pytest.mark.parametrize(("name", "scale"), [("f16", SCALE), ("bf16", 0.00020842875528614968)])
+def test_narrow_inputs_are_moved_as_wide_ones(name: str, scale: float) -> None:
     graph = Graph((SIZE,), element=FloatType(name))
-    module = graph.done(graph.builder.emit("top.Cast", graph.inputs[0], element=QuantType(I16, F32, (SCALE,), (0,))))
+    module = graph.done(graph.builder.emit("top.Cast", graph.inputs[0], element=QuantType(I16, F32, (scale,), (0,))))
     given = {"x0": numbers()["x0"].astype(dtype_of(FloatType(name)))}
     found = by_reciprocals(module, given)
     tosa = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
