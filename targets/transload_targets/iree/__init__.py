@@ -13,6 +13,9 @@ def register_passes(register: Any) -> None:
     register(Pass("iree-order-equal-elements", "transload_targets.iree.sorts:order_equal_elements",
                   "Have stable sorts compare the places of equal elements: IREE's own sorts exchange these.", ("stablehlo",),
                   ("stablehlo",)))
+    register(Pass("iree-special-numbers", "transload_targets.iree.special_numbers:write_out_special_numbers",
+                  "Write out powers, angles and roots where IREE's own formulas give NaN.", ("stablehlo",),
+                  ("stablehlo",)))
 
 
 @hookimpl

@@ -30,7 +30,7 @@ class IreeTarget(Target):
     """`STEM.vmfb`, the program compiled for a device; `STEM.mlirbc`, the portable artifact of StableHLO that it was made from."""
 
     accepts = ("stablehlo",)
-    pipeline = "iree-order-equal-elements"
+    pipeline = "iree-order-equal-elements,iree-special-numbers"
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
