@@ -118,17 +118,13 @@ def verify_quantized(
             AS_IT_RUNS if as_it_runs else 1.0)
     else:
         own = running.own.tolerance if running.own is not None else ()
-        broken = _broken(model, _joined(wanted), integers, tolerance or Tolerance(), own)
+        breaks = partial(_broken, model, tolerance=tolerance or Tolerance(), own=own)
+        broken = breaks(_joined(wanted), integers)
         runs = zip(taken, wanted, actual, strict=True)
         if broken and model.is_integer:
-            for rounded in HALVES:
-                multiplied = _joined([_multiplied(model.module, judge, fed, rounded) for fed in taken])
-                again = compare_outputs(multiplied, _joined(actual))
-                if not _broken(model, multiplied, again, tolerance or Tolerance(), own):
-                    broken, integers = [], again
-                    running.notes.append(
-                        "the same where inputs are multiplied by the reciprocals of scales, not divided by scales")
-                    break
+            if (multiplied := _beside_multiplied(model.module, judge, taken, _joined(actual), breaks)) is not None:
+                broken, integers = [], multiplied
+                running.notes.append("the same where inputs are multiplied by the reciprocals of scales, not divided by scales")
         elif broken and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
@@ -295,6 +291,19 @@ def _move_as_far(
         if suspects:
             return False
     return looked
+
+
+def _beside_multiplied(
+    module: Module, judge: Callable[..., Outputs], taken: Iterable[Mapping[str, np.ndarray]], actual: Outputs,
+    breaks: Callable[[Outputs, list[TensorDifference]], list[str]],
+) -> list[TensorDifference] | None:
+    """How outputs differ from those of inputs that are quantized by a multiplication; None where they break limits then, too."""
+    for rounded in HALVES:
+        wanted = _joined([_multiplied(module, judge, fed, rounded) for fed in taken])
+        tensors = compare_outputs(wanted, actual)
+        if not breaks(wanted, tensors):
+            return tensors
+    return None
 
 
 def _multiplied(
