@@ -69,7 +69,7 @@ def sizes_of(given: Any, whole: str, unknown: bool = False) -> tuple[Any, ...]:
     sizes: list[int | None] = []
     for size in given:
         sizes.append(size if size.__class__ is int else _whole(size))
-        if (sizes[-1] is None and (size is not None or not unknown)) or (sizes[-1] or 0) < 0:
+        if sizes[-1] is None and (size is not None or not unknown):
             raise misfit_part(whole, "shape", given, "a tuple of sizes", hint)
     return tuple(sizes)
 

@@ -423,7 +423,7 @@ class TensorType(Type):
             if shape.__class__ is not tuple:
                 shape = sizes_of(shape, "TensorType", unknown=True)
             for size in shape:
-                if size is not None and (size.__class__ is not int or size < 0):
+                if size.__class__ is not int and size is not None:
                     shape = sizes_of(shape, "TensorType", unknown=True)
                     break
         if not isinstance(element, Type):
