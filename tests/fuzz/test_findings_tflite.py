@@ -402,6 +402,15 @@ def test_limits_of_an_lstm_of_integers(option: str, limit: float) -> None:
             assert outcome.kind == "checked", outcome
 
 
+@pytest.mark.parametrize(("limit", "kind"), [(float("nan"), "refused"), (float("-inf"), "judge refused"), (float("inf"), "checked")])
+def test_limits_of_an_lstm_of_integers_that_are_no_numbers(limit: float, kind: str) -> None:
+    case = next(case for case in all_cases() if case.note == "integer" and case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM")
+    tree = decode(build(case).content)
+    tree["subgraphs"][0]["operators"][0]["builtin_options"]["cell_clip"] = limit
+    outcome = attempt(Case(0, "tflite", encode(tree), "tosa", True))
+    assert outcome.kind == kind, outcome
+
+
 @pytest.mark.parametrize("left_out", [21, 22, 23])
 def test_an_lstm_that_normalizes_some_of_its_gates(left_out: int) -> None:
     """LiteRT goes by the forget gate's, and takes what is not there for zeros."""

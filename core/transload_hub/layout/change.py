@@ -239,21 +239,27 @@ class _FunctionLayout:
         for op in reversed(self.order):
             options = self.options[op]
             behind = [self._price_of_results(op, option) for option in options]
-            needs = [self._needs(op, option) for option in options]
-            bases = dict.fromkeys(need.base for some in needs for need in some if need.base not in self.constants)
+            needs = [self._needs_by_base(op, option) for option in options]
+            bases = dict.fromkeys(base for some in needs for base in some if base not in self.constants)
             for base in bases:
                 moved = self.moved_behind.setdefault(base, {})
                 asked = self.asked.setdefault(base, {})
                 for form in self.candidates.get(base, ()):
                     best: tuple[int, int, list[_Need]] | None = None
                     for price, some in zip(behind, needs, strict=True):
-                        mine = [need for need in some if need.base is base]
+                        mine = some.get(base, [])
                         total = price + sum(self._conversion(form, need) for need in mine)
                         if best is None or total < best[0]:
                             best = total, price, mine
                     if best is not None:
                         moved[form] = moved.get(form, 0) + best[1]
                         asked.setdefault(form, set()).update((need.form, need.tail) for need in best[2])
+
+    def _needs_by_base(self, op: Op, option: Option) -> dict[Value, list[_Need]]:
+        found: dict[Value, list[_Need]] = {}
+        for need in self._needs(op, option):
+            found.setdefault(need.base, []).append(need)
+        return found
 
     def _needs(self, op: Op, option: Option) -> list[_Need]:
         return [

@@ -15,7 +15,7 @@ from transload.artifact_set import REPORT
 from transload.contents import main_dialect
 from transload.convert_model import usable_target
 from transload.emission import check_for, emit_for, left_to_host
-from transload.errors import TransloadError, UsageError
+from transload.errors import RunError, TransloadError, UsageError, after_colon
 from transload.files import is_file
 from transload.ir import Module
 from transload.journey import HUB, PIPELINE, QUANTIZE, READ, Journey, Observer, Stage
@@ -148,6 +148,9 @@ def journey_of(
                 made.target_report = _emitted(chosen, module, settings, made)
         except UsageError:
             raise
+        except MemoryError as error:  # what the target is given does not fit, where all before it did
+            made.refusal = plain_error(RunError(
+                f"there is not enough memory for this{after_colon(error)}", hint="smaller inputs, or another machine"))
         except TransloadError as error:
             made.refusal = plain_error(error)
     made.notes = [*map(str, module.notes), *made.notes]

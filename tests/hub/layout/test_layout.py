@@ -10,6 +10,7 @@ import pytest
 from transload.errors import UsageError
 from transload.ir import BOOL, F32, I8, Block, Module, QuantType, Region, TensorType, new_module, set_results, verify
 from transload.ir.build import Builder
+from transload_hub.layout import change
 from transload_hub.layout.change import change_layout
 
 from tests.hub.layout.networks import Network, names
@@ -224,3 +225,21 @@ def test_other_layouts_are_refused() -> None:
     net = Network((1, 4, 4, 3))
     with pytest.raises(UsageError, match="NWHC"):
         change_layout(net.done(net.conv(net.inputs[0], 4, "NHWC")), "NWHC")
+
+
+def test_what_joins_very_many_parts_looks_at_each_once(turned: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looked through all of its operands for each of them: minutes for 50,000."""
+    parts, looked = 300, 0
+
+    class Counted(change._Need):
+        def __getattribute__(self, name: str) -> object:
+            nonlocal looked
+            looked += name == "base"
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr(change, "_Need", Counted)
+    net = Network((1, 3, 4, parts))
+    x = net.conv(net.inputs[0], 4)
+    pieces = net.Split(x, axis=3, split_size=(1,) * parts)
+    turned(net.done(net.Concat(*(net.Relu(piece) for piece in pieces), axis=3)), permutes=2)
+    assert 0 < looked < 100 * parts

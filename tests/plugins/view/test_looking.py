@@ -88,6 +88,16 @@ def test_what_is_refused_is_on_the_page(network: Callable[..., Path]) -> None:
     assert "Mystery" in json.dumps(made["refusal"]["findings"])
 
 
+def test_what_memory_does_not_hold_is_on_the_page(network: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A constant of one number in 2^31 places is 8 GB where it is written."""
+    def emit_for(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("transload_plugins.view.stages.emit_for", emit_for)
+    made = seen(network(lambda block, part: f"{part}{block}"), "tosa")["models"][0]
+    assert "not enough memory" in made["refusal"]["message"] and made["stages"]
+
+
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("nothing")
     with pytest.raises(ReadError):

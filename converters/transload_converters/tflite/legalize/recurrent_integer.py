@@ -135,7 +135,9 @@ def _step(
 
 def _clipped(rw: Rewriter, value: Value, limit: float, type_: QuantType) -> Value:
     """Stored numbers cut to whole steps of a limit on both sides of 0, as LiteRT cuts them; a limit below a step is none."""
-    steps = int(min(float(np.float32(limit) / np.float32(type_.scale)), type_.storage.range[1]))
+    if math.isnan(limit):
+        raise Unsupported("its state is cut at NaN, which is no number of steps")
+    steps = int(max(min(float(np.float32(limit) / np.float32(type_.scale)), type_.storage.range[1]), 0))
     if steps <= 0:
         return value
     low, high = ((end - type_.zero_point) * type_.scale for end in (-steps, steps))
