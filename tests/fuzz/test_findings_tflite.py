@@ -402,7 +402,7 @@ def test_limits_of_an_lstm_of_integers(option: str, limit: float) -> None:
             assert outcome.kind == "checked", outcome
 
 
-@pytest.mark.parametrize(("limit", "kind"), [(float("nan"), "refused"), (float("-inf"), "judge refused"), (float("inf"), "checked")])
+@pytest.mark.parametrize(("limit", "kind"), [(np.nan, "refused"), (-np.inf, "judge refused"), (np.inf, "checked")])
 def test_limits_of_an_lstm_of_integers_that_are_no_numbers(limit: float, kind: str) -> None:
     case = next(case for case in all_cases() if case.note == "integer" and case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM")
     tree = decode(build(case).content)
