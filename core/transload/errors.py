@@ -20,7 +20,7 @@ __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingPackage", "PassError",
     "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError",
     "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes",
-    "is_short",
+    "is_short", "no_memory",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -280,3 +280,8 @@ def is_short(error: Exception) -> bool:
 def after_colon(error: BaseException) -> str:
     """What an exception says, behind a colon; nothing where it says nothing, as a `MemoryError` may."""
     return f": {error}" if str(error) else ""
+
+
+def no_memory(error: MemoryError) -> RunError:
+    """What is told where memory does not hold what a conversion, a run or a page needs."""
+    return RunError(f"there is not enough memory for this{after_colon(error)}", hint="smaller inputs, or another machine")

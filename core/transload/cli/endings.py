@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..errors import ConversionError, RunError, TransloadError, Unsupported, after_colon
+from ..errors import ConversionError, TransloadError, Unsupported, no_memory
 from .session import Session
 
 __all__ = ["Ending", "ending"]
@@ -36,9 +36,7 @@ def ending(error: BaseException, session: Session) -> Ending:
     from .show import error_console, show_defect, show_error, show_usage
 
     if isinstance(error, MemoryError):
-        error = RunError(
-            f"there is not enough memory for this{after_colon(error)}",
-            hint="smaller inputs, or another machine").with_traceback(error.__traceback__)
+        error = no_memory(error).with_traceback(error.__traceback__)
     if isinstance(error, OSError):  # of a plugin's command, whose files are its own
         error = TransloadError(f"{error.filename or 'a file'}: {error.strerror or error}").with_traceback(error.__traceback__)
     if isinstance(error, Unsupported):  # which a rule says, and a plugin said elsewhere

@@ -485,7 +485,7 @@ _POWER, _HIGH = re.compile(r"\.pow$", re.IGNORECASE), 30
 """Powers, and the exponent from which on those of numbers like 10 are infinite."""
 _RECURRENT = re.compile(r"lstm|gru|rnn|svdf", re.IGNORECASE)
 """Layers whose weights' products are within: of a state that is 0 some runtimes do not compute them."""
-_WIDENING = re.compile(r"dequantize|cast", re.IGNORECASE)
+_WIDENING = re.compile(r"dequantize|(?<!broad)cast", re.IGNORECASE)
 """Between a constant of fewer bits and what it is given to."""
 _PLACING = re.compile(r"grid_?sample|suppression|roi_?align|crop_and_resize|deform", re.IGNORECASE)
 """Ops with constants that are places in an image."""

@@ -15,7 +15,7 @@ from transload.artifact_set import REPORT
 from transload.contents import main_dialect
 from transload.convert_model import usable_target
 from transload.emission import check_for, emit_for, left_to_host
-from transload.errors import RunError, TransloadError, UsageError, after_colon
+from transload.errors import TransloadError, UsageError, no_memory
 from transload.files import is_file
 from transload.ir import Module
 from transload.journey import HUB, PIPELINE, QUANTIZE, READ, Journey, Observer, Stage
@@ -149,8 +149,7 @@ def journey_of(
         except UsageError:
             raise
         except MemoryError as error:  # what the target is given does not fit, where all before it did
-            made.refusal = plain_error(RunError(
-                f"there is not enough memory for this{after_colon(error)}", hint="smaller inputs, or another machine"))
+            made.refusal = plain_error(no_memory(error))
         except TransloadError as error:
             made.refusal = plain_error(error)
     made.notes = [*map(str, module.notes), *made.notes]
