@@ -8,6 +8,7 @@ Sources: `tensorflow/lite/kernels/detection_postprocess.cc`, `internal/reference
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,18 +31,26 @@ def race(
 ) -> tuple[Value, Value, Value]:
     """Race the boxes [N, 4] (two corners) in each row of scores [R, N], those out of it at `DROPPED`.
 
-    A step takes each row's best box and drops those that overlap it by more than `threshold` (or as much, with
-    `inclusive`); with `decay`, the others' scores are multiplied by `exp(-decay * overlap^2)`; with `kinds` [1, N], only
-    boxes of the winner's kind are dropped. Returns, each [R, steps], which box won, its score, and whether that was above
-    `floor`. Raises `Unsupported` where too many are wanted.
+    Boxes [G, N, 4] are of G groups, as of the images of a batch: as many rows in a row, R / G, are of each. A step takes each
+    row's best box and drops those that overlap it by more than `threshold` (or as much, with `inclusive`); with `decay`, the
+    others' scores are multiplied by `exp(-decay * overlap^2)`; with `kinds` [G, N], only boxes of the winner's kind are
+    dropped. Returns, each [R, steps], which box of its group won, its score, and whether that was above `floor`. Raises
+    `Unsupported` where too many are wanted.
     """
     n_rows, count = running.tensor_type.static_shape
     if not 0 < steps <= _MOST_STEPS:
         raise Unsupported(f"the number of boxes wanted would be {steps}; at most {_MOST_STEPS} is supported")
     dropped = _scalar(build, DROPPED)
-    columns = build.emit("top.Split", boxes, axis=1, split_size=(1,) * 4)
-    edges = [build.emit("top.Reshape", edge, shape=(1, count)) for edge in columns]
+    groups = math.prod(boxes.tensor_type.static_shape[:-2])
+    if groups * count > np.iinfo(np.int32).max:
+        raise Unsupported(f"{groups} images of {count} boxes have more than numbers of 32 bits tell apart")
+    owners = tables.repeat(tables.arange(groups, dtype=np.int32), n_rows // groups)
+    flat = boxes if len(boxes.tensor_type.static_shape) == 2 else build.emit("top.Reshape", boxes, shape=(groups * count, 4))
+    columns = build.emit("top.Split", flat, axis=1, split_size=(1,) * 4)
+    edges = [_by_row(build, build.emit("top.Reshape", edge, shape=(groups, count)), owners) for edge in columns]
     areas = _area(build, edges)
+    own_kinds = None if kinds is None else _by_row(build, kinds, owners)
+    starts = None if groups == 1 else build.constant(owners * np.int32(count))
     numbers = build.constant(tables.arange(count, dtype=np.int32)[None])
     places, scores, alive = [], [], []
     for _ in range(steps):
@@ -51,12 +60,14 @@ def race(
         scores.append(best)
         alive.append(build.emit("top.Compare", best, _scalar(build, floor), mode="Greater"))
         chosen = build.emit("top.Reshape", place, shape=(n_rows,))
-        box = build.emit("top.Gather", boxes, chosen)
+        if starts is not None:
+            chosen = build.emit("top.Add", chosen, starts)
+        box = build.emit("top.Gather", flat, chosen)
         overlaps = _overlaps(build, edges, areas, build.emit("top.Split", box, axis=1, split_size=(1,) * 4))
         close = build.emit("top.Compare", overlaps, _scalar(build, threshold), mode="GreaterOrEqual" if inclusive else "Greater")
-        if kinds is not None:
-            kind = build.emit("top.Gather", build.emit("top.Reshape", kinds, shape=(count, 1)), chosen)
-            close = build.emit("top.LogicalAnd", close, build.emit("top.Compare", kinds, kind, mode="Equal"))
+        if own_kinds is not None:
+            kind = build.emit("top.Gather", build.emit("top.Reshape", kinds, shape=(groups * count, 1)), chosen)
+            close = build.emit("top.LogicalAnd", close, build.emit("top.Compare", own_kinds, kind, mode="Equal"))
         if decay:
             weights = build.emit("top.Exp", build.emit("top.Mul", build.emit("top.Square", overlaps), _scalar(build, -decay)))
             running = build.emit("top.Mul", running, weights)
@@ -65,6 +76,12 @@ def race(
     if steps == 1:
         return places[0], scores[0], alive[0]
     return tuple(build.emit("top.Concat", *parts, axis=1) for parts in (places, scores, alive))
+
+
+def _by_row(build: Builder, values: Value, owners: np.ndarray) -> Value:
+    """Of values [G, N] each row's [R, N]; those of a single group are broadcast as they are."""
+    groups = values.tensor_type.static_shape[0]
+    return values if groups in (1, len(owners)) else build.emit("top.Gather", values, build.constant(owners), axis=0)
 
 
 def suppressed(
@@ -105,7 +122,7 @@ def _area(build: Builder, edges: Any) -> Value:
 
 
 def _overlaps(build: Builder, edges: Any, areas: Value, chosen: Any) -> Value:
-    """Intersection over union of the chosen box of each row [R, 1] with every box [1, N]; 0 where one has no area."""
+    """Intersection over union of the chosen box of each row [R, 1] with every box [1 or R, N]; 0 where one has no area."""
     zero = _scalar(build, 0.0)
     top, left = (build.emit("top.Max", edge, own) for edge, own in zip(edges[:2], chosen[:2], strict=True))
     bottom, right = (build.emit("top.Min", edge, own) for edge, own in zip(edges[2:], chosen[2:], strict=True))

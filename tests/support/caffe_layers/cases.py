@@ -367,8 +367,9 @@ def _detectors() -> Iterator[Case]:
                    [_x(batch * 8, classes * 4, low=-0.3, high=0.3), _x(batch * 8, classes, low=0, high=1), rois],
                    class_num=classes,
                    keep_topk=kept, obj_threshold=0.3, nms_threshold=0.3)
-    for kept, least in ((6, 0.5), (200, 0.8)):
+    for kept, least, batch in ((6, 0.5, 1), (200, 0.8, 1), (5, 0.4, 3)):
         bottoms = []
         for size in (4, 2, 1):
-            bottoms += [_x(1, 4, size, size, low=0, high=1), _x(1, 8, size, size, low=-0.3, high=0.3), _x(1, 20, size, size)]
+            bottoms += [
+                _x(batch, 4, size, size, low=0, high=1), _x(batch, 8, size, size, low=-0.3, high=0.3), _x(batch, 20, size, size)]
         yield _one("RetinaFaceDetection", "retinaface_detection_param", bottoms, keep_topk=kept, confidence_threshold=least)

@@ -50,4 +50,7 @@ CASES = [
            pad_per_class=each(False, True)),
     *cases("CombinedNonMaxSuppression", _TWO, x(2, 6, 1, low=0.3, high=1.0, dtype="float32"), scalar(2), scalar(2), *_LIMITS,
            clip_boxes=False),
+    *cases("CombinedNonMaxSuppression", x(2, 6, 3, 4, low=0.0, high=1.0, dtype="float32"),
+           x(2, 6, 3, low=0.3, high=1.0, dtype="float32"), scalar(2), each(scalar(4), scalar(9)), *_LIMITS,
+           pad_per_class=each(False, True), note="boxes of each class"),
 ]

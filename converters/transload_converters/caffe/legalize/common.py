@@ -12,8 +12,8 @@ from transload.ir import I32, NoneType, Op, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 __all__ = [
-    "CaffeTable", "along", "axis_of", "bottom", "cast", "flags", "need", "number", "permute", "reduced", "reshape", "shape_of",
-    "slab",
+    "CaffeTable", "along", "axis_of", "bottom", "cast", "flags", "joined", "need", "number", "permute", "reduced", "reshape",
+    "shape_of", "slab",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -116,6 +116,11 @@ def along(rw: Rewriter, value: Value, axis: int, rank: int) -> Value:
     if axis + len(shape) > rank:
         raise Unsupported(f"a tensor of the shape {list(shape)} reaches beyond rank {rank} from axis {axis} on")
     return reshape(rw, value, (1,) * axis + shape + (1,) * (rank - axis - len(shape)))
+
+
+def joined(rw: Rewriter, values: Sequence[Value], axis: int = 0) -> Value:
+    """Values behind one another along a dimension; a single one as it is."""
+    return values[0] if len(values) == 1 else rw.emit("top.Concat", *values, axis=axis)
 
 
 def slab(rw: Rewriter, value: Value, axis: int, start: int, end: int, step: int = 1) -> Value:

@@ -18,9 +18,9 @@ from transload_hub import tables
 from transload_hub.suppression import DROPPED, race
 
 from ..geometry import prior_counts
-from .common import CaffeTable, cast, flags, number, permute, reshape, shape_of, slab
+from .common import CaffeTable, cast, flags, joined, number, permute, reshape, shape_of, slab
 
-__all__ = ["TABLE", "above", "centred", "columns", "kept_rows"]
+__all__ = ["TABLE", "above", "centred", "columns", "kept_rows", "picked", "raced"]
 
 TABLE = CaffeTable()
 _MOST_PRIORS = 1 << 22
@@ -77,47 +77,36 @@ def detection_output(op: Any, rw: Rewriter) -> Value:
             f"{list(shape_of(priors))} are not of {classes} classes")
     if op.eta != 1:
         raise Unsupported("lowers its threshold as it goes (eta), which is not written out here")
-    offsets = reshape(rw, locations, (batch, n_priors, sets, 4))
-    scores = permute(rw, reshape(rw, confidences, (batch, n_priors, classes)), (0, 2, 1))
-    flat = reshape(rw, priors, (2, n_priors, 4))
-    prior, variance = (reshape(rw, slab(rw, flat, 0, row, row + 1), (n_priors, 4)) for row in (0, 1))
-    images = [
-        _of_image(op, rw, image, reshape(rw, slab(rw, offsets, 0, image, image + 1), (n_priors, sets, 4)),
-                  reshape(rw, slab(rw, scores, 0, image, image + 1), (classes, n_priors)), prior, variance)
-        for image in range(batch)]
-    made = images[0] if batch == 1 else rw.emit("top.Concat", *images, axis=0)
-    return reshape(rw, made, (1, 1, shape_of(made)[0], 7))
-
-
-def _of_image(op: Any, rw: Rewriter, image: int, offsets: Value, scores: Value, prior: Value, variance: Value) -> Value:
-    """[keep_top_k, 7] of one image."""
-    classes, n_priors = shape_of(scores)
     labels = [label for label in range(classes) if label != op.background_label_id]
+    if not labels:
+        raise Unsupported("has no class but the background")
     top = op.attribute("top_k") or -1
     kept = op.keep_top_k if op.keep_top_k != -1 else top
     candidates = min(top, n_priors) if top > 0 else n_priors
     steps = min(candidates, kept)
-    threshold = op.attribute("confidence_threshold")
-    rows = []
-    if op.share_location:
-        boxes = _decoded(op, rw, reshape(rw, offsets, (n_priors, 4)), prior, variance)
-        chosen = rw.emit("top.Concat", *(slab(rw, scores, 0, label, label + 1) for label in labels), axis=0) \
-            if len(labels) > 1 else slab(rw, scores, 0, labels[0], labels[0] + 1)
-        places, held, alive = race(rw, boxes, _running(rw, chosen, threshold, candidates), steps, op.nms_threshold)
-        rows.append((rw.emit("top.Gather", boxes, reshape(rw, places, (len(labels) * steps,))), held, alive))
-    else:
-        for label in labels:
-            own = reshape(rw, slab(rw, offsets, 1, label, label + 1), (n_priors, 4))
-            boxes = _decoded(op, rw, own, prior, variance)
-            running = _running(rw, slab(rw, scores, 0, label, label + 1), threshold, candidates)
-            places, held, alive = race(rw, boxes, running, steps, op.nms_threshold)
-            rows.append((rw.emit("top.Gather", boxes, reshape(rw, places, (steps,))), held, alive))
+    offsets = permute(rw, reshape(rw, locations, (batch, n_priors, sets, 4)), (0, 2, 1, 3))
+    scores = permute(rw, reshape(rw, confidences, (batch, n_priors, classes)), (0, 2, 1))
+    flat = reshape(rw, priors, (2, n_priors, 4))
+    prior, variance = (reshape(rw, slab(rw, flat, 0, row, row + 1), (1, 1, n_priors, 4)) for row in (0, 1))
+    # A class has boxes of its own, or all have the same.
+    own = offsets if op.share_location else _of_labels(rw, offsets, labels)
+    groups = batch * shape_of(own)[1]
+    boxes = reshape(rw, _decoded(op, rw, own, prior, variance), (groups, n_priors, 4))
+    chosen = reshape(rw, _of_labels(rw, scores, labels), (batch * len(labels), n_priors))
+    running = _running(rw, chosen, op.attribute("confidence_threshold"), candidates)
+    places, held = raced(rw, boxes, running, steps, op.nms_threshold)
     total = len(labels) * steps
-    boxes, held, alive = (
-        reshape(rw, parts[0] if len(parts) == 1 else rw.emit("top.Concat", *parts, axis=0), shape)
-        for parts, shape in zip(zip(*rows, strict=True), ((total, 4), (total,), (total,)), strict=True))
-    names = tables.repeat(np.array(labels, np.float32), steps)
-    return _by_label(rw, image, boxes, held, alive, names, kept)
+    found = reshape(rw, picked(rw, boxes, reshape(rw, places, (groups, batch * total // groups))), (batch, total, 4))
+    made = _by_label(rw, found, reshape(rw, held, (batch, total)), tables.repeat(np.array(labels, np.float32), steps), kept)
+    return reshape(rw, made, (1, 1, batch * kept, 7))
+
+
+def _of_labels(rw: Rewriter, value: Value, labels: list[int]) -> Value:
+    """Of values [B, classes, ...] those of some classes in a row, of which one may be left out."""
+    gaps = [place for place in range(1, len(labels)) if labels[place] != labels[place - 1] + 1]
+    starts, ends = [0, *gaps], [*gaps, len(labels)]
+    return joined(
+        rw, [slab(rw, value, 1, labels[start], labels[end - 1] + 1) for start, end in zip(starts, ends, strict=True)], axis=1)
 
 
 def _running(rw: Rewriter, scores: Value, threshold: float | None, candidates: int) -> Value:
@@ -134,21 +123,41 @@ def above(rw: Rewriter, scores: Value, threshold: float, mode: str = "Greater") 
     return rw.emit("top.Where", flags(rw, scores, mode, number(rw, threshold)), scores, number(rw, DROPPED))
 
 
+def raced(
+    rw: Rewriter, boxes: Value, scores: Value, steps: int, threshold: float, kinds: Value | None = None,
+) -> tuple[Value, Value]:
+    """`race`: which of the boxes [G, N, 4] won, and by what score, each [R, steps]; `DROPPED` where none was left to win."""
+    places, held, alive = race(rw, boxes, scores, steps, threshold, kinds=kinds)
+    return places, rw.emit("top.Where", alive, held, number(rw, DROPPED))
+
+
+def picked(rw: Rewriter, rows: Value, places: Value) -> Value:
+    """Of rows [B, N, m] those at places [B, k], each of its own image: [B, k, m]."""
+    batch, count, width = shape_of(rows)
+    taken = shape_of(places)[1]
+    if batch > 1:
+        starts = tables.arange(batch, dtype=np.int32) * np.int32(count)
+        places = rw.emit("top.Add", places, rw.constant(starts[:, None]))
+    flat = rw.emit("top.Gather", reshape(rw, rows, (batch * count, width)), reshape(rw, places, (batch * taken,)))
+    return reshape(rw, flat, (batch, taken, width))
+
+
 def columns(rw: Rewriter, boxes: Value) -> list[Value]:
-    """The columns of [N, 4]."""
-    return list(rw.emit("top.Split", boxes, axis=1, split_size=(1,) * shape_of(boxes)[1]))
+    """The columns of [..., N, 4]."""
+    shape = shape_of(boxes)
+    return list(rw.emit("top.Split", boxes, axis=len(shape) - 1, split_size=(1,) * shape[-1]))
 
 
 def centred(rw: Rewriter, x: Value, y: Value, width: Value, height: Value) -> Value:
-    """Corners [N, 4] of boxes by their centres and sizes."""
+    """Corners [..., N, 4] of boxes by their centres and sizes."""
     halves = [rw.emit("top.MulConst", size, const_val=0.5) for size in (width, height)]
     corners = [rw.emit("top.Sub", place, half) for place, half in zip((x, y), halves, strict=True)]
     corners += [rw.emit("top.Add", place, half) for place, half in zip((x, y), halves, strict=True)]
-    return rw.emit("top.Concat", *corners, axis=1)
+    return rw.emit("top.Concat", *corners, axis=len(shape_of(x)) - 1)
 
 
 def _decoded(op: Any, rw: Rewriter, offsets: Value, prior: Value, variance: Value) -> Value:
-    """Corners [N, 4] of boxes that are given relative to priors."""
+    """Corners [B, L, N, 4] of boxes that are given relative to priors [1, 1, N, 4]."""
     if not op.variance_encoded_in_target:
         offsets = rw.emit("top.Mul", offsets, variance)
     if op.code_type == "CORNER":
@@ -156,7 +165,7 @@ def _decoded(op: Any, rw: Rewriter, offsets: Value, prior: Value, variance: Valu
     left, top, right, bottom = columns(rw, prior)
     sizes = [rw.emit("top.Sub", right, left), rw.emit("top.Sub", bottom, top)]
     if op.code_type == "CORNER_SIZE":
-        both = rw.emit("top.Concat", *sizes, *sizes, axis=1)
+        both = rw.emit("top.Concat", *sizes, *sizes, axis=3)
         return rw.emit("top.Add", prior, rw.emit("top.Mul", offsets, both))
     moves = columns(rw, offsets)
     centres = [
@@ -166,42 +175,39 @@ def _decoded(op: Any, rw: Rewriter, offsets: Value, prior: Value, variance: Valu
     return centred(rw, *centres, *grown)
 
 
-def _by_label(
-    rw: Rewriter, image: int, boxes: Value, held: Value, alive: Value, names: np.ndarray, kept: int,
-) -> Value:
-    """[kept, 7]: the best of all, in the order of labels, and of each label the best first."""
-    total = len(names)
+def _by_label(rw: Rewriter, boxes: Value, held: Value, names: np.ndarray, kept: int) -> Value:
+    """[B, kept, 7]: of boxes [B, N, 4] the best by scores [B, N], in the order of labels [N], and of each the best first."""
+    batch, total = shape_of(held)
     taken = min(kept, total)
-    ranked = rw.emit("top.Where", alive, held, number(rw, DROPPED))
-    best, where = rw.emit("top.TopK", ranked, axis=0, k=taken)
+    best, where = rw.emit("top.TopK", held, axis=1, k=taken)
     labels = rw.emit("top.Gather", rw.constant(names), where)
     if (float(names.max()) + 2) * taken >= _EXACT:
         raise Unsupported(f"keeps {taken} boxes of {int(names.max()) + 1} classes")
     order = rw.emit("top.Add", rw.emit("top.MulConst", labels, const_val=float(taken)), rw.constant(
-        tables.arange(taken, dtype=np.float32)))
+        tables.arange(taken, dtype=np.float32)[None]))
     some = flags(rw, best, "Greater", number(rw, DROPPED / 2))
-    behind = tables.arange(taken, dtype=np.float32) + (float(names.max()) + 1) * taken
+    behind = tables.arange(taken, dtype=np.float32)[None] + (float(names.max()) + 1) * taken
     order = rw.emit("top.Where", some, order, rw.constant(behind))
-    _, turn = rw.emit("top.TopK", order, axis=0, k=taken, largest=False)
-    chosen = rw.emit("top.Gather", where, turn)
-    parts = [
-        rw.constant(tables.full((taken, 1), image, np.float32)), reshape(rw, rw.emit("top.Gather", labels, turn), (taken, 1)),
-        reshape(rw, rw.emit("top.Gather", best, turn), (taken, 1)), rw.emit("top.Gather", boxes, chosen)]
-    mask = reshape(rw, rw.emit("top.Gather", cast(rw, some, F32), turn), (taken, 1))
-    return _masked(rw, rw.emit("top.Concat", *parts, axis=1), mask, kept)
+    _, turn = rw.emit("top.TopK", order, axis=1, k=taken, largest=False)
+    images = tables.repeat(tables.arange(batch, dtype=np.float32), taken).reshape(batch, taken, 1)
+    rows = rw.emit(
+        "top.Concat", rw.constant(images), *(reshape(rw, part, (batch, taken, 1)) for part in (labels, best)),
+        picked(rw, boxes, where), axis=2)
+    mask = picked(rw, reshape(rw, cast(rw, some, F32), (batch, taken, 1)), turn)
+    return _masked(rw, picked(rw, rows, turn), mask, kept)
 
 
 def _masked(rw: Rewriter, rows: Value, mask: Value, kept: int) -> Value:
-    """Rows with zeros where the mask, [N, 1] of 0 and 1, is 0, and zeros behind up to `kept`."""
-    taken = shape_of(rows)[0]
+    """Rows [B, N, m] with zeros where the mask, [B, N, 1] of 0 and 1, is 0, and zeros behind up to `kept`."""
+    taken = shape_of(rows)[1]
     made = rw.emit("top.Where", flags(rw, mask, "Greater", number(rw, 0.5)), rows, number(rw, 0.0))
-    return made if taken == kept else rw.emit("top.Pad", made, paddings=(0, 0, kept - taken, 0))
+    return made if taken == kept else rw.emit("top.Pad", made, paddings=(0, 0, 0, 0, kept - taken, 0))
 
 
-def kept_rows(rw: Rewriter, columns_of: list[Value], scores: Value, kept: int) -> Value:
-    """[kept, n]: of columns [N, m] those of the best scores [N], the best first, zeros where a score is out of the race."""
-    taken = min(kept, shape_of(scores)[0])
-    best, where = rw.emit("top.TopK", scores, axis=0, k=taken)
-    rows = [rw.emit("top.Gather", column, where) for column in columns_of]
-    some = reshape(rw, cast(rw, flags(rw, best, "Greater", number(rw, DROPPED / 2)), F32), (taken, 1))
-    return _masked(rw, rw.emit("top.Concat", *rows, axis=1) if len(rows) > 1 else rows[0], some, kept)
+def kept_rows(rw: Rewriter, rows: Value, scores: Value, kept: int) -> Value:
+    """[B, kept, m]: of rows [B, N, m] those of the best scores [B, N], the best first, zeros where one is out of the race."""
+    batch, count = shape_of(scores)
+    taken = min(kept, count)
+    best, where = rw.emit("top.TopK", scores, axis=1, k=taken)
+    some = reshape(rw, cast(rw, flags(rw, best, "Greater", number(rw, DROPPED / 2)), F32), (batch, taken, 1))
+    return _masked(rw, picked(rw, rows, where), some, kept)

@@ -7,6 +7,7 @@ names; J. Redmon and A. Farhadi, "YOLO9000" and "YOLOv3"; J. Deng et al., "Retin
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,9 @@ from transload.ir import F32, Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import need_place
-from transload_hub.suppression import DROPPED, race
 
-from .common import CaffeTable, cast, number, permute, reduced, reshape, shape_of, slab
-from .detection import above, centred, columns, kept_rows
+from .common import CaffeTable, cast, joined, permute, reduced, reshape, shape_of, slab
+from .detection import above, centred, columns, kept_rows, picked, raced
 from .regions import anchors_of, decoded
 
 __all__ = ["TABLE"]
@@ -55,23 +55,20 @@ def region(op: Any, rw: Rewriter) -> Value:
 def yolo_detection(op: Any, rw: Rewriter) -> Value:
     """Boxes of all bottoms, by sigmoid and anchors; of each the class with the greatest softmax."""
     anchors = _anchors(op)
-    batch = shape_of(op.operands[0], 4)[0]
-    images = []
-    for image in range(batch):
-        parts = [_yolo_boxes(op, rw, slab(rw, x, 0, image, image + 1), anchors[6 * place : 6 * place + 6])
-                 for place, x in enumerate(op.operands)]
-        boxes, scores, kinds = (
-            group[0] if len(group) == 1 else rw.emit("top.Concat", *group, axis=0) for group in zip(*parts, strict=True))
-        count = shape_of(scores)[0]
-        steps = min(op.keep_topk, count)
-        places, held, alive = race(
-            rw, centred(rw, *columns(rw, boxes)), reshape(rw, scores, (1, count)), steps, op.nms_threshold,
-            kinds=reshape(rw, kinds, (1, count)))
-        places = reshape(rw, places, (steps,))
-        held = rw.emit("top.Where", reshape(rw, alive, (steps,)), reshape(rw, held, (steps,)), number(rw, DROPPED))
-        rows = [rw.emit("top.Gather", boxes, places), rw.emit("top.Gather", kinds, places), reshape(rw, held, (steps, 1))]
-        images.append(reshape(rw, kept_rows(rw, rows, held, op.keep_topk), (1, 1, op.keep_topk, 6)))
-    return images[0] if batch == 1 else rw.emit("top.Concat", *images, axis=0)
+    parts = [_yolo_boxes(op, rw, x, anchors[6 * place : 6 * place + 6]) for place, x in enumerate(op.operands)]
+    boxes, scores, kinds = (joined(rw, group, axis=1) for group in zip(*parts, strict=True))
+    batch, count, _ = shape_of(boxes)
+    places, held = raced(
+        rw, centred(rw, *columns(rw, boxes)), reshape(rw, scores, (batch, count)), min(op.keep_topk, count), op.nms_threshold,
+        reshape(rw, kinds, (batch, count)))
+    return _best(op, rw, held, [picked(rw, boxes, places), picked(rw, kinds, places)])
+
+
+def _best(op: Any, rw: Rewriter, held: Value, before: list[Value], behind: Sequence[Value] = ()) -> Value:
+    """[B, 1, keep_topk, m]: the best by their scores [B, N], which stand between other columns [B, N, ...]."""
+    rows = rw.emit("top.Concat", *before, reshape(rw, held, (*shape_of(held), 1)), *behind, axis=2)
+    batch, _, width = shape_of(rows)
+    return reshape(rw, kept_rows(rw, rows, held, op.keep_topk), (batch, 1, op.keep_topk, width))
 
 
 def _anchors(op: Any) -> tuple[float, ...]:
@@ -88,29 +85,30 @@ def _anchors(op: Any) -> tuple[float, ...]:
 
 
 def _yolo_boxes(op: Any, rw: Rewriter, x: Value, anchors: tuple[float, ...]) -> tuple[Value, Value, Value]:
-    """Boxes [M, 4] by centre and size, relative to the image, their scores [M, 1] and classes [M, 1]."""
-    _, channels, height, width = shape_of(x, 4)
+    """Boxes [B, M, 4] by centre and size, relative to the image, their scores [B, M, 1] and classes [B, M, 1]."""
+    batch, channels, height, width = shape_of(x, 4)
     classes = op.class_num
     if channels != 3 * (5 + classes):
         raise Unsupported(f"{channels} channels are not three boxes of {classes} classes")
     count = height * width * 3
-    cells = reshape(rw, permute(rw, reshape(rw, x, (3, 5 + classes, height * width)), (2, 0, 1)), (count, 5 + classes))
-    moves, grown, sure, kinds = rw.emit("top.Split", cells, axis=1, split_size=(2, 2, 1, classes))
+    by_box = permute(rw, reshape(rw, x, (batch, 3, 5 + classes, height * width)), (0, 3, 1, 2))
+    cells = reshape(rw, by_box, (batch, count, 5 + classes))
+    moves, grown, sure, kinds = rw.emit("top.Split", cells, axis=2, split_size=(2, 2, 1, classes))
     need_place(count, 2)
     row, column = np.divmod(tables.arange(height * width), width)
     corner = tables.repeat(np.stack([column, row], axis=1), 3, axis=0).astype(np.float32)
-    centres = rw.emit("top.Div", rw.emit("top.Add", rw.emit("top.Sigmoid", moves), rw.constant(corner)),
-                      rw.constant(np.array([[width, height]], np.float32)))
+    centres = rw.emit("top.Div", rw.emit("top.Add", rw.emit("top.Sigmoid", moves), rw.constant(corner[None])),
+                      rw.constant(np.array([[[width, height]]], np.float32)))
     base = tables.tile(np.array(anchors, np.float32).reshape(3, 2), (height * width, 1))
-    sizes = rw.emit("top.Div", rw.emit("top.Mul", rw.emit("top.Exp", grown), rw.constant(base)),
-                    rw.constant(np.array([[op.net_input_w, op.net_input_h]], np.float32)))
+    sizes = rw.emit("top.Div", rw.emit("top.Mul", rw.emit("top.Exp", grown), rw.constant(base[None])),
+                    rw.constant(np.array([[[op.net_input_w, op.net_input_h]]], np.float32)))
     sure = rw.emit("top.Sigmoid", sure)
-    shares = rw.emit("top.Softmax", kinds, axis=1)
-    best = reduced(rw, shares, (1,), "ReduceMax")
-    kind = cast(rw, rw.emit("top.Arg", shares, axis=1, keepdims=True, mode="ArgMax"), F32)
+    shares = rw.emit("top.Softmax", kinds, axis=2)
+    best = reduced(rw, shares, (2,), "ReduceMax")
+    kind = cast(rw, rw.emit("top.Arg", shares, axis=2, keepdims=True, mode="ArgMax"), F32)
     scores = rw.emit("top.Mul", sure, best)
     scores = above(rw, scores, op.obj_threshold, "GreaterOrEqual")
-    return rw.emit("top.Concat", centres, sizes, axis=1), scores, kind
+    return rw.emit("top.Concat", centres, sizes, axis=2), scores, kind
 
 
 @TABLE("FrcnDetection")
@@ -124,33 +122,19 @@ def frcn_detection(op: Any, rw: Rewriter) -> Value:
             or math.prod(shape_of(scores)) != batch * count * classes:
         raise Unsupported(
             f"deltas {list(shape_of(deltas))} and scores {list(shape_of(scores))} are not of {count} regions, {classes} classes")
-    groups = [
+    move, score, roi = (
         reshape(rw, value, (batch, count, width))
-        for value, width in ((deltas, 4 * classes), (scores, classes), (rois, 5))]
-    images = []
-    for image in range(batch):
-        move, score, roi = (
-            reshape(rw, slab(rw, value, 0, image, image + 1), shape_of(value)[1:]) for value in groups)
-        boxes = slab(rw, roi, 1, 1, 5)
-        parts = [_class_boxes(op, rw, boxes, move, score, label) for label in range(1, classes)]
-        rows, held = ([part[place] for part in parts] for place in (0, 1))
-        joined = rows[0] if len(rows) == 1 else rw.emit("top.Concat", *rows, axis=0)
-        ranked = held[0] if len(held) == 1 else rw.emit("top.Concat", *held, axis=0)
-        images.append(reshape(rw, kept_rows(rw, [joined], ranked, op.keep_topk), (1, 1, op.keep_topk, 6)))
-    return images[0] if batch == 1 else rw.emit("top.Concat", *images, axis=0)
-
-
-def _class_boxes(op: Any, rw: Rewriter, boxes: Value, moves: Value, scores: Value, label: int) -> tuple[Value, Value]:
-    """The boxes of a class that are kept, [M, 6] with label and score, and their scores [M]."""
-    count = shape_of(boxes)[0]
-    steps = min(op.keep_topk, count)
-    own = decoded(rw, boxes, slab(rw, moves, 1, 4 * label, 4 * label + 4))
-    running = above(rw, reshape(rw, slab(rw, scores, 1, label, label + 1), (1, count)), op.obj_threshold)
-    places, held, alive = race(rw, own, running, steps, op.nms_threshold)
-    held = rw.emit("top.Where", reshape(rw, alive, (steps,)), reshape(rw, held, (steps,)), number(rw, DROPPED))
-    chosen = rw.emit("top.Gather", own, reshape(rw, places, (steps,)))
-    label_of = rw.constant(tables.full((steps, 1), label, np.float32))
-    return rw.emit("top.Concat", chosen, label_of, reshape(rw, held, (steps, 1)), axis=1), held
+        for value, width in ((deltas, 4 * classes), (scores, classes), (rois, 5)))
+    corners = slab(rw, roi, 2, 1, 5)
+    labels, steps = classes - 1, min(op.keep_topk, count)
+    moved = [decoded(rw, corners, slab(rw, move, 2, 4 * label, 4 * label + 4)) for label in range(1, classes)]
+    boxes = reshape(
+        rw, joined(rw, [reshape(rw, own, (batch, 1, count, 4)) for own in moved], axis=1), (batch * labels, count, 4))
+    by_class = reshape(rw, permute(rw, slab(rw, score, 2, 1, classes), (0, 2, 1)), (batch * labels, count))
+    places, held = raced(rw, boxes, above(rw, by_class, op.obj_threshold), steps, op.nms_threshold)
+    chosen = reshape(rw, picked(rw, boxes, places), (batch, labels * steps, 4))
+    names = tables.tile(tables.repeat(tables.arange(1, classes, dtype=np.float32), steps)[None, :, None], (batch, 1, 1))
+    return _best(op, rw, reshape(rw, held, (batch, labels * steps)), [chosen, rw.constant(names)])
 
 
 @TABLE("RetinaFaceDetection")
@@ -158,31 +142,21 @@ def face_detection(op: Any, rw: Rewriter) -> Value:
     """Nine bottoms: probabilities, boxes and points of strides 8, 16 and 32."""
     if len(op.operands) != 9:
         raise Unsupported(f"has {len(op.operands)} bottoms, and needs nine")
-    batch = shape_of(op.operands[0], 4)[0]
-    images = []
-    for image in range(batch):
-        parts = [
-            _faces(rw, [slab(rw, value, 0, image, image + 1) for value in op.operands[3 * level : 3 * level + 3]], stride)
-            for level, stride in enumerate(FACE_STRIDES)]
-        boxes, points, scores = (rw.emit("top.Concat", *group, axis=0) for group in zip(*parts, strict=True))
-        count = shape_of(scores)[0]
-        steps = min(op.keep_topk, count)
-        running = above(rw, reshape(rw, scores, (1, count)), op.confidence_threshold, "GreaterOrEqual")
-        places, held, alive = race(rw, boxes, running, steps, op.nms_threshold)
-        places = reshape(rw, places, (steps,))
-        held = rw.emit("top.Where", reshape(rw, alive, (steps,)), reshape(rw, held, (steps,)), number(rw, DROPPED))
-        rows = [rw.emit("top.Gather", boxes, places), reshape(rw, held, (steps, 1)), rw.emit("top.Gather", points, places)]
-        images.append(reshape(rw, kept_rows(rw, rows, held, op.keep_topk), (1, 1, op.keep_topk, 15)))
-    return images[0] if batch == 1 else rw.emit("top.Concat", *images, axis=0)
+    parts = [_faces(rw, op.operands[3 * level : 3 * level + 3], stride) for level, stride in enumerate(FACE_STRIDES)]
+    boxes, points, scores = (joined(rw, group, axis=1) for group in zip(*parts, strict=True))
+    batch, count, _ = shape_of(boxes)
+    running = above(rw, reshape(rw, scores, (batch, count)), op.confidence_threshold, "GreaterOrEqual")
+    places, held = raced(rw, boxes, running, min(op.keep_topk, count), op.nms_threshold)
+    return _best(op, rw, held, [picked(rw, boxes, places)], [picked(rw, points, places)])
 
 
-def _faces(rw: Rewriter, bottoms: list[Value], stride: int) -> tuple[Value, Value, Value]:
-    """Boxes [M, 4], points [M, 10] and scores [M, 1] of one stride."""
+def _faces(rw: Rewriter, bottoms: Sequence[Value], stride: int) -> tuple[Value, Value, Value]:
+    """Boxes [B, M, 4], points [B, M, 10] and scores [B, M, 1] of one stride."""
     anchors = anchors_of(16, (1.0,), FACE_SCALES[stride])
     n = len(anchors)
-    _, _, height, width = shape_of(bottoms[0], 4)
+    batch, _, height, width = shape_of(bottoms[0], 4)
     for value, channels in zip(bottoms, (2 * n, 4 * n, 10 * n), strict=True):
-        if shape_of(value) != (1, channels, height, width):
+        if shape_of(value) != (batch, channels, height, width):
             raise Unsupported(f"a bottom of stride {stride} has the shape {list(shape_of(value))}, and needs {channels} channels")
     need_place(height, width, n, 4)
     x, y = tables.meshgrid(tables.arange(width) * stride, tables.arange(height) * stride)
@@ -190,15 +164,16 @@ def _faces(rw: Rewriter, bottoms: list[Value], stride: int) -> tuple[Value, Valu
     count = len(moved)
 
     def rows(value: Value, columns_: int) -> Value:
-        return reshape(rw, permute(rw, reshape(rw, value, (n, columns_, height * width)), (0, 2, 1)), (count, columns_))
+        split = reshape(rw, value, (batch, n, columns_, height * width))
+        return reshape(rw, permute(rw, split, (0, 1, 3, 2)), (batch, count, columns_))
 
-    sizes = (moved[:, 2:] - moved[:, :2] + 1).astype(np.float32)
-    middles = (moved[:, :2] + 0.5 * (sizes - 1)).astype(np.float32)
-    moves, grown = rw.emit("top.Split", rows(bottoms[1], 4), axis=1, split_size=(2, 2))
+    sizes = (moved[None, :, 2:] - moved[None, :, :2] + 1).astype(np.float32)
+    middles = (moved[None, :, :2] + 0.5 * (sizes - 1)).astype(np.float32)
+    moves, grown = rw.emit("top.Split", rows(bottoms[1], 4), axis=2, split_size=(2, 2))
     centres = rw.emit("top.Add", rw.emit("top.Mul", moves, rw.constant(sizes)), rw.constant(middles))
     extents = rw.emit("top.AddConst", rw.emit("top.Mul", rw.emit("top.Exp", grown), rw.constant(sizes)), const_val=-1.0)
     boxes = centred(rw, *columns(rw, centres), *columns(rw, extents))
     points = rw.emit(
-        "top.Add", rw.emit("top.Mul", rows(bottoms[2], 10), rw.constant(tables.tile(sizes, (1, 5)))),
-        rw.constant(tables.tile(middles, (1, 5))))
+        "top.Add", rw.emit("top.Mul", rows(bottoms[2], 10), rw.constant(tables.tile(sizes, (1, 1, 5)))),
+        rw.constant(tables.tile(middles, (1, 1, 5))))
     return boxes, points, rows(slab(rw, bottoms[0], 1, n, 2 * n), 1)

@@ -61,7 +61,7 @@ def _by_place(rw: Rewriter, value: Value, n: int, width: int) -> Value:
 
 
 def decoded(rw: Rewriter, boxes: Value, deltas: Value) -> Value:
-    """Corners [N, 4] of boxes moved and scaled by deltas [N, 4]; a box of corners 0 and 15 is 16 wide."""
+    """Corners [..., N, 4] of boxes moved and scaled by deltas of as many; a box of corners 0 and 15 is 16 wide."""
     left, top, right, low = columns(rw, boxes)
     sizes = [rw.emit("top.AddConst", rw.emit("top.Sub", b, a), const_val=1.0) for a, b in ((left, right), (top, low))]
     middles = [

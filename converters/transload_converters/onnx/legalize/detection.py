@@ -13,6 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, I64, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted
 from transload_hub.suppression import DROPPED, race
 
@@ -82,19 +83,12 @@ def non_max_suppression(op: Op, rw: Rewriter) -> Value:
     if known[0] is not None and known[1] is not None:
         return rw.constant(suppressed(known[0], known[1], steps, threshold, floor))
     _padded(op, rw, "boxes are selected")
-    rows, there = [], []
-    for image in range(batch):
-        own, running = (reshape(rw, slice_along(rw, value, 0, image, image + 1), shape)
-                        for value, shape in ((corners, (count, 4)), (cast(rw, scores, F32), (classes, count))))
-        places, _, alive = race(rw, own, running, steps, threshold, floor=DROPPED / 2 if floor is None else floor)
-        subscripts = np.stack(np.broadcast_arrays(np.int32(image), counted(classes, dtype=np.int32)[:, None, None]), axis=-1)
-        owners = rw.constant(np.ascontiguousarray(np.broadcast_to(subscripts.reshape(classes, 1, 2), (classes, steps, 2))))
-        rows.append(rw.emit("top.Concat", owners, reshape(rw, cast(rw, places, I32), (classes, steps, 1)), axis=2))
-        there.append(reshape(rw, alive, (classes * steps,)))
-    joined = [reshape(rw, part, (classes * steps, 3)) for part in rows]
-    if batch > 1:
-        return _first_found(rw, rw.emit("top.Concat", *joined, axis=0), rw.emit("top.Concat", *there, axis=0))
-    return _first_found(rw, joined[0], there[0])
+    running = reshape(rw, cast(rw, scores, F32), (batch * classes, count))
+    places, _, alive = race(rw, corners, running, steps, threshold, floor=DROPPED / 2 if floor is None else floor)
+    owners = rw.constant(tables.repeat(tables.indices((batch, classes), np.int32).reshape(2, -1).T, steps, axis=0))
+    total = batch * classes * steps
+    rows = rw.emit("top.Concat", owners, reshape(rw, cast(rw, places, I32), (total, 1)), axis=1)
+    return _first_found(rw, rows, reshape(rw, alive, (total,)))
 
 
 def _corners(op: Op, rw: Rewriter, boxes: Value) -> Value:

@@ -69,52 +69,36 @@ def combined(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     if kinds not in (1, n_classes):
         raise Unsupported(f"has boxes {list(shape_of(boxes))} for {n_classes} classes", "give one for each class, or one")
     wanted = min(total, per_class * n_classes) if attr(op, "pad_per_class", False) else total
-    images = [_of_image(rw, _image(rw, boxes, n, (count, kinds, 4)), _image(rw, scores, n, (count, n_classes)),
-                        (min(per_class, count), wanted, threshold, least)) for n in range(batch)]
-    parts = [list(column) for column in zip(*images, strict=True)]
-    found, kept, classes, valid = (rw.emit("top.Pack", *column, axis=0) for column in parts)
+    steps, dropped = min(per_class, count), scalar_like(rw, scores, DROPPED)
+    own = reshape(rw, rw.emit("top.Permute", boxes, order=(0, 2, 1, 3)), (batch * kinds, count, 4))
+    row = reshape(rw, rw.emit("top.Permute", scores, order=(0, 2, 1)), (batch * n_classes, count))
+    enough = rw.emit("top.Compare", row, scalar_like(rw, row, least), mode="Greater")
+    places, held, alive = race(rw, _corners(rw, own), rw.emit("top.Where", enough, row, dropped), steps, threshold)
+    # Of each image the best of all classes, whose places are counted from the first box of the batch.
+    every = n_classes * steps
+    taken = min(wanted, every)
+    ranked = reshape(rw, rw.emit("top.Where", alive, held, dropped), (batch, every))
+    best, where = rw.emit("top.TopK", ranked, axis=1, k=taken)
+    starts = tables.repeat(tables.arange(batch * kinds, dtype=np.int32) * np.int32(count), n_classes // kinds)
+    firsts = rw.emit("top.Add", places, rw.constant(starts[:, None]))
+    behind = rw.emit("top.Add", where, rw.constant((tables.arange(batch, dtype=np.int32) * np.int32(every))[:, None]))
+    chosen = rw.emit("top.Gather", reshape(rw, firsts, (batch * every,)), reshape(rw, behind, (batch * taken,)), axis=0)
+    found = rw.emit("top.Gather", reshape(rw, own, (batch * kinds * count, 4)), chosen, axis=0)
+    names = rw.emit("top.Gather", rw.constant(tables.repeat(tables.arange(n_classes, dtype=np.float32), steps)), where, axis=0)
+    mask = rw.emit("top.Compare", best, scalar_like(rw, best, DROPPED / 2), mode="Greater")
+    zero, more = scalar_like(rw, scores, 0), wanted - taken
+    found = rw.emit("top.Where", reshape(rw, mask, (batch, taken, 1)), reshape(rw, found, (batch, taken, 4)), zero)
+    kept, classes = (rw.emit("top.Where", mask, part, zero) for part in (best, names))
+    if more:
+        found = rw.emit("top.Pad", found, paddings=(0, 0, 0, 0, more, 0))
+        kept, classes = (rw.emit("top.Pad", part, paddings=(0, 0, 0, more)) for part in (kept, classes))
     if attr(op, "clip_boxes", True):
         found = rw.emit("top.Clip", found, min=0.0, max=1.0)
-    return found, kept, classes, valid
-
-
-def _image(rw: Rewriter, value: Value, number: int, sizes: tuple[int, ...]) -> Value:
-    return reshape(rw, slice_along(rw, value, 0, number, number + 1), sizes)
-
-
-def _of_image(
-    rw: Rewriter, boxes: Value, scores: Value, limits: tuple[int, int, float, float],
-) -> tuple[Value, Value, Value, Value]:
-    """Of boxes [count, 1 or classes, 4] and scores [count, classes] of one image the best boxes, their scores and classes."""
-    steps, wanted, threshold, least = limits
-    count, kinds, _ = shape_of(boxes)
-    n_classes = shape_of(scores)[1]
-    zero, dropped = scalar_like(rw, scores, 0), scalar_like(rw, scores, DROPPED)
-    held, chosen = [], []
-    for number in range(n_classes):
-        own = reshape(rw, slice_along(rw, boxes, 1, number % kinds, number % kinds + 1), (count, 4))
-        row = reshape(rw, slice_along(rw, scores, 1, number, number + 1), (1, count))
-        enough = rw.emit("top.Compare", row, scalar_like(rw, row, least), mode="Greater")
-        places, best, alive = race(rw, _corners(rw, own), rw.emit("top.Where", enough, row, dropped), steps, threshold)
-        held.append(rw.emit("top.Where", alive, best, dropped))
-        chosen.append(rw.emit("top.Gather", own, reshape(rw, places, (steps,)), axis=0))
-    every = reshape(rw, rw.emit("top.Concat", *held, axis=1), (n_classes * steps,))
-    taken = min(wanted, n_classes * steps)
-    best, where = rw.emit("top.TopK", every, axis=0, k=taken)
-    mask = rw.emit("top.Compare", best, scalar_like(rw, best, DROPPED / 2), mode="Greater")
-    found = rw.emit("top.Gather", rw.emit("top.Concat", *chosen, axis=0), where, axis=0)
-    names = rw.emit("top.Gather", rw.constant(tables.repeat(tables.arange(n_classes, dtype=np.float32), steps)), where, axis=0)
-    results = [
-        rw.emit("top.Where", reshape(rw, mask, (taken, 1)), found, zero), rw.emit("top.Where", mask, best, zero),
-        rw.emit("top.Where", mask, names, zero)]
-    if taken < wanted:
-        behind = wanted - taken
-        results = [rw.emit("top.Pad", results[0], paddings=(0, 0, behind, 0)),
-                   *(rw.emit("top.Pad", part, paddings=(0, behind)) for part in results[1:])]
-    return results[0], results[1], results[2], count_true(rw, mask, (0,), I32)
+    return found, kept, classes, count_true(rw, mask, (1,), I32)
 
 
 def _corners(rw: Rewriter, boxes: Value) -> Value:
-    """Boxes of any two opposite corners as those of the least and the greatest."""
-    one, other = (slice_along(rw, boxes, 1, at, at + 2) for at in (0, 2))
-    return rw.emit("top.Concat", rw.emit("top.Min", one, other), rw.emit("top.Max", one, other), axis=1)
+    """Boxes [..., 4] of any two opposite corners as those of the least and the greatest."""
+    last = len(shape_of(boxes)) - 1
+    one, other = (slice_along(rw, boxes, last, at, at + 2) for at in (0, 2))
+    return rw.emit("top.Concat", rw.emit("top.Min", one, other), rw.emit("top.Max", one, other), axis=last)
