@@ -20,6 +20,7 @@ from .api import load, run
 from .artifact_set import REPORT
 from .emission import program_among, readable_suffixes
 from .engine.memory import machine_bytes
+from .engine.run import fitted
 from .errors import ReadError, UsageError
 from .files import is_file, is_folder
 from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, initial_states, new_module, set_results
@@ -76,9 +77,10 @@ class Written:
         given = {**initial_states(self.module), **given}
         own = engine == "auto" and watch is None and (not keep or self.keeps)
         if self.run is not None and self.in_parts:
-            return self.run(given, engine=engine, keep=keep, watch=watch, own=own)
+            return self.run(fitted(self.module.main, given), engine=engine, keep=keep, watch=watch, own=own)
         if self.run is not None and own:
-            return self.run(given, keep=True) if keep else self.run(given)
+            arrays = fitted(self.module.main, given)
+            return self.run(arrays, keep=True) if keep else self.run(arrays)
         self.need_program()
         return run(self.module, given, engine=engine, keep=keep, watch=watch, tell=tell)
 

@@ -130,3 +130,26 @@ def test_a_file_that_was_written_and_is_gone_is_named(act: str, examples: Path, 
             transload.compare(model, artifact.directory)
         else:
             transload.evaluate([model, artifact.directory], [{"image": image}], metrics=["sqnr"])
+
+
+@pytest.mark.parametrize("target", ["iree-llvm-cpu", "onnx", "stablehlo", "tflite", "tp-small", "xla-cpu"])
+def test_what_a_runtime_is_given_is_read_and_fits(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files are opened, numbers become the type of their input, and what does not fit is refused, all of it at once."""
+    if host().get("targets", target).available() is not None:
+        pytest.skip(f"{target} cannot be used here")
+    graph = Graph((1, 4), (1, 4))
+    module = graph.done(graph.Add(*graph.inputs))
+    out = transload.convert(module, target, tmp_path / "out", verify=False).directory
+    numbers = np.array([[1, 2, 3, 4]])
+    expected = transload.run(out, {name: numbers.astype(np.float32) for name in ("x0", "x1")})
+    np.savez(tmp_path / "all.npz", x0=numbers.astype(np.float32), x1=numbers)
+    np.save(tmp_path / "one.npy", numbers)
+    for given in ([str(tmp_path / "all.npz")], [f"{name}={tmp_path / 'one.npy'}" for name in ("x0", "x1")]):
+        words = [word for each in given for word in ("--input", each)]
+        assert run(["run", str(out), *words, "-o", str(tmp_path / "y.npz")]) == 0, capsys.readouterr()
+        with np.load(tmp_path / "y.npz") as found:
+            assert {name: found[name].tolist() for name in found.files} == {name: y.tolist() for name, y in expected.items()}
+    wrong = {"x0": np.ones((1, 3), np.float32), "other": numbers}
+    with pytest.raises(RunError) as refused:
+        transload.run(out, wrong)
+    assert {finding.what for finding in refused.value.findings} == {f"input {name!r}" for name in ("x0", "x1", "other")}

@@ -34,7 +34,7 @@ from ..plugin_host import host
 from .facts import facts_kept
 from .integers import exact_kernel
 
-__all__ = ["Plan", "Watch", "check_inputs", "named_outputs"]
+__all__ = ["Plan", "Watch", "check_inputs", "fitted", "named_outputs"]
 
 Form = tuple[tuple[int, ...], np.dtype] | None
 
@@ -262,22 +262,27 @@ def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
 
     They are given as `input_types` has them: where that is another sign than the argument's, the same bits are passed on.
     """
-    names = input_names(function)
+    given = fitted(function, inputs).values()
+    return [_as_held(array, argument.type) for array, argument in zip(given, function.regions[0].block.arguments, strict=True)]
+
+
+def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays for a function's inputs by name, in order, as `input_types` has them; `RunError` lists all that do not fit."""
+    types = dict(zip(input_names(function), input_types(function), strict=True))
     findings = [
-        Finding(f"input {name!r}", "is not an input of the function", hint=f"inputs: {', '.join(names) or 'none'}")
+        Finding(f"input {name!r}", "is not an input of the function", hint=f"inputs: {', '.join(types) or 'none'}")
         for name in inputs
-        if name not in names
+        if name not in types
     ]
-    arrays: list[np.ndarray] = []
-    for name, argument, type_ in zip(names, function.regions[0].block.arguments, input_types(function), strict=True):
+    arrays: dict[str, Any] = {}
+    for name, type_ in types.items():
         if name not in inputs:
             findings.append(Finding(f"input {name!r}", f"is missing; it is {type_}"))
             continue
         given = inputs[name]  # of a tuple or a dialect's own type, whatever its kernels take
-        array, why = _fit(given, type_) if isinstance(type_, TensorType) else (given, "")
+        arrays[name], why = _fit(given, type_) if isinstance(type_, TensorType) else (given, "")
         if why:
-            findings.append(Finding(f"input {name!r}", why, hint=_sign_hint(array, type_)))
-        arrays.append(array if why else _as_held(array, argument.type))
+            findings.append(Finding(f"input {name!r}", why, hint=_sign_hint(arrays[name], type_)))
     if findings:
         raise RunError("the inputs do not fit the function", merge_findings(findings))
     return arrays
