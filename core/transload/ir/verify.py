@@ -122,6 +122,7 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding]) -> None:
         for block in region.blocks:
             for value in block.arguments:
                 _check_scales(op, value, findings)
+                _check_sizes(op, value, findings)
             _check_block(block, visible, findings)
 
 
@@ -132,6 +133,14 @@ def _check_scales(op: Op, value: Value, findings: list[Finding]) -> None:
         why = misfit(type_.element, type_.shape)
         if why is not None:
             findings.append(_finding(op, f"{value!r} is of type {type_!s:.120}: {why}"))
+
+
+def _check_sizes(op: Op, value: Value, findings: list[Finding]) -> None:
+    """No declaration looks at the sizes of what is given from outside."""
+    type_ = value.type
+    if isinstance(type_, TensorType) and type_.shape and min(filter(None, type_.shape), default=0) < 0:
+        findings.append(_finding(
+            op, f"{value!r} is of type {type_!s:.120}, which has a size below 0; None stands for one that is not known"))
 
 
 def _check_block(block: Block, visible: set[Value], findings: list[Finding]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.errors import BuildError, ConversionError, PassError, PluginFailure, ReadError, ShapeError, VerifyError
-from transload.ir import F32, Op, TensorType, new_module
+from transload.ir import F32, Op, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily, convert_ops
@@ -127,3 +127,12 @@ def test_a_rule_that_builds_wrongly_is_a_defect_of_the_rule():
     with pytest.raises(ConversionError, match=said) as caught:
         convert_ops(build_module([FOUR], lambda b, x: b.emit("top.Relu", x)), table, "top")
     assert [finding.what for finding in caught.value.findings] == ["top.Relu"] and not isinstance(caught.value, PassError)
+
+
+def test_inputs_have_no_sizes_below_0() -> None:
+    """Numpy's -1 says that a size follows from the others; of an input it says nothing."""
+    module = new_module()
+    set_results(module.add_function("main", [TensorType((-1, 4), F32)], ["x"]), module.body_of_main.arguments, ["y"])
+    for act in (verify, lambda module: transload.lower(module, "tosa")):
+        with pytest.raises(VerifyError, match="which has a size below 0; None stands for one that is not known"):
+            act(module)
