@@ -228,8 +228,13 @@ class Guarded:
         function = self.__wrapped__
         if self.lends is not None and self.makes is None:
             arguments = tuple(map(self.lends, arguments))
+        depth = sys.getrecursionlimit()
         try:
-            outcome = function(*arguments, **named)
+            try:
+                outcome = function(*arguments, **named)
+            finally:
+                if sys.getrecursionlimit() < depth:  # what runs behind it would be too deep, telling of it, too
+                    sys.setrecursionlimit(depth)
             wrong = self.takes(outcome) if self.takes is not None else None
             if wrong is None and self.reads is not None:
                 outcome = self.reads(outcome)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -324,6 +326,22 @@ def test_ctrl_c_goes_through() -> None:
 
     with Context(acme(readers=[Reader("acme", "acme", (".acme",), read)])).bind(), pytest.raises(KeyboardInterrupt):
         transload.load(text=b"x", format="acme")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_who_lowers_the_limit_of_recursion_does_so_for_itself(fails: bool) -> None:
+    """What runs behind it, the message of its own failure too, is deeper."""
+    before, made = sys.getrecursionlimit(), module_of("top.Relu")
+
+    def read(source: Any, inputs: Any) -> Any:
+        depth = len(inspect.stack(0))
+        sys.setrecursionlimit(depth + 12)
+        return boom() if fails else made
+
+    blamed = pytest.raises(PluginFailure, match="reader 'acme'") if fails else nullcontext()
+    with Context(acme(readers=[Reader("acme", "acme", (".acme",), read)])).bind(), blamed:
+        assert str(transload.load(text=b"x", format="acme"))
+    assert sys.getrecursionlimit() == before
 
 
 def test_a_reader_that_cannot_tell_its_files_leaves_them_to_others(tmp_path: Path) -> None:
