@@ -85,6 +85,8 @@ def _put_in_place(folder: Path, final: Path, drop: set[str]) -> None:
     if not final.exists():
         folder.rename(final)
         return
+    if not os.access(final, os.W_OK | os.X_OK):  # it could be exchanged, and then not be emptied
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(final))
     for entry in _entries(folder):
         if (final / entry).is_dir() and not (final / entry).is_symlink():
             raise UsageError(

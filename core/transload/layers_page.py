@@ -63,7 +63,8 @@ def quantization_page(
         from jinja2 import Environment, StrictUndefined
     except ImportError:
         raise UsageError("a page needs the package jinja2", hint="pip install 'transload[report]'") from None
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_plain)
     environment.filters.update(db=_decibels, short=_short, bytes=_bytes, number=_number, percent=_percent)
     top, points = _chart(report.layers)
     text = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
@@ -74,6 +75,14 @@ def quantization_page(
     with atomic_path(path) as made:
         made.write_text(text, encoding="utf-8", errors="backslashreplace")
     return Path(path)
+
+
+def _plain(value: object) -> object:
+    """What is told, without characters that turn the direction of text or drive a terminal: names are of a model's file."""
+    if type(value) is not str or value.isprintable():
+        return value
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode("ascii") for each in value)
 
 
 def _chart(layers: Sequence[LayerReport]) -> tuple[int, list[_Point]]:

@@ -42,7 +42,7 @@ class ScratchFolder:
 
     def remove(self) -> None:
         """Remove the folder with what is in it, where it is still there, and let go of it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
         _in_use.discard(self)
         self._let_go()
 
@@ -64,7 +64,21 @@ _in_use: WeakSet[ScratchFolder] = WeakSet()
 def remove_all() -> None:
     """Remove the folders that are still in use, for the process ends."""
     for folder in list(_in_use):
-        shutil.rmtree(folder.path, ignore_errors=True)
+        _remove(folder.path)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder with what is in it, as far as that can be; folders in it may be such that nothing is taken from them."""
+    def make_writable(_: object, path: str, raised: object) -> None:
+        blocked = Path(path)
+        for place in (blocked.parent, blocked):
+            with suppress(OSError):
+                if place.is_relative_to(folder) and place.is_dir() and not place.is_symlink():
+                    place.chmod(0o700)
+
+    for _ in range(2):
+        if folder.is_dir():
+            shutil.rmtree(folder, onerror=make_writable)
 
 
 @contextmanager
@@ -101,6 +115,6 @@ def _remove_abandoned(parent: Path) -> None:
             try:
                 if os.fstat(handle).st_uid == os.getuid():
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left, ignore_errors=True)
+                    _remove(left)
             finally:
                 os.close(handle)

@@ -71,6 +71,13 @@ def test_a_page_of_300_layers(tmp_path: Path) -> None:
     assert [int(each) % 30 for each in order] == sorted(int(each) % 30 for each in order)
 
 
+@pytest.mark.parametrize("character", ["\x1b", "\x9b", "\x07", "\u202e", "\u2066", "\u200b", "\u2028"])
+def test_what_drives_a_terminal_or_turns_text_is_spelt_out(character: str, tmp_path: Path) -> None:
+    report = replace(made(2, f"a{character}b"), outputs={f"y{character}": Nearness(0.9, 0.9, 9.0)})
+    page = transload.quantization_page(report, tmp_path / "page.html", title=f"t{character}", about={"model": f"m{character}"})
+    assert character not in page.read_text(encoding="utf-8")
+
+
 def test_names_are_text_and_nothing_is_fetched(tmp_path: Path) -> None:
     report = made(3, HOSTILE, why=HOSTILE)
     report.outputs = {HOSTILE: Nearness(1.0, 1.0, math.inf)}

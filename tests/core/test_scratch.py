@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -43,6 +45,42 @@ def test_with_the_next_file_too(tmp_path: Path) -> None:
     with atomic_path(tmp_path / "a.txt") as path:
         path.write_text("all")
     assert left_in(tmp_path) == ["a.txt"]
+
+
+REPLACED = """
+import sys
+from pathlib import Path
+from transload.artifact_set import replaced_folder
+from transload.errors import TransloadError
+place = Path(sys.argv[1])
+try:
+    with replaced_folder(place / "out") as folder:
+        (folder / "a").write_text("new")
+except TransloadError as error:
+    print(error.message)
+"""
+
+
+def as_everybody(*words: str) -> str:
+    """What a process prints for which permissions count, as they do not for the superuser."""
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("the superuser writes everywhere, and setpriv is not installed")
+        dropped = "-dac_override,-dac_read_search,-fowner"
+        words = ("setpriv", f"--bounding-set={dropped}", f"--inh-caps={dropped}", *words)
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_folder_that_is_protected_is_not_replaced_and_none_is_left(tmp_path: Path) -> None:
+    """One that was exchanged could not be emptied: folders of old artifacts would gather."""
+    out, old = tmp_path / "out", tmp_path / f"{PREFIX}old"
+    for folder in (out, old / "inside"):
+        folder.mkdir(parents=True)
+        (folder / "a").write_text("old")
+    for folder in (out, old / "inside", old):
+        folder.chmod(0o555)
+    assert "Permission denied" in as_everybody(sys.executable, "-c", REPLACED, str(tmp_path))
+    assert left_in(tmp_path) == ["out"] and (out / "a").read_text() == "old"
 
 
 def test_what_is_in_use_or_not_ours_stays(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ VARINT, FIXED64, SIZED, FIXED32 = 0, 1, 2, 5
 
 Layout = Mapping[int, "Layout | None"]
 """Where large contents lie: by a message's field numbers, the layouts of the messages in them; None is a content itself."""
+_MOST_FIELDS = 1 << 20
+"""Fields that are looked at in one file, a second: networks have thousands. What has more is the parser's, which is fast."""
 
 
 class Field(NamedTuple):
@@ -52,7 +54,7 @@ def cut_out(
     cutter = _Cutter(data, large, mark)
     try:
         pieces = cutter.cut(0, len(data), layout, ())
-    except (IndexError, ValueError):  # damaged: the parser will say so
+    except (IndexError, ValueError):  # damaged, as the parser will say, or of too many fields
         return data, []
     return (b"".join(pieces), cutter.cuts) if cutter.cuts else (data, [])
 
@@ -63,11 +65,18 @@ class _Cutter:
     def __init__(self, data: memoryview, large: int, mark: int | None) -> None:
         self.data, self.large, self.mark = data, large, mark
         self.cuts: list[Cut] = []
+        self.left = _MOST_FIELDS
 
     def cut(self, begin: int, end: int, layout: Layout, places: tuple[int, ...]) -> list[bytes | memoryview]:
         """What the message between two offsets becomes, in pieces."""
         pieces: list[bytes | memoryview] = []
-        wanted = [field for field in fields(self.data, begin, end) if field.number in layout]
+        wanted = []
+        for field in fields(self.data, begin, end):
+            self.left -= 1
+            if self.left < 0:
+                raise ValueError("more fields than are looked at")
+            if field.number in layout:
+                wanted.append(field)
         of_number = Counter(field.number for field in wanted)
         seen: Counter[int] = Counter()
         done = begin
@@ -101,13 +110,15 @@ class _Cutter:
 def fields(data: memoryview, start: int = 0, end: int | None = None) -> Iterator[Field]:
     """The fields of the message in `data[start:end]`, in the file's order.
 
-    Raises IndexError where one goes beyond the message, ValueError for groups and tags that protobuf does not have.
+    Raises IndexError where one goes beyond the message, ValueError for groups, and for tags that protobuf does not have.
     """
     at, end = start, len(data) if end is None else end
     while at < end:
         tag_at = at
         tag, at = read_varint(data, at)
         wire = tag & 7
+        if tag < 8:
+            raise ValueError("a field of number 0")
         start = at
         if wire == VARINT:
             _, at = read_varint(data, at)

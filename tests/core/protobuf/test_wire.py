@@ -54,6 +54,19 @@ def test_damaged_messages_come_back_as_they_are(data: bytes) -> None:
     assert cut_out(memoryview(data), LAYOUT) == (data, [])
 
 
+@pytest.mark.parametrize("data", [b"\0" * 50, b"\x07\x01" * 50])
+def test_there_is_no_field_0(data: bytes) -> None:
+    with pytest.raises(ValueError, match="number 0"):
+        list(fields(memoryview(data)))
+
+
+def test_what_has_very_many_fields_is_left_to_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = memoryview(a_file().SerializeToString() + varint(1000 << 3 | VARINT) * 2000)
+    assert cut_out(data, LAYOUT)[1]
+    monkeypatch.setattr("transload.protobuf.wire._MOST_FIELDS", 1000)
+    assert cut_out(data, LAYOUT) == (data, [])
+
+
 def test_fields_have_numbers_wire_types_and_offsets() -> None:
     data = memoryview(b"\x08\x96\x01" + b"\x12\x02hi" + b"\x19" + bytes(8))
     assert [tuple(field) for field in fields(data)] == [(1, VARINT, 0, 1, 3), (2, SIZED, 3, 5, 7), (3, FIXED64, 7, 8, 16)]
