@@ -90,7 +90,9 @@ def load(
     try:
         module = reader(source, wanted)
     except MemoryError:
-        raise ReadError(f"{source.name}: the file claims more data than memory can hold") from None
+        raise ReadError(
+            f"{source.name}: there is not enough memory to read it",
+            hint="the file claims more data than memory can hold, or this process may take too little (ulimit -v)") from None
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
     except ReadError as error:

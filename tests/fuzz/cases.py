@@ -48,7 +48,7 @@ MUTATORS: dict[str, Callable[[random.Random, bytes], bytes]] = {
 """What changes a valid file of a format."""
 _JUDGED = {"tflite": ".tflite", "onnx": ".onnx"}
 """Formats whose files a runtime of their framework judges."""
-_NO_MEMORY = re.compile("more memory than there is|more data than memory can hold")
+_NO_MEMORY = re.compile("more memory than there is|not enough memory|more data than memory can hold")
 """What is said where there is no memory left, of which the process has as much as a case may take."""
 _GIVEN = re.compile("const|return|no_?value|func|module", re.IGNORECASE)
 """Ops that compute nothing."""

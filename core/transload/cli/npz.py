@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_command", "dump_command", "gen_input_command", "to_dat_command"]
 
+_PART = 1 << 20
+"""Numbers that are looked at together."""
+
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an `.npz` file, or the one of an `.npy` file."""
@@ -22,8 +25,20 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
     need_file(path)
     if path.suffix.lower() == ".npy":
-        return {path.stem: open_array(path)}
-    return {name: data.numpy() for name, data in read_arrays(path).items()}
+        return {path.stem: _as_numbers(open_array(path))}
+    return {name: _as_numbers(data.numpy()) for name, data in read_arrays(path).items()}
+
+
+def _as_numbers(array: np.ndarray) -> np.ndarray:
+    """An array as it is, but for two bytes a number, as files have bfloat16, which numpy does not know."""
+    import ml_dtypes
+
+    return array.view(ml_dtypes.bfloat16) if array.dtype.str == "|V2" and array.dtype.names is None else array
+
+
+def _holds_numbers(array: np.ndarray) -> bool:
+    """Whether it is known which numbers its bytes are: of other types that numpy does not know it is not."""
+    return array.dtype.kind in "biufc" or array.dtype.name == "bfloat16"
 
 
 def _one(path: Path, name: str | None) -> np.ndarray:
@@ -39,24 +54,36 @@ def _one(path: Path, name: str | None) -> np.ndarray:
 
 def dump_command(file: Path, name: str | None) -> int:
     """Show what arrays a file holds, or the numbers of one."""
-    import numpy as np
-
     if name is not None:
+        import numpy as np
+
         console().print(np.array2string(_one(file, name), threshold=1000), markup=False)
         return 0
     rows = []
     for each, array in _arrays(file).items():
-        ends = ["", "", ""]
-        if array.dtype.kind in "biufV" and array.size:
-            numbers = array.astype(np.float64)
-            ends = [f"{number:.6g}" for number in (numbers.min(), numbers.max(), numbers.mean())]
+        told = _holds_numbers(array) and array.dtype.kind != "c" and array.size
+        ends = [f"{number:.6g}" for number in _ends(array)] if told else ["", "", ""]
         rows.append((each, "x".join(map(str, array.shape)) or "scalar", str(array.dtype), *ends))
     console().print(table(("array", "shape", "type", "least", "greatest", "mean"), rows, right=("least", "greatest", "mean")))
     return 0
 
 
+def _ends(array: np.ndarray) -> tuple[float, float, float]:
+    """The least, the greatest and the mean, a part after the other: in float64 all at once takes many times the memory."""
+    import numpy as np
+
+    flat = array.reshape(-1)
+    least, greatest, total = np.inf, -np.inf, 0.0
+    for start in range(0, flat.size, _PART):
+        part = flat[start : start + _PART].astype(np.float64)
+        least, greatest, total = np.minimum(least, part.min()), np.maximum(greatest, part.max()), total + part.sum()
+    return float(least), float(greatest), float(total) / flat.size
+
+
 def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts: Sequence[str]) -> int:
     """Show how near the arrays of the same names in two files are; 1 where one is not near enough, or misses."""
+    import numpy as np
+
     from ..plugin import resolve
     from ..plugin_host import host
     from ..verification.tolerance import names_among
@@ -74,6 +101,11 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
         if other is None or other.size != array.size:
             rows.append((name, "", "", "", "is missing" if other is None else f"has {other.size} elements, not {array.size}"))
             broken += 1
+            continue
+        if not (_holds_numbers(array) and _holds_numbers(other)):
+            same = array.dtype == other.dtype and np.ascontiguousarray(array).tobytes() == np.ascontiguousarray(other).tobytes()
+            rows.append((name, "", "", "", f"is no array of numbers, and {'the same' if same else 'differs'}"))
+            broken += not same
             continue
         found = {key: float(measure(array, other.reshape(array.shape))) for key, measure in metrics.items()}
         bad = [key for key, least in wanted.items() if not found[key] >= least]

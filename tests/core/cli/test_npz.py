@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -138,3 +140,20 @@ def test_what_comparing_would_leave_out_in_silence(cli: Cli, tmp_path: Path) -> 
     code, _, error = cli("npz", "compare", a, b, "--tolerance", "1,1,1")
     assert code == 2 and "has 3 numbers" in error
     assert cli("npz", "compare", a, b, "--excepts", "z,y")[0] == 0
+
+
+def test_arrays_of_what_numpy_does_not_know(cli: Cli, tmp_path: Path) -> None:
+    """bfloat16, as `run -o` writes it, is told as numbers; what no file says the type of is compared by its bytes."""
+    given = {
+        "half": np.arange(5).astype(ml_dtypes.bfloat16), "tiny": np.frombuffer(b"abcde", "V1"),
+        "text": np.array(["a"])}
+    a, b = tmp_path / "a.npz", tmp_path / "b.npz"
+    np.savez(a, **given)
+    np.savez(b, **{**given, "tiny": given["tiny"][::-1]})
+    code, said, _ = cli("npz", "dump", a)
+    assert code == 0 and re.search(r"half\s+5\s+bfloat16\s+0\s+4\s+2\n", said)
+    assert "[0 1 2 3 4]" in cli("npz", "dump", a, "half")[1]
+    code, said, _ = cli("npz", "compare", a, a)
+    assert code == 0 and len(re.findall("is no array of numbers, and the same", said)) == 2
+    code, said, _ = cli("npz", "compare", a, b)
+    assert code == 1 and re.search(r"tiny\s+is no array of numbers, and differs", said)
