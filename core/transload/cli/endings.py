@@ -10,6 +10,9 @@ from .session import Session
 
 __all__ = ["Ending", "ending"]
 
+_UNMAPPED = ("failed to map segment", "annot allocate memory")
+"""What the loader of shared objects says where there is no memory for one."""
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -35,6 +38,8 @@ def ending(error: BaseException, session: Session) -> Ending:
     """What becomes of an exception that no command caught: an error of ours, one of click's, no memory, or a defect."""
     from .show import error_console, show_defect, show_error, show_usage
 
+    if isinstance(error, ImportError) and any(words in str(error) for words in _UNMAPPED):
+        error = no_memory(MemoryError(error)).with_traceback(error.__traceback__)
     if isinstance(error, MemoryError):
         error = no_memory(error).with_traceback(error.__traceback__)
     if isinstance(error, OSError):  # of a plugin's command, whose files are its own
