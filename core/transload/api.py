@@ -42,6 +42,8 @@ __all__ = [
     "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
 ]
 
+_NO_MEMORY = "the file claims more data than memory can hold, or this process may take too little (ulimit -v)"
+
 InputSpec = TensorType | Sequence[int]
 HEAD = 4096
 
@@ -90,9 +92,7 @@ def load(
     try:
         module = reader(source, wanted)
     except MemoryError:
-        raise ReadError(
-            f"{source.name}: there is not enough memory to read it",
-            hint="the file claims more data than memory can hold, or this process may take too little (ulimit -v)") from None
+        raise ReadError(f"{source.name}: there is not enough memory to read it", hint=_NO_MEMORY) from None
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
     except ReadError as error:

@@ -8,7 +8,8 @@ real numbers, and its tensors be compared with those of the float model.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from .ir.types import Type
 from .text import parse_type
 
 __all__ = [
-    "as_stored", "as_taken", "note_ranges", "quantized_tensors", "real_numbers", "reported_types", "taken_rounded",
-    "with_meanings",
+    "Changes", "as_stored", "as_taken", "note_ranges", "quantized_tensors", "real_numbers", "reported_changes", "reported_types",
+    "taken_rounded", "with_meanings",
 ]
 
 _REPORT_BYTES = 1 << 24
@@ -58,6 +59,40 @@ def reported_types(artifact: Path) -> dict[str, QuantType]:
 
     Empty where no report of ours is beside it, or where it says nothing of the kind.
     """
+    try:
+        types = {name: parse_type(text) for name, text in (_reported(artifact).get("types") or {}).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError, TransloadError):  # damaged
+        return {}
+    return {name: type_ for name, type_ in types.items() if isinstance(type_, QuantType) and type_.per_tensor}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Tensors that an artifact holds otherwise than its model, by name, and what takes them makes up for it."""
+
+    factors: Mapping[str, tuple[int, np.ndarray]] = field(default_factory=dict)
+    """What channels were divided by: the dimension that counts them, and a number for each."""
+    cut: Collection[str] = ()
+    """Tensors that end where their type does."""
+
+
+def reported_changes(artifact: Path) -> Changes:
+    """What a quantizer changed on the way to an artifact (`Quantized.report`).
+
+    Nothing where no report of ours is beside it, or where it says nothing of the kind.
+    """
+    try:
+        details = _reported(artifact).get("details") or {}
+        found = {name: (int(each["axis"]), np.asarray(each["factors"], np.float64))
+                 for name, each in (details.get("scaled") or {}).items()}
+        cut = {name for name in details.get("cut") or () if isinstance(name, str)}
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):  # damaged
+        return Changes()
+    return Changes({name: (axis, factors) for name, (axis, factors) in found.items() if factors.ndim == 1 and axis >= 0}, cut)
+
+
+def _reported(artifact: Path) -> Mapping[str, Any]:
+    """What the report beside an artifact says of quantization; nothing where there is none, or it is of something else."""
     folder = artifact if is_folder(artifact) else artifact.parent
     report = folder / REPORT
     try:
@@ -66,10 +101,10 @@ def reported_types(artifact: Path) -> dict[str, QuantType]:
         found: Any = json.loads(report.read_text(encoding="utf-8"))
         if not artifact.is_dir() and artifact.name != REPORT and artifact.name not in found["files"]:
             return {}
-        types = {name: parse_type(text) for name, text in ((found["quantization"] or {}).get("types") or {}).items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, TransloadError):  # none, or damaged
+        said = found["quantization"] or {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or damaged
         return {}
-    return {name: type_ for name, type_ in types.items() if isinstance(type_, QuantType) and type_.per_tensor}
+    return said if isinstance(said, dict) else {}
 
 
 def with_meanings(types: Mapping[str, Type], meanings: Mapping[str, QuantType]) -> dict[str, Type]:

@@ -507,7 +507,12 @@ class Quantized:
     floats: Mapping[str, str] | None = None
     """Tensors whose ops stay float, by name, with the reason; None: all that there are."""
     report: Mapping[str, Any] = field(default_factory=dict)
-    """What else goes into `report.json`: its options, measured errors. `notes`, a list of sentences, are told in the terminal."""
+    """What else goes into `report.json`: its options, measured errors. `notes`, a list of sentences, are told in the terminal.
+
+    `scaled` says of tensors, by name, that their channels, which the dimension `axis` counts, were divided by `factors`, a list
+    of numbers, and what takes them made up for it: `compare` has them as they were. `cut` names tensors that end where their type
+    does, as a ReLU behind them would cut them: there `compare` cuts the model's, too.
+    """
     source: Any = None
     """The float module whose tensors those of `module` stand for, by name; None: the one that was quantized."""
     wide: Mapping[str, str] = field(default_factory=dict)

@@ -20,7 +20,16 @@ from ..guard import failure
 from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
 from ..ir.constants import dtype_of
 from ..kinds import MAPPING, PATH, TEXTS, WHOLE, takes
-from ..meanings import as_stored, as_taken, note_ranges, reported_types, taken_rounded, with_meanings
+from ..meanings import (
+    Changes,
+    as_stored,
+    as_taken,
+    note_ranges,
+    reported_changes,
+    reported_types,
+    taken_rounded,
+    with_meanings,
+)
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
@@ -61,12 +70,12 @@ class Comparison:
 
     def add_layers(
         self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], ends: Collection[str],
-        elements: Mapping[str, QuantType], meanings: Mapping[str, QuantType],
+        elements: Mapping[str, QuantType], meanings: Mapping[str, QuantType], changes: Changes,
     ) -> None:
         """Compare every tensor that both sides know but the `ends`, before those that are compared (`layer_differences`)."""
         between = {name: array for name, array in reference.items() if name not in ends}
         self.only_in_reference = [name for name in reference if name not in actual]
-        self.tensors = layer_differences(between, actual, elements, {**elements, **meanings}) + self.tensors
+        self.tensors = layer_differences(between, actual, elements, {**elements, **meanings}, changes) + self.tensors
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -221,7 +230,8 @@ def compare(
         runtime.name, written.note if written is not None else "reference", _outputs(reference, actual, source, meanings))
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
-        comparison.add_layers(*both, {*reference, *given}, elements, meanings)
+        changes = Changes() if isinstance(artifact, Module) else reported_changes(Path(artifact))
+        comparison.add_layers(*both, {*reference, *given}, elements, meanings, changes)
     comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
 

@@ -12,8 +12,9 @@ from itertools import islice, permutations
 
 import numpy as np
 
-from ..ir import Module, QuantType, TensorType
-from ..meanings import real_numbers
+from ..engine.quantized import dequantize
+from ..ir import Module, QuantType, TensorType, dtype_of
+from ..meanings import Changes, real_numbers
 from .differences import TensorDifference, difference, incomparable
 
 __all__ = ["layer_differences", "meant_difference", "quantized_elements"]
@@ -24,23 +25,27 @@ _ORDERS = 24
 
 def layer_differences(
     reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], elements: Mapping[str, QuantType],
-    stored: Mapping[str, QuantType] | None = None,
+    stored: Mapping[str, QuantType] | None = None, changes: Changes | None = None,
 ) -> list[TensorDifference]:
     """The differences of the tensors that are in both, by name.
 
-    `elements` are the types of the model's quantized tensors, `stored` those of the artifact's, where they are others.
+    `elements` are the types of the model's quantized tensors, `stored` those of the artifact's, where they are others; `changes`
+    says which of these are not those of the model.
     """
+    stored, changes = stored or {}, changes or Changes()
     return [
-        meant_difference(name, array, actual[name], elements.get(name), (stored or {}).get(name, elements.get(name)))
+        meant_difference(name, array, actual[name], elements.get(name), stored.get(name, elements.get(name)), changes)
         for name, array in reference.items() if name in actual]
 
 
 def meant_difference(
     name: str, reference: np.ndarray, actual: np.ndarray, element: QuantType | None, stored: QuantType | None,
+    changes: Changes | None = None,
 ) -> TensorDifference:
     """How two tensors differ in what they mean; `element` and `stored` are the types of the model's and of the artifact's.
 
     Integers beside floats are compared as the real numbers that they stand for, and not at all where nothing says of what scale.
+    Channels that were divided are multiplied, and what ends with the type of the artifact's ends there in the model's, too.
     """
     reference, actual = np.asarray(reference), _as_stored(np.asarray(actual), np.asarray(reference), stored)
     if reference.dtype.kind == "f" and actual.dtype.kind in "iu":
@@ -48,7 +53,19 @@ def meant_difference(
     if reference.dtype.kind in "iu" and actual.dtype.kind == "f" and element is not None:
         real = real_numbers(reference, element)
         reference = real if real is not None else reference
-    return difference(name, reference, _in_its_order(actual, reference))
+    along = _factors_along(reference, *changes.factors[name]) if changes is not None and name in changes.factors else 1.0
+    if changes is not None and name in changes.cut and stored is not None and stored.per_tensor and reference.dtype.kind == "f":
+        ends = dequantize(np.array([stored.storage_min, stored.storage_max], dtype_of(stored.storage)), stored)
+        reference = np.clip(reference / along, *ends) * along
+    scaled = _in_its_order(actual, reference / along if np.ndim(along) else reference)
+    return difference(name, reference, scaled * along if np.ndim(along) and scaled.shape == reference.shape else scaled)
+
+
+def _factors_along(reference: np.ndarray, axis: int, factors: np.ndarray) -> np.ndarray | float:
+    """Factors of channels as they broadcast to the reference, whose dimension `axis` counts these; 1 where it does not."""
+    if axis >= reference.ndim or reference.shape[axis] != factors.size or not (factors > 0.0).all():
+        return 1.0
+    return factors.reshape([-1 if dimension == axis else 1 for dimension in range(reference.ndim)])
 
 
 def quantized_elements(*modules: Module) -> dict[str, QuantType]:

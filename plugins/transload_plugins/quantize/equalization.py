@@ -28,6 +28,7 @@ from transload.ir.build import Builder, constant_of
 
 from .groups import Groups, rule_of
 from .measure import check_inputs
+from .observe import observed
 from .running import Runner
 
 __all__ = ["equalized"]
@@ -46,21 +47,26 @@ Vector = NDArray[np.float64]
 
 def equalized(
     module: Module, samples: Iterable[Mapping[str, Any]], bits: int = 8, symmetric: bool = True,
+    tell: Callable[[str, int, Vector], None] = lambda name, axis, factors: None,
 ) -> Module:
     """A new float module that computes the same, with channels of like range wherever that makes quantization noise less.
 
     `samples` are dicts of arrays by input name; `bits` is how many the activations will have, and `symmetric` whether their zero
-    points will be zero. Raises `UsageError` where a sample
-    lacks an input.
+    points will be zero. `tell(name, axis, factors)` is told of each tensor what its channels, which `axis` counts, were divided
+    by. Raises `UsageError` where a sample lacks an input.
     """
     result = module.clone()
     bundles = _bundles(result)
+    names = {value: name for name, value in observed(result).items()} if bundles else {}
     if bundles:
         _observe(result, bundles, samples)
     for bundle in bundles:
         factors = bundle.factors(bits, symmetric)
         if factors is not None:
             bundle.scale(factors)
+            for value in bundle.values:
+                if value in names:
+                    tell(names[value], bundle.axis, factors)
     return result
 
 

@@ -131,6 +131,8 @@ def quantized(
         given_up, wide = {**given_up, **held.floats}, {**wide, **held.wide}
     work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
     work.told["notes"] = _notes(ready)
+    if ready.scaled:
+        work.told["scaled"] = ready.scaled
     looked = "none" if layers is not None or held is not None else form
     work.improve(ready, rounding=rounding, polish=polish, islands=looked, fine=fine, learning=learning,
                  bias_correction=bias_correction, room=room, resume=resume)
@@ -175,6 +177,8 @@ class Prepared:
     """Those of the samples by which ranges are learned, which may be more."""
     weights: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Those that were rounded otherwise than to the nearest (`rounding`)."""
+    scaled: Mapping[str, Any] = field(default_factory=dict)
+    """What channels were divided by, as `Quantized.report` says it."""
 
     @one_thread()
     def quantized(self, floats: Mapping[str, str], wide: Mapping[str, str]) -> Quantized:
@@ -212,6 +216,7 @@ def _prepared(
     """`looks` says whether samples are needed beside a calibration that is given; `floats` names tensors that stay float,
     `learns` says whether ranges are going to be learned, for which more samples are kept."""
     given = calibration is not None
+    scaled: dict[str, Any] = {}
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)
     if calibration is not None:
@@ -222,7 +227,8 @@ def _prepared(
         module = without_far_masks(module, some)
     if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
-        module = equalized(module, some, scheme.activations.width, scheme.symmetric)
+        module = equalized(module, some, scheme.activations.width, scheme.symmetric, lambda name, axis, factors: scaled.update(
+            {name: {"axis": axis, "factors": [float(np.float32(factor)) for factor in factors]}}))
     every = Spread(samples if samples is not None else (), _most_kept(module) if learns else CORRECTED)
     spread = Spread(every, CORRECTED)
     calibration = calibration if calibration is not None else calibrations.calibrate(
@@ -231,7 +237,8 @@ def _prepared(
         deque(spread, maxlen=0)
     _check_names(module, calibration)
     ranges = calibration.kept(scheme.symmetric)
-    return Prepared(module, scheme, calibration, ranges if given else possible(module, ranges), spread, given, every)
+    return Prepared(
+        module, scheme, calibration, ranges if given else possible(module, ranges), spread, given, every, scaled=scaled)
 
 
 def _most_kept(module: Module) -> int:
@@ -389,8 +396,11 @@ class _Work:
     def report(self, known: Collection[str]) -> dict[str, Any]:
         """What to tell of it, layers by the names that are `known` of the model."""
         held = {**dict.fromkeys(self.floats, FLOAT), **dict.fromkeys(self.wide, WIDE)}
+        groups = Groups(self.module)
+        cut = [name for name, value in observed(self.module).items() if groups.is_cut(value)]
         return {
-            "islands of 16 bits": self.wide, "layers": {name: word for name, word in held.items() if name in known}, **self.told}
+            "islands of 16 bits": self.wide, "layers": {name: word for name, word in held.items() if name in known},
+            **({"cut": cut} if cut else {}), **self.told}
 
     def learn(self, samples: Sequence[Sample], corrected: bool, resume: Saved | str | Path | None) -> None:
         """Other ranges, and weights of other scales, where those that are learned bring the outputs nearer on the samples.

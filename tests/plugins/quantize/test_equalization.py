@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,35 @@ def test_samples_that_can_be_had_once_are_all_calibrated_on() -> None:
     opened = transload.open_samples([np.full((1,), number, np.float32) for number in range(5)], {"x": TensorType((1,), F32)})
     evenly = [float(sample["x"][0]) for sample in some_of(opened, 2)[0]]
     assert len(evenly) == 2 and evenly[1] >= 2
+
+
+@pytest.mark.parametrize("target", ["onnx", "tflite", "tosa"])
+@pytest.mark.parametrize("name", ["nothing", "relu", "pooling"])
+def test_an_artifact_is_compared_with_its_channels_as_they_were(name: str, target: str, tmp_path: Path) -> None:
+    """Its report says what they were divided by: each layer would be told as ruined else."""
+    pytest.importorskip("onnxruntime")
+    g = Graph((1, 4, 6, 6))
+    first = conv(g, g.inputs[0], CHANNELS, REACH, location="first")
+    module = g.done(conv(g, PASSING[name](g, first), 4, weigh=1 / REACH))
+    samples = [{"x0": g.random(1, 4, 6, 6)} for _ in range(12)]
+    model = transload.convert(module, "onnx", tmp_path / "floats", verify=False).files[0]
+    artifact = transload.convert(model, target, tmp_path / "integers", quantize="int8", data=samples, verify=False)
+    assert artifact.report.quantization is not None and artifact.report.quantization.details["scaled"]
+    compared = transload.compare(model, artifact.directory, samples[0], per_layer=True)
+    found = {tensor.name: tensor.metrics["sqnr"] for tensor in compared.tensors}
+    assert len(found) > 1 and min(found.values()) > 20, found
+
+
+def test_what_ends_with_its_type_is_compared_as_far_as_that_goes(tmp_path: Path) -> None:
+    """A ReLU behind a pooling is in the type of what it takes: half of the convolution's numbers are not there."""
+    pytest.importorskip("onnxruntime")
+    g = Graph((1, 4, 6, 6))
+    pooled = g.MaxPool(conv(g, g.inputs[0], CHANNELS, location="first"), kernel_shape=(2, 2), strides=(2, 2), location="pooled")
+    module = g.done(conv(g, g.Relu(pooled, location="rectified"), 4))
+    samples = [{"x0": g.random(1, 4, 6, 6)} for _ in range(12)]
+    model = transload.convert(module, "onnx", tmp_path / "floats", verify=False).files[0]
+    artifact = transload.convert(
+        model, "onnx", tmp_path / "integers", quantize="int8", quantizer_options={"islands": "none"}, data=samples, verify=False)
+    compared = transload.compare(model, artifact.directory, samples[0], per_layer=True)
+    found = {tensor.name: tensor.metrics["sqnr"] for tensor in compared.tensors}
+    assert "first" in found and min(found.values()) > 20, found
