@@ -17,7 +17,7 @@ import numpy as np
 
 from transload.errors import Finding, ReadError, UsageError
 from transload.flatbuffer import FlatFile, Table
-from transload.input_shapes import Size, static_shapes
+from transload.input_shapes import Size, StaticShapes, static_shapes
 from transload.ir import (
     NONE,
     Dense,
@@ -224,7 +224,10 @@ class _SubgraphReader:
             file.fail(f"a tensor is an input twice: {list(inputs)}")
         types = self._input_types(inputs)
         if self.index == 0 and not self.model.as_planned:
-            module.notes = self._chosen_sizes(inputs)
+            chosen = self._chosen_sizes(inputs)
+            module.notes = chosen.notes
+            types = [
+                type_.with_shape(chosen.shapes.get(self.names[i], type_.shape)) for i, type_ in zip(inputs, types, strict=True)]
         self.stale = any(type_.shape != tensors[i].shape for i, type_ in zip(inputs, types, strict=True))
         self.fixed = not any(None in tensors[i].signature for i in inputs)
         self.op = module.add_function(self.model.functions[self.index], types, [self.names[i] for i in inputs])
@@ -268,8 +271,8 @@ class _SubgraphReader:
                 raise UsageError(f"{self.file.name} has no input {name!r}", hint=f"{meant}its inputs are {there}")
         return [self._input_type(self.tensors[i], name, wanted.get(name)) for i, name in zip(inputs, names, strict=True)]
 
-    def _chosen_sizes(self, inputs: Sequence[int]) -> tuple[str, ...]:
-        """What was chosen where the file leaves a size open, plans it as 1, and the user gives none.
+    def _chosen_sizes(self, inputs: Sequence[int]) -> StaticShapes:
+        """The shapes of inputs whose user gives none: sizes that the file leaves open and plans as 1 are chosen, and noted.
 
         Raises `ReadError` where such a size is no batch: a model planned for images of one pixel is nobody's model.
         """
@@ -279,7 +282,7 @@ class _SubgraphReader:
                 None if size is None and plan == 1 else plan
                 for size, plan in zip(self.tensors[i].signature, self.tensors[i].shape, strict=True)]
             for i in inputs if self.names[i] not in given}
-        return static_shapes(planned, {}, self.file.name).notes
+        return static_shapes(planned, {}, self.file.name)
 
     def _input_type(self, tensor: Tensor, name: str, wanted: TensorType | None) -> TensorType:
         own = tensor.type

@@ -14,6 +14,7 @@ import pytest
 
 from transload.api import legalize
 from transload.errors import ReadError, TransloadError, UsageError
+from transload.input_shapes import sizes_given
 from transload.ir import NONE, Module, Packed4Data, QuantType, TensorType, input_names, output_names
 from transload.ir.verify import check
 from transload.plugin import Source
@@ -199,6 +200,15 @@ def test_sizes_planned_as_one_that_are_no_batch_are_asked_for(load: Callable[...
     assert planned.body_of_main.arguments[0].shape == (1, 16, 16, 3)
     assert planned.notes == (
         "the first size of 'image', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another",)
+
+
+def test_the_size_of_the_batch_is_that_which_is_given(load: Callable[..., Module]) -> None:
+    with sizes_given(batch=3):
+        module = load(dynamic_model())
+        with pytest.raises(UsageError, match="batch"):
+            load(dynamic_model(), {"x": TensorType((2, 4), NONE)})
+    assert module.body_of_main.arguments[0].shape == (3, 4) and "made 3" in module.notes[0]
+    assert str(ops(legalize(module), "top.Abs")[0].result.type) == "tensor<3x4xf32>"
 
 
 # --- subgraphs, variables, signatures, custom operators
