@@ -91,19 +91,17 @@ def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
     """`floor(a / b)` of f32.
 
     `floor(a * RECIPROCAL(b))` alone (lower_floor_div) is one off where the rounded product falls on the wrong
-    side of an integer, as for 41 / 41; so it is moved by one where what it leaves shows that it must be.
+    side of an integer, as for 41 / 41; so it is moved by one where a is not between its product with b and the next one's.
+    (What a product leaves of a would not show that: rounded, it is b where a is small beside b.)
     """
-    zero = like(rw, b, 0)
     quotient = unary(rw, "floor", binary(rw, "mul", a, unary(rw, "reciprocal", b)))
-    rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
-    rest = select(rw, compare(rw, "Equal", quotient, like(rw, quotient, 0)), a, rest)  # of an infinite b, too
-    size, sign = unary(rw, "abs", b), select(rw, compare(rw, "Less", b, zero), like(rw, b, -1), like(rw, b, 1))
-    forward = binary(rw, "mul", rest, sign)  # r if b is positive, else -r: from 0 to |b| where q is right
-    one = like(rw, quotient, 1)
-    too_great = compare(rw, "Less", forward, like(rw, forward, 0))
-    too_small = compare(rw, "GreaterOrEqual", forward, size)
-    greater = select(rw, too_small, binary(rw, "add", quotient, one), quotient)
-    return select(rw, too_great, binary(rw, "sub", quotient, one), greater)
+    size, zero, one = unary(rw, "abs", b), like(rw, b, 0), like(rw, quotient, 1)
+    forward = select(rw, compare(rw, "Less", b, zero), negate(rw, a), a)  # over |b| the same quotient
+    less, greater = binary(rw, "sub", quotient, one), binary(rw, "add", quotient, one)
+    below = compare(rw, "Less", forward, binary(rw, "mul", quotient, size))
+    too_great = binary(rw, "logical_and", below, compare(rw, "NotEqual", quotient, zero))  # 0: the quotient is -0 in f32
+    too_small = compare(rw, "GreaterOrEqual", forward, binary(rw, "mul", greater, size))
+    return select(rw, too_great, less, select(rw, too_small, greater, quotient))
 
 
 def _remainder(rw: Rewriter, op: Op, a: Value, b: Value) -> Value:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+
+from transload.api import lower, run
+from transload.ir import F32, TensorType, element_type_of
+from transload.testing import build_module
 
 Same = Callable[..., Any]
 
@@ -44,10 +49,6 @@ def test_remainders_of_what_is_no_number_and_by_zero(same_op: Same, name: str) -
 
 
 def test_a_remainder_beyond_all_steps_is_none(same_op: Same) -> None:
-    from transload.api import lower, run
-    from transload.ir import F32, TensorType
-    from transload.testing import build_module
-
     module = lower(build_module([TensorType((2,), F32)] * 2, lambda builder, a, b: builder.emit("top.FloorMod", a, b)))
     (rest,) = run(module, {"x0": np.array([1e30, -1e38], np.float32), "x1": np.array([3, 1e-30], np.float32)}).values()
     assert rest.tolist() == [0, 0]
@@ -55,10 +56,6 @@ def test_a_remainder_beyond_all_steps_is_none(same_op: Same) -> None:
 
 def test_a_remainder_by_a_subnormal_number_is_a_number() -> None:
     """Its reciprocal is infinite, as that of zero is, whose remainders are none."""
-    from transload.api import lower, run
-    from transload.ir import F32, TensorType
-    from transload.testing import build_module
-
     module = lower(build_module([TensorType((2,), F32)] * 2, lambda builder, a, b: builder.emit("top.TruncMod", a, b)), "tosa")
     (rest,) = run(module, {"x0": np.array([2.1, 2.1], np.float32), "x1": np.array([7e-45, 0], np.float32)}).values()
     assert abs(rest[0]) < 7e-45 and np.isnan(rest[1])
@@ -70,3 +67,29 @@ def test_quotients_of_halves_whose_reciprocals_are_none(same_op: Same, dtype: An
     a = (b.astype(np.float32) * 3).clip(-65000, 65000).astype(dtype)
     for name in ("Div", "FloorDiv"):
         same_op(name, a, b, tolerance=0.001 if dtype is np.float16 else 0.01)
+
+
+_STRANGE = [np.nan, np.inf, -np.inf, 0, -0.0, 1, -1, 3, -3, 0.125, -0.1, 41, -0.001953125, 1e6, -1e8, 1e20, -1e20, 3e38, -2e38]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_floors_of_quotients_of_all_sizes(dtype: Any) -> None:
+    type_ = TensorType((1,), element_type_of(np.dtype(dtype)))
+    module = build_module([type_] * 2, lambda rw, a, b: rw.emit("top.FloorDiv", a, b))
+    lowered = lower(module)
+    with np.errstate(over="ignore"):
+        strange = np.array(_STRANGE, np.float32).astype(dtype)
+    off = 2e-7 if dtype is np.float32 else 1e-3 if dtype is np.float16 else 1e-2
+    for a, b in itertools.product(strange, strange):
+        given = {"x0": np.array([a]), "x1": np.array([b])}
+        (wanted,), (made,) = (next(iter(run(form, given).values())).astype(np.float64) for form in (module, lowered))
+        np.testing.assert_allclose(made, wanted, rtol=off, err_msg=f"{a} by {b}")
+        assert np.isnan(wanted) or np.signbit(made) == np.signbit(wanted), f"{a} by {b}"
+
+
+def test_floors_of_small_quotients_below_0(same_op: Same) -> None:
+    """They are -1, though what -1 leaves, `a + b`, is b when it is rounded."""
+    a = np.array([1, -1, 1, 3, 1, -1, 5, -1e-3], np.float32)
+    b = np.array([-1e6, 1e7, -1e8, -2e7, -1e9, 1e12, -1e20, 1e5], np.float32)
+    module = same_op("FloorDiv", a, b, tolerance=0)
+    assert all((array == -1).all() for array in run(module, {"x0": a, "x1": b}).values())
