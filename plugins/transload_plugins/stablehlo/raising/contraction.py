@@ -159,11 +159,13 @@ def _is_cheaper(x: Value, order: Sequence[int], other: Sequence[int]) -> bool:
 
 @TABLE("stablehlo.einsum", "stablehlo.unary_einsum")
 def einsum(op: Einsum | UnaryEinsum, rw: Rewriter) -> Value:
-    """A sum of products over letters, which `top` has."""
+    """A sum of products over letters, which `top` has of factors of the result's type."""
     refuse_complex(op)
     element = op.results[0].element
     equation = op.einsum_config
     values = list(op.operands)
     if len(values) == 2:
         values = list(factors(rw, values[0], values[1], element))
+    if not any(value.is_quantized for value in (*values, op.results[0])):
+        values = [cast(rw, value, element) for value in values]
     return rw.emit("top.Einsum", *values, equation=equation if "->" in equation else equation + "->", element=element)

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import transload
+from transload.ir import dtype_of
+from transload.ir.verify import check
+from transload.text import parse_type
 
 from tests.plugins.stablehlo.raising import raising
 
@@ -266,3 +269,24 @@ def test_open_sizes_between_static_ones_are_no_trouble() -> None:
         '%y = "stablehlo.reshape"(%e) : (tensor<2x3xi8>) -> tensor<6xi8>']
     _, top = _raised([("%x", "tensor<?x3xui8>")], lines, ("%y", "tensor<6xi8>"))
     assert top.outputs
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16", "f8E4M3FN"])
+def test_sums_in_f32_of_narrow_products(element: str) -> None:
+    """Which are beyond the range of f16, and have more bits than bf16."""
+    x, w = _tensor((1, 5, 6, 4), element), _tensor((2, 2, 4, 3), element)
+    y, z = _tensor((1, 4, 5, 3)), _tensor((1, 5, 6, 3, 2, 2))
+    lines = [
+        '%y = "stablehlo.convolution"(%x, %w) <{dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, '
+        f"feature_group_count = 1 : i64, batch_group_count = 1 : i64}}> : ({x}, {w}) -> {y}",
+        f'%z = "stablehlo.einsum"(%x, %w) <{{einsum_config = "abcd,efdg->abcgef"}}> : ({x}, {w}) -> {z}']
+    module = raising.load(raising.function_text([("%x", x), ("%w", w)], "\n".join(lines), [("%y", y), ("%z", z)]))
+    top = transload.legalize(module)
+    assert not check(top)
+    arrays = np.full((1, 5, 6, 4), 192), np.full((2, 2, 4, 3), 104)
+    for form in (module, top, transload.lower(top, "tosa")):
+        convolved, contracted = raising.run(form, arrays)
+        assert convolved.dtype == contracted.dtype == np.float32
+        factors = [np.array(number).astype(dtype_of(parse_type(element))) for number in (192, 104)]
+        product = float(factors[0]) * float(factors[1])
+        assert (convolved == 16 * product).all() and (contracted == 4 * product).all()

@@ -39,7 +39,7 @@ from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_
 if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
 
-__all__ = ["TABLE", "Sum", "bias_value", "sum_bits", "sum_of"]
+__all__ = ["TABLE", "Sum", "bias_value", "sum_bits", "sum_of", "sums_are_wider"]
 
 TABLE = RewriteTable()
 
@@ -69,6 +69,17 @@ def sum_of(x: Value, w: Value) -> Sum | None:
     if a.storage == I16 and b.storage == I8 and zero_points[0] == 0:
         return Sum(I48, I48, *zero_points)
     return None
+
+
+def sums_are_wider(op: Op) -> bool:
+    """Whether an op sums products of f16 or bf16 in f32, which a convolution of TOSA rounds to the type of its factors."""
+    return op.operands[0].element in (F16, BF16) and op.results[0].element == F32
+
+
+def _factors(op: Conv | Deconv, rw: Rewriter) -> tuple[Value, Value]:
+    """Input and filter, in f32 where `sums_are_wider`."""
+    x, w = op.input, op.filter
+    return (build.cast(rw, x, F32), build.cast(rw, w, F32)) if sums_are_wider(op) else (x, w)
 
 
 def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value, channels: int) -> Value:
@@ -146,7 +157,7 @@ def sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
 @TABLE("top.Conv")
 def conv(op: Conv, rw: Rewriter) -> Value | None:
     need_channels_last(op)
-    x, w = op.input, op.filter
+    x, w = _factors(op, rw)
     total = sum_of(x, w)
     if total is None and are_integers(x, w):
         return by_digits(op, rw)
@@ -205,7 +216,7 @@ def in_groups(rw: Rewriter, groups: int, make: Callable[..., Value], *operands: 
 @TABLE("top.Deconv")
 def deconv(op: Deconv, rw: Rewriter) -> Value | None:
     need_channels_last(op)
-    x, w = op.input, op.filter
+    x, w = _factors(op, rw)
     total = sum_of(x, w)
     if total is None and are_integers(x, w):
         return by_digits(op, rw)

@@ -32,7 +32,7 @@ from ..arithmetic.rescaling import (
     rounding_of,
 )
 from .common import binary, static_shape
-from .conv import bias_value, sum_bits, sum_of
+from .conv import bias_value, sum_bits, sum_of, sums_are_wider
 
 if TYPE_CHECKING:
     from transload_hub.ops.matmul import MatMul
@@ -61,7 +61,7 @@ def _layer(op: MatMul, rw: Rewriter) -> Value | None:
     """The op as a 1x1 convolution; None where it is not a layer with a weight of rank 2."""
     x, w = op.input, op.right
     type_, total = quant(w), sum_of(x, w)
-    if w.rank != 2 or op.left_transpose or rw.constant_of(w) is None or total is None:
+    if w.rank != 2 or op.left_transpose or rw.constant_of(w) is None or total is None or sums_are_wider(op):
         return None
     if not op.right_transpose:
         if type_ is not None and type_.axis == 0:

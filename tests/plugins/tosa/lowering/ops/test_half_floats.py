@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from transload.ir import F32
+
 Same = Callable[..., Any]
 
 CASES: dict[str, tuple[list[tuple[int, ...]], dict[str, Any]]] = {
@@ -79,3 +81,20 @@ def test_functions_of_every_f16(same_op: Same, name: str) -> None:
 
 def test_softmax_of_more_than_f16_can_count(same_op: Same) -> None:
     same_op("Softmax", np.zeros((1, 70_000), np.float16), axis=1, tolerance=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=["f16", "bf16"])
+@pytest.mark.parametrize(("name", "shapes", "attributes"), [
+    ("Conv", [(1, 5, 6, 4), (3, 2, 2, 4), (3,)], {"kernel_shape": (2, 2), "do_relu": True}),
+    ("Conv", [(1, 6, 4), (3, 2, 4)], {"kernel_shape": (2,)}),
+    ("Conv", [(1, 3, 6, 4, 4), (3, 2, 2, 2, 4)], {"kernel_shape": (2, 2, 2)}),
+    ("Conv", [(1, 5, 6, 4), (4, 2, 2, 2)], {"kernel_shape": (2, 2), "group": 2}),
+    ("Conv", [(1, 5, 6, 4), (4, 2, 2, 1)], {"kernel_shape": (2, 2), "group": 4}),
+    ("Deconv", [(1, 5, 6, 4), (3, 2, 2, 4)], {"kernel_shape": (2, 2)}),
+    ("Deconv", [(1, 3, 6, 4, 4), (3, 2, 2, 2, 4)], {"kernel_shape": (2, 2, 2), "constants": [1]}),
+    ("MatMul", [(3, 8), (8, 5)], {}), ("MatMul", [(3, 8), (8, 5)], {"constants": [1]})])
+def test_sums_in_f32_of_products_of_halves(same_op: Same, dtype: Any, name: str, shapes: Any, attributes: dict[str, Any]) -> None:
+    """Sums beyond the range of f16, and of more bits than bf16 has, are whole numbers in f32."""
+    numbers = [200 + np.arange(np.prod(shape)).reshape(shape) % 7 for shape in shapes]
+    same_op(name, *[array.astype(dtype) for array in numbers], result=F32, tolerance=0, **attributes,
+            **({} if name == "MatMul" else {"layout": "NHWC"}))
