@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import F32, F64, I32, I48, I64, UI64, FloatType, IntegerType, TensorType, Type, Value
+from transload.ir import BOOL, F32, F64, I32, I48, I64, UI64, FloatType, IntegerType, Op, TensorType, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, Unsupported
 from transload_hub.tables import distinct
@@ -20,8 +20,8 @@ from transload_hub.tables import distinct
 from ..lowering.common import cast, constant, emit, ints, static_shape, transposed
 
 __all__ = [
-    "CHANNELS_LAST", "CHANNELS_SECOND", "along", "as_float", "broadcast", "elementwise", "held", "number", "power_of_two",
-    "reshaped", "scalar_like", "shift_right", "sizes", "turned", "vector", "wide",
+    "CHANNELS_LAST", "CHANNELS_SECOND", "along", "as_float", "broadcast", "elementwise", "held", "number", "passes_nans",
+    "power_of_two", "reshaped", "scalar_like", "shift_right", "sizes", "turned", "vector", "wide", "without_nans",
 ]  # fmt: skip
 
 CHANNELS_SECOND = (0, 3, 1, 2)
@@ -122,6 +122,20 @@ def broadcast(rw: Builder, name: str, *operands: Value, element: Type | None = N
     shape = np.broadcast_shapes(*(static_shape(value) for value in operands))
     made: Value = rw.emit(f"onnx.{name}", *operands, types=[TensorType(shape, element or operands[0].element)])
     return made
+
+
+def passes_nans(op: Op) -> bool:
+    """Whether an operator is to pass over the NaNs of its first operand."""
+    return isinstance(op.operands[0].element, FloatType) and op.attributes.get("nan_mode", "PROPAGATE") == "IGNORE"
+
+
+def without_nans(rw: Builder, x: Value, least: float, combine: Callable[[Value], Value]) -> Value:
+    """`combine` of the numbers of `x` that are no NaN, and NaN of NaNs alone; `least` changes no combination."""
+    missing, neutral = emit(rw, "IsNaN", x, element=BOOL), constant(rw, least, x.element)
+    made = combine(emit(rw, "Where", missing, neutral, x, like=x))
+    there = combine(emit(rw, "Where", missing, neutral, scalar_like(rw, 0.0, x), like=x))
+    found = broadcast(rw, "Equal", there, scalar_like(rw, 0.0, x), element=BOOL)
+    return broadcast(rw, "Where", found, made, scalar_like(rw, np.nan, x), element=made.element)
 
 
 def shift_right(rw: Builder, x: Value, places: Value) -> Value:

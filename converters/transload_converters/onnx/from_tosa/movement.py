@@ -13,7 +13,7 @@ from transload_hub import tables
 from ..lowering.common import cast, constant, emit, ints, static_shape
 from ..lowering.movement import PAST_THE_FRONT
 from ..lowering.reduce import product_along
-from .common import broadcast, held, reshaped, sizes, turned, wide
+from .common import broadcast, held, passes_nans, reshaped, sizes, turned, wide, without_nans
 from .narrow import is_narrow, reduced_sum
 
 if TYPE_CHECKING:
@@ -141,9 +141,8 @@ REDUCED = {
 def reduce(op: Op, rw: Rewriter) -> Value:
     """Truth is 0 or 1 of i32."""
     x = op.operands[0]
-    if isinstance(x.element, FloatType) and op.attributes.get("nan_mode", "PROPAGATE") == "IGNORE":
-        passed = constant(rw, -np.inf if op.name == "tosa.reduce_max" else np.inf, x.element)
-        x = emit(rw, "Where", emit(rw, "IsNaN", x, element=BOOL), passed, x, like=x)
+    if passes_nans(op):
+        return without_nans(rw, x, -np.inf if op.name == "tosa.reduce_max" else np.inf, lambda x: _reduced(rw, op, x))
     x = cast(rw, x, I32) if x.element == BOOL else x if x.element == I8 else wide(rw, x)
     if op.name == "tosa.reduce_sum" and is_narrow(rw) and x.element == I32:
         return reduced_sum(rw, x, op.attributes["axis"], static_shape(op.results[0]))
@@ -151,20 +150,41 @@ def reduce(op: Op, rw: Rewriter) -> Value:
         return cast(rw, product_along(rw, x, op.attributes["axis"]), op.results[0].element)
     if op.name == "tosa.reduce_sum" and x.element == I32:
         x = cast(rw, x, I64)  # as in `lowering.reduce`
-    made = emit(rw, REDUCED[op.name], x, ints(rw, (op.attributes["axis"],)), shape=static_shape(op.results[0]), keepdims=1)
-    return cast(rw, made, op.results[0].element)
+    return cast(rw, _reduced(rw, op, x), op.results[0].element)
+
+
+def _reduced(rw: Rewriter, op: Op, x: Value) -> Value:
+    return emit(rw, REDUCED[op.name], x, ints(rw, (op.attributes["axis"],)), shape=static_shape(op.results[0]), keepdims=1)
 
 
 @TABLE("tosa.argmax")
 def argmax(op: Op, rw: Rewriter) -> Value:
-    """ArgMax, the first of equal ones; a NaN counts as the greatest where it is not passed over."""
+    """ArgMax, the first of equal ones; of floats see `_argmax_of_floats`."""
     x = op.operands[0]
-    x = wide(rw, x) if x.element == I16 else x
-    if isinstance(x.element, FloatType):
-        ignored = op.attributes.get("nan_mode", "PROPAGATE") == "IGNORE"
-        x = cast(rw, x, F32)
-        instead = constant(rw, -np.inf if ignored else np.inf, F32)
-        x = emit(rw, "Where", emit(rw, "IsNaN", x, element=BOOL), instead, x, like=x)
-    found = rw.emit(
+    places = _argmax_of_floats(op, rw, cast(rw, x, F32)) if isinstance(x.element, FloatType) else (
+        _places(rw, op, wide(rw, x) if x.element == I16 else x))
+    return cast(rw, places, op.results[0].element)
+
+
+def _argmax_of_floats(op: Op, rw: Rewriter, x: Value) -> Value:
+    """The first NaN where there is one, as it is greater than infinity.
+
+    Where NaNs are passed over, the first number that is none where all others are negative infinity.
+    """
+    shape, missing = static_shape(op.results[0]), emit(rw, "IsNaN", x, element=BOOL)
+    least, axes = constant(rw, -np.inf, F32), ints(rw, (op.attributes["axis"],))
+    if passes_nans(op):
+        marks = cast(rw, emit(rw, "Not", missing), F32)
+        x = emit(rw, "Where", missing, least, x, like=x)
+        special, number = x, least
+    else:
+        marks = cast(rw, missing, F32)
+        special, number = marks, constant(rw, 1.0, F32)
+    greatest = emit(rw, "ReduceMax", special, axes, shape=shape, keepdims=0)
+    found = emit(rw, "Equal", greatest, number, element=BOOL)
+    return broadcast(rw, "Where", found, _places(rw, op, marks), _places(rw, op, x), element=I64)
+
+
+def _places(rw: Rewriter, op: Op, x: Value) -> Value:
+    return rw.emit(
         "onnx.ArgMax", x, types=[TensorType(static_shape(op.results[0]), I64)], axis=op.attributes["axis"], keepdims=0)
-    return cast(rw, found, op.results[0].element)

@@ -12,7 +12,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ..lowering.common import cast, clipped, constant, emit, ints, static_shape
 from . import narrow
-from .common import broadcast, elementwise, held, number, power_of_two, reshaped, scalar_like, shift_right, wide
+from .common import broadcast, elementwise, held, number, passes_nans, power_of_two, reshaped, scalar_like, shift_right, wide
 
 if TYPE_CHECKING:
     from transload.ir import Op
@@ -70,7 +70,7 @@ def extremum(op: Op, rw: Rewriter) -> Value:
 
     def compute(a: Value, b: Value) -> Value:
         y = broadcast(rw, name, a, b)
-        if op.attributes.get("nan_mode", "PROPAGATE") == "IGNORE" and isinstance(a.element, FloatType):
+        if passes_nans(op):
             y = broadcast(rw, "Where", emit(rw, "IsNaN", a, element=BOOL), b, y, element=a.element)
             y = broadcast(rw, "Where", emit(rw, "IsNaN", b, element=BOOL), a, y, element=a.element)
         return y
@@ -112,7 +112,7 @@ def clamp(op: Op, rw: Rewriter) -> Value:
     low, high = op.attributes["min_val"], op.attributes["max_val"]
 
     def compute(x: Value) -> Value:
-        if op.attributes.get("nan_mode", "PROPAGATE") == "IGNORE" and isinstance(x.element, FloatType):
+        if passes_nans(op):
             least = scalar_like(rw, float(low), x)
             x = broadcast(rw, "Where", emit(rw, "IsNaN", x, element=BOOL), least, x, element=x.element)
         x = x if x.element == I8 else wide(rw, x)

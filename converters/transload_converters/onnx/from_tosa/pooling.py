@@ -12,7 +12,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub import tables
 
 from ..lowering.common import cast, constant, emit, ints, static_shape
-from .common import CHANNELS_LAST, CHANNELS_SECOND, as_float, held, number, scalar_like, sizes, turned
+from .common import CHANNELS_LAST, CHANNELS_SECOND, as_float, held, number, passes_nans, scalar_like, sizes, turned, without_nans
 from .narrow import digits, is_narrow, summed
 from .products import window_sums
 from .rescale import Scale, scaled
@@ -35,13 +35,17 @@ def _window(op: Op, first: int) -> tuple[tuple[int, ...], ...]:
 
 @TABLE("tosa.max_pool2d", "tosa.max_pool2d_adaptive")
 def max_pool(op: Op, rw: Rewriter) -> Value:
-    """MaxPool of floats, which hold the integers."""
+    """MaxPool of floats, which hold the integers; where NaNs are passed over, of the other numbers."""
     window, stride, pad = _window(op, 1)
     x = turned(rw, op.operands[0], CHANNELS_SECOND)
     batch, height, width, channels = static_shape(op.results[0])
     real = as_float(rw, x, F32) if isinstance(x.element, IntegerType) else x
-    y = emit(rw, "MaxPool", real, shape=(batch, channels, height, width), kernel_shape=window, strides=stride,
-             pads=(*pad[::2], *pad[1::2]))
+
+    def greatest(x: Value) -> Value:
+        return emit(rw, "MaxPool", x, shape=(batch, channels, height, width), kernel_shape=window, strides=stride,
+                    pads=(*pad[::2], *pad[1::2]))
+
+    y = without_nans(rw, real, -np.inf, greatest) if passes_nans(op) else greatest(real)
     return turned(rw, cast(rw, y, x.element), CHANNELS_LAST)
 
 
