@@ -26,8 +26,8 @@ from ..arithmetic.rescaling import any_quantized, fused_activation
 
 __all__ = [
     "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "finished", "flat",
-    "gather_rows", "is_constant_splat", "like", "narrowed", "negate", "normal_axes", "normal_axis", "pad", "plain_into",
-    "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
+    "gather_rows", "has_minus", "is_constant_splat", "like", "narrowed", "negate", "normal_axes", "normal_axis", "pad",
+    "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
 MAX_RANK = 6
@@ -252,6 +252,12 @@ def unary(rw: Builder, name: str, x: Value) -> Value:
 def negate(rw: Builder, x: Value) -> Value:
     """`-x` of a float or i32."""
     return flat(rw, x, lambda x: build.negate(rw, x))
+
+
+def has_minus(rw: Builder, x: Value) -> Value:
+    """Whether a float is below 0, or is -0, whose reciprocal is negative infinity."""
+    zero = like(rw, x, 0)
+    return binary(rw, "logical_or", compare(rw, "Less", x, zero), compare(rw, "Less", unary(rw, "reciprocal", x), zero))
 
 
 # --- element types

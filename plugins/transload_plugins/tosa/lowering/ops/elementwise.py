@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from transload.ir import BOOL, F16, I32, Op, Value
+from transload.ir import BOOL, F16, F32, I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.cast import width_of
 
@@ -24,6 +24,7 @@ from .common import (
     filled,
     finished,
     flat,
+    has_minus,
     is_constant_splat,
     like,
     narrowed,
@@ -144,7 +145,7 @@ def power(rw: Rewriter, x: Value, exponent: Value) -> Value:
     POW is not defined for negative bases (2.5.15), where frameworks give `(-|x|) ** n` for a whole n and NaN
     otherwise. So a small whole constant becomes products, 1/2 and -1/2 roots, and for other whole
     exponents `POW(|x|, e)` gets its sign from whether e is odd. Negative bases of fractional constants stay
-    undefined.
+    undefined. What is known only at run time follows IEEE 754-2019, 9.2.1 (`pow`).
     """
     number = is_constant_splat(exponent)
     if number is None or math.prod(static_shape(exponent)) != 1 or exponent.rank > x.rank:
@@ -155,20 +156,26 @@ def power(rw: Rewriter, x: Value, exponent: Value) -> Value:
         return square_root(rw, x) if number > 0 else unary(rw, "rsqrt", x)
     if not math.isfinite(number) or number != int(number):
         return binary(rw, "pow", x, exponent)
-    if abs(number) <= 16:
-        made = _whole_power(rw, x, int(abs(number)))
-        return made if number > 0 else unary(rw, "reciprocal", made)
+    if 0 < number <= 16:
+        return _whole_power(rw, x, int(number))
+    if -16 <= number < 0:  # in f32, where the product is of range whose reciprocal is a number of the narrower type
+        return cast(rw, unary(rw, "reciprocal", _whole_power(rw, cast(rw, x, F32), int(-number))), x.element)
     size = binary(rw, "pow", unary(rw, "abs", x), exponent)
-    return size if number % 2 == 0 else select(rw, compare(rw, "Less", x, like(rw, x, 0)), negate(rw, size), size)
+    return size if number % 2 == 0 else select(rw, has_minus(rw, x), negate(rw, size), size)
 
 
 def _power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
-    size = binary(rw, "pow", unary(rw, "abs", x), exponent)
+    """`POW(|x|, e)`, with the sign of x for odd exponents; NaN of what is below 0, but for infinity, if e is not whole."""
+    magnitude = unary(rw, "abs", x)
+    size = binary(rw, "pow", magnitude, exponent)
     half = binary(rw, "mul", exponent, like(rw, exponent, 0.5))
     whole = compare(rw, "Equal", unary(rw, "floor", exponent), exponent)
-    odd = compare(rw, "NotEqual", unary(rw, "floor", half), half)  # asked of whole ones only
-    below = select(rw, whole, select(rw, odd, negate(rw, size), size), like(rw, size, math.nan))
-    return select(rw, compare(rw, "Less", x, like(rw, x, 0)), below, size)
+    odd = binary(rw, "logical_and", whole, compare(rw, "NotEqual", unary(rw, "floor", half), half))
+    signed = select(rw, binary(rw, "logical_and", odd, has_minus(rw, x)), negate(rw, size), size)
+    finite = compare(rw, "Less", magnitude, like(rw, x, math.inf))
+    below = binary(rw, "logical_and", compare(rw, "Less", x, like(rw, x, 0)), finite)
+    none = binary(rw, "logical_and", below, unary(rw, "logical_not", whole))
+    return select(rw, none, like(rw, size, math.nan), signed)
 
 
 def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:

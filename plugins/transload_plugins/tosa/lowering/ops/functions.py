@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from transload.ir import F16, F32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import binary, cast, compare, like, negate, plain_into, select, unary
+from .common import binary, cast, compare, has_minus, like, negate, plain_into, select, unary
 from .elementwise import square_root
 
 if TYPE_CHECKING:
@@ -110,16 +110,20 @@ def acos(op: Unary, rw: Rewriter) -> Value:
 
 @plain("top.Atan2")
 def atan2(op: Atan2, rw: Rewriter) -> Value:
-    """The arc tangent of the lesser by the greater absolute value, then turned into the quadrant; 0 of (0, 0)."""
-    a, b = op.a, op.b
+    """The arc tangent of the lesser by the greater absolute value, then turned into the quadrant (IEEE 754-2019, 9.2.1).
+
+    Zeros have signs, 0 by 0 counts as 0, and infinity by infinity as 1. Of floats narrower than f32 in that.
+    """
+    a, b = cast(rw, op.a, F32), cast(rw, op.b, F32)
     rise, run = unary(rw, "abs", a), unary(rw, "abs", b)
     greatest = binary(rw, "maximum", rise, run)
     zero = like(rw, greatest, 0)
-    divisor = select(rw, compare(rw, "Equal", greatest, zero), like(rw, greatest, 1), greatest)
-    angle = arc_tangent(rw, _mul(rw, binary(rw, "minimum", rise, run), unary(rw, "reciprocal", divisor)))
+    ratio = _mul(rw, binary(rw, "minimum", rise, run), unary(rw, "reciprocal", greatest))
+    ratio = select(rw, compare(rw, "Equal", rise, run), like(rw, ratio, 1), ratio)
+    angle = arc_tangent(rw, select(rw, compare(rw, "Equal", greatest, zero), zero, ratio))
     angle = select(rw, compare(rw, "Greater", rise, run), _add(rw, negate(rw, angle), math.pi / 2), angle)
-    angle = select(rw, compare(rw, "Less", b, like(rw, b, 0)), _add(rw, negate(rw, angle), math.pi), angle)
-    return select(rw, compare(rw, "Less", a, like(rw, a, 0)), negate(rw, angle), angle)
+    angle = select(rw, has_minus(rw, b), _add(rw, negate(rw, angle), math.pi), angle)
+    return cast(rw, select(rw, has_minus(rw, a), negate(rw, angle), angle), op.result.element)
 
 
 @plain("top.Sinh")
@@ -156,10 +160,10 @@ def asinh(op: Unary, rw: Rewriter) -> Value:
 
 @plain("top.Acosh")
 def acosh(op: Unary, rw: Rewriter) -> Value:
-    """`log(1 + (t + sqrt(2t + t^2)))` with `t = x - 1`; `log x + log 2` where t^2 would overflow."""
+    """`log(1 + (t + sqrt(t) sqrt(t + 2)))` with `t = x - 1`, NaN where that is below 0; `log x + log 2` of great numbers."""
     x = op.input
     t = _add(rw, x, -1.0)
-    near = log1p(rw, _add(rw, t, square_root(rw, _mul(rw, t, _add(rw, t, 2.0)))))
+    near = log1p(rw, _add(rw, t, _mul(rw, square_root(rw, t), square_root(rw, _add(rw, t, 2.0)))))
     far = _add(rw, unary(rw, "log", x), math.log(2))
     return select(rw, _too_large_to_square(rw, x), far, near)
 
