@@ -163,7 +163,10 @@ def squared_difference(op: SquaredDifference, a: Array, b: Array) -> Array:
 
 @KERNELS("top.Atan2")
 def atan2(op: Atan2, a: Array, b: Array) -> Array:
-    return finish(op, np.arctan2(wide(a), wide(b)))
+    a, b = wide(a), wide(b)
+    if is_integer(a):  # of small ones numpy has angles in f16
+        a, b = a.astype(np.float64), b.astype(np.float64)
+    return finish(op, np.arctan2(a, b))
 
 
 _RELATIONS: dict[str, Callable[..., Any]] = {
@@ -193,9 +196,8 @@ _plain("top.BitwiseXor", np.bitwise_xor)
 def _shift(a: Array, b: Array, shift: Callable[..., Any], beyond: Any) -> Array:
     """`shift(a, b)`, and `beyond` where b is the width or more, which numpy (as C) leaves undefined."""
     width = 8 * a.dtype.itemsize
-    amount = b.astype(np.int64, copy=False)
-    inside = np.clip(amount, 0, width - 1).astype(a.dtype)
-    return np.where(amount >= width, beyond, shift(a, inside))
+    inside = np.clip(b, 0, width - 1).astype(a.dtype)
+    return np.where(b >= width, beyond, shift(a, inside))
 
 
 @KERNELS("top.ShiftLeft")

@@ -82,6 +82,24 @@ def test_integers(run_op, rng, dtype):
     np.testing.assert_array_equal(run_op("Sub", a, b, do_relu=True, relu_limit=6.5), np.clip(a - b, 0, 6))
 
 
+def test_angles_of_small_integers(run_op):
+    """They are cut off, and 2.9997 is not rounded to 3 before, as numpy does in f16."""
+    np.testing.assert_array_equal(run_op("Atan2", np.array([1, -1, 1], np.int8), np.array([-7, -7, 0], np.int8)), [2, -2, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int64, np.uint32, np.uint8])
+def test_shifts_by_the_width_and_more(run_op, dtype):
+    ends = np.iinfo(dtype)
+    x = np.array([1, 7, ends.max, ends.min], dtype)
+    for amount in (ends.bits - 1, ends.bits, ends.bits + 1, ends.max // 2 + 1, ends.max):
+        given = np.full(4, amount, dtype)
+        left, right = (
+            [shift(int(each), amount) if amount < ends.bits else -1 if sign and each < 0 else 0 for each in x]
+            for shift, sign in ((lambda n, by: (n << by) & ((1 << ends.bits) - 1), False), (lambda n, by: n >> by, True)))
+        np.testing.assert_array_equal(run_op("ShiftLeft", x, given), np.array(left, np.uint64).astype(dtype))
+        np.testing.assert_array_equal(run_op("ShiftRight", x, given), np.array(right, dtype))
+
+
 def test_division_by_zero_does_not_raise(run_op):
     zero, one = np.zeros(2, np.int32), np.array([1, -1], np.int32)
     for name in ("Div", "FloorDiv", "FloorMod", "TruncMod"):
