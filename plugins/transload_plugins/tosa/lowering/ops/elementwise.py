@@ -178,25 +178,32 @@ def _power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
     return select(rw, none, like(rw, size, math.nan), signed)
 
 
-def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
-    """`x ** exponent` of integers: for each bit of the exponent that is set, a power of x whose exponent is that bit.
+def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value, bits: int) -> Value:
+    """`x ** exponent` of integers, modulo their range: for each bit of the exponent that is set, a power of x.
 
-    From 32 on a power is beyond 32 bits, but of -1, 0 and 1, where only matters whether the exponent is odd; so
-    five bits are enough. Of negative exponents 1 and -1 have powers, of other numbers 0 is nearest.
+    Of negative exponents 1 and -1 have powers, of other numbers 0 is nearest.
     """
     zero, one = like(rw, exponent, 0), like(rw, exponent, 1)
-    odd = binary(rw, "bitwise_and", exponent, one)
     negative = compare(rw, "Less", exponent, zero)
-    great = compare(rw, "GreaterOrEqual", exponent, like(rw, exponent, 32))
-    rest = select(rw, great, binary(rw, "bitwise_or", odd, like(rw, exponent, 30)), select(rw, negative, odd, exponent))
+    rest = select(rw, negative, binary(rw, "bitwise_and", exponent, one), exponent)
     made, square = like(rw, x, 1), x
-    for bit in range(5):
-        wanted = compare(rw, "NotEqual", binary(rw, "bitwise_and", rest, like(rw, rest, 1 << bit)), zero)
-        made = select(rw, wanted, binary(rw, "mul", made, square), made)
-        square = binary(rw, "mul", square, square)
+    for bit in range(bits):
+        if bit:
+            square = binary(rw, "mul", square, square)
+        left_out = compare(rw, "Equal", binary(rw, "bitwise_and", rest, like(rw, rest, 1 << bit)), zero)
+        made = select(rw, left_out, made, binary(rw, "mul", made, square))
     unit = compare(rw, "Equal", unary(rw, "abs", x), like(rw, x, 1))
     lost = binary(rw, "logical_and", negative, unary(rw, "logical_not", unit))
     return select(rw, lost, like(rw, made, 0), made)
+
+
+def _exponent_bits(rw: Rewriter, op: Pow) -> int:
+    """How many bits the exponents of integers have that are not negative: of constants those of the greatest."""
+    held = rw.constant_of(op.exponent)
+    if held is not None:
+        return max(int(held.max(initial=0)).bit_length(), 1)
+    element: Any = sources().exponents.get(op, I32)
+    return min(element.width - (not element.unsigned), 31)
 
 
 @plain("top.Pow")
@@ -207,8 +214,8 @@ def pow_(op: Pow, rw: Rewriter) -> Value:
         return power(rw, base, cast(rw, exponent, base.element))
     number = is_constant_splat(exponent)
     x = widened(rw, base)
-    if number is None or number != int(number) or not 0 <= number <= 64 or math.prod(static_shape(exponent)) != 1:
-        return narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent)), op)
+    if number is None or number != int(number) or number < 0 or math.prod(static_shape(exponent)) != 1:
+        return narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent), _exponent_bits(rw, op)), op)
     made = filled(rw, static_shape(x), I32, 1) if number == 0 else _whole_power(rw, x, int(number))
     return narrowed(rw, made, op)
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from transload.ir import F16, F32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import binary, cast, compare, has_minus, like, negate, plain_into, select, unary
+from .cast import cast_value
+from .common import binary, cast, compare, flat, has_minus, like, negate, plain_into, select, unary
 from .elementwise import square_root
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def atan2(op: Atan2, rw: Rewriter) -> Value:
     angle = arc_tangent(rw, select(rw, compare(rw, "Equal", greatest, zero), zero, ratio))
     angle = select(rw, compare(rw, "Greater", rise, run), _add(rw, negate(rw, angle), math.pi / 2), angle)
     angle = select(rw, has_minus(rw, b), _add(rw, negate(rw, angle), math.pi), angle)
-    return cast(rw, select(rw, has_minus(rw, a), negate(rw, angle), angle), op.result.element)
+    signed = select(rw, has_minus(rw, a), negate(rw, angle), angle)
+    return flat(rw, signed, lambda angle: cast_value(rw, angle, op.result.element))  # of integers without its fraction
 
 
 @plain("top.Sinh")

@@ -49,8 +49,9 @@ from .sources import Sources, sources
 __all__ = ["make_signed", "signed_element"]
 
 WRAPPING = frozenset({
-    "top.Add", "top.BitwiseNot", "top.Conv", "top.CumSum", "top.Deconv", "top.Einsum", "top.MatMul", "top.Mul", "top.Neg",
-    "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
+    "top.Add", "top.AddConst", "top.BitwiseNot", "top.Conv", "top.CumSum", "top.Deconv", "top.Einsum", "top.MatMul", "top.Mul",
+    "top.MulConst", "top.Neg", "top.Pow", "top.Reduce", "top.Scale", "top.ScatterElements", "top.ScatterND", "top.ShiftLeft",
+    "top.Square", "top.SquaredDifference", "top.Sub"})
 """Ops whose result may leave the range of a type that a wider one stands for, and then wraps round."""
 
 
@@ -119,6 +120,8 @@ def make_signed(module: Module) -> bool:
     for op in module.walk():
         if op.name == "top.Bitcast":
             noted.stored[op] = build.storage(op.operands[0].element), build.storage(op.results[0].element)
+        elif op.name == "top.Pow":
+            noted.exponents[op] = build.storage(op.operands[1].element)
         elif op.name == "func.call":
             called.add(op.attributes.get("callee"))
     for name, function in module.functions.items():

@@ -24,6 +24,8 @@ class Sources:
     """Ops with an operand or result that was quantized and unsigned: some kernels of frameworks round differently for them."""
     stored: dict[Op, tuple[Type, Type]] = field(default_factory=dict)
     """Of each `top.Bitcast` the types that its operand and its result were stored in."""
+    exponents: dict[Op, Type] = field(default_factory=dict)
+    """Of each `top.Pow` the type that its exponent was stored in."""
     integers: Narrowing = field(default_factory=Narrowing)
     """What is known of integers of 64 bits, and unsigned ones of 32, that became i32."""
 
