@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Dense, SplatData, TensorType, Type, Value, dtype_of
+from transload.ir import Dense, QuantType, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
+from transload.ir.quantization import spread
 
 from . import tables
 from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
-    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "reshape", "same_padding", "scalar_like",
-    "slice_along", "splat",
+    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "quantized_as_stored", "reshape",
+    "same_padding", "scalar_like", "slice_along", "splat",
 ]
 
 
@@ -32,6 +33,18 @@ def cast(build: Builder, value: Value, element: Type, round_mode: str = "Trunc")
     if value.element == element:
         return value
     return build.emit("top.Cast", value, element=element, round_mode=round_mode)
+
+
+def quantized_as_stored(build: Builder, x: Value, element: QuantType) -> Value:
+    """A number cast to a quantized type with the round_mode HalfToEvenStored, by ops on plain numbers."""
+    x = x if x.is_float else cast(build, x, element.expressed)
+    dtype = dtype_of(x.element)
+    scales, points = (build.constant(spread(numbers, element, x.rank, dtype), x.element)
+                      for numbers in (element.scales, element.zero_points))
+    steps = build.emit("top.Add", build.emit("top.Div", x, scales), points)
+    inside = build.emit("top.Clip", steps, min=float(element.storage_min), max=float(element.storage_max))
+    whole = build.emit("top.Cast", inside, element=element.storage, round_mode="HalfToEven", saturate=True)
+    return build.emit("top.Bitcast", whole, element=element)
 
 
 def reshape(build: Builder, value: Value, shape: Sequence[int]) -> Value:

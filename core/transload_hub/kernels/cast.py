@@ -23,7 +23,7 @@ __all__ = ["KERNELS", "cast"]
 KERNELS = KernelTable()
 
 _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
-    "Trunc": np.trunc, "HalfAwayFromZero": round_half_away, "HalfToEven": np.rint,
+    "Trunc": np.trunc, "HalfAwayFromZero": round_half_away, "HalfToEven": np.rint, "HalfToEvenStored": np.rint,
 }
 
 
@@ -37,9 +37,12 @@ def dequantized(x: Array, type_: QuantType) -> Array:
     return centred * spread(type_.scales, type_, x.ndim, np.float64)
 
 
-def _quantized(real: Array, type_: QuantType, rounding: Callable[[Array], Array]) -> Array:
+def _quantized(real: Array, type_: QuantType, round_mode: str) -> Array:
     """Stored integers of real numbers. The quotient is taken in the numbers' own precision, as runtimes do."""
+    rounding = _ROUNDINGS[round_mode]
     quotient = real / spread(type_.scales, type_, real.ndim, real.dtype)
+    if round_mode == "HalfToEvenStored":
+        return _saturated(rounding(_as_float64(quotient + spread(type_.zero_points, type_, real.ndim, real.dtype))), type_)
     stored = rounding(_as_float64(quotient))
     stored += spread(type_.zero_points, type_, real.ndim, np.float64)
     return _saturated(stored, type_)
@@ -97,11 +100,11 @@ def cast(op: Cast, x: Array) -> Array:
                 return x
             real = dequantized(x, source)
             if isinstance(target, QuantType):
-                return _quantized(real, target, rounding)
+                return _quantized(real, target, op.round_mode)
             return _to_plain(real.astype(np.float32) if not _is_integer_type(target) else real, target, rounding, op.saturate)
         if isinstance(target, QuantType):
             real = wide(x)
-            return _quantized(real.astype(np.float64) if real.dtype.kind in "biu" else real, target, rounding)
+            return _quantized(real.astype(np.float64) if real.dtype.kind in "biu" else real, target, op.round_mode)
         return _to_plain(x, target, rounding, op.saturate)
 
 

@@ -23,7 +23,8 @@ def _default_rounding(op: Cast) -> str:
 class Cast(DeclaredOp):
     """The same values in another element type, which the caller gives (TPU-MLIR manual 13.1, CastOp).
 
-    - float or integer to quantized: `clamp(round(x / scale) + zero_point)` (ONNX QuantizeLinear, TFLite QUANTIZE);
+    - float or integer to quantized: `clamp(round(x / scale) + zero_point)` (ONNX QuantizeLinear, TFLite QUANTIZE); with
+      round_mode HalfToEvenStored `clamp(round(x / scale + zero_point))` (StableHLO `uniform_quantize`);
     - quantized to float or integer: `(stored - zero_point) * scale` (ONNX DequantizeLinear, TFLite DEQUANTIZE);
     - quantized to quantized: both, rounded once (TFLite QUANTIZE of a quantized tensor);
     - float to integer: rounded by round_mode; out of range wraps round, or saturates; NaN gives 0;
@@ -33,8 +34,9 @@ class Cast(DeclaredOp):
     input = operand("the tensor", type=TENSOR)
     output = result("of the input's shape", type=TENSOR)
     round_mode = attribute(
-        enum("Trunc", "HalfAwayFromZero", "HalfToEven"),
-        "how a number between two is rounded; by default HalfAwayFromZero to a quantized type, else Trunc",
+        enum("Trunc", "HalfAwayFromZero", "HalfToEven", "HalfToEvenStored"),
+        "how a number between two is rounded; by default HalfAwayFromZero to a quantized type, else Trunc; with HalfToEvenStored "
+        "the stored number is even, where zero points are odd, too",
         default=_default_rounding)
     saturate = attribute(BOOLEAN, "whether what is out of an integer's range becomes its nearest end", default=False)
     stored = attribute(
@@ -42,6 +44,11 @@ class Cast(DeclaredOp):
         default=False)
     rounding = rounds("double", "exact", "once")
     traits = ("elementwise", "retypes", "stored")
+
+    @constraint
+    def stored_numbers_are_quantized(op) -> bool:
+        """with round_mode HalfToEvenStored the result is quantized"""
+        return op.round_mode != "HalfToEvenStored" or op.results[0].is_quantized
 
     def infer(op) -> Type:
         return same_as_input(op)

@@ -106,6 +106,23 @@ def test_quantize(run_op, storage, mode):
     assert [int(v) for v in run_op("Cast", x, element=type_, **attributes)] == expected
 
 
+@pytest.mark.parametrize(("storage", "points", "axis"), [(I8, (3,), None), (UI8, (129,), None), (I16, (-3, 8), 1)])
+def test_quantize_to_stored_numbers_that_are_even(run_op, storage, points, axis):
+    """StableHLO's `uniform_quantize`: the zero point is added, then halves go to the even number."""
+    type_ = QuantType(storage, F32, (0.5,) * len(points), points, axis=axis)
+    x = np.repeat(np.float32([-1e9, -1.25, -0.75, -0.25, 0.25, 0.75, 1e9]), 2).reshape(7, 2)
+    expected = np.clip(np.rint(x / 0.5 + np.array(points)), *storage.range)
+    np.testing.assert_array_equal(run_op("Cast", x, element=type_, round_mode="HalfToEvenStored"), expected)
+
+
+def test_stored_numbers_are_those_of_quantized_types():
+    from transload.ir.verify import check
+    from transload.testing import build_op
+
+    findings = check(build_op("top.Cast", np.zeros(2, np.float32), element=I32, round_mode="HalfToEvenStored"))
+    assert "HalfToEvenStored the result is quantized" in str(findings[0])
+
+
 def test_quantize_per_axis_and_narrow(run_op):
     type_ = QuantType(I8, F32, (0.5, 0.25), (0, 10), axis=1, storage_min=-127)
     x = np.array([[1.0, 1.0], [-100.0, 2.0]], np.float32)

@@ -11,6 +11,7 @@ from transload.ir import BF16, BOOL, F16, F32, F64, I8, UI8, Dense, FloatType, I
 from transload.ir.build import Builder
 from transload.ir.quantization import quantized_over
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.build import quantized_as_stored
 from transload_hub.simplify.weights import blocks_apart, reshaped_data
 
 from ..types import element_code
@@ -38,6 +39,8 @@ def cast_(op: Cast, rw: Rewriter) -> Value:
     if source is not None and source.blocks is not None and any(user.name == "top.MatMul" for user in op.result.uses):
         rw.note(ROUNDS_ACTIVATIONS)
     x = op.input if source is None else _dequantized(rw, op.input, source)
+    if target is not None and op.round_mode == "HalfToEvenStored":
+        return quantized_as_stored(rw, x, target)
     if target is not None:
         return _quantized(rw, x if x.is_float else cast(rw, x, target.expressed), target)
     return _plain(rw, op, x)

@@ -15,6 +15,7 @@ from transload_hub.simplify.qdq import kept
 
 from ..types import element_of, shape_of
 from .table import (
+    as_quantized,
     cast,
     in_shape,
     is_integer,
@@ -278,7 +279,7 @@ def quantize(op: UniformDequantize | UniformQuantize, rw: Rewriter) -> Value:
     """To, from and between quantized types, halves to the even number. A weight stays visible as the integers that it is."""
     element = op.results[0].element
     if op.results[0].is_quantized:
-        return cast(rw, op.operands[0], element, round_mode="HalfToEven")
+        return as_quantized(rw, op.operands[0], element)
     return kept(rw, "top.Cast", op.operands[0], element=element)
 
 

@@ -11,6 +11,7 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of, shape_of
 from .table import (
+    as_quantized,
     cast,
     empty,
     full,
@@ -85,7 +86,7 @@ def _contracted(
         raise Unsupported("a product of booleans", "convert to integers first")
     if result.is_quantized and not (a.is_quantized and b.is_quantized):
         made = _product(rw, *factors(rw, a, b, element.expressed), batch, over, element.expressed)
-        return cast(rw, reshape(rw, made, shape), element, round_mode="HalfToEven")
+        return as_quantized(rw, reshape(rw, made, shape), element)
     made = _product(rw, *factors(rw, a, b, element), batch, over, element)
     return reshape(rw, made, shape)
 

@@ -13,7 +13,7 @@ from ..dialect.base import padding_of
 from ..types import element_of, shape_of
 from .contraction import factors
 from .movement import integers, padded
-from .table import cast, empty, full, like, materialized, permute, refuse_complex, reshape, static
+from .table import as_quantized, empty, full, like, materialized, permute, refuse_complex, reshape, static
 
 if TYPE_CHECKING:
     from ..dialect.contraction import Convolution, DynamicConv
@@ -58,7 +58,7 @@ def convolution(op: Convolution | DynamicConv, rw: Rewriter) -> Value:
     element = element_of(op.results[0])
     if op.results[0].is_quantized and not (x.is_quantized and w.is_quantized):
         made = _convolve(op, rw, *factors(rw, x, w, element.expressed), windows, element.expressed)
-        return cast(rw, made, element, round_mode="HalfToEven")
+        return as_quantized(rw, made, element)
     return _convolve(op, rw, *factors(rw, x, w, element), windows, element)
 
 

@@ -16,7 +16,7 @@ from transload_hub import tables
 
 from ..types import element_of, shape_of
 from .table import (
-    cast,
+    as_quantized,
     counting,
     cut,
     cut_axis,
@@ -102,7 +102,7 @@ def iota(op: DynamicIota | Iota, rw: Rewriter) -> Value:
     shape = result_shape(op, rw, op.operands[0]) if op.operands else static_result(op)
     element = element_of(op.results[0])
     if op.results[0].is_quantized:
-        return cast(rw, iota_of(rw, shape, op.iota_dimension, element.expressed), element, round_mode="HalfToEven")
+        return as_quantized(rw, iota_of(rw, shape, op.iota_dimension, element.expressed), element)
     return iota_of(rw, shape, op.iota_dimension, element)
 
 

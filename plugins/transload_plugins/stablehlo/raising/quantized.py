@@ -9,7 +9,7 @@ from transload.ir import Op, QuantType, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of
-from .table import cast
+from .table import as_quantized, cast
 
 __all__ = ["TABLE"]
 
@@ -42,5 +42,5 @@ def through_reals(op: Op, rw: Rewriter) -> list[Value] | None:
     operands = [cast(rw, value, element_of(value).expressed) if value.is_quantized else value for value in op.operands]
     made = rw.create(op.name, operands, [_expressed(result.type) for result in op.results], op.attributes.copy())
     return [
-        cast(rw, value, result.element, round_mode="HalfToEven") if result.is_quantized else value
+        as_quantized(rw, value, result.element) if result.is_quantized else value
         for value, result in zip(made.results, op.results, strict=True)]

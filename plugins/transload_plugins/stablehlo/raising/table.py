@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import ComplexType, IntegerType, Op, TensorType, Type, Value, dtype_of
+from transload.ir import ComplexType, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.ir.types import BOOL, IndexType
 from transload.rewrite import Rewriter
@@ -24,8 +24,8 @@ from transload_hub.tables import distinct
 from ..types import element_of, shape_of, storage_of
 
 __all__ = [
-    "Array", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape", "is_complex",
-    "is_integer", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
+    "Array", "as_quantized", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape",
+    "is_complex", "is_integer", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
     "reshape", "settled", "splat_of", "static", "static_result",
 ]
 
@@ -200,6 +200,13 @@ def cast(rw: Rewriter, x: Value, element: Type, **how: Any) -> Value:
     inner = lean(x)
     made = rw.emit("top.Cast", inner, element=element, **how)
     return made if inner is x else expand(rw, made, shape_of(x))
+
+
+def as_quantized(rw: Rewriter, x: Value, element: Type) -> Value:
+    """Quantized: `round_nearest_even(x / scale + zero_point)`; zero points that are even may be added afterwards."""
+    assert isinstance(element, QuantType)
+    odd = any(point % 2 for point in element.zero_points)
+    return cast(rw, x, element, round_mode="HalfToEvenStored" if odd else "HalfToEven")
 
 
 # --- element by element

@@ -21,6 +21,7 @@ from .bodies import apply_body, run_region, single_op
 from .movement import padded
 from .reduction import COMBINE, identity_of, is_identity
 from .table import (
+    as_quantized,
     cast,
     cut,
     cut_axis,
@@ -209,7 +210,7 @@ def _summed(op: ReduceWindow, rw: Rewriter, x: Value, moving: list[int], padding
     if x.is_quantized:
         real = cast(rw, x, element_of(x).expressed)
         mean = _pooled(op, rw, "top.AvgPool", real, moving, padding)
-        return cast(rw, rw.emit("top.MulConst", mean, const_val=float(count)), result.element, round_mode="HalfToEven")
+        return as_quantized(rw, rw.emit("top.MulConst", mean, const_val=float(count)), result.element)
     mean = _pooled(op, rw, "top.AvgPool", x, moving, padding)
     total: Value = rw.emit("top.MulConst", mean, const_val=float(count))
     return total

@@ -137,3 +137,26 @@ def test_integers_that_are_computed_with_stay_so() -> None:
 }"""
     hub = at_hub(read(text))
     assert not any(result.quant is not None for op in hub.ops() for result in op.results)
+
+
+@pytest.mark.parametrize(("type_", "shape"), [
+    ("i8:f32, 0.5:3", "16"), ("i8:f32, 0.5:4", "16"), ("u8:f32, 0.5:129", "16"), ("i8<-127:127>:f32, 0.5:-3", "16"),
+    ("i16:f32, 0.5:7", "16"), ("i8:f32:1, {0.5:3,0.25:4}", "8x2")])
+def test_halves_are_quantized_to_even_stored_numbers(type_: str, shape: str) -> None:
+    """The zero point is added before: `round_nearest_even(x / scale + zero_point)`, which an odd one makes another number."""
+    quantized = f"tensor<{shape}x!quant.uniform<{type_}>>"
+    module = transload.load(format="stablehlo", text=f"""func.func @main(%x: tensor<{shape}xf32>) -> {quantized} {{
+    %0 = stablehlo.uniform_quantize %x : (tensor<{shape}xf32>) -> {quantized}
+    return %0 : {quantized}
+}}""")
+    halves = np.array([-1.25, -0.75, -0.25, 0.25, 0.75, 1.25, 1.75, 2.25, -0.375, 0.125, 0.2, 0.3, 1e9, -1e9, np.inf, -np.inf])
+    x = halves.astype(np.float32).reshape([int(size) for size in shape.split("x")])
+    (wanted,) = transload.run(module, {"arg0": x}).values()
+    scale = np.array([0.5, 0.25] if "{" in type_ else 0.5)
+    point = np.array([3, 4]) if "{" in type_ else int(type_.rpartition(":")[2])
+    low = -127 if "<" in type_ else np.iinfo(wanted.dtype).min
+    np.testing.assert_array_equal(wanted, np.clip(np.rint(x / scale + point), low, np.iinfo(wanted.dtype).max))
+    hub = transload.legalize(module)
+    for form in (hub, transload.lower(hub, "tosa"), transload.lower(hub, "onnx"), transload.lower(hub, "stablehlo")):
+        (made,) = transload.run(form, {next(iter(form.inputs)): x}).values()
+        np.testing.assert_array_equal(made.view(wanted.dtype), wanted)

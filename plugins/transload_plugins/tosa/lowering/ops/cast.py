@@ -175,10 +175,12 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
     stored = element.storage
     if stored not in (I8, I16, I32):
         raise Unsupported(f"TOSA cannot quantize to {stored}")
-    if mode not in ("HalfAwayFromZero", "HalfToEven"):
+    if mode not in ("HalfAwayFromZero", "HalfToEven", "HalfToEvenStored"):
         raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero or to even")
     x = build.cast(rw, x, F32)
     factor = along(tuple(1.0 / np.asarray(element.scales, np.float64)), element, x.rank)
+    if mode == "HalfToEvenStored":
+        return _as_stored(rw, x, factor, element)
     bounds = None if not element.per_tensor else activation_bounds(element)
     if mode == "HalfToEven" and not any(element.zero_points) and stored != I32:
         return clamp_to(rw, rw.emit("tosa.cast", build.mul(rw, x, build.const(rw, factor)), element=element), bounds, element)
@@ -196,6 +198,16 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
         whole = rw.emit("tosa.add", whole, build.const(rw, points))
     made = build.clamp(rw, whole, max(stored.range[0], element.storage_min), min(stored.range[1], element.storage_max))
     return rw.emit("tosa.identity" if stored == I32 else "tosa.cast", made, element=element)
+
+
+def _as_stored(rw: Rewriter, x: Value, factor: np.ndarray, element: QuantType) -> Value:
+    """`x * factor + zero_point`, cast, which rounds halves to even and saturates."""
+    points = build.const(rw, along(element.zero_points, element, x.rank).astype(np.float32))
+    moved = rw.emit("tosa.add", build.mul(rw, x, build.const(rw, factor.astype(np.float32))), points)
+    low, high = element.storage.range
+    if element.storage_min > low or element.storage_max < high:
+        moved = build.clamp(rw, moved, float(element.storage_min), float(element.storage_max))
+    return rw.emit("tosa.cast", moved, element=element)
 
 
 LIMIT = float(1 << 25)

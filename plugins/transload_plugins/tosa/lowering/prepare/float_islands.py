@@ -29,7 +29,7 @@ __all__ = ["tabulate_islands"]
 _MOST = 64
 """How many ops an island may have."""
 
-_ROUNDINGS = ("HalfAwayFromZero", "HalfToEven")
+_ROUNDINGS = ("HalfAwayFromZero", "HalfToEven", "HalfToEvenStored")
 
 
 def tabulate_islands(module: Module) -> bool:

@@ -98,12 +98,14 @@ def test_rounding(lowered: Callable, mode: str) -> None:
     lowered(lambda rw, value: rw.emit("top.Cast", value, element=I32, round_mode=mode), x)
 
 
-def test_quantize_to_even(lowered: Callable) -> None:
+@pytest.mark.parametrize(("mode", "point"), [("HalfToEven", 10), ("HalfToEvenStored", 10), ("HalfToEvenStored", -11)])
+def test_quantize_to_even(lowered: Callable, mode: str, point: int) -> None:
     from transload.ir import F32, I8, QuantType
 
-    x = np.arange(-140, 140, 0.5).astype(np.float32) / 16
-    lowered(lambda rw, value: rw.emit(
-        "top.Cast", value, element=QuantType(I8, F32, (0.0625,), (10,)), round_mode="HalfToEven"), x)
+    x = np.arange(-160, 160, 0.5).astype(np.float32) / 16
+    for least in (-128, -100):
+        kind = QuantType(I8, F32, (0.0625,), (point,), storage_min=least)
+        lowered(lambda rw, value, kind=kind: rw.emit("top.Cast", value, element=kind, round_mode=mode), x)
 
 
 def test_per_axis(lowered: Callable) -> None:
