@@ -111,10 +111,25 @@ def load(
     return loaded(module, outputs=outputs)
 
 
-def loaded(model: str | Path | Module, *, outputs: Sequence[str] = (), **how: Any) -> Module:
-    """What `load` reads, or a module that is there, cut at `outputs` where there are some."""
+def loaded(
+    model: str | Path | Module, *, outputs: Sequence[str] = (), function: str | None = None, **reading: Any,
+) -> Module:
+    """What `load` reads, or a module that is there, of the `function` that is named and cut at `outputs` where there are some.
+
+    `reading` are the other arguments of `load`; `UsageError` where one is given for a module, which is read already.
+    """
     if not isinstance(model, Module):
-        return load(model, outputs=outputs, **how)
+        return load(model, outputs=outputs, function=function, **reading)
+    if (late := [name for name, value in reading.items() if value is not None and value != {}]):
+        raise UsageError(
+            f"{', '.join(f'{name}=' for name in late)} {'says' if len(late) == 1 else 'say'} how a file is read, "
+            "and this is a module, which is read already",
+            hint=f"transload.load(path, {', '.join(f'{name}=...' for name in late)}), or give the path in its place")
+    if function is not None and list(model.functions) != [function]:
+        from .entry import choose_entry
+
+        model = model.clone()
+        choose_entry(model, function)
     if not outputs:
         return model
     from .extraction import cut_at

@@ -27,7 +27,7 @@ from .given import has_images, open_given, settled, shapes_of
 from .hosting import HostTarget, hosted_for
 from .ir import Module, State, TensorType, Type
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
-from .kinds import CALLABLE, MAPPING, PATH, TEXT, TEXTS, WHOLE, Kind, takes
+from .kinds import CALLABLE, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, Kind, takes
 from .options import Owner, own_options, settings_of
 from .partitioning import Partition
 from .plugin import Emitted, Target
@@ -115,11 +115,10 @@ class _AtHub(Observer):
 
 
 _LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or hasattr(value, "leaving_out"))
-_PREPROCESS = Kind("a Preprocess", lambda value: hasattr(value, "as_toml"))
 
 
 @takes(
-    out=PATH, options=MAPPING, inputs=MAPPING, tolerance=_LIMITS, excepts=TEXTS, preprocess=_PREPROCESS, add_postprocess=TEXT,
+    out=PATH, options=MAPPING, inputs=MAPPING, tolerance=_LIMITS, excepts=TEXTS, preprocess=PREPROCESS, add_postprocess=TEXT,
     quantizer_options=MAPPING, tell=CALLABLE, seed=WHOLE, weights=PATH, outputs=TEXTS, passes=TEXT, dump=PATH)
 @rare_collections()
 @pinned()
@@ -169,7 +168,8 @@ def convert(
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
     limits = limits_of(work.target, tolerance, work.settings)
     with told_to(tell), work.refusals(seed, limits):
-        work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights, outputs)
+        sizes = {} if isinstance(model, Module) else shapes_of(given or {}, fuse_preprocess)
+        work.read({**sizes, **(inputs or {})}, format, function, weights, outputs)
         work.add(preprocess, fuse_preprocess, add_postprocess)
         limits = limits.leaving_out(excepts, work.compared()) if excepts else limits
         work.open_data(given, data, preprocess)

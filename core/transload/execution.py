@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import api
-from .given import open_given, settled, shapes_of
+from .given import has_images, open_given, settled, shapes_of
 from .ir import Module
+from .kinds import PREPROCESS, takes
 from .written import written_at
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
+@takes(preprocess=PREPROCESS)
 def run(
     module: Module | str | Path,
     inputs: Mapping[str, Any],
@@ -50,6 +52,10 @@ def run(
     """
     written = written_at(Path(module)) if isinstance(module, str | Path) and function == "main" else None
     given = open_given(inputs)
+    if preprocess is not None:
+        from .samples.preprocess import need_images
+
+        need_images(has_images(given))
     if written is not None:
         if tell is not None:
             tell(written.note)

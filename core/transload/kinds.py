@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .errors import UsageError
 
-__all__ = ["CALLABLE", "ITERABLE", "MAPPING", "PATH", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "takes"]
+__all__ = ["CALLABLE", "ITERABLE", "MAPPING", "PATH", "PREPROCESS", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "takes"]
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -37,6 +37,7 @@ TEXTS = Kind("a list of texts", lambda value: isinstance(value, Iterable) and (
     not isinstance(value, list | tuple | set | frozenset) or all(isinstance(each, str) for each in value)))
 ITERABLE = Kind("several, one after the other", lambda value: isinstance(value, Iterable))
 CALLABLE = Kind("a function", callable)
+PREPROCESS = Kind("a Preprocess", lambda value: hasattr(value, "as_toml"))
 WHOLE = Kind("a whole number", lambda value: hasattr(value, "__index__"))
 
 

@@ -50,3 +50,66 @@ def test_modules_that_are_not_valid(what: str, use: Callable[[Any, Path], Any], 
     (finding,) = raised.value.findings
     assert finding.what == "top.Pad" and "'mode' must be" in finding.why
     assert not (tmp_path / "out/model.tosa").exists()
+
+
+@pytest.mark.parametrize("said", [
+    {"inputs": {"image": (4, 1, 8, 8)}}, {"format": "zz"}, {"weights": "nope"}, {"format": "onnx", "weights": "nope"}])
+@pytest.mark.parametrize("use", [
+    lambda module, said, out: transload.convert(module, "tosa", out, **said),
+    lambda module, said, out: transload.plan(module, "tosa", **said),
+    lambda module, said, out: transload.inspect(module, **said),
+    lambda module, said, out: transload.evaluate([module], [IMAGE], metrics=["agreement"], **{
+        {"inputs": "shapes"}.get(name, name): value for name, value in said.items()}),
+])
+def test_what_says_how_files_are_read_is_not_for_modules(
+    use: Callable[..., Any], said: dict[str, Any], examples: Path, tmp_path: Path,
+) -> None:
+    """It was ignored: a batch of 4 was asked for, and one of 1 came."""
+    module = transload.load(examples / "digits" / "digits_float.onnx")
+    with pytest.raises(UsageError, match=r"how a file is read, and this is a module, which is read already") as raised:
+        use(module, said, tmp_path / "out")
+    assert "transload.load(path, " in raised.value.hint
+    assert not (tmp_path / "out").exists()
+
+
+TWO = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = "top.Relu"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+func.func @other(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %y = "top.Abs"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  return %y : tensor<3xf32>
+}
+"""
+
+
+def test_the_function_of_a_module_that_is_the_model(tmp_path: Path) -> None:
+    """As of a file: it was ignored, and `main` was converted."""
+    module = transload.load(text=TWO, format="mlir")
+    before = str(module)
+    assert transload.inspect(module, function="other").ops == {"top.Abs": 1}
+    made = transload.convert(module, "tosa", tmp_path / "out", function="other", verify=False)
+    assert [str(type_) for type_ in made.module.inputs.values()] == ["tensor<3xf32>"]
+    assert {stage.name for stage in transload.plan(module, "tosa", function="other").stages}
+    samples = [np.float32([-1, 2, -3])]
+    assert transload.evaluate([module], samples, metrics=["agreement"], function="other").samples == 1
+    for use in (transload.inspect, lambda *given, **how: transload.convert(*given, "tosa", tmp_path / "none", **how)):
+        with pytest.raises(UsageError, match="no function 'nope'"):
+            use(module, function="nope")
+    assert str(module) == before and not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("use", [
+    lambda file, module, how: transload.run(module, IMAGE, preprocess=how),
+    lambda file, module, how: transload.run(file, IMAGE, preprocess=how),
+    lambda file, module, how: transload.compare(file, module, IMAGE, preprocess=how),
+    lambda file, module, how: transload.compare(file, module, preprocess=how),
+])
+def test_preprocessing_without_images(use: Callable[..., Any], examples: Path) -> None:
+    file = examples / "digits" / "digits_float.onnx"
+    module = transload.load(file)
+    with pytest.raises(UsageError, match="nothing that is given is one"):
+        use(file, module, transload.Preprocess(mean=(3.0,)))
+    with pytest.raises(UsageError, match="takes a Preprocess as preprocess, and was given str"):
+        use(file, module, "anything")

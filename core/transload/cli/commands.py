@@ -294,7 +294,7 @@ def compare_command(
 
     shapes, data = parse_given(shape, input)
     need_images(said_of_images(images), has_images(data))
-    preprocess = take_preprocess(images, artifact)
+    preprocess = take_preprocess(images, artifact) if said_of_images(images) else None
     comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
                          format=format, function=function, weights=weights, outputs=outputs, excepts=excepts)
     if json:

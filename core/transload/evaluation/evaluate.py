@@ -23,7 +23,7 @@ from ..engine.quantized import dequantize
 from ..errors import ReadError, UsageError
 from ..files import need_file
 from ..ir import Module, QuantType, dtype_of
-from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, WHOLE, Kind, takes
+from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, takes
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..report import Digest
@@ -86,7 +86,9 @@ def shown(name: str, found: Estimate) -> str:
 _MODELS = Kind("models", lambda value: isinstance(value, Module) or PATH.fits(value) or ITERABLE.fits(value))
 
 
-@takes(models=_MODELS, metrics=ITERABLE, shapes=MAPPING, resume=PATH, watch=CALLABLE, weights=PATH, label_offset=WHOLE)
+@takes(
+    models=_MODELS, metrics=ITERABLE, preprocess=PREPROCESS, shapes=MAPPING, resume=PATH, watch=CALLABLE, weights=PATH,
+    label_offset=WHOLE)
 def evaluate(
     models: Sequence[Module | str | Path] | Module | str | Path, data: Any, *, metrics: Sequence[str] = ("top1",),
     labels: Any = None, classes: Any = None, label_offset: int = 0, output: str | None = None,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import load, runnable
+from ..api import loaded, runnable
 from ..cores import cores
 from ..engine import choice
 from ..engine.first_run import from_first
@@ -83,10 +83,10 @@ def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine
     notes: tuple[str, ...] = ()
     own: Run | None = None
     if isinstance(model, Module):
-        module = model
+        module = loaded(model, **how)
     else:
         written = written_at(Path(model)) if how.get("format") is None and how.get("function") is None else None
-        module = written.module if written is not None else load(model, **how)
+        module = loaded(model if written is None else written.module, **how)
         if written is not None:
             own, notes = written.run, (f"{name}: {written.note}",)
             if own is not None and written.in_parts:

@@ -15,11 +15,11 @@ import numpy as np
 from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
 from ..errors import PluginFailure, ReadError, RunError, TransloadError, UsageError
-from ..given import open_given, shapes_of
+from ..given import has_images, open_given, shapes_of
 from ..guard import failure
 from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
 from ..ir.constants import dtype_of
-from ..kinds import MAPPING, PATH, TEXTS, WHOLE, takes
+from ..kinds import MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
 from ..meanings import (
     Changes,
     as_stored,
@@ -33,7 +33,7 @@ from ..meanings import (
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
-from ..samples.preprocess import Preprocess, beside_of
+from ..samples.preprocess import Preprocess, beside_of, need_images
 from .differences import TensorDifference, check_number, not_measured
 from .layers import layer_differences, meant_difference, quantized_elements
 from .tolerance import names_among
@@ -173,7 +173,7 @@ def warm_runtime(format: str | None) -> None:
         resolve(runtime.warm)()
 
 
-@takes(shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS)
+@takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS)
 def compare(
     model: str | Path,
     artifact: str | Path | Module,
@@ -202,8 +202,7 @@ def compare(
     from .inputs import checked_inputs
 
     given_arrays = open_given(inputs) if inputs is not None else None
-    if preprocess is None and not isinstance(artifact, Module):
-        preprocess = beside_of(Path(artifact))
+    preprocess = _preprocess_of(preprocess, given_arrays, artifact)
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
     written, result = _opened(artifact)
@@ -234,6 +233,17 @@ def compare(
         comparison.add_layers(*both, {*reference, *given}, elements, meanings, changes)
     comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
+
+
+def _preprocess_of(
+    asked: Preprocess | None, given: Mapping[str, Any] | None, artifact: str | Path | Module,
+) -> Preprocess | None:
+    """What becomes of images: as it is asked, where there are some, or else as the file beside the artifact says."""
+    if asked is None:
+        return None if isinstance(artifact, Module) else beside_of(Path(artifact))
+    if not asked.is_fused:
+        need_images(has_images(given))
+    return asked
 
 
 def _judge_of(source: Module, model: str | Path) -> Runtime:
