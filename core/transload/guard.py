@@ -297,6 +297,12 @@ class GuardedObject:
             self._object, self._plugin, self._place, takes=self._takes.get("__call__"), lends=self._lends.get("__call__"))
         return guarded(*arguments, **named)
 
+    def __copy__(self) -> Any:
+        return self  # there is one of what is registered
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._object, name, value)
 

@@ -1,11 +1,11 @@
 """Operations, values, blocks and regions.
 
-The structure is MLIR's, restricted to structured control flow: an operation has operands, results,
-attributes and regions; a region has blocks; a block has arguments and a linked list of operations.
-Every value knows its uses, so that replacing it costs what its uses cost.
+The structure is MLIR's, restricted to structured control flow: an operation has operands, results, attributes and regions; a
+region has blocks; a block has arguments and a linked list of operations. Every value knows its uses, so that replacing it costs
+what its uses cost.
 
-Which operations exist, and what they mean, is the business of dialects (`transload.ir.declare`).
-An operation whose name no dialect declares is legal here, in text and in rewrites.
+Which operations exist, and what they mean, is the business of dialects (`transload.ir.declare`). An operation whose name no
+dialect declares is legal here, in text and in rewrites.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from ..errors import BuildError, Unfit
 from . import registry
+from .apart import Connected
 from .attributes import Attribute
 from .given import items_of, misfit_part, need_part, values_of, whole_of
 from .locations import FusedLocation, Location, first_name
@@ -27,7 +28,7 @@ __all__ = ["Block", "Op", "Region", "Value", "is_absent"]
 _LISTS = (list, tuple)
 
 
-class Value:
+class Value(Connected):
     """The result of an op, or the argument of a block.
 
     `owner` is the `Op` or `Block` that defines it, `index` its place among that owner's results or
@@ -169,12 +170,12 @@ class Value:
         return f"<value {value_text(self)}>"
 
 
-class Op:
+class Op(Connected):
     """One operation.
 
-    Declared operands, attributes and regions are read by name: `op.filter`, `op.strides` (its
-    default where absent), `op.bias` (None where absent). Where a declared name is also a member of
-    this class (`name`, `results`, ...), use `op.operand("name")` and `op.attribute("name")`.
+    Declared operands, attributes and regions are read by name: `op.filter`, `op.strides` (its default where absent), `op.bias`
+    (None where absent). Where a declared name is also a member of this class (`name`, `results`, ...), use `op.operand("name")`
+    and `op.attribute("name")`.
     """
 
     __slots__ = ("_operands", "attributes", "location", "name", "next", "parent", "prev", "regions", "results")
@@ -398,8 +399,7 @@ class Op:
     def clone(self, mapping: dict[Value, Value] | None = None) -> Op:
         """A copy, regions included; constants are shared.
 
-        Operands found in `mapping` are replaced by what it maps them to; the copied results and
-        block arguments are entered into it.
+        Operands found in `mapping` are replaced by what it maps them to; copied results and block arguments are entered there.
         """
         mapping = {} if mapping is None else mapping
         if mapping.__class__ is not dict:
@@ -449,7 +449,7 @@ def make_readable(name: str) -> None:
         setattr(Op, name, property(_reader(name)))
 
 
-class Block:
+class Block(Connected):
     """Arguments and a linked list of ops. Iterating allows erasing the op just yielded."""
 
     __slots__ = ("arguments", "first", "last", "parent")
@@ -548,7 +548,7 @@ _GONE = Block()
 """The owner of the results of erased ops."""
 
 
-class Region:
+class Region(Connected):
     """A list of blocks inside an op; structured control flow has one block each."""
 
     __slots__ = ("blocks", "parent")

@@ -153,6 +153,12 @@ class Module(Op):
             copy.body.append(op.clone(mapping))
         return copy
 
+    def __copy__(self) -> Module:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Module:
+        return self.clone()
+
     def become(self, other: Module) -> None:
         """Take everything that is in another module, which is empty then; whoever has this one has that."""
         need(other, Module, "become", "module")

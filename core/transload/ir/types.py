@@ -42,6 +42,8 @@ class Type:
 
     _hash: int
     _text: str
+    _derived: ClassVar[tuple[str, ...]] = ("_hash", "_text")
+    """What is made of the other members when it is first asked for."""
 
     def _key(self) -> tuple:
         return ()
@@ -59,6 +61,17 @@ class Type:
 
     def __repr__(self) -> str:
         return _LONG_LIST.sub(lambda found: f"{{{found[1].count(',') + 1} scales}}", str(self))
+
+    def __copy__(self) -> Type:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Type:
+        return self
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """What is pickled: a hash is another one in each process."""
+        names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ()) if name not in self._derived]
+        return None, {name: getattr(self, name) for name in names}
 
     def __hash__(self) -> int:
         try:
@@ -265,6 +278,7 @@ class QuantType(Type):
     scales: tuple[float, ...]
     scale_array: np.ndarray
     has_sound_scales: bool
+    _derived = (*Type._derived, "scale_array", "has_sound_scales")
 
     def __init__(
         self, storage: IntegerType, expressed: Type, scales: tuple[float, ...] | np.ndarray, zero_points: tuple[int, ...],
