@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import api
 from .given import has_images, open_given, settled, shapes_of
+from .guard import users_code
 from .ir import Module
 from .kinds import PREPROCESS, takes
 from .written import written_at
@@ -52,6 +53,8 @@ def run(
     """
     written = written_at(Path(module)) if isinstance(module, str | Path) and function == "main" else None
     given = open_given(inputs)
+    if watch is not None:
+        watch = _watching(watch)
     if preprocess is not None:
         from .samples.preprocess import need_images
 
@@ -65,3 +68,12 @@ def run(
     loaded = module if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess) if function == "main" else given
     return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)
+
+
+def _watching(watch: Callable[[Value, np.ndarray], None]) -> Callable[[Value, np.ndarray], None]:
+    """The user's own function, whose errors are the user's."""
+    def told(value: Value, array: np.ndarray) -> None:
+        with users_code():
+            watch(value, array)
+
+    return told

@@ -13,7 +13,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported",
     "is_debugged", "is_meant", "kernel_failed", "noted", "rule_failed", "said", "shape_rule_failed", "tracebacks_shown",
+    "users_code", "users_items",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
@@ -38,6 +39,7 @@ OURS = (TransloadError, Unsupported, MemoryError, KeyboardInterrupt)
 """What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """What the system says that has no more files, memory or processes: whoever asked for one is not to blame."""
+_END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
 FOREIGN = BaseException
@@ -98,8 +100,37 @@ class PluginInfo:
         return self.distribution == "transload"
 
 
+@contextmanager
+def users_code() -> Iterator[None]:
+    """What is inside calls the user's own code: what that raises goes to the user as it is, through all calls into plugins."""
+    try:
+        yield
+    except OURS:
+        raise
+    except FOREIGN as error:
+        error._transload_is_of_user = True  # type: ignore[attr-defined]
+        raise
+
+
+def users_items(items: Iterable[Any]) -> Iterator[Any]:
+    """What a user's iterable gives, one after the other: `users_code` each time."""
+    with users_code():
+        rest = iter(items)
+    while True:
+        with users_code():
+            item = next(rest, _END)
+        if item is _END:
+            return
+        yield item
+
+
 def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> PluginFailure:
-    """The error for what a plugin raised at a place: which plugin, of what distribution, where, and what to do."""
+    """The error for what a plugin raised at a place: which plugin, of what distribution, where, and what to do.
+
+    Raises the user's own error, of `users_code`, which is nobody's failure.
+    """
+    if getattr(error, "_transload_is_of_user", False):
+        raise error
     hint = f"{DEBUG}=1 shows the traceback; "
     if isinstance(error, OSError) and error.errno in _SHORT:
         hint = "this process may have no more of that from the system; `ulimit -a` shows what it may have"

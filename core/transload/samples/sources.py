@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import as_array, open_array, read_arrays
 from ..errors import ReadError, UsageError
 from ..files import is_folder, need_file
-from ..guard import FOREIGN, OURS, said
+from ..guard import FOREIGN, OURS, said, users_code, users_items
 from ..ir import TensorType
 from ..ir.constants import TensorData
 from .images import SUFFIXES
@@ -167,11 +167,11 @@ def find_source(source: Any, wanted: Wanted) -> Listing | Stream:
     if isinstance(source, Mapping):
         return _side_by_side(source, wanted)
     if isinstance(source, Sequence):
-        return Listing(len(source), lambda index: entry_of(own(source[index]), f"sample {index + 1}", wanted))
+        return Listing(len(source), lambda index: entry_of(_at(source, index), f"sample {index + 1}", wanted))
     if hasattr(source, "__next__"):
         return Stream(_kept(source), "the samples")
     if hasattr(source, "__iter__"):
-        return Stream(lambda: source, "the samples")
+        return Stream(lambda: users_items(source), "the samples")
     raise UsageError(
         f"samples are no {type(source).__name__}",
         hint=f"a folder, a list, .npy, .npz, {PYTHON}MODULE:FUNCTION, or dicts of arrays")
@@ -384,6 +384,11 @@ def own(sample: Any) -> Any:
     return np.array(sample) if isinstance(sample, np.ndarray) else sample
 
 
+def _at(source: Sequence[Any], index: int) -> Any:
+    with users_code():
+        return own(source[index])
+
+
 def _kept(iterator: Iterator[Any]) -> Callable[[], Iterable[Any]]:
     """An iterator, whose samples are kept as they come, so that they can be gone through again."""
     kept: list[Any] = []
@@ -393,7 +398,8 @@ def _kept(iterator: Iterator[Any]) -> Callable[[], Iterable[Any]]:
         while True:
             if place == len(kept):
                 try:
-                    kept.append(own(next(iterator)))
+                    with users_code():
+                        kept.append(own(next(iterator)))
                 except StopIteration:
                     return
             yield kept[place]

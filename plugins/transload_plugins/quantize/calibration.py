@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ from transload.errors import ReadError, UsageError
 from transload.files import atomic_path, text_of
 from transload.ir import Module, input_names
 from transload.notebook import table_html
+from transload.samples.owned import need_sample
 
 from . import auto
 from .histogram import BINS, MANUAL_BINS, Histogram
-from .measure import Progress, Sample, Spread, check_inputs, measured
+from .measure import Progress, Sample, Spread, measured
 from .picture import picture
 from .state import load_histograms, save_histograms
 from .thresholds import LEVELS, METHODS, Method, Range
@@ -156,6 +158,17 @@ class Calibration:
             found.histograms, _ = load_histograms(beside)
         return found
 
+    @classmethod
+    def of(cls, given: Any) -> Calibration | None:
+        """What a quantizer is given as ranges: these, or the path of a table; None for none. `UsageError` for anything else."""
+        if given is None or isinstance(given, cls):
+            return given
+        if isinstance(given, str | PathLike):
+            return cls.load(Path(given))
+        raise UsageError(
+            f"a calibration is a table or its path, and this is of type {type(given).__name__}",
+            hint="transload.calibrate(module, samples) makes one")
+
     def _note(self, line: str, where: str) -> None:
         key, _, value = line.lstrip("# ").partition(":")
         field_ = {"sample number": "samples", "histogram number": "bins", "tune number": "tuned"}.get(key)
@@ -279,7 +292,7 @@ def _to_tune_on(module: Module, spread: Spread, tune: int | None, own: Iterable[
     if not some:
         raise UsageError("ranges are to be tried on samples of their own, and there is none")
     for number, sample in enumerate(some, 1):
-        check_inputs(sample, input_names(module.main), number)
+        need_sample(sample, input_names(module.main), number)
     return some
 
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from transload.ir import Dense, Module, NoneType, Op, TensorType, Value, dtype_of
 from transload.ir.build import Builder, constant_of
+from transload.samples.owned import need_sample
 
 from .groups import Groups, rule_of
-from .measure import check_inputs
 from .observe import observed
 from .running import Runner
 
@@ -385,7 +385,7 @@ def _observe(module: Module, bundles: list[_Bundle], samples: Iterable[Mapping[s
 
     def checked() -> Iterator[Mapping[str, Any]]:
         for number, sample in enumerate(samples, 1):
-            check_inputs(sample, runner.inputs, number)
+            need_sample(sample, runner.inputs, number)
             yield sample
 
     for found in runner.each(checked(), lambda arrays: {name: seen[name][1].of(array) for name, array in arrays.items()}):

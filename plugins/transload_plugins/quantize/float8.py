@@ -190,8 +190,7 @@ def _ranges(
     module: Module, samples: Spread, are_there: bool, calibration: Calibration | str | Path | None, method: str | None,
 ) -> Mapping[str, float]:
     """How far from zero each tensor reaches, by its name."""
-    if isinstance(calibration, str | Path):
-        calibration = Calibration.load(calibration)
+    calibration = Calibration.of(calibration)
     if calibration is not None:
         if method:
             raise UsageError(f"ranges are those of the calibration, and not chosen by {method!r}",

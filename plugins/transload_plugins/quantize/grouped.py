@@ -69,8 +69,7 @@ def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: 
 def _ranges(
     module: Module, samples: Iterable[Sample] | None, calibration: Calibration | str | Path | None, method: str | None,
 ) -> Mapping[str, Range]:
-    if isinstance(calibration, str | Path):
-        calibration = Calibration.load(calibration)
+    calibration = Calibration.of(calibration)
     if calibration is not None:
         return with_our_names(calibration, observed(module)).kept(SCHEME.symmetric)
     assert samples is not None

@@ -21,8 +21,8 @@ from transload.analysis.movement import moves_of
 from transload.ir import Dense, FloatType, Module, Op, Value
 from transload.ir.build import Builder, constant_of
 from transload.passes.dce import eliminate_dead_code
+from transload.samples.owned import need_sample
 
-from .measure import check_inputs
 from .observe import observed
 from .running import Runner
 from .thresholds import Range
@@ -153,7 +153,7 @@ def _by_samples(module: Module, trees: Sequence[_Tree], samples: Iterable[Mappin
 
     given = list(samples)
     for number, sample in enumerate(given, 1):
-        check_inputs(sample, runner.inputs, number)
+        need_sample(sample, runner.inputs, number)
     for ranges, least in runner.each(given, look):
         for value, (low, high) in ranges.items():
             before = seen.ranges.get(value, (low, high))

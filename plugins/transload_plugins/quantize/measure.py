@@ -22,6 +22,7 @@ import numpy as np
 from transload.cores import cores
 from transload.errors import ReadError, UsageError
 from transload.ir import Module, input_names
+from transload.samples.owned import need_sample
 from transload.samples.samples import Samples
 
 from .histogram import Histogram
@@ -29,7 +30,7 @@ from .observe import observed
 from .running import Runner
 from .state import State
 
-__all__ = ["Counting", "Progress", "Sample", "Spread", "check_inputs", "measured", "some_of"]
+__all__ = ["Counting", "Progress", "Sample", "Spread", "measured", "some_of"]
 
 Sample = Mapping[str, Any]
 Progress = Callable[[int, int | None], None]
@@ -78,7 +79,11 @@ def some_of(samples: Iterable[Sample], most: int) -> tuple[list[Sample], Iterabl
     They are from everywhere where it is known how many there are: folders are often sorted by class, whose first say little of
     the rest. Where that is all of them, they are not read again.
     """
-    if isinstance(samples, Sized) and not isinstance(samples, Iterator) and len(samples) <= most:
+    if isinstance(samples, Samples):
+        count = samples.known_length
+    else:
+        count = len(samples) if isinstance(samples, Sized) and not isinstance(samples, Iterator) else None
+    if count is not None and count <= most:
         every = list(samples)
         return every, every
     if isinstance(samples, Sequence):
@@ -100,14 +105,6 @@ def _places(count: int, most: int) -> list[int]:
     ends = [count * index // stretches for index in range(stretches + 1)] if stretches else []
     chance = Random(count)
     return [chance.randrange(start, end) for start, end in pairwise(ends)]
-
-
-def check_inputs(sample: Sample, inputs: Sequence[str], number: int) -> None:
-    """`UsageError` where the `number`-th sample lacks one of the inputs."""
-    missing = [name for name in inputs if name not in sample]
-    if missing:
-        there = ", ".join(map(repr, sample)) or "nothing"
-        raise UsageError(f"sample {number} has no {', '.join(map(repr, missing))}", hint=f"it has {there}")
 
 
 def measured(
@@ -177,7 +174,7 @@ class Counting:
 
     def see(self, number: int, sample: Sample) -> None:
         """Count the tensors on one sample, the `number`-th."""
-        check_inputs(sample, self.inputs, number)
+        need_sample(sample, self.inputs, number)
 
         def tell(name: str, array: np.ndarray) -> None:
             try:

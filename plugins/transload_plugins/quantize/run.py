@@ -110,8 +110,7 @@ def quantized(
     module, (kept, wide) = _written_out(module), layers_of(layers)
     kept |= floats_of(floats)
     check_tensors(module, (*kept, *wide))
-    if isinstance(calibration, str | Path):
-        calibration = Calibration.load(calibration)
+    calibration = Calibration.of(calibration)
     made = _taken_as_it_is(module, scheme, samples, calibration, kept, wide, method=method, quant_input=quant_input,
                            quant_output=quant_output, rounds=rounds)
     if made is not None:
@@ -217,8 +216,7 @@ def _prepared(
     `learns` says whether ranges are going to be learned, for which more samples are kept."""
     given = calibration is not None
     scaled: dict[str, Any] = {}
-    if isinstance(calibration, str | Path):
-        calibration = Calibration.load(calibration)
+    calibration = Calibration.of(calibration)
     if calibration is not None:
         calibration = with_our_names(calibration, observed(module))
         module = without_far_masks(module, table=calibration.ranges)
