@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["copied", "read_only"]
+__all__ = ["apart", "copied", "read_only"]
 
 
 def copied(value: Any) -> Any:
@@ -17,6 +17,29 @@ def copied(value: Any) -> Any:
 def read_only(value: Any) -> Any:
     """A value with arrays in it, by name or in tuples, that raise `ValueError` where they are written to."""
     return _each(value, _locked)
+
+
+def apart(values: Mapping[str, Any], lent: Iterable[Any]) -> dict[str, Any]:
+    """Values by name, each array in memory of its own: copied are those that lie in another one's, in what was lent, or in a
+    constant's, which is read-only."""
+    taken = {id(_held(array)) for array in lent}
+
+    def own(array: Any) -> Any:
+        held = id(_held(array))
+        if held in taken or not array.flags.writeable:
+            return array.copy()
+        taken.add(held)
+        return array
+
+    return {name: _each(value, own) for name, value in values.items()}
+
+
+def _held(array: Any) -> Any:
+    """The array in whose memory one lies: what it is a view of, or itself."""
+    kind = sys.modules["numpy"].ndarray
+    while isinstance(array, kind) and isinstance(array.base, kind):
+        array = array.base
+    return array
 
 
 def _locked(array: Any) -> Any:

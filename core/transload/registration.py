@@ -452,7 +452,7 @@ _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
     ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
 _LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("metrics", "measure"): read_only, ("scores", "measure"): read_only,
+    ("metrics", "measure"): read_only, ("scores", "measure"): read_only, ("engines", "prepare"): copied,
     ("runtimes", "open"): copied, ("runtimes", "alternatives"): copied}
 """Members, or what they make, that are given arrays which others go on using: nobody writes into these."""
 _READS: dict[tuple[str, str], Callable[[Any], Any]] = {

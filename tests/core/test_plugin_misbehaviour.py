@@ -354,3 +354,12 @@ def test_metrics_and_scores_that_write_into_what_they_measure(digits: Path, tmp_
     assert artifact.verification is not None and re.search(said, "".join(artifact.verification.notes))
     with beside_ours(scores=[Score("acme", score)]).bind(), pytest.raises(PluginFailure, match=said):
         transload.evaluate(digits, [np.zeros((1, 1, 8, 8), np.float32)], metrics=["acme"])
+
+
+def test_engines_that_write_into_their_inputs() -> None:
+    """They wrote into the arrays of who ran the module."""
+    x = np.float32([1, -2, 3])
+    with beside_ours(engines=[Engine("acme", lambda module, function: in_place)]).bind():
+        given = transload.run(module_of("top.Relu"), {"x": x}, engine="acme")
+    np.testing.assert_array_equal(given["y"], [2, 0, 6])
+    np.testing.assert_array_equal(x, [1, -2, 3])

@@ -10,6 +10,7 @@ import numpy as np
 from ..budget import timed
 from ..errors import RunError, merge_findings
 from ..ir import Module, Value
+from ..lending import apart, read_only
 from .integers import note_of
 from .run import Plan, Watch, check_inputs, named_outputs
 
@@ -19,9 +20,9 @@ __all__ = ["Execution", "prepare", "run_function"]
 class Execution:
     """A function planned once, to be run often.
 
-    Called with the inputs' arrays by name, it gives the outputs by name, in order; with `keep`, every named intermediate
-    before them. `watch(value, array)` is called for every result as it is computed, named or not, those inside regions each
-    time. `notes` say what a user should know of the numbers.
+    Called with the inputs' arrays by name, it gives the outputs by name, in order, each in memory of its own; with `keep`, every
+    named intermediate before them. `watch(value, array)` is called for every result as it is computed, named or not, those inside
+    regions each time, with a view that cannot be written to. `notes` say what a user should know of the numbers.
     """
 
     def __init__(self, module: Module, function: str) -> None:
@@ -38,14 +39,14 @@ class Execution:
 
         def remember(value: Value, array: np.ndarray) -> None:
             if watch is not None:
-                watch(value, array)
+                watch(value, read_only(array))
             if keep and value.name is not None and value.op is not None and value.op.parent is block:
                 kept[value.name] = array
 
         with timed():
             computed = self.plan.execute(arrays, watch=remember if keep or watch is not None else None)
         outputs = named_outputs(self.main, computed)
-        return {**kept, **outputs} if keep else outputs
+        return apart({**kept, **outputs} if keep else outputs, arrays)
 
 
 def prepare(module: Module, function: str = "main") -> Execution:

@@ -230,3 +230,79 @@ def test_types_that_were_changed_by_hand_are_not_blamed_on_a_kernel() -> None:
     module.body_of_main.arguments[0].type = TensorType((3, 4), F32)
     with pytest.raises(RunError, match="its result is tensor<1x4xf32>, and has to be tensor<3x4xf32>"):
         transload.run(module, {next(iter(module.inputs)): np.zeros((3, 4), np.float32)})
+
+
+# --- whose memory it is
+
+
+def reshaped(dialect: str) -> Any:
+    """Outputs that are all one input's numbers, as kernels give them without a copy, and a constant."""
+    both = ", ".join(["tensor<2x3xf32>"] * 2)
+    shapes = {
+        "top": '%a = "top.Reshape"(%x) <{shape = array<i64: 2, 3>}> : (tensor<6xf32>) -> tensor<2x3xf32>',
+        "tosa": '%s = "tosa.const_shape"() <{values = dense<[2, 3]> : tensor<2xindex>}> : () -> !tosa.shape<2>\n'
+                '%a = "tosa.reshape"(%x, %s) : (tensor<6xf32>, !tosa.shape<2>) -> tensor<2x3xf32>',
+        "onnx": '%s = "onnx.Constant"() <{value = dense<[2, 3]> : tensor<2xi64>}> : () -> tensor<2xi64>\n'
+                '%a = "onnx.Reshape"(%x, %s) : (tensor<6xf32>, tensor<2xi64>) -> tensor<2x3xf32>',
+    }
+    return parse_module(
+        f"func.func @main(%x: tensor<6xf32>) -> ({both}, tensor<6xf32>) {{\n{shapes[dialect]}\n"
+        f"return %a, %a, %x : {both}, tensor<6xf32>\n}}")
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("dialect", ["top", "tosa", "onnx"])
+def test_outputs_are_arrays_of_their_own(dialect, keep):
+    """They were the input itself: who wrote into one changed it, and the others."""
+    x = np.arange(6, dtype=np.float32)
+    outputs = transload.run(reshaped(dialect), {"arg0": x}, engine="reference", keep=keep)
+    assert len(outputs) >= 3 and all(array.flags.writeable for array in outputs.values())
+    for number, array in enumerate(outputs.values()):
+        np.testing.assert_array_equal(array.ravel(), np.arange(6))
+        array[...] = 7 + number
+    assert [array.ravel()[0] for array in outputs.values()] == [7 + number for number in range(len(outputs))]
+    np.testing.assert_array_equal(x, np.arange(6))
+
+
+def test_a_constant_as_output_can_be_written_to():
+    module = build_module([TensorType((3,), F32)], lambda b, x: b.constant(np.ones(3, np.float32)), ["x"])
+    first = transload.run(module, {"x": np.zeros(3, np.float32)})["y"]
+    first[...] = 7
+    np.testing.assert_array_equal(transload.run(module, {"x": np.zeros(3, np.float32)})["y"], 1)
+
+
+def test_what_has_memory_of_its_own_is_not_copied():
+    from transload.lending import apart
+
+    x, y = np.zeros(3), np.zeros((2, 3))
+    made = apart({"y": y, "again": y.T, "x": x[::2], "row": np.broadcast_to(np.ones(1), (4,))}, [x])
+    assert made["y"] is y and not any(np.shares_memory(made[name], each) for name in ("again", "x", "row") for each in (x, y))
+
+
+def test_who_watches_cannot_write():
+    """It wrote into what the engine went on with."""
+    module = build_module([TensorType((3,), F32)], lambda b, x: b.emit("top.Abs", x), ["x"])
+    seen = []
+
+    def watch(value, array):
+        seen.append(array)
+        with pytest.raises(ValueError, match="read-only"):
+            array.fill(0)
+
+    outputs = transload.run(module, {"x": np.float32([-1, 2, -3])}, watch=watch)
+    np.testing.assert_array_equal(outputs["y"], [1, 2, 3])
+    np.testing.assert_array_equal(seen[-1], [1, 2, 3])
+    outputs["y"][0] = 5  # the output itself is the caller's
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), SystemExit(3), KeyError("x")])
+def test_what_a_watch_raises_is_the_users(error):
+    """It was called a defect of the reference engine, to be reported."""
+    module = build_module([TensorType((3,), F32)], lambda b, x: b.emit("top.Abs", x), ["x"])
+
+    def watch(value, array):
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        transload.run(module, {"x": np.zeros(3, np.float32)}, watch=watch)
+    assert raised.value is error
