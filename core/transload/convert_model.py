@@ -254,6 +254,7 @@ class _Work:
         self.is_read = True
         if isinstance(self.model, Module):
             need_valid(self.source, "convert()")
+            self.source = self.source.clone()  # what is noted of this conversion is not said of the caller's
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
         if self.mode != "no":
@@ -274,8 +275,12 @@ class _Work:
         self.fused, self.post = _around(self.source, preprocess, fuse, post)
         self.journey = self._journey()
         if self.fused is not None:
-            self.source.notes = (*self.source.notes, *self.fused.notes)
-            self.module.notes = (*self.module.notes, *self.fused.notes)
+            self._note(*self.fused.notes)
+
+    def _note(self, *notes: str) -> None:
+        """Have a report say them, whether the model is refused or not."""
+        for module in (self.source, self.module):
+            module.notes = (*module.notes, *notes)
 
     def compared(self) -> list[str]:
         """The outputs that verification compares, by name."""
@@ -294,9 +299,9 @@ class _Work:
         asked = preprocess is not None and self.fused is None and (given is not None or data is not None)
         self.preprocess = preprocess = preprocess if self.fused is None else self.fused.preprocess
         if given is not None:
-            before = len(self.outside.notes)
-            self.given = settled(self.outside, given, preprocess)
-            self.module.notes = (*self.module.notes, *self.outside.notes[before:])
+            notes: list[str] = []
+            self.given = settled(self.outside, given, preprocess, notes.append)
+            self._note(*notes)
             if preprocess is None and has_images(given):
                 self.preprocess = Preprocess()
         if data is not None:

@@ -48,8 +48,8 @@ def run(
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
     as it is computed, named or not (reference engine only). `engine="auto"` compiles where that pays
     (`transload.engine.choice`). `preprocess` says how images become arrays. `tell(note)` is given what a user should know of the
-    numbers: quantized ops whose integers nobody knows, which are computed by dequantizing; by whom an artifact is run. Raises
-    `RunError`.
+    numbers: quantized ops whose integers nobody knows, which are computed by dequantizing; by whom an artifact is run; what
+    became of images. Raises `RunError`.
     """
     written = written_at(Path(module)) if isinstance(module, str | Path) and function == "main" else None
     given = open_given(inputs)
@@ -62,11 +62,11 @@ def run(
     if written is not None:
         if tell is not None:
             tell(written.note)
-        return written.execute(settled(written.module, given, preprocess), engine, keep, watch, tell)
+        return written.execute(settled(written.module, given, preprocess, tell), engine, keep, watch, tell)
     if isinstance(module, Module):
         api.need_valid(module, "run()")
     loaded = module if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
-    given = settled(loaded, given, preprocess) if function == "main" else given
+    given = settled(loaded, given, preprocess, tell) if function == "main" else given
     return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)
 
 

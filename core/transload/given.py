@@ -9,7 +9,7 @@ An `.npy` or `.npz` file says its shapes before its data is read (`transload.arr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,8 +77,10 @@ def has_images(given: Mapping[str, Any] | None) -> bool:
     return any(isinstance(value, ImageFile) for value in (given or {}).values())
 
 
-def settled(module: Module, given: Mapping[str, Any], preprocess: Preprocess | None = None) -> dict[str, Any]:
-    """What is given with the names of the module's inputs, and images as arrays of their types, which its notes say.
+def settled(
+    module: Module, given: Mapping[str, Any], preprocess: Preprocess | None = None, tell: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """What is given with the names of the module's inputs, and images as arrays of their types, of each of which `tell` is told.
 
     Images become arrays as `preprocess` says; without it, as one that leaves all open does: 0 to 255 span what the input takes.
     """
@@ -101,5 +103,6 @@ def settled(module: Module, given: Mapping[str, Any], preprocess: Preprocess | N
         if isinstance(value, ImageFile) and name in types:
             image = (preprocess or Preprocess()).settled(name, types[name], limits.get(name))  # type: ignore[arg-type]
             named[name] = image.numbers(read_pixels(value.path, image.pixels))
-            module.notes = (*module.notes, f"{value.path} was made {image}")
+            if tell is not None:
+                tell(f"{value.path} was made {image}")
     return named

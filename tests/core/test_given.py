@@ -96,12 +96,13 @@ def image_file(tmp_path: Path, size: tuple[int, int] = (16, 16)) -> Path:
 def test_an_image_takes_the_inputs_form(examples: Path, tmp_path: Path, model: str, low: float, high: float) -> None:
     """Its size, its layout and its range: the left half is black, the right white."""
     module = transload.load(examples / "digits" / model)
-    given = settled(module, open_given({"": image_file(tmp_path)}))
+    notes: list[str] = []
+    given = settled(module, open_given({"": image_file(tmp_path)}), tell=notes.append)
     (array,) = given.values()
     assert array.shape == module.body_of_main.arguments[0].type.shape
     pixels = array.reshape(8, 8)
     assert (pixels[:, :3] == low).all() and (pixels[:, 5:] == high).all()
-    assert module.notes[-1].endswith(f"8x8 pixels for input 'image', 0 to 255 as {low:g} to {high:g}")
+    assert notes[-1].endswith(f"8x8 pixels for input 'image', 0 to 255 as {low:g} to {high:g}")
 
 
 def test_an_image_on_the_command_line(cli: Cli, digits: Path, tmp_path: Path) -> None:
@@ -166,3 +167,21 @@ def test_which_input_is_asked_for(cli: Cli, tmp_path: Path) -> None:
         transload.run(transload.load(path, inputs={"it's an image:0": (1, 3, 4, 4), "len gth;$(x)": (2, 4)}), {"": np.ones(3)})
 
 
+
+
+def test_modules_are_not_told_of_the_images_that_they_were_given(digits: Path, tmp_path: Path) -> None:
+    """Each run added a note to the module, and the next report told of images that it never saw."""
+    module = transload.load(digits)
+    image = image_file(tmp_path)
+    before, told = module.notes, list[str]()
+    for _ in range(2):
+        transload.run(module, {"image": image}, tell=told.append)
+    first = transload.convert(module, "tosa", tmp_path / "out", input_data={"image": image})
+    second = transload.convert(module, "tosa", tmp_path / "two")
+    fused = transload.convert(module, "tosa", tmp_path / "three", fuse_preprocess=True, verify=False)
+    assert module.notes == before
+    note = f"{image} was made "
+    assert [text.startswith(note) for text in told] == [True, True]
+    assert sum(text.startswith(note) for text in first.report.notes) == 1
+    assert not any(note in text for text in (*second.report.notes, *fused.report.notes))
+    assert len(fused.report.notes) > len(second.report.notes)

@@ -250,9 +250,10 @@ def run_command(
         module = written.module
     else:
         module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function, weights=weights)
+    pictures: list[str] = []
     if data is not None:
-        data = settled(module, data, take_preprocess(images, artifact))
-    for note in module.notes:
+        data = settled(module, data, take_preprocess(images, artifact), pictures.append)
+    for note in (*module.notes, *pictures):
         error_console().print(f"note: {note}", markup=False)
     ready = runnable(module)
     given = data if data is not None else random_inputs(module, ready, seed)
