@@ -21,7 +21,7 @@ from .garbage import rare_collections
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
 from .ir.verify import check, verify
-from .kinds import ITERABLE, TEXT, need, takes
+from .kinds import ITERABLE, TEXT, WHOLE, need, takes
 from .limits import check_limits
 from .meanings import as_stored
 from .mistaken import mistaken
@@ -386,6 +386,7 @@ def quantize(
     return made
 
 
+@takes(count=WHOLE)
 def quantization_report(
     floats: Module, quantized: Module, samples: Iterable[Mapping[str, np.ndarray]], count: int | None = None,
 ) -> LayersReport:
@@ -393,14 +394,19 @@ def quantization_report(
 
     Layers are the ops that compute, with an activation that is part of their range, and inputs that are quantized. Each has two
     errors: how far its tensor is from the float model's, and, its own, how far it is from what the float op gives of the operands
-    that the quantized op has. Where the quantizer changed the float model before (channels of like ranges), its own form of that
-    is what tensors are compared with. `samples` are as for `quantize`; `count` of them are taken, evenly spread where they are a
-    sequence, else the first; without it at most 8, and fewer of a model that takes long. Raises what running the modules raises.
+    that the quantized op has. Where the quantizer was given this float model, and changed it before (channels of like ranges),
+    its own form of that is what tensors are compared with. `samples` are as for `quantize`; `count` of them are taken, evenly
+    spread where they are a sequence, else the first; without it at most 8, and fewer of a model that takes long. Raises
+    `UsageError` where there is no sample, and what running the modules raises.
     """
+    from .ir.compare import same_structure
     from .layers import layers_report
 
-    said = quantized.quantization
-    return layers_report(at_hub(floats) if said is None else said.source, quantized, samples, count)
+    if count is not None and index(count) < 1:
+        raise UsageError(f"{count} samples are asked for; 1 is the least")
+    said = _module(quantized, "quantization_report").quantization
+    made_of_it = said is not None and same_structure(at_hub(floats, quantizing=True), said.given, locations=False)
+    return layers_report(said.source if said is not None and made_of_it else at_hub(floats), runnable(quantized), samples, count)
 
 
 @takes(samples=ITERABLE, method=TEXT)

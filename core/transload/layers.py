@@ -20,6 +20,7 @@ from .engine import reference
 from .engine.choice import work_of
 from .engine.memory import peak_bytes
 from .engine.quantized import dequantize, quantize
+from .errors import UsageError
 from .ir import Dense, FloatType, Module, Op, TensorType, Value, dtype_of, input_names, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import constant_of
@@ -39,18 +40,20 @@ SECONDS = 1.0
 BARS = 32
 """Parts of a histogram."""
 
+
 def layers_report(
     floats: Module, module: Module, samples: Iterable[Mapping[str, Any]], count: int | None = None,
 ) -> LayersReport:
     """Run a float module of the hub and its quantized form on samples: what of each layer is lost; see `quantization_report`."""
-    measuring = _Measuring(floats, module)
-    taken = 0
+    measuring, taken = _Measuring(floats, module), 0
     for sample in _some(owned(samples, floats), count or _affordable(floats)):
         measuring.add(sample)
         taken += 1
+    if not taken:
+        raise UsageError("there are no samples to measure on")
     reasons = _reasons(module.quantization)
-    layers = [layer.report(place, reasons) for place, layer in enumerate(measuring.layers)] if taken else []
-    outputs = {name: sums.nearness() for name, sums in measuring.outputs.items()} if taken else {}
+    layers = [layer.report(place, reasons) for place, layer in enumerate(measuring.layers)]
+    outputs = {name: sums.nearness() for name, sums in measuring.outputs.items()}
     both = (floats, module)
     sizes = SizeReport([_constant_bytes(each) for each in both], [peak_bytes(each.body_of_main) for each in both])
     return LayersReport(taken, outputs, layers, sizes)
@@ -90,7 +93,8 @@ def _some(samples: Iterable[Mapping[str, Any]], count: int) -> Iterable[Mapping[
     if isinstance(samples, Samples):
         return samples.some(count)
     if isinstance(samples, Sequence):
-        return samples[:: -(-len(samples) // count) or 1]
+        taken = min(count, len(samples))
+        return [samples[place * len(samples) // taken] for place in range(taken)]
     return islice(samples, count)
 
 

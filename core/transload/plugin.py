@@ -517,6 +517,8 @@ class Quantized:
     """The float module whose tensors those of `module` stand for, by name; None: the one that was quantized."""
     wide: Mapping[str, str] = field(default_factory=dict)
     """Tensors that have more bits than the others, by name, with the reason."""
+    given: Any = None
+    """The float module that the quantizer was given, which core sets."""
 
 
 @dataclass(frozen=True)

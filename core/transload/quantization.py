@@ -83,9 +83,10 @@ def quantize_at_hub(
         made = Quantized(made)
     verify(made.module)
     floats = made.floats if made.floats is not None else floats_in(made.module)
-    source = made.source if made.source is not None else module.clone()  # the caller's may be changed afterwards
-    made.module.quantization = Quantized(None, floats, made.report, source, made.wide)
-    return Quantized(made.module, floats, made.report, source, made.wide)
+    given = module.clone()  # the caller's may be changed afterwards
+    source = made.source if made.source is not None else given
+    made.module.quantization = Quantized(None, floats, made.report, source, made.wide, given)
+    return Quantized(made.module, floats, made.report, source, made.wide, given)
 
 
 def _say_narrower(measured: LayersReport, words: Mapping[str, str]) -> None:

@@ -12,10 +12,11 @@ import pytest
 import transload
 from transload import metrics
 from transload.api import at_hub
-from transload.engine.quantized import dequantize
+from transload.engine.quantized import dequantize, quantize
+from transload.errors import UsageError
 from transload.ir import Dense, Module
 from transload.ir.build import constant_of
-from transload.layers import layer_values
+from transload.layers import layer_values, layers_report
 from transload.report import LayerReport, LayersReport
 
 from tests.support.graphs import Graph
@@ -200,3 +201,61 @@ def test_numbers_that_are_all_but_zero_are_counted() -> None:
     found = transload.quantization_report(module, transload.quantize(module, "f16", given), given)
     assert all(sum(each.counts) == 4 * len(given) for each in found.layers)
     assert all(sum(each.counts) == 4 * len(given) for each in transload.quantization_report(module, made, given).layers)
+
+
+# --- what a report is asked for
+
+
+def test_the_float_module_that_is_given_is_compared_with(model: Module, samples: Samples) -> None:
+    """The quantizer's own form of the one that was quantized took its place, whatever was given."""
+    quantized = transload.quantize(model, "int8", samples)
+    assert quantized.quantization is not None
+    same = layer(transload.quantization_report(model, quantized, samples, 2), "logits")
+    other = model.clone()
+    weights = next(op for op in other.ops() if op.results and op.results[0].uses and any(
+        user.origin == "logits" and user.operands[1] is op.results[0] for user in op.results[0].uses))
+    weights.attributes["value"] = Dense(weights.attributes["value"].numpy() * np.float32(2))
+    taken = [samples[0], samples[12]]
+    given = layer(transload.quantization_report(other, quantized, samples, 2), "logits")
+    wanted, found = ([real(module, sample)["logits"] for sample in taken] for module in (other, quantized))
+    assert given.accumulated.sqnr == pytest.approx(metrics.sqnr(np.stack(wanted), np.stack(found)), abs=1e-4)
+    assert given.accumulated.sqnr < 10 < same.accumulated.sqnr
+
+
+@pytest.mark.parametrize("at", ["onnx", "hub", "hub again"])
+def test_the_quantizers_own_form_is_compared_with(at: str, examples: Path, samples: Samples) -> None:
+    module = transload.load(examples / "digits" / "digits_float.onnx")
+    given = {"onnx": module, "hub": at_hub(module), "hub again": at_hub(at_hub(module))}[at]
+    quantized = transload.quantize(module, "int8", samples)
+    assert quantized.quantization is not None
+    wanted = layers_report(quantized.quantization.source, quantized, samples, 2)
+    assert transload.quantization_report(given, quantized, samples, 2) == wanted
+
+
+def test_quantized_modules_of_a_framework_are_legalized(examples: Path) -> None:
+    floats, quantized = (transload.load(examples / "digits" / f"digits_{name}.tflite") for name in ("float", "int8"))
+    given = [{"image": np.random.default_rng(number).random((1, 8, 8, 1), np.float32)} for number in range(2)]
+    report = transload.quantization_report(floats, quantized, given)
+    taken, given_back = (next(iter(types.values())).element for types in (quantized.inputs, quantized.outputs))
+    wanted = [transload.run(floats, each)["probabilities"] for each in given]
+    found = [dequantize(transload.run(quantized, {"image": quantize(each["image"], taken)})["probabilities"], given_back)
+             for each in given]
+    assert report.samples == 2 and layer(report, "conv1").accumulated.sqnr > 20
+    near = layer(report, "probabilities").accumulated
+    assert near.sqnr == pytest.approx(metrics.sqnr(np.stack(wanted), np.stack(found)), abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6])
+def test_so_many_samples_are_taken(count: int, model: Module, quantized: Module, samples: Samples) -> None:
+    """4 of 5 were 3."""
+    assert transload.quantization_report(model, quantized, samples[:5], count).samples == min(count, 5)
+
+
+@pytest.mark.parametrize(("none", "count", "why"), [
+    ([], None, "there are no samples"), (iter([]), 3, "there are no samples"), ([{}], 0, "0 samples are asked for"),
+    ([{}], -1, "-1 samples are asked for"), ([{"img": 1}], None, "sample 1 has no 'image'"),
+    ([3], None, "sample 1 is no dictionary"),
+])
+def test_no_samples_to_report_on(none: Any, count: int | None, why: str, model: Module, quantized: Module) -> None:
+    with pytest.raises(UsageError, match=why):
+        transload.quantization_report(model, quantized, none, count)
