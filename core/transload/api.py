@@ -21,7 +21,7 @@ from .garbage import rare_collections
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
 from .ir.verify import check, verify
-from .kinds import ITERABLE, TEXT, WHOLE, need, takes
+from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
 from .limits import check_limits
 from .meanings import as_stored
 from .mistaken import mistaken
@@ -38,16 +38,19 @@ if TYPE_CHECKING:
     from .report import LayersReport
 
 __all__ = [
-    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file", "need_valid",
+    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file", "model_of",
+    "need_valid",
     "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
 ]
 
 _NO_MEMORY = "the file claims more data than memory can hold, or this process may take too little (ulimit -v)"
 
+_TEXT = Kind("a text", lambda value: isinstance(value, str | bytes | bytearray | memoryview))
 InputSpec = TensorType | Sequence[int]
 HEAD = 4096
 
 
+@takes(text=_TEXT, weights=PATH, outputs=TEXTS)
 @rare_collections()
 def load(
     path: str | Path | None = None,
@@ -135,6 +138,15 @@ def loaded(
     from .extraction import cut_at
 
     return cut_at(model, outputs)
+
+
+def model_of(given: Any) -> str | Path | Module:
+    """A model that a function of the library was given, any kind of path as a `Path`; `UsageError` for what is none."""
+    if isinstance(given, str | Path | Module):
+        return given
+    if not PATH.fits(given):
+        raise UsageError(f"a model is a path or a Module, and this is a {type(given).__name__}")
+    return Path(given)
 
 
 def model_file(folder: Path) -> Path:
@@ -309,6 +321,7 @@ def _refuse_other_dialects(module: Module, writer: Writer) -> None:
         merge_findings(findings), hint)
 
 
+@takes(to=TEXT)
 def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
     """A module's meaning in the hub dialect, or in dialect `to`, by the shortest route of conversions. The argument is unchanged.
 
@@ -325,6 +338,7 @@ def _module(given: Module, what: str) -> Module:
     return given
 
 
+@takes(to=TEXT)
 @rare_collections()
 def lower(module: Module, to: str | None = None, **options: Any) -> Module:
     """A module converted to dialect `to`, or to that of the default target. The argument is unchanged.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import roles
-from .api import InputSpec, loaded, need_valid
+from .api import InputSpec, loaded, model_of, need_valid
 from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
@@ -191,8 +191,7 @@ class _Work:
         self, model: str | Path | Module, target: str | None, directory: Path, options: Mapping[str, Any], mode: str,
         tell: Tell | None = None, passes: str = "", quantization: Quantization | None = None, host: str | None = None,
     ) -> None:
-        if not isinstance(model, str | Path | Module):
-            raise UsageError(f"a model is a path or a Module, and this is a {type(model).__name__}")
+        model = model_of(model)
         need_directory(directory)
         self.model, self.directory, self.mode = model, directory, mode
         self.path = model.source if isinstance(model, Module) else Path(model)
@@ -439,7 +438,7 @@ def plan(
     chosen = _target(target)
     hosted, options = hosted_for(chosen, host, options or {})
     settings = target_options(chosen, options)
-    module = loaded(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
+    module = loaded(model_of(model), inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
     quantization = _quantization(quantize, quantizer_options, chosen)
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
     journey = _journey(chosen, settings, options, verify_mode(verify) != "no", passes, (), quantization, *around, hosted)

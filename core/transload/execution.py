@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import api
+from .errors import UsageError
 from .given import has_images, open_given, settled, shapes_of
 from .guard import users_code
 from .ir import Module
@@ -51,7 +52,10 @@ def run(
     numbers: quantized ops whose integers nobody knows, which are computed by dequantizing; by whom an artifact is run; what
     became of images. Raises `RunError`.
     """
-    written = written_at(Path(module)) if isinstance(module, str | Path) and function == "main" else None
+    module = api.model_of(module)
+    written = written_at(Path(module)) if not isinstance(module, Module) else None
+    if written is not None and function != "main":
+        raise UsageError(f"{module} is what a conversion wrote, and has no function {function!r}", hint="it runs as a whole")
     given = open_given(inputs)
     if watch is not None:
         watch = _watching(watch)

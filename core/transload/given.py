@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def open_given(given: Mapping[str, Any]) -> dict[str, Any]:
     """The same, with what is a path opened: `.npy` and `.npz` as arrays that are not read yet, all else as an image."""
     if not isinstance(given, Mapping):
         raise UsageError(f"what inputs are given must be a dictionary, and is a {type(given).__name__}", hint='{"image": array}')
-    return {name: open_file(Path(value), name) if isinstance(value, str | Path) else value for name, value in given.items()}
+    return {name: open_file(Path(value), name) if isinstance(value, str | PathLike) else value for name, value in given.items()}
 
 
 def open_file(path: Path, name: str = ONLY) -> Any:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .api import InputSpec, loaded
+from .api import InputSpec, loaded, model_of
 from .contents import constant_bytes, main_dialect, op_counts
 from .convert_model import target_options
 from .emission import check_for
@@ -83,6 +83,7 @@ def inspect(
     `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` and `host` as in `convert`. What stands
     in the way is in the result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
     """
+    model = model_of(model)
     written = written_at(Path(model)) if not isinstance(model, Module) and is_folder(Path(model)) and format is None else None
     module = loaded(model if written is None else written.module, inputs=inputs, format=format, function=function,
                     weights=weights, outputs=outputs)

@@ -16,7 +16,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from .errors import UsageError
 
-__all__ = ["CALLABLE", "ITERABLE", "MAPPING", "PATH", "PREPROCESS", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "takes"]
+__all__ = [
+    "CALLABLE", "ITERABLE", "MAPPING", "PATH", "PREPROCESS", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "need_kinds",
+    "takes"]
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -47,20 +49,28 @@ def takes(**kinds: Kind) -> Callable[[Callable[Given, Made]], Callable[Given, Ma
         signature = inspect.signature(function)
         places = {name: (place, signature.parameters[name].default) for place, name in enumerate(signature.parameters)}
 
-        @wraps(function)
-        def checked(*arguments: Given.args, **named: Given.kwargs) -> Made:
+        def check(arguments: tuple[Any, ...], named: Mapping[str, Any], called: str = function.__name__) -> None:
             for name, kind in kinds.items():
                 place, default = places[name]
                 value = named[name] if name in named else arguments[place] if place < len(arguments) else default
-                if value is default or (value is None and default is None) or kind.fits(value):
+                if value is default or kind.fits(value):
                     continue
-                raise UsageError(
-                    f"{function.__name__}() takes {kind.what} as {name}, and was given {type(value).__name__}")
+                raise UsageError(f"{called}() takes {kind.what} as {name}, and was given {type(value).__name__}")
+
+        @wraps(function)
+        def checked(*arguments: Given.args, **named: Given.kwargs) -> Made:
+            check(arguments, named)
             return function(*arguments, **named)
 
+        checked.need_kinds = check  # type: ignore[attr-defined]
         return checked
 
     return decorated
+
+
+def need_kinds(function: Callable[..., Any], named: Mapping[str, Any], called: str) -> None:
+    """What a function that `takes` kinds of arguments raises for some by name, in the name of another, which passes them on."""
+    function.need_kinds((), named, called)  # type: ignore[attr-defined]
 
 
 def need(value: Any, kind: type | UnionType, function: str, what: str) -> None:

@@ -30,11 +30,57 @@ def test_shapes(shape: Any, examples: Path) -> None:
     (lambda file, module: transload.convert(3), "a model is a path or a Module, and this is a int"),
     (lambda file, module: transload.convert(None), "a model is a path or a Module"),
     (lambda file, module: transload.extract(module, []), "needs an output"),
+    (lambda file, module: transload.load(text=3, format="onnx"), r"load\(\) takes a text as text, and was given int"),
+    (lambda file, module: transload.load(text=Path("x"), format="onnx"), "takes a text as text, and was given PosixPath"),
+    (lambda file, module: transload.load(file, weights=3), "takes a path as weights, and was given int"),
+    (lambda file, module: transload.load(file, outputs=None), "takes a list of texts as outputs, and was given NoneType"),
+    (lambda file, module: transload.load(file, outputs=[3]), "takes a list of texts as outputs"),
+    (lambda file, module: transload.lower(module, []), r"lower\(\) takes a text as to, and was given list"),
+    (lambda file, module: transload.legalize(module, []), r"legalize\(\) takes a text as to, and was given list"),
+    (lambda file, module: transload.evaluate([None], [IMAGE]), "a model is a path or a Module, and this is a NoneType"),
+    (lambda file, module: transload.inspect(3), "a model is a path or a Module, and this is a int"),
+    (lambda file, module: transload.plan(b"x"), "a model is a path or a Module, and this is a bytes"),
+    (lambda file, module: transload.run(3, IMAGE), "a model is a path or a Module, and this is a int"),
+    (lambda file, module: transload.compare(file, None), "a model is a path or a Module, and this is a NoneType"),
+    (lambda file, module: transload.convert_all([None], "tosa"), "takes paths of models, and was given NoneType"),
+    (lambda file, module: transload.convert_all([file], "tosa", seed="x"), r"convert_all\(\) takes a whole number as seed"),
+    (lambda file, module: transload.convert_all([file], "tosa", options=[]), r"convert_all\(\) takes a dictionary as options"),
+    (lambda file, module: transload.convert(file, "tosa", "out", input_data={"image": [[1], [1, 2]]}), "does not fit the model"),
+    (lambda file, module: transload.compare(file, module, {"image": [[1], [1, 2]]}), "does not fit the model"),
 ])
-def test_other_arguments(call: Callable[..., Any], why: str, examples: Path) -> None:
+def test_other_arguments(
+    call: Callable[..., Any], why: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
     file = examples / "digits" / "digits_float.onnx"
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=why):
         call(file, transload.load(file))
+    assert not [*tmp_path.iterdir()]
+
+
+class Place:
+    """A path of somebody else's."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+def test_paths_of_all_kinds(examples: Path, tmp_path: Path) -> None:
+    file, out = examples / "digits" / "digits_float.onnx", tmp_path / "out"
+    np.save(tmp_path / "x.npy", IMAGE["image"])
+    transload.convert(Place(file), "tosa", Place(out), verify=False)
+    from_file, from_folder = (transload.run(Place(each), {"image": Place(tmp_path / "x.npy")}) for each in (file, out))
+    assert from_file.keys() == from_folder.keys()
+    assert transload.inspect(Place(file)).format == transload.load(Place(file)).source_format == "onnx"
+    assert transload.compare(Place(file), Place(out), IMAGE).worst("cos") > 0.999
+    assert transload.evaluate([Place(file), Place(out)], [IMAGE], metrics=["agreement"]).samples == 1
+    assert transload.plan(Place(file), "tosa").stages
+    assert [each.exit_code for each in transload.convert_all(Place(file), "tosa", Place(tmp_path / "all"), workers=1)] == [0]
+    with pytest.raises(UsageError, match="is what a conversion wrote, and has no function 'other'"):
+        transload.run(out, IMAGE, function="other")
 
 
 @pytest.mark.parametrize(("what", "use"), [

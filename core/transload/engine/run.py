@@ -293,28 +293,46 @@ def _fit(given: Any, type_: TensorType) -> tuple[Any, str]:
 
     What lies in a file still is not read before its shape is known to fit.
     """
-    given = given if isinstance(given, TensorData) else np.asarray(given)
+    wanted = dtype_of(type_.element)
+    is_typed = hasattr(given, "dtype")
+    try:
+        given = given if isinstance(given, TensorData) else np.asarray(given) if is_typed else _of_lists(given, wanted)
+    except (ValueError, TypeError, OverflowError) as error:
+        return np.array(None), f"is no array, and must be {type_}: {error}"
     shape = tuple(given.shape)
     if type_.shape is not None and (
         len(shape) != len(type_.shape) or any(want not in (None, have) for want, have in zip(type_.shape, shape, strict=True))
     ):
         return given, f"has shape {shape}, and must be {type_}"
     array = as_array(given)
-    wanted = dtype_of(type_.element)
     if array.dtype.type is np.void and array.dtype.names is None and array.dtype.itemsize == wanted.itemsize:
         array = array.view(wanted)  # as .npz files have numbers of types that numpy does not know
     if array.dtype == wanted:
         return array, ""
     if isinstance(type_.element, QuantType) and array.dtype.kind == "f":
         return array, f"is {array.dtype}; give the stored {wanted} of {type_.element}"
-    if _other_sign(array.dtype, wanted):
+    if _other_sign(array.dtype, wanted) and is_typed:
         return array, f"is {array.dtype}, and must be {wanted}"
     if np.can_cast(array.dtype, wanted, "same_kind") or (array.dtype.kind in "iub" and wanted.kind in "iuf"):
-        cast = array.astype(wanted)
-        if array.dtype.kind in "iu" and not np.array_equal(cast.astype(array.dtype), array):
+        with np.errstate(over="ignore", invalid="ignore"):
+            cast = array.astype(wanted)
+        exact = array.dtype.kind not in "iu" or (
+            np.array_equal(cast.astype(array.dtype), array) and np.array_equal(cast < 0, array < 0))
+        if not exact or (array.dtype.kind == "f" and (np.isfinite(array) & ~np.isfinite(cast)).any()):
             return array, f"holds numbers that {wanted} cannot"
         return cast, ""
     return array, f"is {array.dtype}, and must be {wanted}"
+
+
+def _of_lists(given: Any, wanted: np.dtype) -> np.ndarray:
+    """Numbers, and lists of such, as an array: whole ones of more bits than numpy takes for them, too, where those wanted have so
+    many."""
+    array = np.asarray(given)
+    if wanted.kind == "u" and array.dtype.kind in "fO":
+        numbers = np.asarray(given, object)
+        if all(type(number) is int and 0 <= number <= np.iinfo(wanted).max for number in numbers.flat):
+            return numbers.astype(wanted)
+    return array
 
 
 def _other_sign(given: np.dtype, wanted: np.dtype) -> bool:

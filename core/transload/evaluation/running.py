@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import loaded, runnable
+from ..api import loaded, model_of, runnable
 from ..cores import cores
 from ..engine import choice
 from ..engine.first_run import from_first
@@ -22,6 +22,7 @@ from ..errors import TransloadError, UsageError
 from ..ir import Module, QuantType, TensorType, asked_inputs
 from ..ir.borders import input_limits
 from ..ir.types import Type
+from ..kinds import PATH
 from ..meanings import as_stored, reported_types, with_meanings
 from ..plugin import resolve
 from ..plugin_host import host
@@ -65,9 +66,15 @@ class Ready:
         return data.open(self.inputs, self.preprocess or preprocess, limits).with_states(self.module)
 
 
+def models_of(models: Any) -> list[str | Path | Module]:
+    """The models that are given, one or several; `UsageError` for what is none."""
+    one = isinstance(models, Module) or PATH.fits(models)
+    return [model_of(model) for model in ([models] if one else models)]
+
+
 def models_ready(models: Any, how: Mapping[str, Any], engine: str) -> list[Ready]:
     """Modules, model files, or what `convert` wrote; `how` is what `load` takes for the first of them."""
-    given = [models] if isinstance(models, Module | str | Path) else list(models)
+    given = models_of(models)
     if not given:
         raise UsageError("there is no model to evaluate")
     ready: list[Ready] = []
@@ -187,7 +194,7 @@ def run_by(
     scheduler: Any, models: Any, how: Mapping[str, Any], engine: str, samples: Given,
 ) -> Iterator[tuple[str, list[Outputs]]]:
     """As `run_ahead`, by the workers of a Dask cluster: in the order of the samples, whichever ends first."""
-    given = [models] if isinstance(models, Module | str | Path) else list(models)
+    given = models_of(models)
     travelling = [
         ["module", print_module(model, constants="resource").encode()] if isinstance(model, Module)
         else ["path", str(Path(model).resolve())] for model in given]

@@ -23,7 +23,7 @@ from ..files import atomic_path, current_directory, need_directory
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..json_text import json_text, plain
-from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, takes
+from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, need_kinds, takes
 from ..plugin_host import host
 from ..report import ErrorReport, error_report
 from ..samples.preprocess import Preprocess
@@ -87,7 +87,7 @@ def convert_all(
     left to the end. Raises `UsageError` for arguments that are none,
     where there are no models, and for two of one name, and `TransloadError` where `out` cannot be written.
     """
-    found = found_in([models] if isinstance(models, str | Path) else models, asked.get("format"))
+    found = found_in(_paths(models), asked.get("format"))
     directory = Path(out)
     need_directory(directory)
     request = _request(target, asked)
@@ -113,6 +113,14 @@ def convert_all(
     return [made[each.name] for each in found]
 
 
+def _paths(models: Any) -> list[Path]:
+    """The paths of models and folders that are given, one or several."""
+    given = [models] if PATH.fits(models) else list(models)
+    if strange := [each for each in given if not PATH.fits(each)]:
+        raise UsageError(f"convert_all() takes paths of models, and was given {type(strange[0]).__name__}")
+    return [Path(each) for each in given]
+
+
 def _size(model: Found) -> int:
     """Bytes of a model's file, or of all in its folder: about how long it takes, as far as one knows before."""
     files = model.path.rglob("*") if model.path.is_dir() else [model.path.resolve()]
@@ -126,6 +134,7 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [name for name in asked if name not in _ASKED]
     if unknown:
         raise UsageError(f"{unknown[0]} is not for many models at once", hint=f"arguments: {', '.join(_ASKED)}")
+    need_kinds(convert, asked, "convert_all")
     data, preprocess, tolerance = asked.get("data"), asked.get("preprocess"), asked.get("tolerance")
     here = current_directory() or Path()
     made = {name: value for name, value in asked.items() if value is not None and value != _DEFAULTS.get(name)}

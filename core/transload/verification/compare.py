@@ -197,10 +197,11 @@ def compare(
     and random inputs are of the range that it takes. `format`, `function`, `weights` and `outputs` are as in `load`;
     `excepts` names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
     """
-    from ..api import load, run, runnable
+    from ..api import load, model_of, run, runnable
     from .information import attempts
     from .inputs import checked_inputs
 
+    artifact = model_of(artifact)
     given_arrays = open_given(inputs) if inputs is not None else None
     preprocess = _preprocess_of(preprocess, given_arrays, artifact)
     is_fused = preprocess is not None and preprocess.is_fused

@@ -232,6 +232,41 @@ def test_types_that_were_changed_by_hand_are_not_blamed_on_a_kernel() -> None:
         transload.run(module, {next(iter(module.inputs)): np.zeros((3, 4), np.float32)})
 
 
+# --- numbers that fit
+
+
+def through(type_: str, given: Any) -> np.ndarray:
+    kind = f"tensor<1x3x{type_}>"
+    module = parse_module(f"func.func @main(%x: {kind}) -> {kind} {{\nreturn %x : {kind}\n}}")
+    return transload.run(module, {"arg0": given})["result0"]
+
+
+@pytest.mark.parametrize(("type_", "given"), [
+    ("ui64", [[0, 1, 2]]), ("ui64", [[0, 1, 2**63]]), ("ui64", [[0, 1, 2**64 - 1]]), ("ui8", [[0, 1, 255]]),
+    ("f32", [[0, 1.5, 2]]), ("i64", [[-1, 0, 1]]), ("f32", np.float64([[1e30, -np.inf, np.nan]])), ("ui16", np.int8([[0, 1, 127]])),
+])
+def test_numbers_that_the_type_of_an_input_has(type_, given):
+    """Lists say no type: those for uint64 were of the wrong sign."""
+    made = through(type_, given)
+    np.testing.assert_array_equal(made, np.array(given, made.dtype))
+
+
+@pytest.mark.parametrize(("type_", "given", "why"), [
+    ("ui64", [[0, -1, 2]], "holds numbers that uint64 cannot"),
+    ("ui64", [[0, 1, 2**64]], "is (float64|object), and must be uint64"),
+    ("ui64", np.int64([[0, 1, 2]]), "is int64, and must be uint64"), ("ui8", [[0, 1, 256]], "holds numbers that uint8 cannot"),
+    ("ui16", np.int8([[0, -1, 2]]), "holds numbers that uint16 cannot"),
+    ("i8", np.uint32([[0, 1, 2**32 - 1]]), "holds numbers that int8 cannot"),
+    ("f32", np.full((1, 3), 1e300), "holds numbers that float32 cannot"), ("f16", np.full((1, 3), 1e5), "that float16 cannot"),
+    ("f32", [[1], [1, 2]], "is no array, and must be tensor<1x3xf32>"), ("f32", {"a": 1}, "has shape"),
+])
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_it_has_not(type_, given, why):
+    """They became infinite, or numbers of the other sign; lists of unlike lengths were a defect of the engine."""
+    with pytest.raises(RunError, match=why):
+        through(type_, given)
+
+
 # --- whose memory it is
 
 
