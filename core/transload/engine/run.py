@@ -282,7 +282,8 @@ def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
         given = inputs[name]  # of a tuple or a dialect's own type, whatever its kernels take
         arrays[name], why = _fit(given, type_) if isinstance(type_, TensorType) else (given, "")
         if why:
-            findings.append(Finding(f"input {name!r}", why, hint=_sign_hint(arrays[name], type_)))
+            hint = _sign_hint(arrays[name], type_) if hasattr(given, "dtype") else ""  # which lists have not
+            findings.append(Finding(f"input {name!r}", why, hint=hint))
     if findings:
         raise RunError("the inputs do not fit the function", merge_findings(findings))
     return arrays

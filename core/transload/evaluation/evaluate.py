@@ -53,6 +53,15 @@ class Evaluation:
     def __getitem__(self, model: str) -> Mapping[str, Estimate]:
         return self.scores[model]
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __contains__(self, model: object) -> bool:
+        return model in self.scores
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
     def __str__(self) -> str:
         lines = [f"{self.samples} samples"]
         for model, found in self.scores.items():

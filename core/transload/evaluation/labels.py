@@ -15,7 +15,7 @@ from ..errors import ReadError, UsageError
 from ..files import need_file
 from ..samples.samples import Samples
 
-__all__ = ["Labels", "labels_of"]
+__all__ = ["Labels", "class_of", "labels_of"]
 
 Labels = Callable[[str], Any]
 """The label of a sample by its name, or None."""
@@ -48,7 +48,21 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
 
 
 def _moved(label: Any, offset: int) -> Any:
-    return label + offset if isinstance(label, int) else label
+    number = class_of(label) if offset else None
+    return label if number is None else number + offset
+
+
+def class_of(label: Any) -> int | None:
+    """A label as the number of a class, alone in an array, too, as rows of one column are; None where it is none."""
+    if not isinstance(label, int | float | np.generic | np.ndarray | list | tuple):
+        return None
+    try:
+        array = np.asarray(label)
+    except (ValueError, TypeError):  # of annotations
+        return None
+    if array.size == 1 and array.dtype.kind in "biuf" and float(number := array.item()).is_integer():
+        return int(number)
+    return None
 
 
 def _found(samples: Samples, source: Any, classes: list[str] | None) -> Labels:

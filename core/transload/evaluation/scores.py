@@ -21,6 +21,7 @@ from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at
 from .intervals import interval
+from .labels import class_of
 
 __all__ = ["Estimate", "estimate", "find_scores"]
 
@@ -122,8 +123,13 @@ def first_of(outputs: Outputs) -> np.ndarray:
 def _top(count: int) -> Callable[..., float]:
     def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
         numbers = first_of(outputs).ravel()
-        if not isinstance(label, int | np.integer) or not 0 <= label < numbers.size:
-            raise UsageError(f"the label is {label!r}, and the model has classes 0 to {numbers.size - 1}",
+        number = class_of(label)
+        if number is None:
+            raise UsageError(f"the label is {label!r:.100}, and classes are whole numbers, one for each sample",
+                             hint="--classes names them in order; masks are for miou and pixels, images for psnr")
+        label = number
+        if not 0 <= label < numbers.size:
+            raise UsageError(f"the label is {label}, and the model has classes 0 to {numbers.size - 1}",
                              hint="--label-offset 1 where the model's first class stands for what has no label")
         if np.isnan(numbers).any():
             return 0.0  # comparing with NaN would call any class the best

@@ -66,13 +66,15 @@ class TensorData(Protocol):
 
 
 class ArrayData:
-    """An array in memory, shared, not copied."""
+    """An array in memory, shared, not copied; one of the other byte order in this machine's."""
 
     __slots__ = ("_array",)
 
     def __init__(self, array: NDArray[Any]) -> None:
         if not isinstance(array, np.ndarray):
             raise misfit_part("ArrayData", "array", array, "an array", "`np.asarray(...)` makes one of numbers")
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
         if array.flags.writeable:
             array = array.view()
             array.flags.writeable = False

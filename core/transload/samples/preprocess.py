@@ -73,6 +73,8 @@ class Preprocess:
     """What the program itself does with the pixels that it takes: mean, scale, pixel and channel format of the model's input."""
 
     def __post_init__(self) -> None:
+        for name in ("resize_dims", "crop", "mean", "scale", "pad_value", "keep_aspect_ratio"):
+            object.__setattr__(self, name, _plain(getattr(self, name)))
         for name in ("resize_dims", "crop"):
             object.__setattr__(self, name, _sizes(name, getattr(self, name)))
         for name in ("mean", "scale"):
@@ -349,6 +351,13 @@ def _each(name: str, numbers: Sequence[float], channels: int) -> tuple[float, ..
     if len(numbers) not in (1, channels):
         raise UsageError(f"preprocessing: {name} has {len(numbers)} numbers, and pixels have {channels}")
     return tuple(numbers) if len(numbers) == channels else tuple(numbers) * channels
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as Python's own, where numpy gave them."""
+    if isinstance(value, tuple | list):
+        return tuple(map(_plain, value))
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _sizes(name: str, value: Any) -> tuple[int, int] | None:

@@ -243,7 +243,8 @@ def through(type_: str, given: Any) -> np.ndarray:
 
 @pytest.mark.parametrize(("type_", "given"), [
     ("ui64", [[0, 1, 2]]), ("ui64", [[0, 1, 2**63]]), ("ui64", [[0, 1, 2**64 - 1]]), ("ui8", [[0, 1, 255]]),
-    ("f32", [[0, 1.5, 2]]), ("i64", [[-1, 0, 1]]), ("f32", np.float64([[1e30, -np.inf, np.nan]])), ("ui16", np.int8([[0, 1, 127]])),
+    ("f32", [[0, 1.5, 2]]), ("i64", [[-1, 0, 1]]), ("f32", np.float64([[1e30, -np.inf, np.nan]])),
+    ("ui16", np.int8([[0, 1, 127]])),
 ])
 def test_numbers_that_the_type_of_an_input_has(type_, given):
     """Lists say no type: those for uint64 were of the wrong sign."""

@@ -220,3 +220,31 @@ def test_an_evaluation_of_the_same_folder_with_other_files(data: Path, labels: l
     (inner / "data").write_bytes(b"2")
     with pytest.raises(UsageError, match="other models, samples or metrics"):
         transload.evaluate([where], data, labels=labels, resume=file)
+
+
+def test_labels_of_any_form_of_whole_numbers(data: Path, labels: list[int]) -> None:
+    """Rows of one column, and floats, were no classes of the model, and numpy's numbers were not moved by an offset."""
+    model = DIGITS / "digits_float.onnx"
+    wanted = transload.evaluate(model, data, labels=labels)[str(model)]["top1"]
+    one_off = [label - 1 for label in labels]
+    for form in (np.array, np.float32, lambda given: np.array(given)[:, None], lambda given: [[each] for each in given]):
+        assert transload.evaluate(model, data, labels=form(labels))[str(model)]["top1"] == wanted
+        assert transload.evaluate(model, data, labels=form(one_off), label_offset=1)[str(model)]["top1"] == wanted
+
+
+@pytest.mark.parametrize(("label", "why"), [
+    (4.5, "the label is 4.5, and classes are whole numbers"), ([1, 2], r"the label is \[1, 2\], and classes are whole numbers"),
+    ("a", "the label is 'a', and classes are whole numbers"), (10, "the label is 10, and the model has classes 0 to 9"),
+    (float("nan"), "and classes are whole numbers"), ([[1], [1, 2]], "and classes are whole numbers"),
+])
+def test_labels_that_are_no_classes(label: Any, why: str, data: Path) -> None:
+    with pytest.raises(UsageError, match=why) as raised:
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=[label] * 40)
+    assert ("--label-offset" in raised.value.hint) == (label == 10)
+
+
+def test_an_evaluation_has_its_models(data: Path, labels: list[int]) -> None:
+    """Asking for one that it has not, and going through it, ended in `KeyError: 0`."""
+    model = str(DIGITS / "digits_float.onnx")
+    found = transload.evaluate(model, data, labels=labels)
+    assert [*found] == [model] and len(found) == 1 and model in found and "other" not in found and 0 not in found

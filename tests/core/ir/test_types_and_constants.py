@@ -199,3 +199,12 @@ def test_a_scale_that_is_no_number_is_found_wherever_it_stands(count: int, wrong
         assert QuantType(I8, F32, tuple(scales), (0,), 0).has_sound_scales
         scales[place] = wrong
         assert not QuantType(I8, F32, tuple(scales), (0,), 0).has_sound_scales
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">i8", ">u2", ">f2"])
+def test_arrays_of_the_other_byte_order_are_constants(dtype):
+    """They were refused as no numbers, where `run` takes such arrays."""
+    given = np.array([1, 2, 300], dtype)
+    made, same = Dense(given), Dense(given.astype(np.dtype(dtype).newbyteorder("=")))
+    np.testing.assert_array_equal(made.numpy(), given)
+    assert made == same and made.tobytes() == same.tobytes() and made.numpy().dtype.isnative

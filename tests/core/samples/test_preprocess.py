@@ -258,3 +258,23 @@ def test_what_it_says_of_itself() -> None:
     said = str(Preprocess((256, 256), mean=(127.5,), scale=(1 / 127.5,)).settled("x", type_))
     assert said == "256x256 pixels for input 'x', of which 224x224, (x - 127.5) * 0.00784314, rgb, nhwc"
     assert io.StringIO(Preprocess().as_toml()).readline().startswith("#")
+
+
+@pytest.mark.parametrize(("given", "wanted"), [
+    ({"mean": np.float32(3)}, {"mean": 3.0}), ({"mean": np.array([1.0, 2.0, 3.0])}, {"mean": (1.0, 2.0, 3.0)}),
+    ({"scale": np.float64(2), "mean": [np.float32(1), 2, np.int64(3)]}, {"scale": 2.0, "mean": (1.0, 2.0, 3.0)}),
+    ({"resize_dims": np.array([3, 4]), "crop": (np.int64(3), 4)}, {"resize_dims": (3, 4), "crop": (3, 4)}),
+    ({"pad_value": np.uint8(7), "keep_aspect_ratio": np.True_}, {"pad_value": 7, "keep_aspect_ratio": True}),
+])
+def test_numbers_of_numpy_are_numbers(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """They were refused, in words that call for what they are."""
+    made = Preprocess(**given)
+    assert made == Preprocess(**wanted) and made.as_toml() == Preprocess(**wanted).as_toml()
+
+
+@pytest.mark.parametrize("given", [
+    {"mean": np.array(["a"])}, {"mean": np.array([[1.0, 2.0, 3.0]])}, {"scale": np.float32("nan")},
+    {"resize_dims": np.array([3.5, 4])}, {"crop": np.int64(3)}, {"pad_value": np.float32(3)}])
+def test_what_is_no_number_of_numpy_is_none(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="preprocessing: "):
+        Preprocess(**given)
