@@ -20,7 +20,7 @@ from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .guard import failure
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
-from .ir.verify import check, verify
+from .ir.verify import verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
 from .limits import check_limits
 from .meanings import as_stored
@@ -29,6 +29,7 @@ from .plugin import Reader, Source
 from .plugin_host import host
 from .roles import default_target, hub
 from .suggest import nearest
+from .valid import module_given
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file", "model_of",
-    "need_valid",
     "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
 ]
 
@@ -111,13 +111,13 @@ def load(
         choose_entry(module, source.function)
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
-    return loaded(module, outputs=outputs)
+    return _cut(module, outputs)
 
 
 def loaded(
-    model: str | Path | Module, *, outputs: Sequence[str] = (), function: str | None = None, **reading: Any,
+    model: str | Path | Module, by: str, *, outputs: Sequence[str] = (), function: str | None = None, **reading: Any,
 ) -> Module:
-    """What `load` reads, or a module that is there, of the `function` that is named and cut at `outputs` where there are some.
+    """What `load` reads, or a module that a function of the library was given, of the `function` that is named, cut at `outputs`.
 
     `reading` are the other arguments of `load`; `UsageError` where one is given for a module, which is read already.
     """
@@ -128,11 +128,16 @@ def loaded(
             f"{', '.join(f'{name}=' for name in late)} {'says' if len(late) == 1 else 'say'} how a file is read, "
             "and this is a module, which is read already",
             hint=f"transload.load(path, {', '.join(f'{name}=...' for name in late)}), or give the path in its place")
+    model = module_given(model, by)
     if function is not None and list(model.functions) != [function]:
         from .entry import choose_entry
 
         model = model.clone()
         choose_entry(model, function)
+    return _cut(model, outputs)
+
+
+def _cut(model: Module, outputs: Sequence[str]) -> Module:
     if not outputs:
         return model
     from .extraction import cut_at
@@ -166,18 +171,6 @@ def _weights_for(reader: Reader, weights: Path) -> Path:
     if weights.is_dir():
         raise ReadError(f"{weights}: is a directory, not a file of weights")
     return weights
-
-
-def need_valid(module: Module, where: str) -> None:
-    """Raise `ConversionError` where ops of the hub are not what they are declared to be: kernels and lowerings rely on that.
-
-    Who reads a file looks by himself, and rules of frameworks' ops tell better what is wrong with these.
-    """
-    center = hub().name
-    if findings := [finding for finding in check(module) if finding.what.partition(".")[0] == center]:
-        raise ConversionError(
-            f"{where} was given a module that is not valid: {len(findings)} finding(s)", findings,
-            "transload.ir.verify.check(module) lists them")
 
 
 def _wanted(inputs: Mapping[str, InputSpec]) -> dict[str, TensorType]:
@@ -291,7 +284,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     writer = writer_for(file) if format is None else host().get("writers", format)
     from .plugin import resolve
 
-    _refuse_other_dialects(_module(module, "save"), writer)
+    _refuse_other_dialects(module_given(module, "save"), writer)
     try:
         resolve(writer.write)(module, file)
     except OSError as error:
@@ -327,15 +320,7 @@ def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
 
     `options` are as in `lower`.
     """
-    return lower(_module(module, "legalize"), hub().name if to is None else to, **options)
-
-
-def _module(given: Module, what: str) -> Module:
-    """What a function of the library was given, where that is a module; `UsageError` where it is something else."""
-    if not isinstance(given, Module):
-        shown = repr(given) if isinstance(given, str | Path) else type(given).__name__
-        raise UsageError(f"{what}() takes a module, and was given {shown}", hint='transload.load("model.tflite") reads one')
-    return given
+    return _lowered(module_given(module, "legalize"), hub().name if to is None else to, options)
 
 
 @takes(to=TEXT)
@@ -346,10 +331,15 @@ def lower(module: Module, to: str | None = None, **options: Any) -> Module:
     `options` are those of the conversions on the way, by name or as `{"top-to-tosa.int64": "assumed"}`; one that none of them
     has is a `UsageError`. Raises `ConversionError` that lists every op in the way.
     """
+    return _lowered(module_given(module, "lower"), default_target().accepts[0] if to is None else to, options)
+
+
+def _lowered(module: Module, to: str, options: Mapping[str, Any]) -> Module:
+    """`lower` of a module that is known to be valid."""
     from .journey import Journey
 
-    copy = _module(module, "lower").clone()
-    Journey((default_target().accepts[0] if to is None else to,), options).run(copy)
+    copy = module.clone()
+    Journey((to,), options).run(copy)
     verify(copy)
     return copy
 
@@ -396,7 +386,7 @@ def quantize(
     """
     from .quantization import quantize_at_hub
 
-    made: Module = quantize_at_hub(at_hub(module, quantizing=True), scheme, samples, options).module
+    made: Module = quantize_at_hub(at_hub(module_given(module, "quantize"), quantizing=True), scheme, samples, options).module
     return made
 
 
@@ -418,7 +408,8 @@ def quantization_report(
 
     if count is not None and index(count) < 1:
         raise UsageError(f"{count} samples are asked for; 1 is the least")
-    said = _module(quantized, "quantization_report").quantization
+    said = module_given(quantized, "quantization_report").quantization
+    floats = module_given(floats, "quantization_report")
     made_of_it = said is not None and same_structure(at_hub(floats, quantizing=True), said.given, locations=False)
     return layers_report(said.source if said is not None and made_of_it else at_hub(floats), runnable(quantized), samples, count)
 
@@ -439,7 +430,7 @@ def calibrate(
 
     run = resolve(host().get("calibrators", method).run)
     need_options(f"method {method!r}", run, (module, samples, method), options)
-    ready = at_hub(module, quantizing=True)
+    ready = at_hub(module_given(module, "calibrate"), quantizing=True)
     return run(ready, owned(samples, ready), method, **options)
 
 
@@ -451,7 +442,7 @@ def at_hub(module: Module, *, quantizing: bool = False) -> Module:
     from .passes.manager import Pipeline
 
     center = hub()
-    ready = legalize(module, center.name, **(_before_quantizing(_module(module, "quantize")) if quantizing else {}))
+    ready = _lowered(module, center.name, _before_quantizing(module) if quantizing else {})
     Pipeline.parse(center.pipeline).run(ready)
     return ready
 
@@ -471,4 +462,4 @@ def runnable(module: Module) -> Module:
     there = host()
     kernels = there.facts("kernel")
     without = [d for d in dialects_in(module) if d not in STRUCTURE and d in there.dialects and not kernels.of_dialect(d)]
-    return legalize(module) if without else module
+    return _lowered(module, hub().name, {}) if without else module

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import roles
-from .api import InputSpec, loaded, model_of, need_valid
+from .api import InputSpec, loaded, model_of
 from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
@@ -249,10 +249,9 @@ class _Work:
     ) -> None:
         """Read the model, and have its runtime start what takes time to start."""
         self.source = self.journey.through(READ, lambda: loaded(
-            self.model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
+            self.model, "convert", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
         self.is_read = True
         if isinstance(self.model, Module):
-            need_valid(self.source, "convert()")
             self.source = self.source.clone()  # what is noted of this conversion is not said of the caller's
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
@@ -438,7 +437,8 @@ def plan(
     chosen = _target(target)
     hosted, options = hosted_for(chosen, host, options or {})
     settings = target_options(chosen, options)
-    module = loaded(model_of(model), inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
+    module = loaded(
+        model_of(model), "plan", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
     quantization = _quantization(quantize, quantizer_options, chosen)
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
     journey = _journey(chosen, settings, options, verify_mode(verify) != "no", passes, (), quantization, *around, hosted)

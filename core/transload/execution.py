@@ -12,6 +12,7 @@ from .given import has_images, open_given, settled, shapes_of
 from .guard import users_code
 from .ir import Module
 from .kinds import PREPROCESS, takes
+from .valid import module_given
 from .written import written_at
 
 if TYPE_CHECKING:
@@ -67,9 +68,7 @@ def run(
         if tell is not None:
             tell(written.note)
         return written.execute(settled(written.module, given, preprocess, tell), engine, keep, watch, tell)
-    if isinstance(module, Module):
-        api.need_valid(module, "run()")
-    loaded = module if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
+    loaded = module_given(module, "run") if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess, tell) if function == "main" else given
     return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)
 

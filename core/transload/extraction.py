@@ -17,10 +17,10 @@ from .errors import UsageError
 from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
-from .kinds import need
 from .passes.dce import eliminate_dead_code
 from .plugin_host import host
 from .suggest import nearest
+from .valid import module_given
 
 __all__ = ["Names", "Nested", "cut_at", "extract", "names_among", "tensors_of"]
 
@@ -48,8 +48,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     output become plain ones. The argument is unchanged. No file holds the result (`source` is None), so none judges it.
     Raises `UsageError` for tensors that there are not, for inputs that are all of no use, and where two would have one name.
     """
-    need(module, Module, "extract", "module")
-    copy = module.clone()
+    copy = module_given(module, "extract").clone()
     copy.source, copy.source_format, copy.beside, copy.cut = None, None, (), None
     tensors, borders, block = tensors_of(copy), _borders(copy), copy.body_of_main
     given, taken = _renamed(inputs), _renamed(output_names(module.main) if outputs is None else outputs)

@@ -18,7 +18,7 @@ from .ir.borders import NAME
 from .ir.verify import verify
 from .journey import Journey
 from .options import Owner, own_options, settings_of
-from .partitioning import HOST, Part, Partition, is_held, partition, work_of
+from .partitioning import HOST, Part, Partition, is_held, parted, work_of
 from .plugin import Target
 from .plugin_host import host
 from .rewrite import names_of
@@ -85,7 +85,7 @@ def cut_for(target: Target, module: Module, settings: Mapping[str, Any], hosted:
     takes = _taken(target, module, settings)
     if takes is None:
         return None
-    cut = partition(module, takes)
+    cut = parted(module, takes)
     places = {part.place for part in cut.parts}
     if places == {HOST} and hosted is None:
         raise TargetError(

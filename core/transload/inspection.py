@@ -81,11 +81,12 @@ def inspect(
     Nothing is written or changed.
 
     `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` and `host` as in `convert`. What stands
-    in the way is in the result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
+    in the way is in the result; raises `ReadError` of a file that cannot be read, `ConversionError` of a module that is not
+    valid, and `UsageError` for names that are not there.
     """
     model = model_of(model)
     written = written_at(Path(model)) if not isinstance(model, Module) and is_folder(Path(model)) and format is None else None
-    module = loaded(model if written is None else written.module, inputs=inputs, format=format, function=function,
+    module = loaded(model if written is None else written.module, "inspect", inputs=inputs, format=format, function=function,
                     weights=weights, outputs=outputs)
     if (options or host) and target is None:
         raise UsageError(f"options ({', '.join(options or ())}) are a target's or its conversions': say which target" if options

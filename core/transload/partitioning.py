@@ -26,8 +26,12 @@ from .ir.names import FreshNames
 from .ir.regions import captured_values
 from .turns import CHIP, Task, Turns, Wire, turns
 from .turns import HOST as ON_HOST
+from .valid import module_given
 
-__all__ = ["HOST", "TARGET", "Part", "Partition", "WireNames", "is_held", "partition", "submodule", "whole_origins", "work_of"]
+__all__ = [
+    "HOST", "TARGET", "Part", "Partition", "WireNames", "is_held", "parted", "partition", "submodule", "whole_origins",
+    "work_of",
+]
 
 TARGET, HOST = "target", "host"
 
@@ -59,13 +63,18 @@ class Partition:
         return [op for part in self.parts if part.place == HOST for op in work_of(part.module)]
 
 
-@kinds.takes(module=kinds.Kind("a module", lambda value: isinstance(value, Module)), takes=kinds.CALLABLE)
+@kinds.takes(takes=kinds.CALLABLE)
 def partition(module: Module, takes: Callable[[Op], bool]) -> Partition:
     """Cut a module in parts of what the target takes and of what it does not. The argument is unchanged.
 
     Asked is of every op of the main function, constants left out; one with regions stands for all that is in them. An op that the
     target takes and that only moves numbers may stay on the host all the same, where that saves a part, or bytes.
     """
+    return parted(module_given(module, "partition"), takes)
+
+
+def parted(module: Module, takes: Callable[[Op], bool]) -> Partition:
+    """`partition` of a module that is known to be valid."""
     ops = work_of(module)
     found = _turns(module, ops, [takes(op) for op in ops])
     groups: list[list[Op]] = [[] for _ in range(found.count)]

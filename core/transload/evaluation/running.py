@@ -90,10 +90,10 @@ def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine
     notes: tuple[str, ...] = ()
     own: Run | None = None
     if isinstance(model, Module):
-        module = loaded(model, **how)
+        module = loaded(model, "evaluate", **how)
     else:
         written = written_at(Path(model)) if how.get("format") is None and how.get("function") is None else None
-        module = loaded(model if written is None else written.module, **how)
+        module = loaded(model if written is None else written.module, "evaluate", **how)
         if written is not None:
             own, notes = written.run, (f"{name}: {written.note}",)
             if own is not None and written.in_parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .declare import AttributeKind, OpDeclaration
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType, Type
 
-__all__ = ["broken_rules", "check", "check_inference", "faults_of", "unknown_attributes", "verify"]
+__all__ = ["broken_rules", "check", "check_inference", "faults_of", "same_shape", "unknown_attributes", "verify"]
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
@@ -31,12 +31,16 @@ def verify(root: Op) -> None:
         raise VerifyError(f"{root.name} is not valid: {len(findings)} finding(s)", findings)
 
 
-def check(root: Op) -> list[Finding]:
-    """All findings about `root` and what is inside it."""
+def check(root: Op, dialects: Container[str] | None = None) -> list[Finding]:
+    """All findings about `root` and what is inside it: values that are used before they are defined, ops that are not what they
+    are declared to be, results of other shapes than follow from the operands.
+
+    With `dialects`, declarations are asked of their ops alone.
+    """
     need(root, Op, "check", "module, or an op")
     findings: list[Finding] = []
     outside: set[Value] = set()
-    _check_op(root, outside, findings)
+    _check_op(root, outside, findings, dialects)
     return merge_findings(findings)
 
 
@@ -68,32 +72,35 @@ def broken_rules(op: Op) -> list[str]:
 
 
 def check_inference(root: Op) -> list[Finding]:
-    """All findings about ops inside whose results are not of the shapes that their declarations infer.
-
-    Who makes ops by inference needs no such check; it is for what a file says.
-    """
+    """Those findings of `check` that are about ops inside whose results are not of the shapes that their declarations infer."""
     findings: list[Finding] = []
     for op in root.walk():
         declaration = op.declaration
-        if declaration is None or declaration.infer is None or not op.results:
-            continue
-        try:
-            types = registry.result_types(op, declaration.infer)
-        except TransloadError as error:
-            findings += error.findings or [_finding(op, error.message)]
-            continue
-        except (KeyboardInterrupt, MemoryError):
-            raise
-        except BaseException as error:
-            findings.append(_finding(op, f"the shape of its result cannot be inferred ({said(error)})"))
-            continue
-        for value, type_ in zip(op.results, types, strict=False):
-            if not _same_shape(value.type, type_):
-                findings.append(_finding(op, f"its result is {str(value.type)[:200]}, and has to be {str(type_)[:200]}"))
+        if declaration is not None and declaration.infer is not None and op.results:
+            _check_results(op, declaration.infer, findings)
     return merge_findings(findings)
 
 
-def _same_shape(declared: Type, inferred: Type) -> bool:
+def _check_results(op: Op, infer: Callable[[Any], Any], findings: list[Finding]) -> None:
+    """The results of an op are as many, and of such sizes, as its declaration infers."""
+    try:
+        types = registry.result_types(op, infer)
+    except TransloadError as error:
+        findings += error.findings or [_finding(op, error.message)]
+        return
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:
+        findings.append(_finding(op, f"the shape of its result cannot be inferred ({said(error)})"))
+        return
+    if len(types) != len(op.results):
+        findings.append(_finding(op, f"has {len(op.results)} results, and has to have {len(types)}"))
+    for value, type_ in zip(op.results, types, strict=False):
+        if not same_shape(value.type, type_):
+            findings.append(_finding(op, f"its result is {str(value.type)[:200]}, and has to be {str(type_)[:200]}"))
+
+
+def same_shape(declared: Type, inferred: Type) -> bool:
     """Whether two types, as far as they are known, have the same sizes."""
     if not isinstance(declared, TensorType) or not isinstance(inferred, TensorType):
         return True
@@ -109,12 +116,14 @@ def _checker_of(declaration: OpDeclaration) -> Checker:
     return checker
 
 
-def _check_op(op: Op, visible: set[Value], findings: list[Finding]) -> None:
+def _check_op(op: Op, visible: set[Value], findings: list[Finding], dialects: Container[str] | None) -> None:
     declaration = registry.lookup(op.name)
-    if declaration is not None:
+    if declaration is not None and (dialects is None or op.dialect in dialects):
         faults = (declaration.checker or _checker_of(declaration))(op)
         if faults is not None:
             findings.extend([_finding(op, why) for why in faults])
+        elif declaration.infer is not None and op.results:
+            _check_results(op, declaration.infer, findings)
     for value in op.results:
         if type(value.type) is TensorType and type(value.type.element) is QuantType:
             _check_scales(op, value, findings)
@@ -123,7 +132,7 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding]) -> None:
             for value in block.arguments:
                 _check_scales(op, value, findings)
                 _check_sizes(op, value, findings)
-            _check_block(block, visible, findings)
+            _check_block(block, visible, findings, dialects)
 
 
 def _check_scales(op: Op, value: Value, findings: list[Finding]) -> None:
@@ -143,7 +152,7 @@ def _check_sizes(op: Op, value: Value, findings: list[Finding]) -> None:
             op, f"{value!r} is of type {type_!s:.120}, which has a size below 0; None stands for one that is not known"))
 
 
-def _check_block(block: Block, visible: set[Value], findings: list[Finding]) -> None:
+def _check_block(block: Block, visible: set[Value], findings: list[Finding], dialects: Container[str] | None) -> None:
     """Check the ops of a block; a value is visible behind its definition, in its block and in the regions of later ops of it."""
     added: list[Value] = list(block.arguments)
     visible.update(added)
@@ -153,7 +162,7 @@ def _check_block(block: Block, visible: set[Value], findings: list[Finding]) -> 
                 findings.append(_finding(op, f"uses {operand!r} before it is defined, or outside the region that defines it"))
         if op.parent is not block:
             findings.append(_finding(op, "is in a block that it does not name as its parent"))
-        _check_op(op, visible, findings)
+        _check_op(op, visible, findings, dialects)
         results = op.results
         added += results
         visible.update(results)

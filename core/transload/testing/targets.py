@@ -63,7 +63,7 @@ def _check_numbers(name: str, model: str | Path | Module, artifact: Artifact, op
     target = runner_of(name)
     if target is None:
         return
-    source = loaded(model)
+    source = loaded(model, "check_target")
     given = random_inputs(source)
     wanted, made = run(source, given), run(artifact.directory, given)
     assert len(made) == len(wanted), f"{name}.run() gives {', '.join(made) or 'nothing'}, and the model {', '.join(wanted)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import ReadError, UsageError
 from ..files import atomic_path
 from ..ir import NONE, Module, TensorType, input_names, update_function_type
-from ..ir.verify import check, check_inference
+from ..ir.verify import check
 from ..plugin import Source
 from ..plugin_host import host
 from . import parse_module, write_module
@@ -51,7 +51,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     """
     module = read_text(source)
     take_up(module)
-    findings = check(module) or check_inference(module)
+    findings = check(module)
     if findings:
         raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
     if not module.functions:

@@ -257,10 +257,11 @@ def _judge_of(source: Module, model: str | Path) -> Runtime:
 def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module]:
     """What a target wrote there, if one did, and the module that is run."""
     from ..api import load
+    from ..valid import module_given
     from ..written import written_at
 
     if isinstance(artifact, Module):
-        return None, artifact.clone()
+        return None, module_given(artifact, "compare").clone()
     written = written_at(Path(artifact))
     return written, written.module if written is not None else load(artifact)
 

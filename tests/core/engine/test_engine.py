@@ -17,6 +17,7 @@ import transload
 from transload.engine import choice
 from transload.engine.memory import peak_bytes
 from transload.engine.quantized import dequantize, quantize
+from transload.engine.reference import run_function
 from transload.errors import RunError
 from transload.ir import F32, I8, I32, UI8, QuantType, TensorType, note_elements
 from transload.testing import build_module
@@ -229,7 +230,7 @@ def test_types_that_were_changed_by_hand_are_not_blamed_on_a_kernel() -> None:
     module = build_module([TensorType((1, 4), F32)], lambda build, x: build.emit("top.Relu", x))
     module.body_of_main.arguments[0].type = TensorType((3, 4), F32)
     with pytest.raises(RunError, match="its result is tensor<1x4xf32>, and has to be tensor<3x4xf32>"):
-        transload.run(module, {next(iter(module.inputs)): np.zeros((3, 4), np.float32)})
+        run_function(module, {next(iter(module.inputs)): np.zeros((3, 4), np.float32)})
 
 
 # --- numbers that fit
