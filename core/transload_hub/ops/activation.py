@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from transload.ir.declare import BOOLEAN, FLOAT, INT, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import TensorType, Type
 
-from .base import NUMBER_TENSOR, REAL_TENSOR, TOP, Unary
+from .base import NUMBER_TENSOR, REAL_TENSOR, TOP, Unary, limit_is_a_number
 from .infer import broadcast_shapes, fail, normalise_axis, same_as_input, shape_of, show
 from .rounding import rounds
 
@@ -17,6 +19,8 @@ class Relu(Unary):
     input = operand("the tensor", type=NUMBER_TENSOR)
     relu_limit = attribute(FLOAT, "upper limit; negative: none", default=-1.0)
     rounding = rounds("double", "exact", "once")
+
+    limit_is_a_number = limit_is_a_number
 
 
 @TOP.op("LeakyRelu")
@@ -104,8 +108,8 @@ class Celu(Unary):
 
     @constraint
     def divides(op) -> bool:
-        """alpha is not 0, by which x is divided"""
-        return op.alpha != 0
+        """alpha, by which x is divided, is finite and not 0"""
+        return op.alpha != 0 and math.isfinite(op.alpha)
 
 
 @TOP.op("ThresholdedRelu")

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from transload.ir.core import Op
-from transload.ir.declare import BOOLEAN, FLOAT, TENSOR, DeclaredOp, Dialect, TypeConstraint, attribute, enum, operand, result
+from transload.ir.declare import (
+    BOOLEAN,
+    FLOAT,
+    TENSOR,
+    DeclaredOp,
+    Dialect,
+    TypeConstraint,
+    attribute,
+    constraint,
+    enum,
+    operand,
+    result,
+)
 from transload.ir.types import BOOL, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
 
 from .infer import same_as_input
@@ -13,7 +26,7 @@ from .rounding import rounds
 
 __all__ = [
     "FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "OWN_NUMBER_TENSOR", "QUANTITY_TENSOR", "REAL_TENSOR", "TOP", "Activated",
-    "Elementwise", "PerDimension", "Product", "Unary",
+    "Elementwise", "PerDimension", "Product", "Unary", "limit_is_a_number",
 ]
 
 TOP = Dialect(
@@ -56,12 +69,20 @@ class PerDimension:
         return f"all {self.value}"
 
 
+@constraint
+def limit_is_a_number(op: Any) -> bool:
+    """relu_limit is a number"""
+    return not math.isnan(op.relu_limit)
+
+
 class Activated(DeclaredOp):
     """Base of ops that apply a ReLU to the real value of their result when asked to."""
 
     do_relu = attribute(BOOLEAN, "whether to apply ReLU to the result's real value", default=False)
     relu_limit = attribute(FLOAT, "upper limit where do_relu is set; negative: no upper limit", default=-1.0)
     rounding = rounds("double", "exact", "once")
+
+    limit_is_a_number = limit_is_a_number
 
 
 class Product(Activated):

@@ -16,9 +16,10 @@ from transload.ir import quantization
 from transload.ir.core import Op, Value
 from transload.ir.locations import location_names
 from transload.ir.types import QuantType, TensorType, Type
+from transload.ir.verify import same_shape
 
 __all__ = [
-    "Shape", "broadcast_shapes", "channel_axis", "element_of", "fail", "infer_broadcast", "join_sizes", "led_element",
+    "Shape", "alike", "broadcast_shapes", "channel_axis", "element_of", "fail", "infer_broadcast", "join_sizes", "led_element",
     "need_rank", "normalise_axes", "normalise_axis", "permuted_element", "reshaped_element", "same_as_input",
     "shape_of", "show", "sliced_element", "spatial_axes", "transposed_window_size", "unify", "window_size",
 ]
@@ -51,6 +52,13 @@ def same_as_input(op: Op) -> TensorType:
     """The type of the first operand, without its encoding."""
     value = op.operands[0]
     return TensorType(shape_of(value), value.element)
+
+
+def alike(one: Type, other: Type) -> bool:
+    """Whether two types are the same as far as they are known: a size that is not may turn out to be the other's."""
+    if isinstance(one, TensorType) and isinstance(other, TensorType):
+        return one.element == other.element and same_shape(one, other)
+    return one == other
 
 
 def need_rank(op: Op, value: Value, what: str, ranks: Iterable[int] | None = None, least: int = 0) -> Shape | None:

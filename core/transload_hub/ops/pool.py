@@ -32,7 +32,8 @@ class Pooling(Activated):
     @constraint
     def geometry_is_positive(op) -> bool:
         """kernel sizes, strides and dilations are positive, pads not negative"""
-        return min((*op.kernel_shape, *op.strides, *op.attribute("dilations", (1,)))) > 0 and min(op.pads) >= 0
+        sizes = (*op.kernel_shape, *op.strides, *op.attribute("dilations", (1,)))
+        return min(sizes, default=1) > 0 and min(op.pads, default=0) >= 0
 
     def infer(op) -> Type:
         n = len(op.kernel_shape)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from transload.ir.declare import BOOLEAN, FLOAT, FLOATS, INT, INTS, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import TensorType, Type
 
@@ -11,6 +14,10 @@ from .rounding import rounds
 
 _MOST_PLACES = 1 << 22
 """Places of a dimension that is resized, for each of which tables say what it is made of."""
+
+
+def _are_scales(scales: Sequence[float]) -> bool:
+    return all(0 < scale < math.inf for scale in scales)
 
 
 @TOP.op("Upsample")
@@ -77,9 +84,9 @@ class Interp(DeclaredOp):
 
     @constraint
     def sizes_are_positive(op) -> bool:
-        """sizes are positive, and scales, where present, are as many and positive"""
+        """sizes are positive, and scales, where present, are as many, positive and finite"""
         return min(op.sizes, default=0) > 0 and (
-            op.scales is None or (len(op.scales) == len(op.sizes) and min(op.scales) > 0))
+            op.scales is None or (len(op.scales) == len(op.sizes) and _are_scales(op.scales)))
 
     @constraint
     def places_can_be_numbered(op) -> bool:
@@ -93,7 +100,7 @@ class Interp(DeclaredOp):
 
     def infer(op) -> Type:
         n = len(op.sizes)
-        if n < 1 or min(op.sizes) < 1 or (op.scales is not None and (len(op.scales) != n or min(op.scales) <= 0)):
+        if n < 1 or min(op.sizes) < 1 or (op.scales is not None and (len(op.scales) != n or not _are_scales(op.scales))):
             fail(op, f"sizes {list(op.sizes)} (and scales {op.scales}) must be positive, one per spatial dimension")
         shape = need_rank(op, op.input, "the input", (n + 2,))
         sizes: list[int | None] = [None] * (n + 2) if shape is None else list(shape)

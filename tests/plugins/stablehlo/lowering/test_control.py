@@ -74,7 +74,7 @@ def test_branches_of_different_shapes_are_refused(vector):
     regions = [region((), lambda b: x), region((), lambda b: b.emit("top.Concat", x, x, axis=0))]
     made = builder.create("top.If", (condition,), (vector,), {}, regions)
     set_results(module.main, made.results, ["y0"])
-    with pytest.raises(ConversionError, match=r"a branch gives tensor<6xf32> where the result is tensor<3xf32>"):
+    with pytest.raises(ConversionError, match=r"else region yields tensor<6xf32>, where the result is tensor<3xf32>"):
         lower(module, "stablehlo")
 
 

@@ -132,8 +132,8 @@ def gelu(op: GELU, rw: Rewriter) -> Value:
 def elu(op: Op, rw: Rewriter) -> Value:
     """`alpha * (EXP(x) - 1)` below zero (lower_elu_op), of `MINIMUM(x, 0)` so that nothing overflows."""
     x = op.input
-    inner = _mul(rw, x, 1.0 / op.alpha) if op.name == "top.Celu" else x
-    below = _add(rw, unary(rw, "exp", binary(rw, "minimum", inner, like(rw, x, 0))), -1.0)
+    low = binary(rw, "minimum", x, like(rw, x, 0))
+    below = _add(rw, unary(rw, "exp", _mul(rw, low, 1.0 / op.alpha) if op.name == "top.Celu" else low), -1.0)
     y = select(rw, compare(rw, "Greater", x, like(rw, x, 0)), x, _mul(rw, below, op.alpha))
     return _mul(rw, y, op.gamma) if op.name == "top.Selu" else y
 

@@ -278,16 +278,20 @@ def _strided(rw: Rewriter, x: Value, axis: int, start: int, count: int, step: in
 def padding(op: Pad, rw: Rewriter) -> Value:
     """PAD with the zero point or value (tf.Pad, tf.PadV2); other modes by `_mirrored` (tf.MirrorPad has no lowering).
 
-    Negative paddings are cut off first.
+    Negative paddings are cut off first, but where the other end shows what they take away.
     """
     x = in_type(rw, op.input, op.result.element)
     rank = x.rank
     begins, ends = list(op.paddings[:rank]), list(op.paddings[rank:])
-    for axis in range(rank):
-        if begins[axis] < 0 or ends[axis] < 0:
-            start, stop = max(0, -begins[axis]), static_shape(x)[axis] - max(0, -ends[axis])
-            x = cut(rw, x, axis, start, stop - start)
-            begins[axis], ends[axis] = max(0, begins[axis]), max(0, ends[axis])
+    for axis, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        size, first, last = static_shape(x)[axis], max(0, -begin), max(0, -end)
+        begins[axis], ends[axis] = max(0, begin), max(0, end)
+        if first == last == 0:
+            continue
+        if max(begin, end) > _shown(op.mode, size - first - last):
+            x = _mirrored(rw, x, axis, begins[axis], ends[axis], op.mode)
+            size, begins[axis], ends[axis] = size + begins[axis] + ends[axis], 0, 0
+        x = cut(rw, x, axis, first, size - first - last)
     if op.mode == "constant":
         made = _pad_constant(op, rw, x, begins, ends)
     else:
@@ -296,6 +300,11 @@ def padding(op: Pad, rw: Rewriter) -> Value:
             if begins[axis] or ends[axis]:
                 made = _mirrored(rw, made, axis, begins[axis], ends[axis], op.mode)
     return typed(rw, made, op.result.element)
+
+
+def _shown(mode: str, size: int) -> float:
+    """By how much a mode can pad so many places."""
+    return math.inf if mode == "constant" or (mode == "edge" and size) else max(size - (mode == "reflect"), 0)
 
 
 def _pad_constant(op: Pad, rw: Rewriter, x: Value, begins: Sequence[int], ends: Sequence[int]) -> Value:
