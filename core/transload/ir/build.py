@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..budget import Budget
     from .declare import OpDeclaration
 
-__all__ = ["Builder", "constant_of", "hand_on_names", "is_constant", "may_fold", "stays_stored", "values_for"]
+__all__ = ["Builder", "cannot_be", "constant_of", "hand_on_names", "is_constant", "may_fold", "stays_stored", "values_for"]
 
 
 def constant_of(value: Value | None) -> Dense | None:
@@ -177,8 +177,7 @@ class Builder:
         broken = [] if meant else faults_of(op) or [] if op.results else broken_rules(op)
         op.drop_references()
         if broken:
-            names = tuple(location_names(op.location)[:1])
-            raise ShapeError(f"{op.name} cannot be so", [Finding(op.name, why, names) for why in broken])
+            raise cannot_be(op, broken)
 
     def _present(
         self, name: str, operands: Sequence[Value | None], attributes: Mapping[str, Attribute],
@@ -225,6 +224,12 @@ class Builder:
         if owner is None or owner.none is None:
             raise InternalError(f"dialect {dialect!r:.100} declares no op for absent operands")
         return self.create(owner.none, (), (NONE,)).results[0]
+
+
+def cannot_be(op: Op, faults: Sequence[str]) -> ShapeError:
+    """The error for an op that breaks its declaration."""
+    names = tuple(location_names(op.location)[:1])
+    return ShapeError(f"{op.name} cannot be so", [Finding(op.name, why, names) for why in faults])
 
 
 def _types_of(op: Op, given: Any) -> Sequence[Type]:

@@ -22,7 +22,7 @@ from transload.ir.registry import dialect, dialect_names
 from transload.ir.types import F64, Type
 from transload.suggest import nearest
 
-from .tensor import Tensor, constant, current_builder, element_of, emit, location_of, type_of, wrapped, writing
+from .tensor import Tensor, constant, current_builder, element_of, emit, location_of, sound, type_of, wrapped, writing
 
 __all__ = ["Ops", "call_of", "ops"]
 
@@ -162,6 +162,7 @@ class _Call:
         kept = list(release_regions(sketch))
         sketch.drop_references()
         made = builder.create(name, values, [found] if isinstance(found, Type) else list(found), attributes, kept, location)
+        sound(made)
         return wrapped(tuple(made.results)) if len(made.results) != 1 else Tensor(made.results[0])
 
     def _region(self, body: Callable[..., Any], values: Sequence[Any]) -> Region:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from transload.errors import UsageError
 
 __all__ = ["steps_of"]
@@ -19,6 +21,9 @@ def steps_of(key: Any, shape: Sequence[int]) -> list[Step]:
     Raises `UsageError` for what is not read here, and `IndexError` for what is out of range.
     """
     parts = list(key) if isinstance(key, tuple) else [key]
+    if any(map(_is_mask, parts)):
+        raise UsageError("a mask is no subscript: how many elements it takes is not known while the network is written",
+                         hint="ops.Where(mask, x, 0) keeps the shape; known places are subscripts: np.flatnonzero(mask)")
     if any(_is_many(part) for part in parts):
         return [_gathered(parts, len(shape))]
     parts = _spread(parts, len(shape))
@@ -54,8 +59,17 @@ def _is_many(part: Any) -> bool:
     return isinstance(part, list) or (hasattr(part, "shape") and hasattr(part, "ndim") and part.ndim > 0)
 
 
+def _is_mask(part: Any) -> bool:
+    """Whether a subscript is a truth value, or several."""
+    if hasattr(part, "is_truth"):
+        return bool(part.is_truth)
+    return isinstance(part, bool | np.bool_) or (isinstance(part, list | np.ndarray) and np.asarray(part).dtype == np.bool_)
+
+
 def _spread(parts: list[Any], rank: int) -> list[Any]:
     """With `...` written out, and whole dimensions behind what is given."""
+    if sum(part is Ellipsis for part in parts) > 1:
+        raise UsageError("a subscript has ... at most once", hint="slices stand for whole dimensions: x[:, 0, ..., 1]")
     given = sum(part is not None and part is not Ellipsis for part in parts)
     if given > rank:
         raise IndexError(f"{given} subscripts for a tensor of rank {rank}")

@@ -71,7 +71,12 @@ class Network:
 
     def run(self, *arguments: Any, engine: str = "auto", **named: Any) -> dict[str, np.ndarray]:
         """Outputs by name, for arrays by position or name, in the dtypes of the inputs."""
-        given = dict(zip(self.inputs, arguments, strict=False)) | named
+        names = list(self.inputs)
+        twice = [name for name in names[: len(arguments)] if name in named]
+        if len(arguments) > len(names) or twice:
+            why = f"is given {twice[0]!r} twice" if twice else f"takes {len(names)} inputs, and was given {len(arguments)}"
+            raise UsageError(f"the network {self.name!r} {why}", hint=f"inputs: {', '.join(names) or 'none'}")
+        given = dict(zip(names, arguments, strict=False)) | named
         return transload.run(self.module, {name: np.asarray(array) for name, array in given.items()}, engine=engine)
 
     def convert(self, target: str | None = None, out: str | Path = "build", **options: Any) -> Any:

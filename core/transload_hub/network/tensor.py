@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from transload.errors import UsageError
 from transload.ir import F32, FloatType, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
-from transload.ir.build import Builder
+from transload.ir.build import Builder, cannot_be
+from transload.ir.verify import faults_of
 from transload.text import parse_type
 
 from .indexing import steps_of
 
-__all__ = ["Tensor", "constant", "current_builder", "element_of", "emit", "quantized", "scope", "type_of", "writing"]
+__all__ = ["Tensor", "constant", "current_builder", "element_of", "emit", "quantized", "scope", "sound", "type_of", "writing"]
 
 _builder: ContextVar[Builder] = ContextVar("network_builder")
 _scopes: ContextVar[tuple[str, ...]] = ContextVar("network_scopes", default=())
@@ -91,12 +93,16 @@ def type_of(given: Any) -> TensorType:
         type_ = parse_type(f"tensor<{given}>")
         if isinstance(type_, TensorType):
             return type_
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple | list):
-        return TensorType(tuple(map(int, given[0])), element_of(given[1]))
+    is_pair = isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple | list)
+    sizes, element = (given[0], element_of(given[1])) if is_pair else (given, F32)
     try:
-        return TensorType(tuple(int(size) for size in given), F32)
-    except (TypeError, ValueError):
-        raise UsageError(f"{given!r} is no type of a tensor", hint='as (1, 3, 32, 32), ((1, 8), "i8") or "1x8xi8"') from None
+        shape = tuple(map(index, sizes))
+    except TypeError:
+        shape = (-1,)
+    if min(shape, default=0) < 0:
+        raise UsageError(f"{given!r} is no type of a tensor: sizes are whole numbers from 0 on",
+                         hint='as (1, 3, 32, 32), ((1, 8), "i8") or "1x8xi8"')
+    return TensorType(shape, element)
 
 
 def quantized(
@@ -118,28 +124,50 @@ def quantized(
 
 
 def constant(data: Any, element: Any = None, name: str | None = None) -> Tensor:
-    """A constant. Of a quantized element type, integers are what is stored, and floats are quantized."""
+    """A constant. Of a quantized element type, integers are what is stored, and floats are quantized.
+
+    Raises `UsageError` for numbers that the element type does not have.
+    """
     builder, wanted = current_builder(), None if element is None else element_of(element)
     array = np.asarray(data)
     if isinstance(wanted, QuantType) and array.dtype.kind == "f":
         from transload.engine.quantized import quantize
 
         array = quantize(array, wanted)
-    elif wanted is not None and not isinstance(wanted, QuantType):
-        array = array.astype(dtype_of(wanted))
-    elif wanted is None and array.dtype == np.float64:
-        array = array.astype(np.float32)
+    elif wanted is not None:
+        array = _held(array, wanted.storage if isinstance(wanted, QuantType) else wanted)
+    elif array.dtype == np.float64:
+        array = _held(array, F32)
+    elif array.dtype.kind == "O":
+        raise UsageError(f"{data!r:.100} is no array of numbers", hint="an element type has to have each: constant(data, 'i64')")
     location = None if name is None else location_of(name, "weight")
     return Tensor(builder.constant(array, wanted, location=location))
+
+
+def _held(array: np.ndarray, element: Type) -> np.ndarray:
+    """Numbers in an element type; `UsageError` where it does not have one of them: beyond its range, a fraction of integers."""
+    hint = "a constant takes the element type of the tensor beside it: x.astype('i32') before, where that has it"
+    try:
+        with np.errstate(all="ignore"):
+            made = array.astype(dtype_of(element))
+            if isinstance(element, FloatType):
+                lost = np.isfinite(array.astype(np.float64)) & ~np.isfinite(made)
+            else:
+                lost = (made.astype(array.dtype) != array) | ((made < 0) != (array < 0))
+    except (OverflowError, TypeError, ValueError):
+        raise UsageError(f"{array.tolist()!r:.100} is none of {element}", hint=hint) from None
+    if np.any(lost):
+        raise UsageError(f"{array[lost].tolist()[0]} is none of {element}", hint=hint)
+    return made
 
 
 def _like(data: Any, element: Type | None) -> Tensor:
     """What stands beside a tensor of an element type, as a constant."""
     array = np.asarray(data)
     loose = isinstance(data, bool | int | float | list | tuple) or array.dtype == np.float64
-    if loose and isinstance(element, FloatType) and array.dtype.kind in "fiu":
+    if loose and isinstance(element, FloatType) and array.dtype.kind in "fiuO":
         return constant(array, element)
-    if loose and isinstance(element, IntegerType) and array.dtype.kind in "iub":
+    if loose and isinstance(element, IntegerType) and array.dtype.kind in "iubO":
         return constant(array, element)
     if loose and isinstance(element, QuantType) and array.dtype.kind in "fiu":
         bound = float(np.abs(array).max(initial=0.0)) or 1.0
@@ -158,7 +186,20 @@ def emit(
     made = builder.emit(
         op, *values, element=None if element is None else element_of(element), location=location_of(name, op.rpartition(".")[2]),
         types=None if types is None else [type_of(each) for each in types], **attributes)
+    sound(made[0].owner if isinstance(made, tuple) and made else getattr(made, "owner", None))
     return wrapped(made)
+
+
+def sound(op: Any) -> None:
+    """Raise `ShapeError` where an op that was just made breaks its declaration: in the line that asks for it."""
+    faults = faults_of(op) if isinstance(op, Op) else None
+    if faults:
+        elements = {value.element_or_none for value in op.operands} - {None}
+        error = cannot_be(op, faults)
+        if len(elements) > 1:
+            error.hint = "types are not promoted as numpy does: x.astype('f32') says which all are to be of"
+        op.erase()
+        raise error
 
 
 def wrapped(made: Any) -> Any:
@@ -234,11 +275,20 @@ class Tensor:
     def __floordiv__(self, other: Any) -> Tensor:
         return _op("FloorDiv", self, other)
 
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return _op("FloorDiv", other, self)
+
     def __mod__(self, other: Any) -> Tensor:
         return _op("FloorMod", self, other)
 
+    def __rmod__(self, other: Any) -> Tensor:
+        return _op("FloorMod", other, self)
+
     def __pow__(self, other: Any) -> Tensor:
         return _op("Pow", self, other)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return _op("Pow", other, self)
 
     def __matmul__(self, other: Any) -> Tensor:
         return _op("MatMul", self, other)
@@ -278,6 +328,8 @@ class Tensor:
 
     def __xor__(self, other: Any) -> Tensor:
         return _op("LogicalXor" if self.is_truth else "BitwiseXor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__  # which of two is first is the same
 
     def __invert__(self) -> Tensor:
         return _op("LogicalNot" if self.is_truth else "BitwiseNot", self)
