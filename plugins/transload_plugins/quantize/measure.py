@@ -79,10 +79,7 @@ def some_of(samples: Iterable[Sample], most: int) -> tuple[list[Sample], Iterabl
     They are from everywhere where it is known how many there are: folders are often sorted by class, whose first say little of
     the rest. Where that is all of them, they are not read again.
     """
-    if isinstance(samples, Samples):
-        count = samples.known_length
-    else:
-        count = len(samples) if isinstance(samples, Sized) and not isinstance(samples, Iterator) else None
+    count = None if isinstance(samples, Iterator) else _count_of(samples)
     if count is not None and count <= most:
         every = list(samples)
         return every, every
@@ -93,10 +90,18 @@ def some_of(samples: Iterable[Sample], most: int) -> tuple[list[Sample], Iterabl
         return begun, chain(begun, samples)
     if isinstance(samples, Samples):
         return list(samples.some(most)), samples
-    if not isinstance(samples, Sized):
+    if count is None:
         return list(islice(samples, most)), samples
-    places = set(_places(len(samples), most))
+    places = set(_places(count, most))
     return [sample for place, sample in enumerate(islice(samples, max(places, default=-1) + 1)) if place in places], samples
+
+
+def _count_of(samples: Iterable[Sample]) -> int | None:
+    """How many there are, where that is known: what streams may have a `len()` that raises, as `Samples` do, and loaders."""
+    try:
+        return len(samples) if isinstance(samples, Sized) else None
+    except TypeError:
+        return None
 
 
 def _places(count: int, most: int) -> list[int]:

@@ -180,6 +180,32 @@ def test_classes_that_take_turns_are_not_of_one_kind_where_some_samples_are_take
         assert len({sample["x"] for sample in spread.some(8)}) > 1
 
 
+class Stream:
+    """As a loader of a stream: it has a `len()`, which raises."""
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(samples(40))
+
+    def __len__(self) -> int:
+        raise TypeError("a stream has no len()")
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16x8", "f8e4m3", "w4a8", "w4a16"])
+@pytest.mark.parametrize("count", [None, 3])
+def test_samples_that_stream_are_quantized_on(scheme: str, count: int | None) -> None:
+    """Samples whose number is not known before: of an iterator, of a loader. Few, and more than are looked at before."""
+    g = Graph((1, 4, 4, 2))
+    flat = g.Reshape(g.inputs[0], shape=(1, 32))
+    module = g.done(g.MatMul(flat, g.random(32, 64), np.zeros(64, np.float32)))
+    every = samples(40)
+    expected = transload.text.print_module(transload.quantize(module, scheme, every[:count]))
+    opened = [transload.open_samples(given, module, count=count) for given in (iter(every), map(dict, every), Stream())]
+    for given in (*opened, *([Stream()] if count is None else [])):
+        made = transload.quantize(module, scheme, given)
+        if count is not None:  # all are looked at: nothing is left to chance
+            assert transload.text.print_module(made) == expected
+
+
 # --- tensors of all kinds
 
 def test_constant_empty_and_dead_tensors_have_a_range() -> None:
