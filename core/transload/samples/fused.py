@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import UsageError
-from ..ir import UI8, Module, QuantType, TensorType, update_function_type
+from ..ir import UI8, Module, TensorType, update_function_type
 from ..ir.borders import RANGE, input_limits, input_names
 from ..passes.steps import Step
 from ..plugin_host import host
@@ -108,10 +108,8 @@ def _outside(module: Module, images: Mapping[str, Settled]) -> Module:
 
 def _step(image: Settled) -> Step:
     """The pass for one input, with the real numbers that pixels stand for."""
-    own, element = image.preprocess, image.type.element
-    mean, scale = np.array(own.mean), np.array(own.scale)
-    if image.span is not None and isinstance(element, QuantType):  # so far they make stored integers
-        mean, scale = mean + element.zero_point / scale, scale * element.scale
+    own = image.preprocess
+    mean, scale = map(np.array, image.real)
     return Step(FUSE, lambda module: False, {
         "input": image.name, "mean": _text(mean), "scale": _text(scale), "pixel_format": own.pixel_format,
         "channel_format": own.channel_format})

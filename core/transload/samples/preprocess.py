@@ -25,7 +25,7 @@ from ..suggest import nearest
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..ir import TensorType
+    from ..ir import QuantType, TensorType
 
 __all__ = ["FILE", "Preprocess", "Settled", "beside_of", "joined"]
 
@@ -71,6 +71,8 @@ class Preprocess:
     """What holds for single inputs, by name, instead of all this."""
     fused: Preprocess | None = None
     """What the program itself does with the pixels that it takes: mean, scale, pixel and channel format of the model's input."""
+    stored: QuantType | None = None
+    """What the integers that an artifact takes stand for; `mean` and `scale` make real numbers all the same."""
 
     def __post_init__(self) -> None:
         for name in ("resize_dims", "crop", "mean", "scale", "pad_value", "keep_aspect_ratio"):
@@ -119,6 +121,7 @@ class Preprocess:
         takes no image, or not such a one.
         """
         own = self.of(name)
+        type_ = _as_meant(type_, own.stored)
         layout, rows, columns, channels = _layout(own, name, type_)
         pixel_format = own.pixel_format or next(key for key, count in CHANNELS.items() if count == channels)
         if CHANNELS[pixel_format] != channels:
@@ -189,7 +192,9 @@ class Preprocess:
         fused = given.pop("fused", None)
         if fused is not None and not isinstance(fused, Mapping):
             raise UsageError("preprocessing: fused is a table, [fused]")
-        return cls(**given, fused=None if fused is None else cls.from_table(fused), inputs=own)
+        stored = given.pop("stored", None)
+        return cls(**given, fused=None if fused is None else cls.from_table(fused), inputs=own,
+                   stored=None if stored is None else _stored(stored))
 
 
 @dataclass(frozen=True)
@@ -211,20 +216,29 @@ class Settled:
             "mode": own.keep_ratio_mode if own.keep_aspect_ratio else "stretch", "pad_value": own.pad_value,
             "pad_type": own.pad_type}
 
+    @property
+    def real(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Mean and scale of each channel that make real numbers: a span of a quantized input makes what it stores."""
+        from ..ir import QuantType
+
+        mean, scale, element = self.preprocess.mean or (), self.preprocess.scale or (), self.type.element
+        if self.span is None or not isinstance(element, QuantType):
+            return mean, scale
+        moved = tuple(of + element.zero_point / by for of, by in zip(mean, scale, strict=True))
+        return moved, tuple(by * element.scale for by in scale)
+
     def held_by(self, type_: TensorType) -> Preprocess:
-        """The same for whoever takes this input as `type_`: of a float input, the stored integers where that is quantized.
+        """The same for whoever takes this input as `type_`, in real numbers, and what its integers stand for.
 
         What 0 to 255 span for integers is left open, as it follows from them.
         """
         from ..ir import FloatType, QuantType
 
         own, element = self.preprocess, type_.element
-        if isinstance(element, QuantType) and isinstance(self.type.element, FloatType) and own.mean and own.scale:
-            shift, step = element.zero_point, element.scale
-            return replace(
-                own, scale=tuple(scale / step for scale in own.scale),
-                mean=tuple(mean - shift * step / scale for mean, scale in zip(own.mean, own.scale, strict=True)))
-        return own if self.span is None or isinstance(element, FloatType) else replace(own, mean=None, scale=None)
+        if self.span is not None and not isinstance(self.type.element, FloatType):
+            mean, scale = self.real if isinstance(element, FloatType) else (None, None)
+            return replace(own, mean=mean, scale=scale, stored=None)
+        return replace(own, stored=element if isinstance(element, QuantType) and element.per_tensor else None)
 
     def numbers(self, pixels: np.ndarray) -> np.ndarray:
         """Pixels, uint8 of rows x columns x channels, as the array that the input takes.
@@ -296,6 +310,29 @@ def joined(images: Iterable[Settled], types: Mapping[str, TensorType] | None = N
     """What holds for the inputs that are given images, in one; for inputs of other `types`, where they are. None of none."""
     each = {image.name: image.held_by((types or {}).get(image.name, image.type)) for image in images}
     return next(iter(each.values())) if len(each) == 1 else Preprocess(inputs=each) if each else None
+
+
+def _as_meant(type_: TensorType, stored: QuantType | None) -> TensorType:
+    """The type of an input of integers as that of what they stand for, where it is said; others as they are."""
+    from ..ir import IntegerType, dtype_of
+
+    held = stored is not None and isinstance(type_.element, IntegerType) and dtype_of(type_.element) == dtype_of(stored)
+    return type_.with_element(stored) if stored is not None and held else type_
+
+
+def _stored(text: Any) -> QuantType:
+    """The type of integers that a file says. `UsageError` where it says none."""
+    from ..errors import TransloadError
+    from ..ir import QuantType
+    from ..text import parse_type
+
+    try:
+        type_ = parse_type(text) if isinstance(text, str) else None
+    except TransloadError:
+        type_ = None
+    if not isinstance(type_, QuantType) or not type_.per_tensor:
+        raise UsageError(f"preprocessing: stored is {text!r}", hint="what integers stand for: !quant.uniform<i8:f32, SCALE:ZERO>")
+    return type_
 
 
 def _no_image(type_: TensorType) -> str:
@@ -390,12 +427,26 @@ def _lines(own: Preprocess) -> list[str]:
             continue
         if isinstance(value, bool):
             text = str(value).lower()
+        elif each.name == "stored":
+            lines.append(f"# The integers that go in stand for these numbers: {_integers(own)}.")
+            text = _text(str(value))
         elif isinstance(value, str):
             text = _text(value)
         else:
             text = str(list(value) if isinstance(value, tuple) else value)
         lines.append(f"{each.name} = {text}")
     return lines
+
+
+def _integers(own: Preprocess) -> str:
+    """How pixels become the integers that go in, in words."""
+    assert own.stored is not None
+    step, zero = own.stored.scale, own.stored.zero_point
+    if not own.mean or not own.scale:
+        return f"number / {step:g} + {zero}, rounded"
+    scale = [by / step for by in own.scale]
+    mean = [of - zero / by for of, by in zip(own.mean, scale, strict=True)] if len(own.mean) == len(scale) else own.mean
+    return f"(x - {_few(mean)}) * {_few(scale)}, rounded"
 
 
 def _fused_lines(own: Preprocess, table: str) -> list[str]:

@@ -226,6 +226,7 @@ def test_an_input_of_wide_integers_needs_mean_and_scale() -> None:
     {"pad_type": "left"}, {"pad_value": 256},
     {"keep_ratio_mode": "longest"}, {"keep_aspect_ratio": "yes"}, {"means": [1.0]}, {"inputs": 3}, {"inputs": {"x": 3}},
     {"inputs": {"x": {"mean": "a"}}}, {"crop": [1 << 20, 4]},
+    {"stored": "i8"}, {"stored": 3}, {"stored": "!quant.uniform<i8:f32"},
 ])
 def test_what_cannot_be(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="preprocessing"):
@@ -242,6 +243,24 @@ def test_the_file(tmp_path: Path) -> None:
     assert read.of('le"ft ü').scale == (2.0,) and read.of('le"ft ü').mean == preprocess.mean
     assert Preprocess.read(read.write(tmp_path / "again.toml")) == read
     assert Preprocess.read(Preprocess().write(path)) == Preprocess()
+
+
+def test_what_the_integers_stand_for_that_go_in(tmp_path: Path) -> None:
+    """The file says real numbers, of which whoever takes plain integers makes those that stand for them."""
+    quant = QuantType(I8, F32, (0.5,), (-100,))
+    plain, real, stored = (TensorType((4, 4, 1), element) for element in (I8, F32, quant))
+    image = Preprocess(mean=(20.0,), scale=(0.25,)).settled("x", real)
+    file = image.held_by(stored).write(tmp_path / "preprocess.toml")
+    assert "(x - 220) * 0.5" in file.read_text()
+    pixels = np.arange(16, dtype=np.uint8).reshape(4, 4, 1) * 16
+    wanted = np.rint((pixels - 20.0) * 0.25 / 0.5) - 100
+    for type_ in (plain, stored):
+        made = Preprocess.read(file).settled("x", type_).numbers(pixels)
+        assert made.dtype == np.int8 and np.array_equal(made, np.clip(wanted, -128, 127))
+    assert np.array_equal(Preprocess.read(file).settled("x", real).numbers(pixels), (pixels - 20.0) * 0.25)
+    spanned = Preprocess().settled("x", stored)
+    assert np.allclose(spanned.held_by(real).settled("x", real).numbers(pixels), (spanned.numbers(pixels) + 100.0) * 0.5)
+    assert spanned.held_by(plain).mean is None
 
 
 @pytest.mark.parametrize("text", ["mean = [", "means = [1.0]", "mean = [1.0, 2.0]", "\xff", "a.b = 1\n" * 3])

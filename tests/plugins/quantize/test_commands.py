@@ -108,6 +108,29 @@ def test_integers_in_and_out(cli: Cli, model: Path, samples: Path, folder: Path)
     assert code == 2 and "no input 'picture'" in err
 
 
+@pytest.mark.parametrize("target", ["tosa", "tflite", "onnx"])
+@pytest.mark.parametrize("scheme", ["int8", "uint8"])
+@pytest.mark.parametrize("said", [(), ("--mean", "10", "--scale", "0.004")])
+def test_images_for_integers_that_go_in(
+    cli: Cli, model: Path, folder: Path, target: str, scheme: str, said: tuple[str, ...],
+) -> None:
+    """The file beside an artifact says real numbers, and what the integers stand for: all commands see the same images."""
+    (folder / "5.png").unlink()
+    asked = ["convert", model, "--target", target, "--quantize", scheme, "--data", folder, *said, "--quant-input"]
+    assert cli(*asked, "--quant-output", "-o", "out")[0] == 0
+    assert cli("run", "out", "--input", folder / "1.png", "--out", "of_out.npz")[0] == 0
+    assert cli("run", model, "--input", folder / "1.png", *said, "--out", "of_model.npz")[0] == 0
+    stored, real = (np.load(f"of_{name}.npz")["probabilities"] for name in ("out", "model"))
+    assert stored.dtype.kind in "iu" and stored.argmax() == real.argmax()
+    assert np.abs((stored.astype(int) - np.iinfo(stored.dtype).min) / 256 - real).max() < 0.03
+    code, out, err = cli("compare", model, "out", "--input", folder / "1.png", "--json")
+    assert code == 0 and json.loads(out)["tensors"][0]["metrics"]["cos"] > 0.995, out + err
+    for more in ((), said, ("--preprocess", "out/preprocess.toml")):
+        code, out, err = cli("eval", model, "out", "--data", folder, *more, "--metric", "sqnr,agreement", "--json")
+        scores = json.loads(out)["models"]["out"]
+        assert scores["sqnr"]["value"] > 20 and scores["agreement"]["value"] == 1, out + err
+
+
 def test_the_advice_can_be_followed_to_the_letter(cli: Cli, model: Path, samples: Path) -> None:
     pytest.importorskip("ethosu.vela")
     code, _, err = cli("convert", model, "--target", "ethos-u85-256")
