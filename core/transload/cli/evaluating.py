@@ -25,7 +25,7 @@ def eval_command(
     from ..evaluation.evaluate import evaluate
 
     said = said_of_images(given)
-    preprocess, data = take_preprocess(given, models[0]), take_data(given)
+    preprocess, data = take_preprocess(given, models=models), take_data(given)
     shapes, _ = parse_given(shape, ())
     clock = Clock()
     with ExitStack() as shown_while:

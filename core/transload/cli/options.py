@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -359,10 +359,11 @@ def need_images(said: bool, images: bool) -> None:
         need_images(images)
 
 
-def take_preprocess(given: dict[str, Any], beside: Path | None = None) -> Any:
+def take_preprocess(given: dict[str, Any], beside: Path | None = None, *, models: Sequence[Path] = ()) -> Any:
     """Take the options of `images` out of a command's, as a `Preprocess`; None where nothing is said.
 
-    What is said over what the file of `--preprocess` says, or else the one `beside` an artifact, where there is one.
+    What is said over what the file of `--preprocess` says, or else the one `beside` an artifact, where there is one; of several
+    `models` that are given the same images, the first that there is (`beside_first`).
     Raises `UsageError` for what is said of images that keep their shape, where they do not.
     """
     from dataclasses import replace
@@ -370,14 +371,18 @@ def take_preprocess(given: dict[str, Any], beside: Path | None = None) -> Any:
     said = {name: given.pop(name) for name in _FIELDS}
     said = {name: value for name, value in said.items() if value is not None}
     file = given.pop("preprocess")
-    if file is None and beside is None and not said:
+    if file is None and beside is None and not models and not said:
         return None
-    from ..samples.preprocess import Preprocess, beside_of
+    from ..samples.preprocess import Preprocess, beside_first, beside_of
 
-    found = Preprocess.read(file) if file is not None else beside_of(beside) if beside is not None else None
+    if file is not None:
+        found: Preprocess | None = Preprocess.read(file)
+    else:
+        found = beside_of(beside) if beside is not None else beside_first(models)
     if not said:
         return found
-    made = replace(found or Preprocess(), **said)
+    of_file = found or Preprocess()
+    made = replace(of_file, **said, inputs={name: replace(own, **said) for name, own in of_file.inputs.items()})
     lost = next((name for name in ("keep_ratio_mode", "pad_value", "pad_type") if name in said), None)
     if lost is not None and not made.keep_aspect_ratio:
         from ..errors import UsageError

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,10 +27,10 @@ from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, 
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..report import Digest
-from ..samples.preprocess import Preprocess
+from ..samples.preprocess import Preprocess, beside_first
 from ..samples.samples import Data, Samples
 from .labels import Labels, labels_of
-from .running import Ready, models_ready, run_ahead, run_by
+from .running import Ready, models_of, models_ready, run_ahead, run_by
 from .scores import Estimate, estimate, find_scores
 
 __all__ = ["Evaluation", "evaluate"]
@@ -108,14 +108,15 @@ def evaluate(
     """Score models on samples.
 
     `models` are modules, model files, or what `convert` wrote: a folder, or a file in it, which runs on its target's own runtime
-    where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference, which
-    `shapes`, `format`, `weights` and `function` are for (`load`). `data` is what
-    `open_samples` takes, or a `Data`; `labels`, `classes` and `label_offset` say what is known of the samples
-    (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`, `python:module:function`). `output`
-    names the output that counts, for scores of one output the first without it. Outputs that are quantized are compared as the
-    real numbers that they stand for. `resume` is a file to which measures are saved, and from which an evaluation that was
-    ended goes on. `watch` is given the samples before they are gone through. With a `scheduler` (`transload.scale.Crew`) the
-    workers of a Dask cluster run the models, which they find by the same paths; scores are the same.
+    where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference, which `shapes`,
+    `format`, `weights` and `function` are for (`load`). `data` is what `open_samples` takes, or a `Data`; images become what
+    `preprocess` says, or else the file beside the first artifact that has one. `labels`, `classes` and `label_offset` say what
+    is known of the samples (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`,
+    `python:module:function`). `output` names the output that counts, for scores of one output the first without it. Outputs that
+    are quantized are compared as the real numbers that they stand for. `resume` is a file to which measures are saved, and from
+    which an evaluation that was ended goes on. `watch` is given the samples before they are gone through. With a `scheduler`
+    (`transload.scale.Crew`) the workers of a Dask cluster run the models, which they find by the same paths; scores are the
+    same.
 
     Raises `UsageError` where a score lacks what it needs or samples do not fit, `ReadError` for files that cannot be read.
     """
@@ -123,7 +124,9 @@ def evaluate(
     if not chosen:
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
     how = {"inputs": shapes or {}, "format": format, "weights": weights, "function": function}
+    models = models_of(models)
     ready = models_ready(models, how, engine)
+    preprocess = preprocess if preprocess is not None else beside_first(models)
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
     opened = [model.opened(wanted, preprocess, span) for model, span in zip(ready, spans, strict=True)]
@@ -137,13 +140,8 @@ def evaluate(
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
     stored = _by_place(ready, [model.quants for model in ready])
 
-    def given() -> Iterator[tuple[str, list[Mapping[str, np.ndarray]]]]:
-        for name, arrays in _together(opened):
-            if name not in state.rows:
-                integers = _by_place(ready, [each.integers for each in opened])
-                yield name, [_meant(*each) for each in zip(arrays, integers, stored, strict=True)]
-
-    outcomes = run_ahead(ready, given()) if scheduler is None else run_by(scheduler, models, how, engine, given())
+    given = _given(ready, opened, stored, state.rows)
+    outcomes = run_ahead(ready, given) if scheduler is None else run_by(scheduler, models, how, engine, given)
     for name, outputs in outcomes:
         try:
             state.add(name, _measured(ready, [each() for each in outputs], chosen, _label(label, name, chosen), output))
@@ -172,6 +170,7 @@ def _notes(
     """What to know of the models, and of what they were given."""
     notes = [note for model in models for note in model.notes]
     notes += dict.fromkeys(f"images are made {image}" for samples in opened for image in samples.images.values())
+    notes += [note for model, samples in zip(models, opened, strict=True) for note in model.otherwise(samples)]
     notes += dict.fromkeys(
         f"{dtype} arrays for input {name!r} are taken as stored numbers of {quants[name]}"
         for samples, quants in zip(opened, stored, strict=True) for name, dtype in samples.integers.items()
@@ -236,6 +235,16 @@ def _meant(
     return {
         name: dequantize(array.astype(np.int64), quants[name]) if name in stored and array.dtype.kind == "f" else array
         for name, array in sample.items()}
+
+
+def _given(
+    ready: Sequence[Ready], opened: Sequence[Samples], stored: Sequence[Mapping[str, QuantType]], done: Collection[str],
+) -> Iterator[tuple[str, list[Mapping[str, np.ndarray]]]]:
+    """The samples that are not done yet, by name, as each model takes them."""
+    for name, arrays in _together(opened):
+        if name not in done:
+            integers = _by_place(ready, [each.integers for each in opened])  # those of the first where all share its arrays
+            yield name, [_meant(*each) for each in zip(arrays, integers, stored, strict=True)]
 
 
 # --- measuring
@@ -340,9 +349,8 @@ class _State:
 
 def _digest(parts: Any) -> str:
     """What tells evaluations apart: the models, by their files' digests, and all that was asked for."""
-    models = parts[0] if isinstance(parts[0], list | tuple) else [parts[0]]
     known = []
-    for model in models:
+    for model in parts[0]:
         path = Path(model) if isinstance(model, str | Path) else None
         files = [] if path is None else sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
         known.append([str(path), *(Digest(file).text() for file in files if file.is_file())])

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..api import loaded, model_of, runnable
+from ..borders import note_borders
 from ..cores import cores
 from ..engine import choice
 from ..engine.first_run import from_first
@@ -26,13 +27,13 @@ from ..kinds import PATH
 from ..meanings import as_stored, reported_types, with_meanings
 from ..plugin import resolve
 from ..plugin_host import host
-from ..samples.preprocess import Preprocess, beside_of
+from ..samples.preprocess import FILE, Preprocess, beside_of
 from ..samples.samples import Data, Samples
 from ..scale import Crew
 from ..text import parse_module, parse_type, print_module
 from ..written import written_at
 
-__all__ = ["Outputs", "Ready", "Runner", "models_ready", "run_ahead", "run_by"]
+__all__ = ["Outputs", "Ready", "Runner", "models_of", "models_ready", "run_ahead", "run_by"]
 
 Run = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 Outputs = Callable[[], Mapping[str, np.ndarray]]
@@ -58,12 +59,22 @@ class Ready:
     quants: Mapping[str, QuantType]
     """The types of the inputs that are quantized."""
     notes: tuple[str, ...] = ()
-    preprocess: Preprocess | None = None
-    """What becomes of images before it, where that is not what users say: of a program that takes pixels."""
+    beside: Preprocess | None = None
+    """What the file beside it says of images."""
 
     def opened(self, data: Data, preprocess: Preprocess | None, limits: Mapping[str, tuple[float, float]]) -> Samples:
-        """Samples for it."""
-        return data.open(self.inputs, self.preprocess or preprocess, limits).with_states(self.module)
+        """Samples for it, of the same parts of images as for all; of pixels for a program that takes these."""
+        if self.beside is not None and self.beside.is_fused:
+            preprocess = self.beside if preprocess is None else self.beside.with_sizes_of(preprocess)
+        return data.open(self.inputs, preprocess, limits).with_states(self.module)
+
+    def otherwise(self, samples: Samples) -> list[str]:
+        """In words, the inputs for which its own file says other images than these."""
+        if self.beside is None or self.beside.is_fused:
+            return []
+        return [f"{self.name}: its own {FILE} says {own}, which is not gone by here"
+                for name, image in samples.images.items()
+                if not (own := self.beside.settled(name, image.type, samples.limits.get(name))).is_like(image)]
 
 
 def models_of(models: Any) -> list[str | Path | Module]:
@@ -77,16 +88,29 @@ def models_ready(models: Any, how: Mapping[str, Any], engine: str) -> list[Ready
     given = models_of(models)
     if not given:
         raise UsageError("there is no model to evaluate")
-    ready: list[Ready] = []
+    opened: list[_Opened] = []
     for place, model in enumerate(given):
         stem = str(model) if not isinstance(model, Module) else f"module {place + 1}"
-        taken = {each.name for each in ready}
+        taken = {each.name for each in opened}
         name = stem if stem not in taken else f"{stem} ({place + 1})"
-        ready.append(_ready(name, model, how if not place else {}, engine))
-    return ready
+        opened.append(_open(name, model, how if not place else {}, engine, opened[0].module if opened else None))
+    return [_ready(each) for each in _with_meanings_of_others(opened)]
 
 
-def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str) -> Ready:
+@dataclass(frozen=True)
+class _Opened:
+    """A model that can be run, and of what types its inputs and outputs are, as far as it says so itself."""
+
+    name: str
+    module: Module
+    run: Run
+    inputs: Mapping[str, Type]
+    outputs: Mapping[str, Type]
+    notes: tuple[str, ...]
+    beside: Preprocess | None
+
+
+def _open(name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str, first: Module | None) -> _Opened:
     notes: tuple[str, ...] = ()
     own: Run | None = None
     if isinstance(model, Module):
@@ -98,10 +122,38 @@ def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine
             own, notes = written.run, (f"{name}: {written.note}",)
             if own is not None and written.in_parts:
                 own = partial(own, engine=engine, runs=RUNS)
-    run = own if own is not None else _by_engine(module, engine)
+        if first is not None:
+            note_borders(module, first)
     meanings = reported_types(Path(model)) if not isinstance(model, Module) else {}
     inputs, outputs = with_meanings(module.inputs, meanings), with_meanings(module.outputs, meanings)
     beside = beside_of(Path(model)) if not isinstance(model, Module) else None
+    return _Opened(name, module, own if own is not None else _by_engine(module, engine), inputs, outputs, notes, beside)
+
+
+def _with_meanings_of_others(opened: Sequence[_Opened]) -> Sequence[_Opened]:
+    """The same, integers of which a model does not say a scale as those that the first model has that does, in that place."""
+    known: dict[str, dict[int, tuple[str, QuantType]]] = {"inputs": {}, "outputs": {}}
+    for each in opened:
+        for side, found in known.items():
+            for place, type_ in enumerate(getattr(each, side).values()):
+                element = type_.element if isinstance(type_, TensorType) else None
+                if isinstance(element, QuantType) and element.per_tensor:
+                    found.setdefault(place, (each.name, element))
+    made = []
+    for each in opened:
+        notes = list(each.notes)
+        types = {}
+        for side, found in known.items():
+            own: Mapping[str, Type] = getattr(each, side)
+            types[side] = with_meanings(own, {key: found[place][1] for place, key in enumerate(own) if place in found})
+            notes += [f"{each.name}: integers of {side[:-1]} {key!r} are taken as those of {found[place][0]}, {found[place][1]}"
+                      for place, key in enumerate(own) if types[side][key] != own[key]]
+        made.append(replace(each, inputs=types["inputs"], outputs=types["outputs"], notes=tuple(notes)))
+    return made
+
+
+def _ready(opened: _Opened) -> Ready:
+    module, run, inputs, outputs, beside = opened.module, opened.run, opened.inputs, opened.outputs, opened.beside
     pixels = beside if beside is not None and beside.is_fused else None
     real = {key: _real(type_) if pixels is None else _held(type_) for key, type_ in inputs.items()}
     takes = module if real == module.inputs else {key: real[key] for key in asked_inputs(module)}
@@ -113,7 +165,7 @@ def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine
         made = {key: array for key, array in run(as_stored(sample, inputs)).items() if key not in following}
         return _as_real(made, outputs)
 
-    return Ready(name, takes, scored, module, limits, quants, notes, pixels)
+    return Ready(opened.name, takes, scored, module, limits, quants, opened.notes, beside)
 
 
 def _by_engine(module: Module, engine: str) -> Run:

@@ -159,9 +159,19 @@ def _pairs(outputs: Outputs, reference: Outputs) -> list[tuple[np.ndarray, np.nd
             hint="--output says which one counts, where both have it")
     pairs = list(zip(reference.values(), outputs.values(), strict=True))
     for ours, theirs in pairs:
-        if np.size(ours) != np.size(theirs):
-            raise UsageError(f"outputs of shape {np.shape(theirs)} and {np.shape(ours)} cannot be compared")
+        _need_comparable(ours, theirs)
     return pairs
+
+
+def _need_comparable(ours: np.ndarray, theirs: np.ndarray) -> None:
+    """`UsageError` for outputs of other shapes, and for real numbers beside integers of which nothing says a scale."""
+    if np.size(ours) != np.size(theirs):
+        raise UsageError(f"outputs of shape {np.shape(theirs)} and {np.shape(ours)} cannot be compared")
+    kinds = {np.asarray(each).dtype.kind in "iu": np.asarray(each).dtype for each in (ours, theirs)}
+    if len(kinds) > 1:
+        raise UsageError(
+            f"an output of {kinds[True]} cannot be compared with one of {kinds[False]}: nothing says what its integers stand for",
+            hint="the report.json of the conversion says it, or a quantized model beside; top1 and agreement need no scale")
 
 
 def energies(outputs: Outputs, label: Any, reference: Outputs) -> list[list[float]]:
@@ -191,24 +201,35 @@ def euclid(outputs: Outputs, label: Any, reference: Outputs) -> float:
 
 
 def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> list[float]:
-    """The mean squared error beside the label, or beside the reference where there is none, and the greatest number of it."""
-    if label is None and reference is None:
+    """The mean squared error beside a label that is an image, else beside the reference, and the greatest number of it.
+
+    A number is the label of a class, as samples have that lie in a folder for each.
+    """
+    made: np.ndarray = np.asarray(next(iter(outputs.values())))
+    if label is not None and (reference is None or isinstance(label, np.ndarray | list | tuple)):
+        truth = np.asarray(label)
+        if made.size != truth.size:
+            raise UsageError(f"an output of shape {made.shape} cannot be compared with a label of shape {truth.shape}",
+                             hint="psnr wants pictures as labels, or a reference")
+    elif reference is not None:
+        truth = np.asarray(next(iter(reference.values())))
+        _need_comparable(made, truth)
+    else:
         raise UsageError("psnr needs labels that are images, or a second model to compare", hint="--labels FOLDER")
-    truth = np.asarray(label if label is not None else first_of(reference or {}), np.float64)
-    made = first_of(outputs)
-    if made.size != truth.size:
-        raise UsageError(f"an output of shape {made.shape} cannot be compared with a label of shape {truth.shape}",
-                         hint="psnr wants pictures as labels, or a reference")
-    error = made.reshape(truth.shape) - truth
-    return [float(np.square(error).mean()), float(np.abs(truth).max(initial=0.0))]
+    wanted = truth.astype(np.float64)
+    error = made.astype(np.float64).reshape(truth.shape) - wanted
+    return [float(np.square(error).mean()), float(np.abs(wanted).max(initial=0.0))]
 
 
 def peak_ratio(rows: Any) -> float:
-    """The mean over images of `10 log10(peak^2 / error)`; the peak is 1, or 255 where numbers are greater than 2."""
+    """`10 log10(peak^2 / error)`, of the mean error of all images: one that is exact says nothing of the others.
+
+    The peak is 1, or 255 where numbers are greater than 2.
+    """
     array = np.asarray(rows, np.float64)
     peak = 255.0 if array[:, 1].max() > 2 else 1.0
     with np.errstate(divide="ignore"):
-        return float(np.mean(10 * np.log10(peak**2 / array[:, 0])))
+        return float(10 * np.log10(peak**2 / array[:, 0].mean()))
 
 
 # --- pictures of classes

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..ir import QuantType, TensorType
 
-__all__ = ["FILE", "Preprocess", "Settled", "beside_of", "joined"]
+__all__ = ["FILE", "Preprocess", "Settled", "beside_first", "beside_of", "joined"]
 
 FILE = "preprocess.toml"
 """Its file, beside an artifact."""
@@ -36,6 +36,8 @@ CHANNELS = {"gray": 1, "rgb": 3, "bgr": 3, "rgbd": 4}
 CHANNEL_FORMATS = ("nhwc", "nchw", "none")
 RATIO_MODES = ("letterbox", "short_side_scale")
 PAD_TYPES = ("center", "normal")
+_PARTS = ("resize_dims", "keep_aspect_ratio", "keep_ratio_mode", "pad_value", "pad_type", "crop")
+"""Fields that say which part of an image is taken, and how large."""
 _LARGEST = 1 << 15
 """Rows and columns that an image may be resized to."""
 
@@ -109,6 +111,11 @@ class Preprocess:
         return replace(
             self, mean=fused.mean, scale=fused.scale, pixel_format=fused.pixel_format, channel_format=fused.channel_format,
             fused=None, inputs={name: own.whole() for name, own in self.inputs.items()})
+
+    def with_sizes_of(self, other: Preprocess) -> Preprocess:
+        """The same for the part of an image that the other one takes."""
+        said = {name: getattr(other, name) for name in _PARTS}
+        return replace(self, **said, inputs={name: own.with_sizes_of(other.of(name)) for name, own in self.inputs.items()})
 
     def of(self, name: str) -> Preprocess:
         """What holds for one input."""
@@ -283,6 +290,13 @@ class Settled:
             text += f", of which {_by(own.crop or ())}"
         return f"{text}, {self.arithmetic}"
 
+    def is_like(self, other: Settled) -> bool:
+        """Whether another one makes the same of images, in real numbers."""
+        import numpy as np
+
+        return (self.pixels, self.preprocess.channel_format) == (other.pixels, other.preprocess.channel_format) and np.allclose(
+            self.real, other.real, rtol=1e-5)
+
     @property
     def arithmetic(self) -> str:
         """What numbers pixels become, in words."""
@@ -304,6 +318,12 @@ def beside_of(artifact: Path) -> Preprocess | None:
     """What the file beside an artifact, or in its folder, says; None where there is none. Raises `ReadError`."""
     place = (artifact if is_folder(artifact) else artifact.parent) / FILE
     return Preprocess.read(place) if place.is_file() else None
+
+
+def beside_first(models: Iterable[Any]) -> Preprocess | None:
+    """What becomes of an image before a model, as the file beside the first artifact says that has one; None of none."""
+    found = (beside_of(Path(model)) for model in models if isinstance(model, str | Path))
+    return next((preprocess.whole() for preprocess in found if preprocess is not None), None)
 
 
 def joined(images: Iterable[Settled], types: Mapping[str, TensorType] | None = None) -> Preprocess | None:

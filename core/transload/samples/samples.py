@@ -25,7 +25,7 @@ from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_sta
 from ..ir.borders import input_limits
 from .images import Decoding
 from .preprocess import Preprocess, Settled, joined
-from .sources import Entry, Listing, Stream, entry_of, find_source, own, same_but_ones
+from .sources import Entry, ImagePart, Listing, Part, Stream, entry_of, find_source, own, same_but_ones
 
 __all__ = ["Data", "Samples", "open_samples"]
 
@@ -135,7 +135,7 @@ class Samples:
         self._workers = workers
         self._damaged: dict[str, str] = {}
         self.integers: dict[str, np.dtype] = {}
-        """Of the inputs that were given integers so far, of which type."""
+        """Of the inputs that were given arrays of integers so far, of which type."""
         self.watch: Callable[[int], None] | None = None
         """Is told how many samples of a pass were given, as it goes."""
 
@@ -239,19 +239,19 @@ class Samples:
     def _read(self, entry: Entry, decoding: Decoding) -> tuple[Entry, dict[str, np.ndarray] | ReadError]:
         """An entry with its sample, or with the error that says why it cannot be read."""
         try:
-            read = {name: self._fitted(entry.name, name, part.read(decoding)) for name, part in entry.parts.items()}
+            read = {name: self._fitted(entry.name, name, part, part.read(decoding)) for name, part in entry.parts.items()}
             return entry, {name: read[name] if name in read else self._inputs.initial[name] for name in self._inputs.types}
         except ReadError as error:
             return entry, error
 
-    def _fitted(self, sample: str, name: str, given: Any) -> np.ndarray:
+    def _fitted(self, sample: str, name: str, part: Part, given: Any) -> np.ndarray:
         """An array as the input takes it. `UsageError` where it does not fit, or holds NaN or infinity."""
         type_ = self._inputs.types[name]
         try:
             array = np.asarray(given)
         except (ValueError, TypeError) as error:
             raise UsageError(f"{sample}: what input {name!r} is given is no array: {error}") from None
-        if array.dtype.kind in "iu":
+        if array.dtype.kind in "iu" and not isinstance(part, ImagePart):
             self.integers[name] = array.dtype
         if not same_but_ones(array.shape, type_.static_shape):
             raise UsageError(f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}")

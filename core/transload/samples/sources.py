@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .images import Decoding
     from .preprocess import Settled
 
-__all__ = ["Entry", "Listing", "Stream", "Wanted", "find_source", "function_at"]
+__all__ = ["Entry", "ImagePart", "Listing", "Part", "Stream", "Wanted", "find_source", "function_at"]
 
 ARRAYS = (".npy", ".npz")
 PYTHON = "python:"
@@ -86,7 +86,9 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class _Image:
+class ImagePart:
+    """An image, as an array of the input's type."""
+
     path: Path
     settled: Settled
 
@@ -204,7 +206,7 @@ def _of_path(path: Path, wanted: Wanted) -> Listing:
         found = read_arrays(path)
         return _of_arrays({name: _member(path, found, name) for name in _needed(path, found, wanted)}, str(path), wanted)
     if suffix in SUFFIXES:
-        part = _Image(path, wanted.settled(_only(wanted, str(path))))
+        part = ImagePart(path, wanted.settled(_only(wanted, str(path))))
         return _listing([Entry(path.name, {part.settled.name: part})])
     return _of_list(path, wanted)
 
@@ -223,7 +225,7 @@ def _of_folder(folder: Path, wanted: Wanted) -> Listing:
     names = [str(file.relative_to(folder)) for file in images or arrays]
     if images:
         settled = wanted.settled(_only(wanted, f"{folder}, a folder of images"))
-        return _listing([Entry(name, {settled.name: _Image(file, settled)}) for name, file in zip(names, images, strict=True)])
+        return _listing([Entry(name, {settled.name: ImagePart(file, settled)}) for name, file in zip(names, images, strict=True)])
     if any(file.suffix.lower() == ".npy" for file in arrays):
         _only(wanted, f"{folder}, a folder of .npy files")
     return _listing([
@@ -289,7 +291,7 @@ def _line(path: Path, number: int, line: str, wanted: Wanted) -> Entry:
 
 
 def _part(file: Path, name: str, wanted: Wanted) -> Part:
-    return _ArrayFile(file, name) if file.suffix.lower() in ARRAYS else _Image(file, wanted.settled(name))
+    return _ArrayFile(file, name) if file.suffix.lower() in ARRAYS else ImagePart(file, wanted.settled(name))
 
 
 def _of_arrays(arrays: Mapping[str, Any], name: str, wanted: Wanted) -> Listing:

@@ -48,6 +48,10 @@ def test_what_is_said_goes_over_the_file(tmp_path: Path) -> None:
     for beside in (tmp_path, tmp_path / "model.tosa"):
         assert parsed(beside=beside)[0] == Preprocess(mean=(1.0,), scale=(2.0,))
     assert parsed(beside=tmp_path / "elsewhere" / "model.tosa")[0] is None
+    (tmp_path / "two").mkdir()
+    Preprocess(inputs={name: Preprocess(scale=(2.0,), pad_value=5) for name in "ab"}).write(tmp_path / "two" / "preprocess.toml")
+    over = parsed("--scale", "3", beside=tmp_path / "two")[0]
+    assert [(over.of(name).scale, over.of(name).pad_value) for name in "ab"] == [((3.0,), 5)] * 2
     with pytest.raises(ReadError, match="no such file"):
         parsed("--preprocess", str(tmp_path / "absent.toml"))
 

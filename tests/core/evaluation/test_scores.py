@@ -47,6 +47,9 @@ def test_peak_to_noise_of_pixels_and_of_shares() -> None:
     truth = np.full((2, 2), 200.0)
     assert peak_ratio([squared_error({"y": truth + 1}, truth, None)]) == pytest.approx(20 * np.log10(255))
     assert peak_ratio([squared_error({"y": truth / 255 + 0.1}, truth / 255, None)]) == pytest.approx(20)
+    some = [squared_error({"y": truth + off}, 7, {"y": truth}) for off in (0.0, 1.0, 3.0)]  # beside a class's number
+    assert peak_ratio(some) == pytest.approx(10 * np.log10(255**2 / np.mean([0.0, 1.0, 9.0])))
+    assert peak_ratio(some[:1]) == np.inf
 
 
 def test_pictures_of_classes_in_both_layouts() -> None:
