@@ -355,9 +355,10 @@ def _farther_than_quantizing(
         if given.shape != integers.shape:
             broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
             continue
-        noise, distance, beside = (
-            _root_mean_square(*pair) for pair in ((reference, integers), (integers, given), (reference, given)))
-        if noise <= FLOATS * _root_mean_square(reference, np.zeros_like(reference)):
+        finite = np.isfinite(reference) & np.isfinite(integers) & np.isfinite(given)  # one NaN would hide what all others are
+        noise, distance, beside = (_root_mean_square(a[finite], b[finite]) for a, b in (
+            (reference, integers), (integers, given), (reference, given)))
+        if noise <= FLOATS * _root_mean_square(reference[finite], np.float64(0.0)):
             (apart,) = compare_outputs({name: integers}, {name: given})
             broken += broken_limits(apart, tolerance, step)
             continue

@@ -34,6 +34,20 @@ def test_what_quantizing_costs_is_the_limit_elsewhere() -> None:
         assert bool(broken) != fits
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("apart", "fits"), [(5e-4, True), (2e-1, False)])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_one_output_that_is_no_number_does_not_hide_the_others(odd: float, apart: float, fits: bool) -> None:
+    graph = Graph((4, 8))
+    module = graph.done(graph.Abs(graph.inputs[0]))
+    (name,) = module.outputs
+    floats = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    floats[0, 0] = odd
+    noisy = floats + np.float32(1e-3)
+    broken = _farther_than_quantizing(module, {name: floats}, {name: noisy}, {name: noisy + np.float32(apart)}, Tolerance())
+    assert bool(broken) != fits
+
+
 @pytest.mark.parametrize(("count", "fits"), [(8, True), (4096, False)])
 def test_few_numbers_may_be_farther_by_chance(count: int, fits: bool) -> None:
     """Of a few numbers one rounding costs more than another by chance; of thousands, one that costs half as much more is so."""
