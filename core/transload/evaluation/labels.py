@@ -34,7 +34,7 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
     - None: samples that lie in folders have the number of theirs, in the order of the folders' names (or of `classes`); folders
       whose names are numbers have these, less 1 where they go from 1 on without a gap;
     - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
-      labels are numbers, or names of classes;
+      labels are numbers, or names of `classes`;
     - an `.npy` of numbers, in the order of the samples; a `.json` of COCO's annotations, by the images' names;
     - a folder of masks: `.png` or `.npy` of the samples' names, a class for each pixel;
     - a mapping by name, or a sequence in the order of the samples.
@@ -151,11 +151,14 @@ def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> li
     """Labels as numbers; names of classes by their places."""
     if all(_NUMBER.fullmatch(label) for label in labels):
         return [int(label) for label in labels]
-    order = classes if classes is not None else sorted(set(labels))
-    places = {name: place for place, name in enumerate(order)}
+    if classes is None:
+        name = next(label for label in labels if not _NUMBER.fullmatch(label))
+        raise UsageError(f"{path}: says {name!r}, the name of a class, and nothing says which number that is",
+                         hint="--classes FILE has the names in the model's order, one a line")
+    places = {name: place for place, name in enumerate(classes)}
     unknown = next((label for label in labels if label not in places), None)
     if unknown is not None:
-        raise UsageError(f"{path}: {unknown!r} is no class", hint=f"classes: {', '.join(order[:8])}")
+        raise UsageError(f"{path}: {unknown!r} is no class", hint=f"classes: {', '.join(classes[:8])}")
     return [places[label] for label in labels]
 
 

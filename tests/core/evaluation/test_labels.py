@@ -22,8 +22,8 @@ class Names:
     names = ["0.png", "1.png"]
 
 
-def find(path: Path) -> Any:
-    return labels_of(Names(), path)  # type: ignore[arg-type]
+def find(path: Path, classes: Path | None = None) -> Any:
+    return labels_of(Names(), path, classes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("labels", [["a", "b"], [np.nan, 1.0], [0.5, 1.0], [np.inf, 1.0], [1j, 0]])
@@ -42,7 +42,10 @@ def test_whole_numbers_of_any_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["9" * 5000, "\u00b2"])
 def test_numbers_that_python_does_not_read_are_names(tmp_path: Path, text: str) -> None:
     (tmp_path / "labels.txt").write_text(f"{text}\n1\n", encoding="utf-8")
-    assert find(tmp_path / "labels.txt")("0.png") == 1  # the second name, in the order of names
+    with pytest.raises(UsageError, match="the name of a class, and nothing says which number that is"):
+        find(tmp_path / "labels.txt")
+    (tmp_path / "classes.txt").write_text(f"1\n{text}\n", encoding="utf-8")
+    assert find(tmp_path / "labels.txt", tmp_path / "classes.txt")("0.png") == 1
 
 
 COCO = {
