@@ -37,6 +37,11 @@ def check_asked(
         raise UsageError(
             "a quantizer needs samples, or a calibration",
             hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
+    need_floats(module)
+
+
+def need_floats(module: Module) -> None:
+    """`UsageError` for a module that is quantized throughout."""
     if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
         raise UsageError(
             "no op of the model computes with floats, so there is nothing to quantize",

@@ -27,6 +27,7 @@ from transload.notebook import table_html
 from transload.samples.owned import need_sample
 
 from . import auto
+from .asked import need_floats
 from .histogram import BINS, MANUAL_BINS, Histogram
 from .measure import Progress, Sample, Spread, measured
 from .picture import picture
@@ -242,6 +243,7 @@ def calibrate(
     `floats` names, which stays float, may be infinite.
     """
     _check_asked(method, bins, tune, tune_samples)
+    need_floats(module)
     spread = Spread(samples, auto.SAMPLES if tune is None else 2 * tune)
     if scheduler is None:
         histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress, floats=floats)

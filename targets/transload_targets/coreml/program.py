@@ -20,6 +20,7 @@ from transload.ir.build import constant_of
 __all__ = ["Program", "Wire", "identifiers", "mil_type"]
 
 _I32 = np.iinfo(np.int32)
+_FLOATS = "convert the model of float32: without --quantize, where that made other floats of it"
 _QUANTIZED = {"i8": "int8", "ui8": "uint8"}
 
 
@@ -91,7 +92,7 @@ def mil_type(element: Type) -> str:
         return name
     if isinstance(element, IntegerType):
         return "int32"
-    raise Unsupported(f"Core ML has no type {element}", "make the model one of float32" if isinstance(element, FloatType) else "")
+    raise Unsupported(f"Core ML has no type {element}", _FLOATS if isinstance(element, FloatType) else "")
 
 
 def constant(array: np.ndarray, element: Type) -> np.ndarray:

@@ -42,6 +42,12 @@ def decibels(one: Module, other: Module, given: list[dict[str, np.ndarray]]) -> 
     return sqnr(there, here)
 
 
+def test_what_is_quantized_has_no_ranges_to_measure() -> None:
+    with pytest.raises(UsageError, match="no op of the model computes with floats") as caught:
+        transload.calibrate(of_bytes(), samples())
+    assert "--scheme float" in str(caught.value.hint)
+
+
 def test_as_floats() -> None:
     """Saturation is part of what the model computes; roundings are not."""
     module = of_bytes()

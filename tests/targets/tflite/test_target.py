@@ -249,3 +249,12 @@ def test_a_size_of_more_than_32_bits_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match=r"shape \[8589934592\], and sizes of TFLite have 32 bits"):
         transload.save(transload.lower(made, "tfl"), tmp_path / "one.tflite")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("scheme", ["f16", "bf16"])
+def test_halves_that_the_quantizer_made_are_said_to_be_its_own(digits: Path, tmp_path: Path, scheme: str) -> None:
+    """The model is one of float32: what can be done is to leave the option out."""
+    with pytest.raises(ConversionError) as caught:
+        transload.convert(digits / "digits_float.onnx", "tflite", tmp_path, quantize=scheme)
+    hints = {finding.hint for finding in caught.value.findings}
+    assert hints and all("without --quantize" in hint for hint in hints), hints

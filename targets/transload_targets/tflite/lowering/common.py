@@ -8,16 +8,29 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I8, I32, UI8, Dense, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
+from transload.ir import BF16, BOOL, F16, F32, I8, I32, UI8, Dense, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter
 from transload_hub.permuting import merged
 
 __all__ = [
-    "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow",
+    "NO_HALVES", "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "need_floats",
     "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped",
     "same_numbers", "static_shape", "transpose",
 ]
+
+NO_HALVES = (
+    "convert the model of float32: without --quantize, where that made halves of it; w8a16 makes weights small, int8 all; "
+    "targets onnx, tosa, stablehlo and xla take floats of 16 bits")
+"""What to do about floats of 16 bits, for which LiteRT has few kernels."""
+
+
+def need_floats(what: str, *values: Value) -> None:
+    """`Unsupported` where LiteRT has no kernel of `what` for floats of their types."""
+    elements = [value.element for value in values]
+    if any(element != F32 for element in elements):
+        hint = NO_HALVES if F16 in elements or BF16 in elements else "make the model float32"
+        raise Unsupported(f"LiteRT has no {what} of {' and '.join(map(str, elements))}", hint)
 
 
 def emit(rw: Rewriter, name: str, *operands: Value | None, like: Value | None = None, shape: Sequence[int] | None = None,

@@ -23,6 +23,7 @@ from .common import (
     emit,
     fused,
     ints,
+    need_floats,
     need_quantized_alike,
     need_rounding,
     permuted_constant,
@@ -96,8 +97,8 @@ def _check_types(op: Conv | Deconv) -> None:
         return
     need_quantized_alike(op, op.input, op.filter)
     a, b = quant(op.input), quant(op.filter)
-    if a is None and not op.input.element == op.filter.element == F32:
-        raise Unsupported(f"LiteRT has no convolution of {op.input.element} and {op.filter.element}", "make the model float32")
+    if a is None:
+        need_floats("convolution", op.input, op.filter)
     if a is not None and b is not None:
         if not a.per_tensor:
             raise Unsupported("its input is quantized per axis", "quantize activations with one scale for the whole tensor")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I8, I16, Value
+from transload.ir import I8, I16, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
 
@@ -20,6 +20,7 @@ from .common import (
     activated,
     emit,
     fused,
+    need_floats,
     need_quantized_alike,
     need_rounding,
     permuted_constant,
@@ -51,8 +52,8 @@ def matmul(op: MatMul, rw: Rewriter) -> Value:
     hybrid = is_hybrid(op)
     if not hybrid:
         need_quantized_alike(op, op.input, op.right)
-    if quant(op.input) is None and not hybrid and not (op.input.element == op.right.element == F32):
-        raise Unsupported(f"LiteRT has no product of {op.input.element} and {op.right.element}")
+    if quant(op.input) is None and not hybrid:
+        need_floats("product", op.input, op.right)
     is_constant = rw.constant_of(op.right) is not None
     word = str(op.attribute("rounding")) if quant(op.output) is not None else "exact"
     if rw.options.get("rounding") == "litert":

@@ -27,6 +27,8 @@ from transload.ir import (
 )
 from transload.ir.build import constant_of
 
+from .common import NO_HALVES
+
 __all__ = ["check_types"]
 
 _ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.While"))
@@ -88,7 +90,7 @@ def _reason(value: Value) -> tuple[str, str] | None:
             return None
         if element.name.startswith("f8"):
             return f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it", _NO_F8
-        return f"it computes in {element}, for which LiteRT's kernels are few", "make the model one of float32"
+        return f"it computes in {element}, for which LiteRT's kernels are few", NO_HALVES
     if isinstance(element, IndexType) or (isinstance(element, IntegerType) and element.width not in (1, 4, 8, 16, 32, 64)):
         return f"TFLite has no type {element}", ""
     return None
