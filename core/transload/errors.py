@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingPackage", "PassError",
-    "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError",
-    "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes",
-    "is_short", "no_memory",
+    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingKernel", "MissingPackage",
+    "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError",
+    "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon",
+    "causes", "is_short", "no_memory",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -236,6 +236,13 @@ class ArtifactError(RunError):
 
     A target's `run` raises it. A plain `RunError` says that the artifact cannot be run here, and verification then has an engine
     run the module in its place; with this one it does not, as the artifact is what was to be judged.
+    """
+
+
+class MissingKernel(RunError):
+    """A runtime has no kernel for what it was given, which may be right all the same: nothing is known of it.
+
+    Where no engine can run the artifact either, verification is skipped, and says so.
     """
 
 

@@ -153,7 +153,7 @@ def own_runtime(
     run_it = getattr(target, "run", None)
     if not emitted.parts:
         return None if run_it is None else OwnRuntime(
-            target.name, partial(run_it, emitted), **_said([target], module, {target.name: settings}))
+            target.name, partial(run_it, emitted), files=tuple(emitted.files), **_said([target], module, {target.name: settings}))
     try:
         parts = Parts(emitted.parts, emitted.outputs)
     except ReadError:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import RunError
+from transload.errors import MissingKernel, RunError
 
 from .bundles import element_name
 from .saturation import made_exact, saturates
@@ -68,7 +68,8 @@ def _session(file: str, name: str, keep: bool, optimized: bool) -> Any:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(Path(file).parent))
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's native errors share no class
-        raise RunError(f"onnxruntime cannot load {name}: {first_line(error)}") from None
+        kind = MissingKernel if type(error).__name__ == "NotImplemented" else RunError  # else the file may be wrong
+        raise kind(f"onnxruntime cannot load {name}: {first_line(error)}") from None
 
 
 def _changed(file: str, keep: bool) -> bytes | None:

@@ -23,7 +23,7 @@ import numpy as np
 from ..budget import VARIABLE, allowance
 from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
-from ..errors import PluginFailure, RunError, TransloadError, after_colon
+from ..errors import MissingKernel, PluginFailure, RunError, TransloadError, after_colon
 from ..guard import noted
 from ..ir import Module, QuantType, TensorType, asked_inputs, initial_states
 from ..meanings import as_stored
@@ -420,6 +420,8 @@ def verify_quantized_conversion(
     running = Running(result, engine, own, written)
     try:
         return verify_quantized(model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside)
+    except MissingKernel as error:
+        return Verification("skipped", error.message, "the quantized module", running.used or engine)
     except MemoryError as error:
         why = f"comparing takes more memory than there is{after_colon(error)}"
         return Verification("skipped", why, "the quantized module", engine)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArtifactError, RunError
+from ..errors import ArtifactError, MissingKernel, RunError
 from ..ir import Module, initial_states, input_names, output_names
 from ..plugin import resolve
 from ..plugin_host import host
@@ -29,6 +31,12 @@ class OwnRuntime:
     """See `Target.rounds_alone`."""
     tolerance: tuple[str, ...] = ()
     """See `Target.tolerance`."""
+    files: tuple[Path, ...] = ()
+    """The artifact's, which lie elsewhere until it is done: errors call them by their names alone."""
+
+    def told(self, error: RunError) -> str:
+        """What an error says."""
+        return reduce(lambda text, file: text.replace(str(file), file.name), self.files, error.message)
 
 
 class Running:
@@ -60,8 +68,10 @@ class Running:
             except ArtifactError:
                 raise
             except RunError as error:
-                self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {error.message}")
-                self.own, self._refused = None, error
+                self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {self.own.told(error)}")
+                kind = MissingKernel if isinstance(error, MissingKernel) else RunError
+                self._refused = kind(f"{self.used} cannot run the artifact: {self.own.told(error)}")
+                self.own = None
         if self._execute is None:
             self._execute = self._prepared()
         self.used = self.engine
@@ -77,7 +87,7 @@ class Running:
         except RunError:
             if self._refused is None:
                 raise
-            raise RunError(f"{self.used} cannot run the artifact: {self._refused.message}") from None
+            raise self._refused from None
 
     def _outputs(self, actual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return dict(islice(actual.items(), len(actual) - len(self.result.states)))

@@ -17,7 +17,7 @@ from ..analysis.dataflow import has_loops
 from ..budget import VARIABLE, TimeOver, allowance, timed
 from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
-from ..errors import PluginFailure, ReadError, RunError, after_colon
+from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
 from ..ir import F16, Module, Op, TensorType, output_names
 from ..ir.build import constant_of
@@ -201,6 +201,8 @@ class _Judge:
         except ChildEnded as error:
             return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
         except RunError as error:
+            if self.running.used and isinstance(error, MissingKernel):
+                return Verification("skipped", error.message, runtime.name, self.running.used)
             if self.running.used:  # it is our engine that cannot
                 raise
             self.refused = True

@@ -75,3 +75,20 @@ def test_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runtime.available() is None
     monkeypatch.setattr(runtime, "find_spec", lambda name: None if name == "onnxruntime" else object())
     assert "pip install" in str(runtime.available()) and "onnxruntime" in str(runtime.available())
+
+
+@pytest.mark.parametrize("quantized", [True, False])
+def test_what_it_has_no_kernel_for_is_not_judged_and_that_is_said(tmp_path: Path, quantized: bool) -> None:
+    """ONNX has bf16, and onnxruntime few kernels of it: the file is right, and nothing here can run it."""
+    file = tmp_path / "m.onnx"
+    file.write_bytes(make_model([node("Neg", ["x"], ["n"]), node("Relu", ["n"], ["y"])], {"x": X}, ["y"]).SerializeToString())
+    if quantized:
+        made = transload.convert(file, "onnx", tmp_path / "out", quantize="bf16")
+    else:
+        (tmp_path / "m.mlir").write_text(
+            "func.func @main(%a: tensor<2x3xbf16>, %b: tensor<3x4xbf16>) -> tensor<2x4xbf16> {\n"
+            "  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+            "(tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>\n  return %0 : tensor<2x4xbf16>\n}\n")
+        made = transload.convert(tmp_path / "m.mlir", "onnx", tmp_path / "out")
+    assert made.verification is not None and made.verification.status == "skipped"
+    assert "cannot load m.onnx: " in made.verification.why and "NOT_IMPLEMENTED" in made.verification.why
