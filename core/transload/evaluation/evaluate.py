@@ -127,6 +127,7 @@ def evaluate(
     models = models_of(models)
     ready = models_ready(models, how, engine)
     preprocess = preprocess if preprocess is not None else beside_first(models)
+    _need_another(chosen, len(ready))
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
     opened = [model.opened(wanted, preprocess, span) for model, span in zip(ready, spans, strict=True)]
@@ -184,6 +185,14 @@ def _strange(models: Sequence[Ready], rows: Sequence[Sequence[Mapping[str, Any]]
     return [
         f"{model.name}: gives NaN on {count} of {len(rows)} samples"
         for model, count in zip(models, counts, strict=True) if count]
+
+
+def _need_another(chosen: Mapping[str, Score], count: int) -> None:
+    """`UsageError` where a score compares models with the first, and there is no other."""
+    alone = [name for name, score in chosen.items() if "reference" in score.needs] if count < 2 else []
+    if alone:
+        raise UsageError(f"{', '.join(alone)}: compares models with the first one, and there is no other",
+                         hint="name another model behind it, or leave the metric out")
 
 
 def _needs_labels(chosen: Mapping[str, Score], labels: Any) -> bool:

@@ -68,9 +68,10 @@ class Running:
             except ArtifactError:
                 raise
             except RunError as error:
-                self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {self.own.told(error)}")
+                why = self.own.told(error)
+                self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {why}")
                 kind = MissingKernel if isinstance(error, MissingKernel) else RunError
-                self._refused = kind(f"{self.used} cannot run the artifact: {self.own.told(error)}")
+                self._refused = kind(f"{self.used} cannot run the artifact: {why}")
                 self.own = None
         if self._execute is None:
             self._execute = self._prepared()

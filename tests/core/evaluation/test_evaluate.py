@@ -64,6 +64,27 @@ def test_a_label_that_is_no_class_is_refused(data: Path, labels: list[int]) -> N
         transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, label_offset=100)
 
 
+@pytest.mark.parametrize(("offset", "hint"), [(100, "--label-offset -1 where labels begin with 1"), (-100, "begin with 0")])
+def test_what_to_do_about_labels_that_are_no_classes(data: Path, labels: list[int], offset: int, hint: str) -> None:
+    with pytest.raises(UsageError, match="classes 0 to 9") as caught:
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, label_offset=offset)
+    assert hint in str(caught.value.hint)
+
+
+def test_one_number_is_no_class_each() -> None:
+    g = Graph((1, 8))
+    module = g.done(g.Arg(g.inputs[0], axis=1, keepdims=False, mode="ArgMax"))
+    with pytest.raises(UsageError, match=r"is of 1 numbers, and has to be of one for each class") as caught:
+        transload.evaluate(module, np.ones((2, 1, 8), np.float32), labels=[3, 4])
+    assert "--output" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("metrics", [("sqnr",), ("top1", "agreement")])
+def test_one_model_is_compared_with_none(data: Path, labels: list[int], metrics: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="there is no other"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, metrics=metrics)
+
+
 def test_scores_that_need_labels_ask_for_them(data: Path) -> None:
     with pytest.raises(UsageError, match="needs labels"):
         transload.evaluate(DIGITS / "digits_float.onnx", data)
