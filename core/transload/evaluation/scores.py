@@ -125,7 +125,7 @@ def _top(count: int) -> Callable[..., float]:
         numbers = first_of(outputs).ravel()
         number = class_of(label)
         if number is None or not 0 <= number < numbers.size:
-            raise _no_class(label if number is None else number, next(iter(outputs)), numbers.size)
+            raise _no_class(label, next(iter(outputs)), numbers.size)
         label = number
         if np.isnan(numbers).any():
             return 0.0  # comparing with NaN would call any class the best
@@ -141,10 +141,12 @@ def _no_class(label: Any, output: str, count: int) -> UsageError:
         return UsageError(
             f"output {output!r} is of {count} numbers, and has to be of one for each class",
             hint="--output says which one counts; of a model that gives the class itself, --metric python:FILE:FUNCTION")
-    hint = "labels are numbers, or names of --classes"
-    if isinstance(label, int | np.integer):
-        hint = "--label-offset -1 where labels begin with 1" if label >= count else "labels begin with 0, --label-offset added"
-    return UsageError(f"the label is {label!r}, and the model has classes 0 to {count - 1}", hint=hint)
+    number = class_of(label)
+    if number is None:
+        return UsageError(f"the label is {label!r:.100}, and classes are whole numbers, one for each sample",
+                          hint="--classes names them in order; masks are for miou and pixels, images for psnr")
+    hint = "--label-offset -1 where labels begin with 1" if number >= count else "labels begin with 0, --label-offset added"
+    return UsageError(f"the label is {number}, and the model has classes 0 to {count - 1}", hint=hint)
 
 
 top1, top5 = _top(1), _top(5)
