@@ -17,7 +17,7 @@ from .errors import UsageError
 from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
-from .passes.dce import eliminate_dead_code
+from .passes.needed import keep_needed
 from .plugin_host import host
 from .suggest import nearest
 from .valid import module_given
@@ -45,7 +45,8 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
 
     Tensors are named as in the model's file (`op.origin`, `transload run --all`); a mapping gives them other names. Without
     `outputs`, they are the module's own. Inputs of the module that nothing needs any more go, and states that lose their input or
-    output become plain ones. The argument is unchanged. No file holds the result (`source` is None), so none judges it.
+    output become plain ones. An op that nobody needs goes whatever it does, and stays where it changes what a needed one sees
+    (`keep_needed`). The argument is unchanged. No file holds the result (`source` is None), so none judges it.
     Raises `UsageError` for tensors that there are not, for inputs that are all of no use, and where two would have one name.
     """
     copy = module_given(module, "extract").clone()
@@ -68,7 +69,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
         borders[argument] = replace(borders.get(value, _Border()), name=new_name)
         value.replace_all_uses_with(argument)
     _surface(block)
-    eliminate_dead_code(copy)
+    keep_needed(copy)
     if made and not any(argument.uses for argument in made):
         raise UsageError(f"no output is computed from {', '.join(map(repr, made.values()))}: it cannot be an input")
     for argument in reversed(block.arguments.copy()):

@@ -13,8 +13,10 @@ that is left out), `aten.Yield`, and `aten.higher_order.*`, whose graphs are reg
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from transload.ir.core import Op, Value
 from transload.ir.declare import (
     ANY,
     CONSTANT,
@@ -38,7 +40,25 @@ from .schemas import Argument, Schema, overwriting, schema_of, schemas
 
 __all__ = ["ATEN"]
 
-ATEN = Dialect("aten", __doc__, constant="aten.Constant", none="aten.NoValue")
+def _written(op: Op) -> Iterator[Value]:
+    """What an op that overwrites its first operand changes: that, what it views, and all that view the same."""
+    pending, done = list(op.operands[:1]) if overwriting(op.name) is not None else [], set()
+    while pending:
+        value = pending.pop()
+        if value in done:
+            continue
+        done.add(value)
+        yield value
+        pending += value.op.operands[:1] if value.op is not None and _is_view(value.op) else ()
+        pending += [result for user in value.uses if user.operands[0] is value and _is_view(user) for result in user.results]
+
+
+def _is_view(op: Op) -> bool:
+    schema = schema_of(op.name)
+    return schema is not None and schema.is_view
+
+
+ATEN = Dialect("aten", __doc__, constant="aten.Constant", none="aten.NoValue", states=_written)
 
 
 def _is_number(value: Any) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from transload.ir import DialectType, FloatAttr, Op, OpaqueAttr, QuantType, TensorType, Type
+from transload.ir import DialectType, FloatAttr, Op, OpaqueAttr, QuantType, TensorType, Type, Value
 from transload.ir.declare import (
     ANY,
     BOOLEAN,
@@ -38,10 +38,11 @@ from transload.ir.declare import (
     variadic_result,
 )
 from transload.ir.open_ops import OpsOnDemand
+from transload.ir.states import by_handles
 
 from .dialect_control import CONTROL
 from .opdefs import Argument, AttributeDef, OpDef, definition
-from .types import UNKNOWN, element_named, referred, shape_attribute
+from .types import RESOURCE, UNKNOWN, element_named, is_reference, referred, shape_attribute
 
 __all__ = ["TF", "listed"]
 
@@ -92,7 +93,19 @@ class _RegistryOps(OpsOnDemand):
         return [f"tf.{name}" for name in listed()]
 
 
-TF = Dialect("tf", __doc__, constant=_CONSTANT, properties=False)
+def _is_handle(value: Value) -> bool:
+    """Whether it is a resource, or a reference to a variable of TensorFlow 1."""
+    element = getattr(value.type, "element", value.type)
+    return referred(element) == RESOURCE or is_reference(element)
+
+
+def _state(op: Op) -> tuple[str, ...] | None:
+    """What is one resource in all graphs: what says a name."""
+    name = op.attributes.get("shared_name")
+    return ("tf", str(op.attributes.get("container", "")), name) if isinstance(name, str) and name else None
+
+
+TF = Dialect("tf", __doc__, constant=_CONSTANT, properties=False, states=by_handles(_is_handle, _state))
 
 
 @TF.op("Const")

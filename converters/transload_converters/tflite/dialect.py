@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from transload.ir.build import constant_of
+from transload.ir.core import Op, Value
 from transload.ir.declare import (
     ANY,
     BOOLEAN,
@@ -46,7 +47,8 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
-from transload.ir.types import NoneType, TensorType
+from transload.ir.states import by_handles
+from transload.ir.types import DialectType, NoneType, TensorType
 
 from .dialect_ops import SIGNATURES
 from .schema import ENUMERATIONS, OptionField, enumeration, operators, option_fields, options_table
@@ -177,8 +179,19 @@ _MANY_RESULTS = frozenset(f"STABLEHLO_{name}" for name in (
     "CASE", "COMPOSITE", "CUSTOM_CALL", "REDUCE", "REDUCE_WINDOW", "SCATTER", "SORT", "WHILE"))
 """Operators of StableHLO that give any number of results; the others give one."""
 
+def _is_handle(value: Value) -> bool:
+    return getattr(value.type, "element", value.type) == DialectType("tf_type.resource")
+
+
+def _state(op: Op) -> tuple[Any, ...] | None:
+    """A variable is one in all subgraphs by its container and name, a table by its number."""
+    if op.name == "tfl.var_handle":
+        return op.name, op.attribute("container"), op.attribute("shared_name")
+    return (op.name, op.attribute("table_id")) if op.name == "tfl.hashtable" else None
+
+
 TFL = Dialect("tfl", "The builtin operators of TensorFlow Lite, as MLIR's `tfl` dialect names them.",
-              constant="tfl.pseudo_const", none="tfl.no_value")
+              constant="tfl.pseudo_const", none="tfl.no_value", states=by_handles(_is_handle, _state))
 
 
 _IS_VARIABLE = "whether this is the first state of a tensor that keeps its value between runs"

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
@@ -461,11 +461,12 @@ class Dialect:
     `doc` is for the reference page. `constant` names the op that holds a constant (in its attribute of kind `CONSTANT`), `none`
     the op whose result stands for an absent operand, both with the dialect's name or without it. `properties` says whether text
     has the declared attributes as properties, `<{...}>`; where it has not, those that the dialect's own tools do not declare
-    read there, too.
+    read there, too. `states(op)` gives what an op changes or sees beside its results (`transload.ir.states`).
     """
 
     def __init__(
         self, name: str, doc: str | None = "", constant: str | None = None, none: str | None = None, properties: bool = True,
+        states: Callable[[Op], Iterable[Hashable]] | None = None,
     ) -> None:
         self.name = name
         self.doc = inspect.cleandoc(doc or "")
@@ -473,6 +474,7 @@ class Dialect:
         self.constant = self._full(constant)
         self.none = self._full(none)
         self.properties = properties
+        self.states = states
 
     def _full(self, name: str | None) -> str | None:
         return name if name is None or "." in name else f"{self.name}.{name}"

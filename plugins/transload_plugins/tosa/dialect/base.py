@@ -48,6 +48,8 @@ def element_types(op: Any) -> bool | str:
     return definition.datatypes.refuse(op, LATEST) or True
 
 
+_OF_VARIABLES = ("tosa.variable_read", "tosa.variable_write")
+
 LATEST = (1, 1)
 """The newest version of the specification, by whose tables IR is verified; targets ask for the version that they write."""
 
@@ -58,6 +60,7 @@ TOSA = _TypedDialect(
     Names, operands and attributes are those of MLIR's TOSA dialect at specification version 1.0.
     """,
     constant="tosa.const",
+    states=lambda op: ((op.name.partition("_")[0], op.attributes.get("name")),) if op.name in _OF_VARIABLES else (),
 )
 
 # --- attributes
