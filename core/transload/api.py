@@ -19,6 +19,7 @@ from .errors import ConversionError, Finding, MissingPackage, PluginFailure, Rea
 from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .guard import failure
+from .input_shapes import no_input
 from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
 from .ir.verify import verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
@@ -28,7 +29,6 @@ from .mistaken import mistaken
 from .plugin import Reader, Source
 from .plugin_host import host
 from .roles import default_target, hub
-from .suggest import nearest
 from .valid import module_given
 
 if TYPE_CHECKING:
@@ -203,10 +203,7 @@ def _refuse_unread(module: Module, wanted: Mapping[str, TensorType], reader: str
         types |= _arguments(module.main)
     for name, type_ in wanted.items():
         if name not in types:
-            guess = nearest(name, types)
-            raise UsageError(
-                f"the model has no input {name!r}",
-                hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(types) or 'none'}")
+            raise no_input(name, types, "the model")
         made = types[name]
         if isinstance(made, TensorType) and made.shape != type_.shape:
             raise UsageError(f"input {name!r} was to be of shape {type_.shape}, and reader {reader!r} made it {made}")

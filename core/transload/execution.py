@@ -55,8 +55,6 @@ def run(
     """
     module = api.model_of(module)
     written = written_at(Path(module)) if not isinstance(module, Module) else None
-    if written is not None and function != "main":
-        raise UsageError(f"{module} is what a conversion wrote, and has no function {function!r}", hint="it runs as a whole")
     given = open_given(inputs)
     if watch is not None:
         watch = _watching(watch)
@@ -65,8 +63,9 @@ def run(
 
         need_images(has_images(given))
     if written is not None:
+        written.need_unasked(Path(module), function=function)
         if tell is not None:
-            tell(written.note)
+            tell(written.said(engine, keep, watch is not None))
         return written.execute(settled(written.module, given, preprocess, tell), engine, keep, watch, tell)
     loaded = module_given(module, "run") if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess, tell) if function == "main" else given

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
 from .suggest import nearest
 
-__all__ = ["Size", "StaticShapes", "anonymous", "sizes_given", "sizes_said", "static_shapes"]
+__all__ = ["Size", "StaticShapes", "anonymous", "no_input", "sizes_given", "sizes_said", "static_shapes"]
 
 Size = int | str | None
 """A size in a file: a number, the name of an unknown one, or None for an unknown one without a name."""
@@ -92,10 +92,7 @@ def static_shapes(
     """
     unknown = [name for name in given if name not in declared]
     if unknown:
-        guess = nearest(unknown[0], list(declared))
-        raise UsageError(
-            f"{where} has no input {unknown[0]!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(declared) or 'none'}")
+        raise no_input(unknown[0], declared, where)
     sizes = _named_sizes(declared, where)
     shapes: dict[str, list[Size] | None] = {}
     for name, shape in declared.items():
@@ -109,6 +106,14 @@ def static_shapes(
     if missing:
         raise ReadError(f"{where}: the model's inputs have no static shape", missing, hint=_example(declared, resolved, likely))
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
+
+
+def no_input(name: str, known: Iterable[str], where: str) -> UsageError:
+    """The error for an input that there is not among those that are known."""
+    names = list(known)
+    guess = nearest(name, names)
+    return UsageError(f"{where} has no input {name!r}",
+                      hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(names) or 'none'}")
 
 
 def _named_sizes(declared: Mapping[str, Sequence[Size] | None], where: str) -> dict[str, int]:

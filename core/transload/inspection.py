@@ -19,7 +19,6 @@ from .contents import constant_bytes, main_dialect, op_counts
 from .convert_model import target_options
 from .emission import check_for
 from .errors import ConversionError, Finding, UsageError
-from .files import is_folder
 from .hosting import hosted_for
 from .ir import Module, Type
 from .journey import Journey
@@ -76,7 +75,7 @@ def inspect(
     options: Mapping[str, Any] | None = None, format: str | None = None, function: str | None = None,
     weights: str | Path | None = None, outputs: Sequence[str] = (), host: str | None = None,
 ) -> Inspection:
-    """Look at a model file, a folder that `convert` wrote or a module, and ask `target`, if one is named, what it cannot take.
+    """Look at a model file, a module or what `convert` wrote, and ask `target`, if one is named, what it cannot take.
 
     Nothing is written or changed.
 
@@ -85,9 +84,12 @@ def inspect(
     valid, and `UsageError` for names that are not there.
     """
     model = model_of(model)
-    written = written_at(Path(model)) if not isinstance(model, Module) and is_folder(Path(model)) and format is None else None
-    module = loaded(model if written is None else written.module, "inspect", inputs=inputs, format=format, function=function,
-                    weights=weights, outputs=outputs)
+    written = written_at(Path(model)) if not isinstance(model, Module) and format is None else None
+    if written is not None:
+        written.need_unasked(Path(model), inputs, function, weights)
+        module = loaded(written.module, "inspect", outputs=outputs)
+    else:
+        module = loaded(model, "inspect", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
     if (options or host) and target is None:
         raise UsageError(f"options ({', '.join(options or ())}) are a target's or its conversions': say which target" if options
                          else f"host {host!r} of which target?")

@@ -15,7 +15,7 @@ from .borders import note_borders
 from .contents import dialects_in
 from .emission import program_among
 from .engine import choice
-from .errors import ReadError, RunError, VerifyError
+from .errors import ReadError, RunError, UsageError, VerifyError
 from .files import is_file
 from .ir import Module, TensorType, dtype_of
 from .options import settings_of
@@ -39,7 +39,7 @@ class Parts:
 
     def __init__(self, parts: Sequence[EmittedPart], outputs: Mapping[str, str]) -> None:
         self.parts, self.outputs = list(parts), dict(outputs)
-        self.targets = [runner_of(part.target) for part in self.parts]
+        self.targets = [runner_of(part.target, Emitted(part.files, part.report))[0] for part in self.parts]
         self._programs: dict[int, Module] = {}
         self._ready: dict[tuple[int, str, int], Any] = {}
         for index, (part, target) in enumerate(zip(self.parts, self.targets, strict=True)):
@@ -75,8 +75,8 @@ class Parts:
         """The outputs of the model by name, in order; with `keep`, every named tensor that the parts know, before them.
 
         Engines are made ready once, for about so many `runs`. Without `own`, runtimes of targets are left aside where there
-        is a file to run in their place. What a runtime does not tell with `keep` is computed by an engine, of what the part
-        was given, where there is such a file.
+        is a file to run in their place; where there is none, an engine that is asked for by name is a `UsageError`. What a
+        runtime does not tell with `keep` is computed by an engine, of what the part was given, where there is such a file.
         """
         values: dict[str, np.ndarray] = dict(inputs)
         inside: dict[str, np.ndarray] = {}
@@ -88,6 +88,8 @@ class Parts:
                 taken = _as_taken(program, given, index, part)
                 found = (run(program, taken, engine=engine, keep=keep, watch=watch) if watch is not None
                          else self._execute(index, program, engine, runs)(taken, keep))
+            elif not own and engine != "auto":
+                raise UsageError(f"{_called(index, part)} is in no file that engine {engine!r} runs", hint="leave --engine out")
             else:
                 found = self._run_by_target(index, given, keep)
             given_back = _given_back(found, index, part)
@@ -128,13 +130,14 @@ def need_files(files: Sequence[Path]) -> None:
             f"{missing[0]}: the conversion wrote it, as its report says, and it is not there", hint="convert the model again")
 
 
-def runner_of(name: str) -> Target | None:
-    """A target that runs here what was written for it."""
+def runner_of(name: str, emitted: Emitted) -> tuple[Target | None, str]:
+    """A target that runs here what was written for it, or None; and why it does not run this artifact, where others run here."""
     target = host().targets.get(name)
-    if target is None or getattr(target, "run", None) is None:
-        return None
-    why: str | None = getattr(target, "runs_here", target.available)()
-    return target if why is None else None
+    if target is None or getattr(target, "run", None) is None or getattr(target, "runs_here", target.available)() is not None:
+        return None, ""
+    asked = getattr(target, "cannot_run", None)
+    why: str | None = asked(emitted) if asked is not None else None
+    return (target, "") if why is None else (None, why)
 
 
 def _called(index: int, part: EmittedPart) -> str:

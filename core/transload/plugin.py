@@ -441,6 +441,10 @@ class Target:
         """None, or the reason why `run` cannot be used here, which may need less than emitting does: a runtime, no compiler."""
         return self.available()
 
+    def cannot_run(self, emitted: Emitted) -> str | None:
+        """None, or the reason why `run` cannot run this artifact: a file that was not made. What lies beside it runs then."""
+        return None
+
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
     """Runs the artifact on a runtime or simulator, where there is one."""
 

@@ -459,7 +459,7 @@ _READS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
 """Members whose outcome is looked into where its plugin is known."""
 _TARGET_TAKES = {
-    "options": wrong_options, "available": _no_reason, "runs_here": _no_reason,
+    "options": wrong_options, "available": _no_reason, "runs_here": _no_reason, "cannot_run": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer,
     "leaves": _no_ops, "summary": _no_summary, "by_hub": _no_answer, "rounds_alone": _no_answer, "near_enough": _no_tolerances}
 
@@ -507,7 +507,7 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     for member in ("options", "check", "emit", "available"):
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {_a(getattr(item, member))}")
-    for member in ("run", "runs_here", "takes", "leaves", "summary"):
+    for member in ("run", "runs_here", "cannot_run", "takes", "leaves", "summary"):
         value = getattr(item, member, None)
         if value is not None and not callable(value):
             problems.add(f"{member} must be a method, or None, and is {_a(value)}")

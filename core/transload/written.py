@@ -8,7 +8,7 @@ for target and host, runs as a whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,22 @@ from .engine.memory import machine_bytes
 from .engine.run import fitted
 from .errors import ReadError, UsageError
 from .files import is_file, is_folder
-from .ir import Dense, Module, Op, State, TensorType, Type, Value, dtype_of, initial_states, new_module, set_results
+from .input_shapes import no_input, sizes_said
+from .ir import (
+    NONE,
+    Dense,
+    Module,
+    Op,
+    QuantType,
+    State,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+    initial_states,
+    new_module,
+    set_results,
+)
 from .partitioning import TARGET
 from .parts import Parts, need_files, runner_of
 from .plugin import Emitted, EmittedPart, Target
@@ -39,7 +54,7 @@ _TOLD = (
 
 @dataclass(frozen=True)
 class Written:
-    """An artifact: `module` is what our engines can run of it, `run` the target's own runtime or None, `note` what to know.
+    """An artifact: `module` is what our engines can run of it, `run` the target's own runtime or None, `notes` what to know.
 
     Of one in several parts, and of one that only its target's runtime runs, `module` has the inputs and outputs alone; of one in
     parts, `run(inputs, engine=, keep=, watch=, own=)` runs all of them.
@@ -47,7 +62,8 @@ class Written:
 
     module: Module
     run: Callable[..., dict[str, np.ndarray]] | None
-    note: str
+    notes: tuple[str, str]
+    """By whom it is run, and by whom where an engine is asked for, or tells of tensors: see `said`."""
     in_parts: bool = False
     keeps: bool = False
     """Whether `run` takes `keep=`: the artifact's own tensors can be seen, where it is run by the target's own runtime."""
@@ -62,6 +78,39 @@ class Written:
                 hint="convert the model once more with --dump steps: its .mlir files are the model at every step, and can be run "
                      "and compared in its place")
 
+    def said(self, engine: str = "auto", keep: bool = False, watched: bool = False) -> str:
+        """By whom `execute` runs it when it is asked so."""
+        return self.notes[0 if self._by_itself(engine, keep, watched) else 1]
+
+    def _by_itself(self, engine: str, keep: bool, watched: bool) -> bool:
+        return engine == "auto" and not watched and (not keep or self.keeps)
+
+    def need_unasked(
+        self, path: Path, inputs: Mapping[str, Any] | None = None, function: str | None = None, weights: Any = None,
+        sizes: bool = True,
+    ) -> None:
+        """Raise `UsageError` for what `load` takes and an artifact cannot be given: it is of one function and of known sizes.
+
+        `sizes` says whether those that `sizes_given` has can only be meant for it.
+        """
+        if function not in (None, "main"):
+            raise UsageError(f"{path} is an artifact, and has no function {function!r}: it is one function of the model",
+                             hint="convert the model once more with that function")
+        if weights is not None:
+            raise UsageError(f"{path} is an artifact, and holds its weights: others are not for it")
+        has = self.module.inputs
+        for name, wanted in (inputs or {}).items():
+            if name not in has:
+                raise no_input(name, has, str(path))
+            for is_now, asked in _unlike(has[name], wanted):
+                raise UsageError(f"{path} is an artifact, whose input {name!r} is {is_now}, and was to be {asked}",
+                                 hint="convert the model once more with that")
+        named, batch = sizes_said() if sizes else ({}, None)
+        if named or batch is not None:
+            said = ", ".join([*(f"{name}={size}" for name, size in named.items()), *([f"a batch of {batch}"] if batch else [])])
+            raise UsageError(f"{path} is an artifact, whose sizes are known: {said} is of no effect",
+                             hint="convert the model once more with these sizes")
+
     def runner(self, keep: bool = False) -> Callable[..., dict[str, np.ndarray]] | None:
         """What runs it, where it is to give its own tensors with `keep`; None where an engine does (`need_program`)."""
         if self.run is not None and (self.in_parts or self.keeps or not keep):
@@ -75,7 +124,7 @@ class Written:
     ) -> dict[str, np.ndarray]:
         """Its outputs by name, by the target's own runtime, or an engine: the one asked for, or one that tells of tensors."""
         given = {**initial_states(self.module), **given}
-        own = engine == "auto" and watch is None and (not keep or self.keeps)
+        own = self._by_itself(engine, keep, watch is not None)
         if self.run is not None and self.in_parts:
             return self.run(fitted(self.module.main, given), engine=engine, keep=keep, watch=watch, own=own)
         if self.run is not None and own:
@@ -83,6 +132,20 @@ class Written:
             return self.run(arrays, keep=True) if keep else self.run(arrays)
         self.need_program()
         return run(self.module, given, engine=engine, keep=keep, watch=watch, tell=tell)
+
+
+def _unlike(type_: Type, wanted: Any) -> Iterator[tuple[str, str]]:
+    """In what an input is not what was asked for, a type or sizes: what it is, and what it was to be."""
+    shape = getattr(wanted, "shape", wanted)
+    if not isinstance(type_, TensorType):
+        return
+    if shape is not None and tuple(shape) != type_.shape:
+        sizes = ["x".join("?" if size is None else str(size) for size in each) or "scalar" for each in (type_.shape or (), shape)]
+        yield sizes[0], sizes[1]
+    element = wanted.element if isinstance(wanted, TensorType) else NONE
+    stored = type_.element.storage if isinstance(type_.element, QuantType) else type_.element
+    if element not in (NONE, type_.element, stored):
+        yield str(stored), str(element)
 
 
 def written_at(path: Path) -> Written | None:
@@ -103,20 +166,24 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     name, files = report["target"], [folder / name for name in report["files"]]
     if not files:
         raise ReadError(f"{path}: the conversion for {name!r} was refused, and nothing was written", hint=f"{REPORT} says why")
-    target = runner_of(name)
     if report["partition"] is not None:
         return _in_parts(folder, report)
-    program = program_among(files)
+    program, emitted = program_among(files), Emitted(files, report["target_report"])
+    target, why = runner_of(name, emitted)
     if target is not None and target.run is not None:
-        ready = partial(_run_by, target, Emitted(files, report["target_report"]))
+        ready = partial(_run_by, target, emitted)
         module = _with_states(load(program), report) if program is not None else _borders_of(report)
-        return Written(module, ready, f"run by {name}", keeps=getattr(target, "keeps", False), target="" if program else name)
+        return Written(module, ready, (f"run by {name}", f"{program} is run, not by {name}"),
+                       keeps=getattr(target, "keeps", False), target="" if program else name)
     if program is None:
-        raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here")
-    if path.name == REPORT or path.is_dir():
-        return Written(_with_states(load(program), report), None, f"{program} is run")
-    note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
-    return Written(_with_states(load(program), report), None, note)
+        raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here" + f": {why}" * bool(why))
+    if why:
+        note = f"{program} is run, not by {name}: {why}"
+    elif path.name == REPORT or path.is_dir():
+        note = f"{program} is run"
+    else:
+        note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
+    return Written(_with_states(load(program), report), None, (note, note))
 
 
 def _run_by(target: Target, emitted: Emitted, *given: Any, **how: Any) -> dict[str, np.ndarray]:
@@ -135,7 +202,11 @@ def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
     by = [f"{name}'s by its own runtime" for name in ready.runners]
     if None in ready.targets:
         by.append(f"{'the others' if by else 'all'} by an engine")
-    return Written(_borders_of(report), ready.run, f"{len(parts)} parts are run, {', '.join(by)}", in_parts=True)
+    alone = [each.target for each, target in zip(parts, ready.targets, strict=True)
+             if target is not None and program_among(each.files) is None]
+    but = f", but {', '.join(alone)}'s by its own runtime" if alone else ""
+    return Written(_borders_of(report), ready.run, (
+        f"{len(parts)} parts are run, {', '.join(by)}", f"{len(parts)} parts are run by an engine{but}"), in_parts=True)
 
 
 def _written_for(part: Mapping[str, Any], report: Mapping[str, Any]) -> str:

@@ -153,3 +153,44 @@ def test_what_a_runtime_is_given_is_read_and_fits(target: str, tmp_path: Path, c
     with pytest.raises(RunError) as refused:
         transload.run(out, wrong)
     assert {finding.what for finding in refused.value.findings} == {f"input {name!r}" for name in ("x0", "x1", "other")}
+
+
+@pytest.fixture(scope="module")
+def written(examples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Artifacts of one model, for a target without a runtime and for one with its own."""
+    folder = tmp_path_factory.mktemp("written")
+    for target in ("tosa", "tp-tiny"):
+        transload.convert(examples / "digits" / "digits_int8.tflite", target, folder / target, verify=False)
+    return folder
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--shape", "image:2x8x8x1"], "is an artifact, whose input 'image' is 1x8x8x1, and was to be 2x8x8x1"),
+    (["--shape", "imag:1x8x8x1"], "has no input 'imag'"), (["--batch", "5"], "a batch of 5 is of no effect"),
+    (["--shape", "image:1x8x8x1:float32"], "whose input 'image' is i8, and was to be f32"),
+    (["--dim", "n=3"], "n=3 is of no effect"), (["--function", "other"], "has no function 'other'"),
+    (["--weights", "none.bin"], "holds its weights"), (["--shape", "image:1x8x8x1:int8", "--function", "main"], "")])
+@pytest.mark.parametrize("command", ["run", "inspect", "eval", "view"])
+@pytest.mark.parametrize("file", ["tosa", "tosa/report.json", "tp-tiny", "tp-tiny/digits_int8.tpu"])
+def test_what_an_artifact_cannot_be_given_is_refused(
+    file: str, command: str, options: list[str], said: str, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    np.savez(tmp_path / "sample.npz", image=np.zeros((1, 8, 8, 1), np.int8))
+    more = {"eval": ["--data", str(tmp_path / "sample.npz"), "--metric", "sqnr"], "view": ["--html", str(tmp_path / "v.html")]}
+    assert run([command, str(written / file), *options, *more.get(command, [])]) == (2 if said else 0)
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_engine_that_is_asked_for_by_name_runs_what_lies_beside(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    for engine, said in (("auto", "run by tp-tiny"), ("reference", "digits_int8.mlir is run, not by tp-tiny")):
+        assert run(["run", str(written / "tp-tiny"), "--engine", engine]) == 0
+        assert said in capsys.readouterr().err
+    sample = [{"image": np.zeros((1, 8, 8, 1), np.int8)}]
+    called: list[str] = []
+    target = host().get("targets", "tp-tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(target), "run", lambda self, *a, **k: called.append("own"), raising=False)
+        scores = transload.evaluate([written / "tosa", written / "tp-tiny"], sample, metrics=["sqnr"], engine="reference")
+    assert scores is not None and not called

@@ -246,7 +246,8 @@ def run_command(
     _need_asked(said_of_images(images), data, out)
     written = written_at(artifact) if format is None else None
     if written is not None:
-        error_console().print(f"note: {written.note}", markup=False)
+        written.need_unasked(artifact, {**shapes_of(data or {}), **shapes}, function, weights)
+        error_console().print(f"note: {written.said(engine, all, trace)}", markup=False)
         module = written.module
     else:
         module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function, weights=weights)

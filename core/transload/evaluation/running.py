@@ -93,7 +93,7 @@ def models_ready(models: Any, how: Mapping[str, Any], engine: str) -> list[Ready
         stem = str(model) if not isinstance(model, Module) else f"module {place + 1}"
         taken = {each.name for each in opened}
         name = stem if stem not in taken else f"{stem} ({place + 1})"
-        opened.append(_open(name, model, how if not place else {}, engine, opened[0].module if opened else None))
+        opened.append(_open(name, model, how if not place else {}, engine, opened[0].module if opened else None, len(given) == 1))
     return [_ready(each) for each in _with_meanings_of_others(opened)]
 
 
@@ -110,18 +110,24 @@ class _Opened:
     beside: Preprocess | None
 
 
-def _open(name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str, first: Module | None) -> _Opened:
+def _open(
+    name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str, first: Module | None, alone: bool,
+) -> _Opened:
     notes: tuple[str, ...] = ()
     own: Run | None = None
     if isinstance(model, Module):
         module = loaded(model, "evaluate", **how)
     else:
-        written = written_at(Path(model)) if how.get("format") is None and how.get("function") is None else None
-        module = loaded(model if written is None else written.module, "evaluate", **how)
+        written = written_at(Path(model)) if how.get("format") is None else None
+        module = written.module if written is not None else loaded(model, "evaluate", **how)
         if written is not None:
-            own, notes = written.run, (f"{name}: {written.note}",)
+            written.need_unasked(Path(model), how.get("inputs"), how.get("function"), how.get("weights"), sizes=alone)
+            own, notes = written.run, (f"{name}: {written.said(engine)}",)
             if own is not None and written.in_parts:
-                own = partial(own, engine=engine, runs=RUNS)
+                own = partial(own, engine=engine, runs=RUNS, own=engine == "auto")
+            elif own is not None and engine != "auto":
+                written.need_program()
+                own = None
         if first is not None:
             note_borders(module, first)
     meanings = reported_types(Path(model)) if not isinstance(model, Module) else {}

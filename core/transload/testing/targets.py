@@ -14,6 +14,7 @@ from ..errors import TransloadError
 from ..execution import run
 from ..ir import Module
 from ..parts import runner_of
+from ..plugin import Emitted
 from ..plugin_host import host
 from ..verification.differences import compare_outputs
 from ..verification.inputs import random_inputs
@@ -60,7 +61,7 @@ def _check_numbers(name: str, model: str | Path | Module, artifact: Artifact, op
     if verdict is not None and verdict.status in ("passed", "failed"):
         assert verdict.passed, f"{name} does not compute what {model} does: {'; '.join(verdict.broken)}"
         return
-    target = runner_of(name)
+    target, _ = runner_of(name, Emitted(artifact.files, artifact.report.target_report))
     if target is None:
         return
     source = loaded(model, "check_target")

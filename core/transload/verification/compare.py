@@ -227,7 +227,8 @@ def compare(
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     elements = quantized_elements(source, hub)
     comparison = Comparison(
-        runtime.name, written.note if written is not None else "reference", _outputs(reference, actual, source, meanings))
+        runtime.name, written.said(keep=per_layer and not written.in_parts) if written is not None else "reference",
+        _outputs(reference, actual, source, meanings))
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         changes = Changes() if isinstance(artifact, Module) else reported_changes(Path(artifact))

@@ -37,13 +37,13 @@ class Looking:
 
     def add(
         self, path: Path, target: str | None, *, options: Mapping[str, Any], quantization: Quantization | None = None,
-        samples: Any = None, passes: str = "", **how: Any,
+        samples: Any = None, passes: str = "", alone: bool = False, **how: Any,
     ) -> None:
-        """Look at one more model or artifact. The second is compared with the first.
+        """Look at one more model or artifact. The second is compared with the first; `alone` says that there will be none.
 
         Raises what reading it raises, and `UsageError`; what keeps a model from its target is on the page.
         """
-        module, report, is_artifact = opened(path, **how)
+        module, report, is_artifact = opened(path, alone, **how)
         if is_artifact and target is None and (quantization is not None or passes or options):
             raise UsageError(
                 f"{path} is what was written, and is shown as that: it is not quantized, and no passes or options are for it",

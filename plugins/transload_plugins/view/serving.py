@@ -54,7 +54,8 @@ def looked_at(models: tuple[Path, ...], page: Path | None, given: dict[str, Any]
         quantization = None
         if scheme is not None and path is models[-1]:
             quantization = Quantization(scheme, settings, samples if data is not None else None)
-        looking.add(path, target, options=options, quantization=quantization, samples=samples, passes=passes, **how)
+        looking.add(path, target, options=options, quantization=quantization, samples=samples, passes=passes,
+                    alone=len(models) == 1, **how)
     return looking, " beside ".join(path.name or str(path) for path in models)
 
 

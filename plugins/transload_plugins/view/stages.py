@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from transload.api import load
+from transload.api import load, loaded
 from transload.artifact_set import REPORT
 from transload.contents import main_dialect
 from transload.convert_model import usable_target
@@ -173,15 +173,18 @@ def plain_error(error: TransloadError) -> dict[str, Any]:
     return told
 
 
-def opened(path: Path, **how: Any) -> tuple[Module, dict[str, Any] | None, bool]:
+def opened(path: Path, alone: bool = False, **how: Any) -> tuple[Module, dict[str, Any] | None, bool]:
     """The module at a path, the report of the conversion that wrote it, where one did, and whether it is an artifact.
 
-    `how` is as in `transload.load`. Raises `ReadError` for what is neither a model nor what `convert` wrote.
+    `how` is as in `transload.load`; an artifact that is looked at `alone` has to be of it. Raises `ReadError` for what is neither
+    a model nor what `convert` wrote.
     """
     report = _report_of(path)
     written = written_at(path) if how.get("format") is None else None
     if written is not None:
-        return written.module, report, True
+        if alone:
+            written.need_unasked(path, how.get("inputs"), how.get("function"), how.get("weights"))
+        return loaded(written.module, outputs=how.get("outputs", ()) if alone else ()), report, True
     return load(path, **how), report, report is not None
 
 

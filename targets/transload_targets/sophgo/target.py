@@ -27,6 +27,8 @@ __all__ = ["SophgoTarget"]
 QUANTIZED = "INT8"
 VARIABLE = "TRANSLOAD_TPU_MLIR"
 """Names the environment that runs artifacts of another process."""
+_NO_BINARY = ("no bmodel was made: `transload convert --option environment=PATH` makes one, where PATH is an environment with "
+              "TPU-MLIR")
 
 
 class SophgoTarget(Target):
@@ -101,12 +103,21 @@ class SophgoTarget(Target):
             file.write_bytes(data)
         return Emitted(files, {**report, "file_bytes": {file.name: file.stat().st_size for file in files}})
 
+    def cannot_run(self, emitted: Emitted) -> str | None:
+        if _binary(emitted) is None:
+            return _NO_BINARY
+        try:
+            self._environment(emitted.report)
+        except RunError as error:
+            return error.message
+        return None
+
     def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What the bmodel gives in TPU-MLIR's simulator; `RunError` where there is none."""
         report = emitted.report
-        binary = next((file for file in emitted.files if file.suffix == ".bmodel"), None)
+        binary = _binary(emitted)
         if binary is None:
-            raise RunError("no bmodel was made: --option environment=PATH names an environment with TPU-MLIR")
+            raise RunError(_NO_BINARY)
         reals = {
             one["name"]: _real(array, parse_type(one["type"]))
             for one, array in zip(report["inputs"], arguments(report, inputs), strict=True)}
@@ -115,6 +126,10 @@ class SophgoTarget(Target):
             raise RunError(f"the bmodel gives {len(given)} outputs, and the model has {len(report['outputs'])}")
         return {one["name"]: _stored(array, parse_type(one["type"]))
                 for one, array in zip(report["outputs"], given, strict=True)}
+
+
+def _binary(emitted: Emitted) -> Path | None:
+    return next((file for file in emitted.files if file.suffix == ".bmodel"), None)
 
 
 def _archive(arrays: Mapping[str, np.ndarray]) -> bytes:

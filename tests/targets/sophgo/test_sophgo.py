@@ -164,13 +164,16 @@ def test_an_environment_that_only_a_report_names_is_not_run(tmp_path: Path, monk
     report = tmp_path / "out" / "report.json"
     report.write_text(report.read_text().replace(folder, f"{folder}/../planted"))
     x = {"x": np.zeros((1, 4), np.float32)}
-    for named, why in (("", "no environment with TPU-MLIR is named"), (str(tmp_path / "nowhere"), "has no model_deploy")):
-        monkeypatch.setenv("TRANSLOAD_TPU_MLIR", named)
-        found = written_at(tmp_path / "out")
-        assert found is not None and found.run is not None
-        with pytest.raises(RunError, match=why):
-            found.run(x)
-        assert not mark.exists()
+    monkeypatch.setenv("TRANSLOAD_TPU_MLIR", "")
+    found = written_at(tmp_path / "out")
+    assert found is not None and found.run is None and found.execute(x)["y"].shape == (1, 4)
+    assert "no environment with TPU-MLIR is named: TRANSLOAD_TPU_MLIR=PATH says" in found.said()
+    monkeypatch.setenv("TRANSLOAD_TPU_MLIR", str(tmp_path / "nowhere"))
+    found = written_at(tmp_path / "out")
+    assert found is not None and found.run is not None
+    with pytest.raises(RunError, match="has no model_deploy"):
+        found.run(x)
+    assert not mark.exists()
 
 
 @pytest.mark.parametrize("option", ["table", "qtable"])
@@ -196,15 +199,14 @@ def test_words_of_a_refusal_are_passed_on(tmp_path: Path) -> None:
         transload.convert(module, "sophgo", tmp_path / "out", options={"environment": str(tmp_path / "nowhere")})
 
 
-def test_without_an_environment_text_is_written_and_nothing_runs_it(tmp_path: Path) -> None:
+def test_without_an_environment_text_is_written_and_what_lies_beside_it_runs(tmp_path: Path) -> None:
     from transload.written import written_at
 
     transload.convert(made((2, 4), lambda build, x: build.emit("top.Relu", x)), "sophgo", tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"model.mlir", "model_top.mlir", "model_top_weights.npz", "report.json"}
-    found = written_at(tmp_path)
-    if found is not None and found.run is not None:
-        with pytest.raises(RunError, match="no bmodel was made"):
-            found.run({"x": np.zeros((2, 4), np.float32)})
+    found, x = written_at(tmp_path), {"x": np.array([[1, -2, 3, -4]] * 2, np.float32)}
+    assert found is not None and "model.mlir is run, not by sophgo: no bmodel was made: `transload convert --op" in found.said()
+    np.testing.assert_array_equal(transload.run(tmp_path, x)["y"], np.maximum(x["x"], 0))
 
 
 @pytest.mark.skipif(bool(absent(ENVIRONMENT)), reason="TPU-MLIR is not here: TRANSLOAD_TPU_MLIR names an environment with it")
