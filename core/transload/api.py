@@ -18,9 +18,10 @@ from .contents import STRUCTURE, dialects_in, main_dialect
 from .errors import ConversionError, Finding, MissingPackage, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
 from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
+from .given import ONLY
 from .guard import failure
-from .input_shapes import no_input
-from .ir import NONE, Module, Op, TensorType, Type, initial_states, input_names
+from .input_shapes import SizesMissing, no_input
+from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names
 from .ir.verify import verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
 from .limits import check_limits
@@ -66,10 +67,10 @@ def load(
 
     Give a `path` (format by suffix, then by content), or `text` with a `format`. `inputs` fixes the
     shape of inputs by name: a tuple of sizes, or a `TensorType` to set the element type too; dynamic
-    sizes that are not given become 1 where they are a batch. `function` names the one that is the model, where that is
-    not `main`. `weights` is the file of the weights, for formats that keep them apart (Caffe), where it is not found beside the
-    model. `outputs` cuts the model at these tensors, by the file's names (`extraction.cut_at`). Raises `ReadError`, and
-    `UsageError` for names that are not there.
+    sizes that are not given become 1 where they are a batch; the shape of `""` is that of the only input. `function` names
+    the one that is the model, where that is not `main`. `weights` is the file of the weights, for formats that keep them apart
+    (Caffe), where it is not found beside the model. `outputs` cuts the model at these tensors, by the file's names
+    (`extraction.cut_at`). Raises `ReadError`, and `UsageError` for names that are not there.
     """
     if (path is None) == (text is None):
         raise UsageError("give load() either a path or text=")
@@ -93,7 +94,7 @@ def load(
     if weights is not None:
         source.weights = _weights_for(reader, Path(weights))
     try:
-        module = reader(source, wanted)
+        module = _read(reader, source, wanted)
     except MemoryError:
         raise ReadError(f"{source.name}: there is not enough memory to read it", hint=_NO_MEMORY) from None
     except OSError as error:
@@ -112,6 +113,27 @@ def load(
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return _cut(module, outputs)
+
+
+def _read(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:
+    """What a reader makes of a source. What is asked for without a name (`ONLY`) is asked of the model's input, if it has one."""
+    only = wanted.pop(ONLY, None)
+    if only is None:
+        return reader(source, wanted)
+    module: Module | None = None
+    try:
+        module = reader(source, wanted)
+        inputs: Mapping[str, Type | None] = asked_inputs(module) if "main" in module.functions else {}
+    except SizesMissing as error:
+        inputs = dict.fromkeys(error.inputs)
+        if len(inputs) != 1:
+            raise
+    for name, type_ in inputs.items() if len(inputs) == 1 and not inputs.keys() & wanted.keys() else ():
+        if getattr(type_, "shape", None) != only.shape:
+            wanted[name] = only
+            return reader(source, wanted)
+    assert module is not None
+    return module
 
 
 def loaded(

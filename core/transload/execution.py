@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import api
-from .errors import UsageError
 from .given import has_images, open_given, settled, shapes_of
 from .guard import users_code
 from .ir import Module

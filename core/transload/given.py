@@ -64,13 +64,13 @@ def open_file(path: Path, name: str = ONLY) -> Any:
 
 
 def shapes_of(given: Mapping[str, Any], fused: bool = False) -> dict[str, tuple[int, ...]]:
-    """The shapes of what has one by itself, by name; without what has no name.
+    """The shapes of what has one by itself, by name: `ONLY` has none, and `load` asks the model's input for it.
 
     None where images are `fused`: pixels that are given have not the shapes of the model's inputs.
     """
     return {} if fused else {
         name: tuple(value.shape) for name, value in given.items()
-        if name != ONLY and isinstance(getattr(value, "shape", None), tuple)}
+        if isinstance(getattr(value, "shape", None), tuple)}
 
 
 def has_images(given: Mapping[str, Any] | None) -> bool:

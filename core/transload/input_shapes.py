@@ -18,7 +18,7 @@ from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
 from .suggest import nearest
 
-__all__ = ["Size", "StaticShapes", "anonymous", "no_input", "sizes_given", "sizes_said", "static_shapes"]
+__all__ = ["Size", "SizesMissing", "StaticShapes", "anonymous", "no_input", "sizes_given", "sizes_said", "static_shapes"]
 
 Size = int | str | None
 """A size in a file: a number, the name of an unknown one, or None for an unknown one without a name."""
@@ -35,6 +35,14 @@ class StaticShapes:
 
     shapes: dict[str, tuple[int, ...]]
     notes: tuple[str, ...]
+
+
+class SizesMissing(ReadError):
+    """Inputs have sizes that only the user knows; `inputs` are all that the model has."""
+
+    def __init__(self, message: str, findings: Sequence[Finding] = (), hint: str = "", inputs: Sequence[str] = ()) -> None:
+        super().__init__(message, findings, hint)
+        self.inputs = tuple(inputs)
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ def static_shapes(
                 else f"has sizes that only the user knows: {_text(_open(declared[name], shape), sizes)}")
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
-        raise ReadError(f"{where}: the model's inputs have no static shape", missing, hint=_example(declared, resolved, likely))
+        raise SizesMissing(
+            f"{where}: the model's inputs have no static shape", missing, _example(declared, resolved, likely), tuple(declared))
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
 

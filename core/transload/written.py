@@ -23,6 +23,7 @@ from .engine.memory import machine_bytes
 from .engine.run import fitted
 from .errors import ReadError, UsageError
 from .files import is_file, is_folder
+from .given import ONLY
 from .input_shapes import no_input, sizes_said
 from .ir import (
     NONE,
@@ -34,6 +35,7 @@ from .ir import (
     TensorType,
     Type,
     Value,
+    asked_inputs,
     dtype_of,
     initial_states,
     new_module,
@@ -100,6 +102,10 @@ class Written:
             raise UsageError(f"{path} is an artifact, and holds its weights: others are not for it")
         has = self.module.inputs
         for name, wanted in (inputs or {}).items():
+            if name == ONLY:
+                if len(only := [*asked_inputs(self.module)]) != 1:
+                    continue  # of several, whoever takes the array asks which is meant
+                name = only[0]
             if name not in has:
                 raise no_input(name, has, str(path))
             for is_now, asked in _unlike(has[name], wanted):

@@ -13,6 +13,7 @@ import pytest
 import transload
 from transload.errors import ReadError, UsageError
 from transload.given import open_given, settled
+from transload.plugin_host import host
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -32,7 +33,7 @@ def data(tmp_path: Path) -> dict[str, Path]:
     return {name: tmp_path / name for name in ("x.npy", "all.npz", "one.npz")}
 
 
-@pytest.mark.parametrize("said", ["image={x.npy}", "{all.npz}", "image={all.npz}", "image={one.npz}"])
+@pytest.mark.parametrize("said", ["image={x.npy}", "{x.npy}", "{all.npz}", "image={all.npz}", "image={one.npz}"])
 def test_data_is_said_alike_everywhere(cli: Cli, digits: Path, data: dict[str, Path], tmp_path: Path, said: str) -> None:
     """And the open sizes are those of the data."""
     text = re.sub(r"\{(.*)\}", lambda found: str(data[found[1]]), said)
@@ -45,6 +46,29 @@ def test_data_is_said_alike_everywhere(cli: Cli, digits: Path, data: dict[str, P
         code, out, err = cli(*arguments, "--input", text)
         assert code == 0 and "note" not in err, err
         assert "3x10" in out or "3x1x8x8" in out
+
+
+def test_an_array_without_a_name_says_sizes_that_only_the_user_knows(cli: Cli, tmp_path: Path) -> None:
+    """Those that are no batch, too, without which nothing is read; of two inputs it is asked which is meant."""
+    onnx = pytest.importorskip("onnx")
+    for names in ("x", "xy"):
+        info = [onnx.helper.make_tensor_value_info(name, 1, ["rows", 3]) for name in names]
+        nodes = [onnx.helper.make_node("Exp", ["x"], ["e"]), onnx.helper.make_node("Add", ["e", names[-1]], ["z"])]
+        out = onnx.helper.make_tensor_value_info("z", 1, None)
+        opsets = [onnx.helper.make_opsetid("", 17)]
+        onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", info, [out]), opset_imports=opsets, ir_version=8),
+                  tmp_path / f"{names}.onnx")
+    array = np.random.default_rng(0).random((5, 3), np.float32)
+    np.save(tmp_path / "a.npy", array)
+    given, out = {"": tmp_path / "a.npy"}, tmp_path / "out"
+    (found,) = transload.run(tmp_path / "x.onnx", given).values()
+    np.testing.assert_allclose(found, np.exp(array) + array, rtol=1e-6)
+    transload.convert(tmp_path / "x.onnx", "tosa", out, input_data=given, verify=False)
+    if host().get("runtimes", "onnxruntime").available() is None:
+        assert transload.compare(tmp_path / "x.onnx", out, given).tensors[0].shape == (5, 3)
+    assert cli("gen-input", tmp_path / "x.onnx", "-i", tmp_path / "a.npy", "-o", tmp_path / "g.npz")[0] == 0
+    code, _, err = cli("run", tmp_path / "xy.onnx", "-i", tmp_path / "a.npy")
+    assert code in (2, 3) and ("which input is it for" in err or "no static shape" in err)
 
 
 def test_shapes_are_said_alike_everywhere(cli: Cli, digits: Path, tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def opened(path: Path, alone: bool = False, **how: Any) -> tuple[Module, dict[st
     if written is not None:
         if alone:
             written.need_unasked(path, how.get("inputs"), how.get("function"), how.get("weights"))
-        return loaded(written.module, outputs=how.get("outputs", ()) if alone else ()), report, True
+        return loaded(written.module, "view", outputs=how.get("outputs", ()) if alone else ()), report, True
     return load(path, **how), report, report is not None
 
 
