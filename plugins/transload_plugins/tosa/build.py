@@ -22,6 +22,7 @@ from transload.ir.types import INDEX, FloatType
 from transload.rewrite import Rewriter
 
 from .dialect.base import F8E4M3, F8E5M2, shape_type, storage, storage_of
+from .dialect.movement import permuted_element, reshaped_element
 
 __all__ = [
     "cast", "clamp", "concat", "const", "equal_rank", "float_scalar_like", "identity", "is_splat", "mul", "negate", "pad",
@@ -129,7 +130,7 @@ def reshape(rw: Builder, x: Value, shape: Sequence[int | None]) -> Value:
     if x.tensor_type.shape == shape:
         return x
     if None not in shape and (array := _foldable(rw, x)) is not None:
-        return const(rw, array.reshape(shape), x.element)
+        return const(rw, array.reshape(shape), reshaped_element(x.tensor_type, shape))  # type: ignore[arg-type]
     return rw.emit("tosa.reshape", x, shape_const(rw, _static(shape)))
 
 
@@ -139,7 +140,7 @@ def transpose(rw: Builder, x: Value, perms: Sequence[int]) -> Value:
     if perms == tuple(range(len(perms))):
         return x
     if (array := _foldable(rw, x)) is not None:
-        return const(rw, array.transpose(perms), x.element)
+        return const(rw, array.transpose(perms), permuted_element(x.tensor_type, perms))
     return rw.emit("tosa.transpose", x, perms=perms)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import I8, I16, I32, I48, Op, TensorType, Type, Value
+from transload.ir import I8, I16, I32, I48, Op, QuantType, TensorType, Type, Value, quantization
 from transload.ir.declare import INT32, INTS32, DeclaredOp, attribute, constraint, operand, result, variadic
 
 from .base import (
@@ -153,7 +154,38 @@ def reshaped(op: Op, new: tuple[int, ...]) -> TensorType:
         return TensorType(tuple(left if size == -1 else size for size in new), value.element)
     if count is not None and count != rest:
         raise ShapeError(f"{op.name} at {op.origin!r}: {value.type} has {count} elements, {new} {rest}")
-    return TensorType(new, value.element)
+    return TensorType(new, reshaped_element(value.tensor_type, new))
+
+
+def permuted_element(type_: TensorType, order: Sequence[int]) -> Type:
+    """The element type of a tensor whose dimensions were put into another order: scales go with theirs."""
+    return _moved(type_, lambda element, shape: quantization.permuted(element, order))
+
+
+def reshaped_element(type_: TensorType, shape: tuple[int, ...]) -> Type:
+    """The element type of a tensor in another shape: scales are those of the same numbers."""
+    return _moved(type_, lambda element, before: quantization.reshaped(element, before, shape))
+
+
+def sliced_element(type_: TensorType, start: Sequence[int], size: Sequence[int]) -> Type:
+    """The element type of a box cut out of a tensor: the scales of what is in it."""
+    def cut(element: QuantType, shape: tuple[int, ...]) -> QuantType | None:
+        for axis, (first, count, whole) in enumerate(zip(start, size, shape, strict=True)):
+            found = quantization.sliced(element, len(shape), axis, range(first, first + count)) if count != whole else element
+            if found is None:
+                return None
+            element = found
+        return element
+
+    return _moved(type_, cut)
+
+
+def _moved(type_: TensorType, move: Callable[[QuantType, tuple[int, ...]], QuantType | None]) -> Type:
+    """The element type after numbers were moved; the same where it has one scale, and the integers where no type has theirs."""
+    element, shape = type_.element, type_.shape
+    if not isinstance(element, QuantType) or element.per_tensor or shape is None or None in shape or 0 in shape:
+        return element
+    return element if quantization.misfit(element, shape) else move(element, type_.static_shape) or element.storage
 
 
 @TOSA.op("reverse")
@@ -202,6 +234,8 @@ class Slice(SameElements):
             # A size of -1 means "up to the end", which MLIR allows while shapes are not known.
             size = tuple(
                 n if n >= 0 else -1 if whole is None else whole - a for a, n, whole in zip(start, size, shape, strict=True))
+            if min(size, default=0) >= 0:
+                element = sliced_element(op.input1.tensor_type, start, size)
         return TensorType(tuple(None if n < 0 else n for n in size), element)
 
 
@@ -249,7 +283,7 @@ class Transpose(SameElements):
             return TensorType((None,) * len(perms), op.input1.element)
         if sorted(perms) != list(range(len(shape))):
             raise ShapeError(f"{op.name} at {op.origin!r}: {perms} is no order of {len(shape)} dimensions")
-        return TensorType(tuple(shape[i] for i in perms), op.input1.element)
+        return TensorType(tuple(shape[i] for i in perms), permuted_element(op.input1.tensor_type, perms))
 
 
 # --- gather and scatter (2.11)

@@ -36,6 +36,7 @@ from transload.ir import (
     Value,
     dtype_of,
     note_elements,
+    update_function_type,
 )
 from transload.ir.build import Builder
 from transload.ir.constants import LazyData, SplatData
@@ -146,6 +147,7 @@ def make_signed(module: Module) -> bool:
             note_elements(
                 function, [_element_before(old, argument.type) for argument, old in arguments.items()],
                 [_element_before(old, value.type) for old, value in zip(results, block.terminator.operands, strict=True)])
+        update_function_type(function)
     return changed
 
 
