@@ -17,6 +17,7 @@ from ..errors import TargetError, VerificationError
 from ..files import need_file, need_place
 from ..given import has_images, settled, shapes_of
 from ..ir import Blocks, QuantType, TensorType, Type
+from ..journey import Plan
 from ..report import PartReport, QuantizedOutput, TensorReport, error_report
 from ..verification.asked import unverified
 from .answer import print_json
@@ -69,7 +70,7 @@ def convert_command(
         "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse,
         **{name: more.pop(name) for name in ("add_postprocess", "weights", "outputs", "host")}}
     if show_pipeline:
-        print(plan(model, target, dump=dump, start=start, **asked))
+        _show_plan(plan(model, target, dump=dump, start=start, **asked), json)
         return 0
     doubt: VerificationError | None = None
     try:
@@ -94,6 +95,15 @@ def convert_command(
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code
+
+
+def _show_plan(planned: Plan, json: bool) -> None:
+    if not json:
+        print(planned)
+        return
+    print_json({"pipeline": planned.passes, "certain": planned.is_certain, "stages": [
+        {"name": stage.name, "about": stage.about, "unsure": stage.unsure, "passes": [str(step) for step in stage.steps]}
+        for stage in planned.stages]})
 
 
 def _show_artifact(artifact: Artifact) -> None:

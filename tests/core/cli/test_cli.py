@@ -133,6 +133,10 @@ def test_a_tolerance_that_cannot_be_kept_is_exit_code_4(cli, digits_onnx, tmp_pa
 
 def test_the_pipeline_that_is_shown_is_one_that_opt_runs(cli, digits, tmp_path):
     """What `--show-pipeline` prints, pasted, makes of a module what `lower` makes of it."""
+    code, out, err = cli("convert", digits, "--show-pipeline", "--json")
+    told = json.loads(out)
+    assert code == 0 and not err and told["certain"] is True
+    assert told["pipeline"] == [each for stage in told["stages"] for each in stage["passes"]] == transload.plan(digits).passes
     code, out, err = cli("convert", digits, "--show-pipeline", "--option", "int64=assumed", "-o", tmp_path / "out")
     assert code == 0, err
     assert "# top-to-tosa: top → tosa\n" in out
