@@ -97,8 +97,10 @@ def fit(rw: Rewriter, x: Value, window: Window) -> tuple[Value, Window]:
         start[axis] = max(0, -before)
         size[axis] = shape[axis] - max(0, -before) - max(0, -after)
         pads.append((max(0, before), max(0, after)))
-    if min(size) < 1:
+    if min(size[1:-1]) < 1:
         raise Unsupported("every window lies in the padding")
+    if not size[-1]:
+        raise Unsupported("the input has no channels", "sums of nothing are constants, and maxima of nothing are none")
     return build.slice_(rw, x, start, size), Window(window.kernel, window.strides, window.dilations, tuple(pads))
 
 
