@@ -162,6 +162,7 @@ def test_weights_only_quantized(lowered: Callable) -> None:
     from transload.ir import F32, I8, QuantType
 
     weights = RNG.integers(-127, 127, (4, 3, 3, 5)).astype(np.int8)
+    element = QuantType(I8, F32, (0.01, 0.02, 0.03, 0.04), (0,), 0)
     lowered(lambda rw, value: rw.emit(
-        "top.Conv", value, rw.constant(weights, QuantType(I8, F32, (0.01, 0.02, 0.03, 0.04), (0,), 0)), kernel_shape=(3, 3),
-        layout="NHWC", element=F32), f(1, 6, 7, 5))
+        "top.Conv", value, rw.emit("top.Cast", rw.constant(weights, element), element=F32), kernel_shape=(3, 3),
+        layout="NHWC"), f(1, 6, 7, 5))
