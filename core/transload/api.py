@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
-from .errors import ConversionError, Finding, MissingPackage, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
+from .errors import (
+    ConversionError,
+    Finding,
+    ForeignContent,
+    MissingPackage,
+    PluginFailure,
+    ReadError,
+    TransloadError,
+    UsageError,
+    merge_findings,
+)
 from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
@@ -100,9 +110,7 @@ def load(
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
     except ReadError as error:
-        if not isinstance(error, MissingPackage) and source.path is not None and not source.path.is_dir():
-            with suppress(OSError):  # where it is not there any more
-                error.hint = mistaken(bytes(source.data[:HEAD]), source.path, reader, host().readers.values()) or error.hint
+        _say_what_it_is(error, source, reader)
         raise
     check_limits(module, source.name)
     module.source, module.source_format = source.path, reader.name
@@ -113,6 +121,15 @@ def load(
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return _cut(module, outputs)
+
+
+def _say_what_it_is(error: ReadError, source: Source, reader: Reader) -> None:
+    """Hint at what a file is that `reader` refused, where it is not what it is called."""
+    if isinstance(error, MissingPackage) or source.path is None or source.path.is_dir():
+        return
+    others = host().readers.values() if isinstance(error, ForeignContent) else ()
+    with suppress(OSError):  # where it is not there any more
+        error.hint = mistaken(bytes(source.data[:HEAD]), source.path, reader, others) or error.hint
 
 
 def _read(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:
@@ -263,10 +280,11 @@ def reader_for(source: Source) -> Reader:
         raise foreign
     if failed is not None:
         raise failed
+    others = [reader for reader in readers if reader not in by_suffix]
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
     raise ReadError(
         f"{path}: no reader knows this format",
-        hint=mistaken(head, path, None, ()) or f"readers: {known}; or say which with --format{host().absent()}")
+        hint=mistaken(head, path, None, others) or f"readers: {known}; or say which with --format{host().absent()}")
 
 
 def _foreign(path: Path, head: bytes) -> ReadError | None:

@@ -156,7 +156,14 @@ class MissingPackage(ReadError):
     """A reader needs a package that is not installed: nothing is known of the file. The hint says what installs it."""
 
 
-class TextError(ReadError):
+class ForeignContent(ReadError):
+    """A file is not written in the format that it was read as: its bytes do not parse, or hold nothing that the format has.
+
+    `load` says of such a file alone that it is of another format. What a reader has to say of a model's content stays as it is.
+    """
+
+
+class TextError(ForeignContent):
     """MLIR text that does not parse, with line and column."""
 
 

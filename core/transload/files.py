@@ -12,8 +12,8 @@ from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
 __all__ = [
-    "archive_names", "atomic_path", "current_directory", "exists", "is_file", "is_folder", "need_directory", "need_file",
-    "need_place", "permitted", "reason_of", "text_of",
+    "archive_names", "atomic_path", "current_directory", "exists", "is_binary", "is_file", "is_folder", "need_directory",
+    "need_file", "need_place", "permitted", "reason_of", "text_of",
 ]
 
 
@@ -100,6 +100,11 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins so is no text: it has control characters, as lengths of short names are."""
+    return any(byte < 0x20 and byte not in b"\t\n\v\f\r" for byte in head)
 
 
 def exists(path: Path) -> bool:

@@ -18,17 +18,22 @@ _BEGINNINGS: tuple[tuple[tuple[bytes, ...], str], ...] = (
 """Beginnings of files, letters in lower case, and what they are."""
 
 
-def mistaken(head: bytes, path: Path, refused: Reader | None, readers: Iterable[Reader]) -> str:
-    """What the file is whose first bytes are `head`, and what to do, in words; "" where nothing is known of it."""
+def mistaken(head: bytes, path: Path, refused: Reader | None = None, readers: Iterable[Reader] = ()) -> str:
+    """What the file is whose first bytes are `head`, and what to do, in words; "" where nothing is known of it.
+
+    It is of another format where the reader that `refused` it does not know it, and one alone of the others, `readers`, does.
+    """
     if not head:
         return "it is empty: what was to write or fetch it did not"
     start = head.lstrip()[:64].lower()
     for beginnings, what in _BEGINNINGS:
         if start.startswith(beginnings):
             return what
-    if refused is None or _knows(refused, head, path):  # it is what it is called, and something else is wrong with it
+    if refused is not None and _knows(refused, head, path):  # it is what it is called, and something else is wrong with it
         return ""
-    others = [reader.name for reader in readers if _knows(reader, head, path)]
+    # Readers that share a suffix read one language in several forms: what is wrong in it none of the others reads.
+    own = set() if refused is None else set(refused.suffixes)
+    others = [reader.name for reader in readers if own.isdisjoint(reader.suffixes) and _knows(reader, head, path)]
     return f"its bytes are those of another format: --format {others[0]}, or call it so" if len(others) == 1 else ""
 
 

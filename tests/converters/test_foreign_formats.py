@@ -83,3 +83,51 @@ def test_none_is_read(tmp_path: Path) -> None:
     there = host()
     suffixes = {suffix for reader in there.readers.values() for suffix in reader.suffixes}
     assert not [format.name for format in there.formats.values() if suffixes & set(format.suffixes)]
+
+
+def saved_model(folder: Path) -> Path:
+    """One whose input is not even of a known rank."""
+    from transload_converters.tensorflow import messages_pb2 as messages
+
+    from tests.support.tensorflow_graphs import T, graph, node
+
+    nodes = [node("X", "Placeholder", dtype=T("float32")), node("y", "Abs", "X", T=T("float32"))]
+    meta = messages.MetaGraphDef(graph_def=graph(*nodes), meta_info_def={"tags": ("serve",)})
+    signature = meta.signature_def["serving_default"]
+    signature.inputs["X"].name, signature.inputs["X"].dtype, signature.inputs["X"].tensor_shape.unknown_rank = "X:0", 1, True
+    signature.outputs["y"].name, signature.outputs["y"].dtype, signature.outputs["y"].tensor_shape.unknown_rank = "y:0", 1, True
+    folder.mkdir()
+    saved = messages.SavedModel(saved_model_schema_version=1, meta_graphs=[meta])
+    (folder / "saved_model.pb").write_bytes(saved.SerializeToString())
+    return folder
+
+
+def test_what_is_wrong_with_a_saved_model_is_not_its_format(tmp_path: Path) -> None:
+    """Its first bytes are those of ONNX's models, too, and `--format onnx` stood where the shape was asked for."""
+    folder = saved_model(tmp_path / "saved")
+    for path, format in ((folder, None), (folder / "saved_model.pb", None), (folder / "saved_model.pb", "tensorflow")):
+        with pytest.raises(ReadError, match="no static shape") as caught:
+            transload.load(path, format=format)
+        assert "--shape X:" in caught.value.hint
+        assert transload.load(path, format=format, inputs={"X": (2,)}).main is not None
+
+
+@pytest.mark.parametrize("suffix", [".tflite", ".onnx", ".keras", ".pt2", ".tosa", ".mlirbc", ".mlir"])
+def test_a_saved_model_by_the_name_of_another_format(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"model{suffix}"
+    file.write_bytes((saved_model(tmp_path / "saved") / "saved_model.pb").read_bytes())
+    with pytest.raises(ReadError) as caught:
+        transload.load(file)
+    assert "--format tensorflow" in caught.value.hint
+    assert transload.load(file, format="tensorflow", inputs={"X": (2,)}).main is not None
+
+
+def test_a_hint_of_the_content_stays(tmp_path: Path) -> None:
+    """Text of TOSA 1.0 is that of the reader `mlir`, too, which has nothing to do with what it was read for."""
+    file = tmp_path / "model.mlir"
+    file.write_text(
+        'func.func @main(%0: tensor<2xf32>) -> tensor<2xf32> {\n'
+        '  "tosa.custom_thing"(%0) : (tensor<2xf32>) -> ()\n  return %0 : tensor<2xf32>\n}\n')
+    with pytest.raises(ReadError, match="no text of TOSA") as caught:
+        transload.load(file, format="tosa-0.30")
+    assert caught.value.hint == "newer text is read without --format"

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from transload.errors import Finding, MissingPackage, ReadError, merge_findings
+from transload import files
+from transload.errors import Finding, ForeignContent, MissingPackage, ReadError, merge_findings
 
 from .text import Entry, Filler, Place, parse, plain
 
@@ -121,15 +122,15 @@ def parse_binary(data: bytes | memoryview, where: str, kind: str = "NetParameter
     try:
         message.ParseFromString(bytes(data))
     except (DecodeError, RuntimeError, ValueError) as error:
-        raise ReadError(
+        raise ForeignContent(
             f"{where}: is not a protobuf message of a Caffe network: {error}",
             hint="the file is damaged, was cut short, or holds something else") from None
     return message
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file's first bytes are a serialized network, and not text: lengths of short names are no printable characters."""
-    return any(byte < 0x20 and byte not in b"\t\n\v\f\r" for byte in head) or head[:2] == b"\xa2\x06"
+    """Whether a file's first bytes are a serialized network, and not text."""
+    return files.is_binary(head) or head[:2] == b"\xa2\x06"
 
 
 def network_of(message: Any, where: str, unknown: dict[Place, list[Entry]] | None = None) -> Network:

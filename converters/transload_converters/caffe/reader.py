@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transload.errors import ReadError, UsageError
+from transload.errors import ForeignContent, ReadError, UsageError
 from transload.input_shapes import Size, static_shapes
 from transload.ir import F32, NONE, Module, TensorType
 from transload.plugin import Source
@@ -62,7 +62,8 @@ def loaded(source: Source) -> tuple[Network, Weights | None, Path | None]:
         return network, _weights_of(data, source.name), network_file
     network = network_of(parse_binary(cut_message(data)[0], source.name), source.name)
     if not network.layers:
-        raise ReadError(f"{source.name}: holds no layers", hint="the file is damaged, or holds something else than a network")
+        raise ForeignContent(
+            f"{source.name}: holds no layers", hint="the file is damaged, or holds something else than a network")
     if not any(layer.bottoms or layer.tops for layer in network.layers):
         raise ReadError(f"{source.name}: holds weights alone, and no network", hint="give the .prototxt that they are for")
     return network, _weights_of(data, source.name), None
@@ -72,7 +73,7 @@ def _with_weights(source: Source) -> tuple[Network, Weights | None, Path | None]
     message, unknown = parse_text(source.data, source.name)
     network = network_of(message, source.name, unknown)
     if not network.layers:
-        raise ReadError(f"{source.name}: has no layers", hint="a network in text format has `layer { ... }` for each")
+        raise ForeignContent(f"{source.name}: has no layers", hint="a network in text format has `layer { ... }` for each")
     given = source.weights
     if given is None and source.path is not None:
         given = weights_beside(source.path)

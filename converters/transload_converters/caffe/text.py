@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from transload.errors import Finding, ReadError
+from transload.errors import Finding, ForeignContent, ReadError
 
 __all__ = ["IGNORED", "Entry", "Filler", "Place", "parse", "plain"]
 
@@ -71,7 +71,8 @@ class _Parser:
         self.advance()
 
     def fail(self, why: str, line: int | None = None) -> ReadError:
-        return ReadError(f"{self.where}:{line or self.line}: {why}", hint="the file is damaged, or no network in text format")
+        return ForeignContent(
+            f"{self.where}:{line or self.line}: {why}", hint="the file is damaged, or no network in text format")
 
     def _tokens(self, data: bytes) -> Iterator[tuple[str, str]]:
         at = 3 if data.startswith(b"\xef\xbb\xbf") else 0

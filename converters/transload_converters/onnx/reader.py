@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from transload.budget import VARIABLE, allowance
-from transload.errors import MissingPackage, ReadError, TransloadError
+from transload.errors import ForeignContent, MissingPackage, ReadError, TransloadError
 from transload.ir import Module, Op, TensorType, Type, new_module, set_results
 from transload.ir.verify import check
 from transload.plugin import Source
@@ -92,9 +92,9 @@ def _parse(source: Source) -> tuple[Any, RawData]:
         if "MaxDepth" in str(error):
             raise ReadError(f"{source.name}: its graphs lie in each other deeper than protocol buffers are read, 100 messages",
                             hint="let fewer If, Loop and Scan hold each other: each level is three messages") from None
-        raise ReadError(f"{source.name}: is not a protobuf message of an ONNX model: {error}", hint=_DAMAGED) from None
+        raise ForeignContent(f"{source.name}: is not a protobuf message of an ONNX model: {error}", hint=_DAMAGED) from None
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
-        raise ReadError(f"{source.name}: has no graph", hint=_DAMAGED)
+        raise ForeignContent(f"{source.name}: has no graph", hint=_DAMAGED)
     if raw and len(model.graph.initializer) <= max(raw):
         raise ReadError(f"{source.name}: its weights are not where its index says", hint=_DAMAGED)
     if not all(isinstance(text, str) for text in _texts(model)):

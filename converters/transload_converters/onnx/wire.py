@@ -5,6 +5,7 @@ Field numbers: ModelProto.graph = 7, GraphProto.initializer = 5, TensorProto.raw
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from transload.protobuf import cut_out
@@ -18,6 +19,7 @@ _LARGE = 4096
 RawData = dict[int, memoryview]
 """Raw bytes by the initializer's place in the graph."""
 
+_SAVED_MODEL = re.compile(rb"\x08\x01\x12[\x80-\xff]*[\x00-\x7f]\x0a")
 _SECOND_FIELDS = {0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72}
 """Tags that can follow `ir_version` in a ModelProto."""
 
@@ -25,9 +27,10 @@ _SECOND_FIELDS = {0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72}
 def detect(head: bytes, path: Path | None = None) -> bool:
     """Whether a file's first bytes look like an ONNX model: `ir_version`, as writers put first, and a field of a model.
 
-    Core ML's messages begin in the same way, and files of them are told by their names.
+    Core ML's messages begin in the same way, and files of them are told by their names. So do SavedModels, whose second field
+    holds a message where a model has the name of its producer.
     """
-    if path is not None and path.suffix.lower() == ".mlmodel":
+    if (path is not None and path.suffix.lower() == ".mlmodel") or _SAVED_MODEL.match(head):
         return False
     return len(head) > 2 and head[0] == 0x08 and 1 <= head[1] <= 64 and head[2] in _SECOND_FIELDS
 

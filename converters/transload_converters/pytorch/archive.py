@@ -27,7 +27,7 @@ import zipfile
 import zlib
 from typing import Any, NoReturn
 
-from transload.errors import ReadError
+from transload.errors import ForeignContent, ReadError
 from transload.plugin import Source
 
 __all__ = ["OLD_PROGRAM", "Archive", "Members"]
@@ -84,7 +84,7 @@ class Members:
             with zipfile.ZipFile(_Bytes(memoryview(data))) as archive:
                 members = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, UnicodeDecodeError, struct.error) as error:
-            raise ReadError(f"{self.where}: is no zip archive, as torch.export writes: {error}", hint=_DAMAGED) from None
+            raise ForeignContent(f"{self.where}: is no zip archive, as torch.export writes: {error}", hint=_DAMAGED) from None
         if len(members) > MAX_MEMBERS:
             self.fail(f"has {len(members):,} members; {MAX_MEMBERS:,} are the limit")
         self._members: dict[str, zipfile.ZipInfo] = {}
@@ -178,5 +178,5 @@ class Archive(Members):
         self.is_old = OLD_PROGRAM in self.names
         folders = {name.partition("/")[0] for name in self.names}
         if not self.is_old and "archive_format" not in self._members and "models" not in folders:
-            self.fail("is no archive of torch.export: it has no archive_format", _DAMAGED)
+            raise ForeignContent(f"{self.where}: is no archive of torch.export: it has no archive_format", hint=_DAMAGED)
         self._check_order()

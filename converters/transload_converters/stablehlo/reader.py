@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from transload.errors import ReadError
+from transload.errors import ForeignContent, ReadError
+from transload.files import is_binary
 from transload.ir import Module, TensorType
 from transload.ir.verify import check
 from transload.plugin import Source
@@ -33,6 +34,7 @@ __all__ = ["detect", "read"]
 _generic = re.compile(rb'"(?:builtin\.module|func\.func)"\s*\(')
 _pretty = re.compile(rb"(?m)^\s*(?:module\b|func\.func\b)")
 _operation = re.compile(rb"(?m)^[^\"\n]*(?:=\s*|^\s*)(?:stablehlo|chlo|vhlo|func|arith|cf|tensor|sdy|util|ml_program)\.\w+[\s(]")
+_HEAD = 4096
 _jumps = re.compile(rb'"(?:cf\.\w+|chlo\.\w+|vhlo\.\w+)"\s*\(')
 
 
@@ -41,7 +43,7 @@ def detect(head: bytes, path: Path) -> bool:
     if head.startswith(MAGIC) or b"StableHLO_v" in head:
         return True
     if path.suffix == ".mlir":
-        return not _generic.search(head)
+        return not is_binary(head) and not _generic.search(head)
     return b"stablehlo." in head
 
 
@@ -111,6 +113,8 @@ def _finished(module: Module, successors: Successors, name: str) -> Module:
 
 
 def _from_text(data: memoryview, name: str) -> Module:
+    if is_binary(bytes(data[:_HEAD])):
+        raise ForeignContent(f"{name}: is neither text nor MLIR bytecode")
     text, blobs = cut_blobs(data, name)
     ours = _is_generic(text) or (bindings.available() is not None and not _pretty.search(text))
     if ours and not blobs:

@@ -5,11 +5,12 @@ One node is one op of dialect `tf`; nothing is decided here but the inputs' stat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transload.errors import MissingPackage, ReadError
+from transload.errors import ForeignContent, MissingPackage
 from transload.ir import Module, TensorType
 from transload.plugin import Source
 from transload.protobuf import Layout, cut_out
@@ -23,18 +24,18 @@ __all__ = ["detect", "outline", "read"]
 _MARK = 1000
 """The field of a tensor that stands for a content which was cut out; see messages.proto."""
 _IN_META: Layout = {2: IN_GRAPH}
+_BEGINNING = re.compile(rb"(?:\x0a|\x08\x01\x12)[\x80-\xff]{0,4}[\x00-\x7f]\x0a")
+"""The field that holds a node, or a SavedModel's version and the field of a meta graph; a length; what either begins with."""
 _VERSION = 0x08
 """The first byte of a SavedModel: its version, which no graph begins with."""
 
 
 def detect(head: bytes, path: Path | None = None) -> bool:
-    """Whether a file's first bytes look like a graph: a node, which begins with its name, and then its op or its versions."""
-    if head[:1] != b"\x0a" or len(head) < 8:
-        return False
-    place = 1
-    while place < 6 and head[place] & 0x80:
-        place += 1
-    return head[place + 1:place + 2] == b"\x0a"
+    """Whether a file's first bytes look like a graph: a node, which begins with its name, and then its op or its versions.
+
+    Or like a SavedModel: its version, and a meta graph, which begins with a message of what it is.
+    """
+    return len(head) >= 8 and _BEGINNING.match(head) is not None
 
 
 def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
@@ -57,7 +58,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
         return module_of(meta, contents, wanted, function, path.with_suffix(""), outputs=source.outputs)
     graph_def, contents = _message(GraphDef(), source, IN_GRAPH)
     if not graph_def.node:
-        raise ReadError(f"{source.name}: has no nodes", hint=DAMAGED)
+        raise ForeignContent(f"{source.name}: has no nodes", hint=DAMAGED)
     return Model(graph_def, contents, outputs=source.outputs).module(wanted)
 
 
@@ -117,6 +118,6 @@ def _message(message: Any, source: Source, layout: Layout) -> tuple[Any, Content
         data, cuts = cut_out(source.data, layout, mark=_MARK)
         message.ParseFromString(bytes(data))
     except (DecodeError, text_format.ParseError, RuntimeError, ValueError, RecursionError) as error:
-        raise ReadError(
+        raise ForeignContent(
             f"{source.name}: is not a protobuf message of a TensorFlow model: {str(error)[:200]}", hint=DAMAGED) from None
     return message, Contents(source.name, cuts)

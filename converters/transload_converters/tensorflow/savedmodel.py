@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from transload.errors import ReadError, UsageError
+from transload.errors import ForeignContent, ReadError, UsageError
 from transload.ir import Dense, Module, TensorType
 from transload.suggest import nearest
 
@@ -34,7 +34,7 @@ def chosen_graph(saved_model: Any, where: str) -> Any:
     """The meta graph for serving, or the only one."""
     graphs = list(saved_model.meta_graphs)
     if not graphs:
-        raise ReadError(f"{where}: holds no graph", hint=DAMAGED)
+        raise ForeignContent(f"{where}: holds no graph", hint=DAMAGED)
     serving = [graph for graph in graphs if _SERVE in graph.meta_info_def.tags]
     if len(graphs) > 1 and not serving:
         tags = "; ".join(", ".join(graph.meta_info_def.tags) or "no tags" for graph in graphs)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Finding, ReadError, UsageError
+from transload.errors import Finding, ForeignContent, ReadError, UsageError
 from transload.flatbuffer import FlatFile, Table
 from transload.input_shapes import Size, StaticShapes, static_shapes
 from transload.ir import (
@@ -87,7 +87,8 @@ def open_model(source: Source) -> tuple[FlatFile, Table]:
     except OSError as error:
         raise ReadError(f"{name} cannot be read: {error.strerror or error}") from None
     if not detect(bytes(file.data[:8])):
-        file.fail(f"this is no TFLite model: bytes 4 to 8 are {bytes(file.data[4:8])!r}, not {_IDENTIFIER!r}")
+        why = f"this is no TFLite model: bytes 4 to 8 are {bytes(file.data[4:8])!r}, not {_IDENTIFIER!r}"
+        raise ForeignContent(f"{name} cannot be read", [Finding(file.place, why)])
     model = file.root()
     version = model.scalar(_VERSION, "I")
     if version != 3:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..errors import ReadError
+from ..errors import ForeignContent, ReadError
 from ..files import need_file
 from ..ir import registry
 from ..ir.attributes import Attribute
@@ -105,11 +105,11 @@ def _decoded(text: str | bytes | memoryview, name: str) -> str:
     if isinstance(text, (bytes, bytearray, memoryview)):
         raw = bytes(text)
         if raw[:4] == b"ML\xefR":
-            raise ReadError(f"{name}: this is MLIR bytecode, not text", hint=_HOW_TO_PRINT)
+            raise ForeignContent(f"{name}: this is MLIR bytecode, not text", hint=_HOW_TO_PRINT)
         text = raw.decode("utf-8", "surrogateescape")
     if "\0" in text:
         at = text.index("\0")
-        raise ReadError(f"{name}: this is no text: it has a zero byte at position {at}")
+        raise ForeignContent(f"{name}: this is no text: it has a zero byte at position {at}")
     return text
 
 

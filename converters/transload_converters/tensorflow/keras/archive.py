@@ -19,7 +19,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from transload.errors import MissingPackage, ReadError, TransloadError
+from transload.errors import ForeignContent, MissingPackage, ReadError, TransloadError
 from transload.files import archive_names
 from transload.ir import ArrayData, Dense
 from transload.limits import MAX_ELEMENTS
@@ -139,7 +139,7 @@ def read_file(source: Source) -> KerasFile:
         return _read_archive(source)
     if bytes(source.data[:8]) == _MAGIC:
         return _read_hdf5(source)
-    raise ReadError(f"{source.name}: is no Keras model: neither a zip archive nor HDF5", hint=DAMAGED)
+    raise ForeignContent(f"{source.name}: is no Keras model: neither a zip archive nor HDF5", hint=DAMAGED)
 
 
 def _read_archive(source: Source) -> KerasFile:
@@ -183,7 +183,7 @@ def _archived_weights(archive: zipfile.ZipFile, source: Source) -> Weights:
 def _member(archive: zipfile.ZipFile, name: str, source: Source, most: int = MAX_CONFIG, magic: bytes = b"") -> bytes:
     """The bytes of a file in the archive, which begin with `magic` and are no more than `most`, whatever it says."""
     if name not in archive.namelist():
-        raise ReadError(f"{source.name}: is no Keras model: the archive holds no {name}")
+        raise ForeignContent(f"{source.name}: is no Keras model: the archive holds no {name}")
     info = archive.getinfo(name)
     if info.file_size > min(most, _RATIO * max(info.compress_size, 64)):
         raise ReadError(f"{source.name}: {name} claims {info.file_size:,} bytes, more than it can hold", hint=DAMAGED)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.errors import Finding, ReadError, UsageError, merge_findings
+from transload.errors import Finding, ForeignContent, ReadError, UsageError, merge_findings
 from transload.flatbuffer import FlatFile, Table
 from transload.ir import (
     Block,
@@ -57,7 +57,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     data = source.data
     name = str(source.path or source.name)
     if len(data) < 12 or not detect(bytes(data[:8])):
-        raise ReadError(f"{name} is no TOSA flatbuffer: it does not say TOSA at byte 4")
+        raise ForeignContent(f"{name} is no TOSA flatbuffer: it does not say TOSA at byte 4")
     module = _Reader(FlatFile(data, name, "the flatbuffer", strict=True)).read()
     _fix_inputs(module, inputs)
     findings = check(module)
