@@ -30,7 +30,7 @@ from .files import is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
 from .guard import failure
-from .input_shapes import SizesMissing, no_input
+from .input_shapes import SizesMissing, no_input, sizes_of_another
 from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names
 from .ir.verify import verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from .report import LayersReport
 
 __all__ = [
-    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "loaded", "lower", "model_file", "model_of",
-    "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
+    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "load_artifact", "loaded", "lower", "model_file",
+    "model_of", "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
 ]
 
 _NO_MEMORY = "the file claims more data than memory can hold, or this process may take too little (ulimit -v)"
@@ -151,6 +151,12 @@ def _read(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Modu
             return reader(source, wanted)
     assert module is not None
     return module
+
+
+def load_artifact(path: str | Path, **how: Any) -> Module:
+    """What was made of a model, read as a model: sizes that were given for that (`sizes_given`) need not be in this one."""
+    with sizes_of_another():
+        return load(path, **how)
 
 
 def loaded(

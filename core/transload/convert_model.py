@@ -25,6 +25,7 @@ from .files import exists, need_directory
 from .garbage import rare_collections
 from .given import has_images, open_given, settled, shapes_of
 from .hosting import HostTarget, hosted_for
+from .input_shapes import static_inputs
 from .ir import Module, State, TensorType, Type
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .kinds import CALLABLE, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, Kind, takes
@@ -248,8 +249,9 @@ class _Work:
         outputs: Sequence[str] = (),
     ) -> None:
         """Read the model, and have its runtime start what takes time to start."""
-        self.source = self.journey.through(READ, lambda: loaded(
-            self.model, "convert", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
+        with static_inputs():
+            self.source = self.journey.through(READ, lambda: loaded(
+                self.model, "convert", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
         self.is_read = True
         if isinstance(self.model, Module):
             self.source = self.source.clone()  # what is noted of this conversion is not said of the caller's
@@ -437,8 +439,9 @@ def plan(
     chosen = _target(target)
     hosted, options = hosted_for(chosen, host, options or {})
     settings = target_options(chosen, options)
-    module = loaded(
-        model_of(model), "plan", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
+    with static_inputs():
+        module = loaded(
+            model_of(model), "plan", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
     quantization = _quantization(quantize, quantizer_options, chosen)
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
     journey = _journey(chosen, settings, options, verify_mode(verify) != "no", passes, (), quantization, *around, hosted)

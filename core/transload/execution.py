@@ -66,7 +66,7 @@ def run(
         if tell is not None:
             tell(written.said(engine, keep, watch is not None))
         return written.execute(settled(written.module, given, preprocess, tell), engine, keep, watch, tell)
-    loaded = module_given(module, "run") if isinstance(module, Module) else api.load(module, inputs=shapes_of(given))
+    loaded = module_given(module, "run") if isinstance(module, Module) else api.load_artifact(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess, tell) if function == "main" else given
     return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)
 

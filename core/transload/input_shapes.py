@@ -12,13 +12,16 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
 from .suggest import nearest
 
-__all__ = ["Size", "SizesMissing", "StaticShapes", "anonymous", "no_input", "sizes_given", "sizes_said", "static_shapes"]
+__all__ = [
+    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "no_input", "sizes_given", "sizes_of_another",
+    "sizes_said", "static_inputs", "static_shapes",
+]
 
 Size = int | str | None
 """A size in a file: a number, the name of an unknown one, or None for an unknown one without a name."""
@@ -52,6 +55,10 @@ class _Sizes:
     named: Mapping[str, int] = field(default_factory=dict)
     batch: int | None = None
     """None where nobody said it: it is 1 then."""
+    needed: bool = False
+    """Whether the inputs of what is read must be static."""
+    of_another: bool = False
+    """Whether they were given for another model: those that this one has not are passed over."""
 
 
 _NONE = _Sizes()
@@ -70,7 +77,7 @@ def sizes_given(named: Mapping[str, int] | None = None, batch: int | None = None
         if size > MAX_ELEMENTS:
             raise UsageError(f"the size of {name} is {size}; {MAX_ELEMENTS:,} elements are the limit")
     before = _GIVEN.get(_NONE)
-    token = _GIVEN.set(_Sizes({**before.named, **(named or {})}, before.batch if batch is None else batch))
+    token = _GIVEN.set(replace(before, named={**before.named, **(named or {})}, batch=before.batch if batch is None else batch))
     try:
         yield
     finally:
@@ -81,6 +88,32 @@ def sizes_said() -> tuple[dict[str, int], int | None]:
     """What `sizes_given` said: sizes by name, and that of the batch, for who reads models elsewhere."""
     given = _GIVEN.get(_NONE)
     return dict(given.named), given.batch
+
+
+@contextmanager
+def static_inputs() -> Iterator[None]:
+    """While it is open, models are read with inputs of static shapes alone, by readers that can leave sizes open, too."""
+    token = _GIVEN.set(replace(_GIVEN.get(_NONE), needed=True))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+@contextmanager
+def sizes_of_another() -> Iterator[None]:
+    """While it is open, what is read was made of the model that sizes were given for: it may have them, and need not."""
+    token = _GIVEN.set(replace(_GIVEN.get(_NONE), of_another=True))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def may_stay_open() -> bool:
+    """Whether a reader whose programs run with any sizes may leave those open that nobody gives."""
+    given = _GIVEN.get(_NONE)
+    return not given.named and given.batch is None and not given.needed
 
 
 def anonymous(name: str) -> bool:
@@ -130,12 +163,13 @@ def _named_sizes(declared: Mapping[str, Sequence[Size] | None], where: str) -> d
     given = _GIVEN.get(_NONE).named
     names = dict.fromkeys(size for shape in declared.values() for size in shape or () if isinstance(size, str))
     unknown = [name for name in given if name not in names]
-    if unknown:
+    if unknown and not _GIVEN.get(_NONE).of_another:
         guess = nearest(unknown[0], list(names))
         raise UsageError(
             f"{where}: no input has a dimension called {unknown[0]!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + f"they are called {', '.join(names) or 'nothing'}")
-    return dict(given)
+            hint=(f"did you mean {guess!r}? " if guess else "") + (f"they are called {', '.join(names)}"
+                  if names else "no size of it has a name"))
+    return {name: size for name, size in given.items() if name in names}
 
 
 def _fit(
@@ -182,7 +216,8 @@ def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, in
             if isinstance(first, str):
                 sizes[first] = batch
             chosen.setdefault(f"size {first!r}" if isinstance(first, str) else "first size", []).append(name)
-    if asked is not None and not chosen and all(not shape or _known(shape[0], sizes) != asked for shape in shapes.values()):
+    has_none = not chosen and all(not shape or _known(shape[0], sizes) != asked for shape in shapes.values())
+    if asked is not None and has_none and not _GIVEN.get(_NONE).of_another:
         raise UsageError(
             f"{where}: no input leaves the size of its batch open, so it cannot be {asked}",
             hint="; ".join(f"{name!r} is {_text(shape, sizes)}" for name, shape in list(shapes.items())[:8] if shape))

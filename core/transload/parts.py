@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .api import engine_for, load, run, runnable
+from .api import engine_for, load_artifact, run, runnable
 from .borders import note_borders
 from .contents import dialects_in
 from .emission import program_among
@@ -65,7 +65,7 @@ class Parts:
                     f"part {', '.join(file.name for file in part.files) or 'without files'} holds nothing that can be run here")
             if file is None:
                 return None
-            self._programs[index] = load(file)
+            self._programs[index] = load_artifact(file)
         return self._programs[index]
 
     def run(
@@ -179,7 +179,7 @@ def read_back(emitted: Emitted, module: Module) -> tuple[Module | None, str]:
     if file is None or emitted.parts:
         return None, ""
     try:
-        written = load(file)
+        written = load_artifact(file)
     except (ReadError, VerifyError) as error:
         return None, f"{file.name} cannot be read back, and the module that it was made of is right: {error.message}"
     if set(dialects_in(written)) != set(dialects_in(module)) or len(written.inputs) != len(module.inputs):

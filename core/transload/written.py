@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .api import load, run
+from .api import load_artifact, run
 from .artifact_set import REPORT
 from .emission import program_among, readable_suffixes
 from .engine.memory import machine_bytes
@@ -178,7 +178,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     target, why = runner_of(name, emitted)
     if target is not None and target.run is not None:
         ready = partial(_run_by, target, emitted)
-        module = _with_states(load(program), report) if program is not None else _borders_of(report)
+        module = _with_states(load_artifact(program), report) if program is not None else _borders_of(report)
         return Written(module, ready, (f"run by {name}", f"{program} is run, not by {name}"),
                        keeps=getattr(target, "keeps", False), target="" if program else name)
     if program is None:
@@ -189,7 +189,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         note = f"{program} is run"
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
-    return Written(_with_states(load(program), report), None, (note, note))
+    return Written(_with_states(load_artifact(program), report), None, (note, note))
 
 
 def _run_by(target: Target, emitted: Emitted, *given: Any, **how: Any) -> dict[str, np.ndarray]:

@@ -8,10 +8,11 @@ jumps become regions (`control_flow`).
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from transload.errors import ForeignContent, ReadError
+from transload.errors import ForeignContent, ReadError, UsageError
 from transload.files import is_binary
 from transload.ir import Module, TensorType
 from transload.ir.verify import check
@@ -64,10 +65,19 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
         raise ReadError(f"{name}: its ops break the rules of their dialects", findings)
     if not module.functions:
         raise ReadError(f"{name}: holds no function")
-    if inputs:
-        fix_inputs(module, inputs, source.function or "main")
-        refine(module)
+    if fix_inputs(module, inputs, source.function or "main", name):
+        _refine(module, name)
     return module
+
+
+def _refine(module: Module, name: str) -> None:
+    """`refine`, with what to say where an export does not take the sizes of its inputs."""
+    try:
+        refine(module)
+    except UsageError as error:
+        shapes = [f"--shape {shlex.quote(f'{key}:' + 'x'.join(map(str, type_.shape)))}" for key, type_ in module.inputs.items()
+                  if isinstance(type_, TensorType) and type_.shape]
+        raise UsageError(f"{name}: {error.message}", hint=f"its inputs were read as {' '.join(shapes)}: say others") from None
 
 
 # --- bytecode

@@ -16,6 +16,7 @@ from ..convert_model import Artifact, convert, plan
 from ..errors import TargetError, VerificationError
 from ..files import need_file, need_place
 from ..given import has_images, settled, shapes_of
+from ..input_shapes import static_inputs
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..journey import Plan
 from ..report import PartReport, QuantizedOutput, TensorReport, error_report
@@ -234,6 +235,7 @@ def _metric_table(tensors: Sequence[Any], title: str | None = None, excepts: Seq
     return table(("tensor", "dtype", "shape", *headings), rows, title, right=headings)
 
 
+@static_inputs()
 def run_command(
     artifact: Path,
     shape: Sequence[str],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..input_shapes import static_inputs
 from .show import console, table
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def to_dat_command(file: Path, out: Path, name: str | None) -> int:
     return 0
 
 
+@static_inputs()
 def gen_input_command(
     model: Path, out: Path, shape: Sequence[str], input: Sequence[str], range: Sequence[str], seed: int, format: str | None,
     function: str | None, weights: Path | None,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import ReadError, UsageError
 from ..files import atomic_path
+from ..input_shapes import may_stay_open, static_shapes
 from ..ir import NONE, Module, TensorType, input_names, update_function_type
 from ..ir.verify import check
 from ..plugin import Source
@@ -56,8 +57,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
         raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
     if not module.functions:
         raise ReadError(f"{source.name}: holds no function")
-    if inputs:
-        fix_inputs(module, inputs, source.function or "main")
+    fix_inputs(module, inputs, source.function or "main", source.name)
     return module
 
 
@@ -78,30 +78,40 @@ def constants_beside(path: Path | None, text: str | bytes | memoryview) -> Path 
     return beside if names_some else None
 
 
-def fix_inputs(module: Module, inputs: Mapping[str, TensorType], function: str = "main") -> None:
-    """Give the inputs of a module's function the types that a user wants, and infer what follows from them."""
+def fix_inputs(module: Module, inputs: Mapping[str, TensorType], function: str = "main", where: str = "the model") -> bool:
+    """Give the inputs of a module's function the types that a user wants, and infer what follows. Returns whether any changed.
+
+    Where sizes may not stay open, the others become static, too: a batch 1, which is noted in the module. Raises `UsageError`
+    where `inputs` does not fit the function, `ReadError` where sizes of it must be given (`static_shapes`).
+    """
     from ..passes.shapes import infer_shapes
 
-    main = module.function(function)
-    names = input_names(main)
-    unknown = [name for name in inputs if name not in names]
-    if unknown:
-        raise UsageError(f"the model has no input {', '.join(unknown)}", hint=f"inputs: {', '.join(names) or 'none'}")
-    for name, argument in zip(names, main.regions[0].block.arguments, strict=True):
-        wanted = inputs.get(name)
-        if wanted is None:
-            continue
-        have = argument.type
-        sizes = wanted.shape or ()
-        if not isinstance(have, TensorType) or (have.shape is not None and (
-            len(have.shape) != len(sizes) or any(a not in (None, b) for a, b in zip(have.shape, sizes, strict=True))
-        )):
-            raise UsageError(f"input {name!r} is {have}, and cannot be given the shape {wanted.shape}")
-        if wanted.element not in (NONE, have.element):
-            raise UsageError(f"input {name!r} holds {have.element}, not {wanted.element}")
-        argument.type = have.with_shape(wanted.shape)
-    update_function_type(main)
-    infer_shapes(module)
+    if not inputs and may_stay_open():
+        return False
+    try:
+        main = module.function(function)
+    except UsageError:
+        if inputs:
+            raise
+        return False  # which of several is the model, who uses one of them has to say
+    arguments = dict(zip(input_names(main), main.regions[0].block.arguments, strict=True))
+    have = {name: argument.type for name, argument in arguments.items() if isinstance(argument.type, TensorType)}
+    for name, wanted in inputs.items():
+        if name not in arguments:
+            raise UsageError(f"{where} has no input {name!r}", hint=f"inputs: {', '.join(arguments) or 'none'}")
+        if name not in have or wanted.element not in (NONE, have[name].element):
+            raise UsageError(f"{where}: input {name!r} is {arguments[name].type}, not {wanted}")
+    given = {name: wanted.shape for name, wanted in inputs.items() if wanted.shape is not None}
+    asked = given if may_stay_open() else have
+    found = static_shapes({name: have[name].shape for name in asked}, given, where)
+    module.notes = (*module.notes, *found.notes)
+    changed = {name: shape for name, shape in found.shapes.items() if have[name].shape != shape}
+    for name, shape in changed.items():
+        arguments[name].type = have[name].with_shape(shape)
+    if changed:
+        update_function_type(main)
+        infer_shapes(module)
+    return bool(changed)
 
 
 def write(module: Module, path: Path) -> None:

@@ -17,6 +17,7 @@ from ..contents import STRUCTURE, dialects_in
 from ..errors import PluginFailure, ReadError, RunError, TransloadError, UsageError
 from ..given import has_images, open_given, shapes_of
 from ..guard import failure
+from ..input_shapes import static_inputs
 from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
 from ..ir.constants import dtype_of
 from ..kinds import MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
@@ -174,6 +175,7 @@ def warm_runtime(format: str | None) -> None:
 
 
 @takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS)
+@static_inputs()
 def compare(
     model: str | Path,
     artifact: str | Path | Module,
@@ -257,14 +259,14 @@ def _judge_of(source: Module, model: str | Path) -> Runtime:
 
 def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module]:
     """What a target wrote there, if one did, and the module that is run."""
-    from ..api import load
+    from ..api import load_artifact
     from ..valid import module_given
     from ..written import written_at
 
     if isinstance(artifact, Module):
         return None, module_given(artifact, "compare").clone()
     written = written_at(Path(artifact))
-    return written, written.module if written is not None else load(artifact)
+    return written, written.module if written is not None else load_artifact(artifact)
 
 
 def _with_sizes_of(

@@ -69,13 +69,13 @@ def random_inputs(
     inputs: dict[str, np.ndarray] = {}
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType) or not type_.is_static:
-            raise RunError(f"no inputs can be made up: {name!r} has no static shape: {type_}", hint="give data: --input-data")
+            raise RunError(f"no inputs can be made up: {name!r} has no static shape: {type_}", hint="give data: --input")
         if type_.num_elements > _MOST:
             raise RunError(f"no inputs can be made up: {name!r} is {type_}, more than {_MOST:,} elements",
-                           hint="give data: --input-data")
+                           hint="give data: --input")
         if not isinstance(type_.element, IntegerType | FloatType | QuantType):
             raise RunError(f"no inputs can be made up: {name!r} holds {type_.element}, of which there are no random ones",
-                           hint="give data: --input-data; or move what takes text in front of the model")
+                           hint="give data: --input; or move what takes text in front of the model")
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
         if index in signed and RANGE not in attributes[index]:
             inputs[name] = _without_zeros(generator, inputs[name])

@@ -44,7 +44,7 @@ def open_tflite(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
 
 
 def _open_source(path: Path, format: str) -> Callable[..., dict[str, np.ndarray]]:
-    from transload.api import load
+    from transload.api import load_artifact
 
     outputs: list[str] = []
     made: list[Any] = []
@@ -54,7 +54,7 @@ def _open_source(path: Path, format: str) -> Callable[..., dict[str, np.ndarray]
             raise RunError("OpenVINO gives outputs alone")
         if not made:
             shapes = {name: tuple(np.shape(array)) for name, array in inputs.items()}
-            outputs.extend(load(path, format=format, inputs=shapes).outputs)
+            outputs.extend(load_artifact(path, format=format, inputs=shapes).outputs)
             made.append(open_model(path))
         try:
             return dict(zip(outputs, made[0](list(inputs.values())), strict=True))

@@ -95,7 +95,7 @@ def open_source(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
 
     It gives no intermediate tensors. `run` raises `RunError` where the interpreter does not take the model.
     """
-    from transload.api import load
+    from transload.api import load_artifact
 
     data = Path(path).read_bytes()
     outputs: list[str] = []
@@ -106,7 +106,7 @@ def open_source(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
             raise RunError("tflite-micro gives outputs alone")
         if not made:
             shapes = {name: tuple(np.shape(array)) for name, array in inputs.items()}
-            outputs.extend(load(path, format="tflite", inputs=shapes).outputs)
+            outputs.extend(load_artifact(path, format="tflite", inputs=shapes).outputs)
             made.append(open_model(data, 0, len(outputs)))
         return dict(zip(outputs, made[0](list(inputs.values())), strict=True))
 

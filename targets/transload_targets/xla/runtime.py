@@ -16,7 +16,7 @@ def open_model(path: str | Path, function: str = "main") -> Callable[..., dict[s
 
     Raises `ReadError` where the file cannot be read, `RunError` where XLA refuses the program or the inputs.
     """
-    from transload.api import load
+    from transload.api import load_artifact
 
     from .engine import Execute, prepare_plain
 
@@ -27,7 +27,7 @@ def open_model(path: str | Path, function: str = "main") -> Callable[..., dict[s
         key = tuple(shapes.items())
         if key not in made:
             named = None if function == "main" else function
-            made[key] = prepare_plain(load(path, format="stablehlo", inputs=shapes, function=named))
+            made[key] = prepare_plain(load_artifact(path, format="stablehlo", inputs=shapes, function=named))
         return made[key](inputs, keep)
 
     return run

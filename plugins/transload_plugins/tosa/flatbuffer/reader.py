@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.errors import Finding, ForeignContent, ReadError, UsageError, merge_findings
+from transload.errors import Finding, ForeignContent, ReadError, merge_findings
 from transload.flatbuffer import FlatFile, Table
 from transload.ir import (
     Block,
@@ -16,7 +16,6 @@ from transload.ir import (
     FusedLocation,
     Location,
     Module,
-    NoneType,
     Op,
     Region,
     TensorType,
@@ -24,15 +23,14 @@ from transload.ir import (
     Value,
     new_module,
     set_results,
-    update_function_type,
 )
 from transload.ir.registry import lookup
 from transload.ir.types import INDEX
 from transload.ir.verify import check
-from transload.plugin import Source, resolve
-from transload.plugin_host import host
+from transload.plugin import Source
+from transload.text.files import fix_inputs
 
-from ..dialect.base import equal_sizes, shape_type, storage
+from ..dialect.base import shape_type, storage
 from .schema import DTYPES, ENUMS, IDENTIFIER, OPERATORS, Operator
 from .values import decode, decode_number, decode_shape
 
@@ -59,30 +57,11 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if len(data) < 12 or not detect(bytes(data[:8])):
         raise ForeignContent(f"{name} is no TOSA flatbuffer: it does not say TOSA at byte 4")
     module = _Reader(FlatFile(data, name, "the flatbuffer", strict=True)).read()
-    _fix_inputs(module, inputs)
+    fix_inputs(module, inputs, where=name)
     findings = check(module)
     if findings:
         raise ReadError(f"{name} breaks rules of TOSA's operators: {len(findings)} finding(s)", findings)
     return module
-
-
-def _fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
-    """Give inputs of unknown sizes those that the user wants, and infer all other shapes anew."""
-    there = {argument.name: argument for argument in module.body_of_main.arguments}
-    changed = False
-    for name, wanted in inputs.items():
-        if name not in there:
-            raise UsageError(f"the file has no input {name!r}", hint=f"inputs: {', '.join(map(str, there)) or 'none'}")
-        given = there[name].type
-        element = given.element if isinstance(wanted.element, NoneType) else wanted.element  # type: ignore[attr-defined]
-        fixed = TensorType(wanted.shape, element)
-        if element != given.element or not equal_sizes(wanted.shape, given.shape):  # type: ignore[attr-defined]
-            raise UsageError(f"input {name!r} is {given}, not {fixed}", hint="sizes that the file fixes cannot be changed")
-        changed |= fixed != given
-        there[name].type = fixed
-    if changed:
-        resolve(host().get("passes", "infer-shapes").run)(module)
-        update_function_type(module.main)
 
 
 class _Tensor(NamedTuple):

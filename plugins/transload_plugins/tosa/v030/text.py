@@ -22,6 +22,7 @@ from transload.ir.build import Builder, constant_of
 from transload.ir.verify import check
 from transload.plugin import Source
 from transload.text import parse_module, print_module
+from transload.text.files import fix_inputs
 
 from ..dialect.base import storage_of
 from .base import one_number
@@ -72,8 +73,8 @@ def parse_030(text: str | bytes | memoryview, name: str = "<text>") -> Module:
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     """The reader of such text."""
     module = parse_030(source.data, source.name)
-    if inputs:
-        raise UsageError("the inputs of TOSA 0.30 text have the shapes that it says", hint="leave out --input")
+    if fix_inputs(module, inputs, where=source.name):
+        raise UsageError(f"{source.name}: the inputs of TOSA 0.30 text have the shapes that it says", hint="leave out --shape")
     return module
 
 
