@@ -274,7 +274,7 @@ def reader_for(source: Source) -> Reader:
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
     failed: PluginFailure | None = None
-    for reader in by_suffix or readers:
+    for reader in sorted(by_suffix or readers, key=lambda reader: reader.dialect == "builtin"):  # text of any dialect comes last
         try:
             if reader.detect is not None and resolve(reader.detect)(head, path):
                 return reader

@@ -17,7 +17,7 @@ from transload.files import is_binary
 from transload.ir import Module, TensorType
 from transload.ir.verify import check
 from transload.plugin import Source
-from transload.text import parse_module
+from transload.text import files, parse_module
 from transload.text.files import fix_inputs
 
 from . import bindings, worker
@@ -44,7 +44,7 @@ def detect(head: bytes, path: Path) -> bool:
     if head.startswith(MAGIC) or b"StableHLO_v" in head:
         return True
     if path.suffix == ".mlir":
-        return not is_binary(head) and not _generic.search(head)
+        return not is_binary(head) and not files.detect(head, path)
     return b"stablehlo." in head
 
 

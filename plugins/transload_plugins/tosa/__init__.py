@@ -33,8 +33,9 @@ def register_facts(register: Any) -> None:
 def register_readers(register: Any) -> None:
     register(Reader("tosa", "tosa", (".tosa",), f"{_HERE}.flatbuffer.reader:read", f"{_HERE}.flatbuffer.reader:detect",
                     "TOSA flatbuffers, specification 1.0 and 1.1."))
-    register(Reader("tosa-0.30", "tosa030", (), f"{_HERE}.v030.text:read", None,
-                    "MLIR text of TOSA 0.30, as MLIR wrote it at that time (say --format tosa-0.30)."))
+    register(Reader(
+        "tosa-0.30", "tosa030", (".mlir",), f"{_HERE}.v030.text:read", f"{_HERE}.v030.text:detect",
+        "MLIR text of TOSA 0.30, as MLIR wrote it at that time (--format tosa-0.30 where nothing in it tells)."))
 
 
 @hookimpl

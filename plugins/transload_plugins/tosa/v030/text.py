@@ -50,12 +50,26 @@ _ZERO_POINTS = {
 """By operator: the attribute in MLIR, its fields, and ours."""
 
 
+_TITLE = "// TOSA 0.30"
+"""The first line of text that is written here: of many graphs nothing else tells of which specification they are."""
+_signs = re.compile(
+    rb'\A\s*// TOSA 0\.30\b|#tosa\.\w+_quant<|"tosa\.fully_connected"\('
+    rb'|"tosa\.(?:clamp|resize)"\([^\n]*\b(?:min_fp|stride_fp)\s*='
+    rb'|"tosa\.mul"\(%[^,\n()]*,[^,\n()]*\)\s*<?\{[^\n]*\bshift\s*=|"tosa\.const"\(\)\s*<?\{(?:[^{}\n]*,\s*)?value\s*=')
+"""What 1.0 has as operands, in other words, or not at all."""
+
+
+def detect(head: bytes, path: Path) -> bool:
+    """Whether MLIR text is of TOSA 0.30: it says so, or has attributes of that time."""
+    return _signs.search(head) is not None
+
+
 def print_030(module: Module, constants: str = "inline") -> str:
     """A module of `tosa030` as text; `constants` as in `transload.text.print_module`."""
     copy = module.clone()
     to_mlir(copy)
     text = print_module(copy, constants=constants)
-    return re.sub(
+    return f"{_TITLE}\n" + re.sub(
         rf'^(\s*(?:%[^"=]* = )?)"{_SPELLED}(_func)?\.', lambda m: f'{m[1]}"{"func" if m[2] else "tosa"}.', text,
         flags=re.MULTILINE)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import transload
 from transload.conversion import apply_conversion
 from transload.engine import run_function
 from transload.errors import ConversionError, ReadError, RunError
@@ -34,7 +36,7 @@ from transload.plugin_host import host
 from transload.text import parse_module, print_module
 from transload_plugins.tosa.flatbuffer.writer import serialize
 from transload_plugins.tosa.v030.dialect import TOSA030
-from transload_plugins.tosa.v030.text import parse_030, print_030
+from transload_plugins.tosa.v030.text import detect, parse_030, print_030
 
 from tests.plugins.tosa.v030 import catalogue, pseudocode
 
@@ -268,3 +270,31 @@ def test_clamp_keeps_the_type_of_its_bounds() -> None:
     module = parse_030(print_030(build_case(case)[0]))
     (op,) = [op for op in module.ops() if op.name == "tosa030.clamp"]
     assert op.min_val == IntAttr(-20, I8) and op.max_val == IntAttr(30, I8)
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_what_is_written_is_read_back(
+    examples: Path, tmp_path: Path, cli: Callable[..., tuple[int, str, str]], quantize: str | None,
+) -> None:
+    """It was taken for text of 1.0, which has operands where 0.30 has attributes."""
+    model, out = examples / "digits" / ("digits_int8.tflite" if quantize else "digits_float.tflite"), tmp_path / "out"
+    assert cli("convert", model, "-t", "tosa", "--option", "tosa_version=0.30", "-o", out)[0] == 0
+    (file,) = out.glob("*.mlir")
+    for path in (out, file):
+        assert cli("run", path)[0] == 0 and "tosa-0.30" in cli("inspect", path)[1]
+        code, shown, told = cli("compare", model, path)
+        assert code == 0, (shown, told)
+    assert transload.load(file).source_format == "tosa-0.30"
+
+
+@pytest.mark.parametrize("one_op", [case for case in CASES if case.op in (
+    "conv2d", "mul", "pad", "transpose", "fully_connected", "clamp") and case.element != catalogue.UI8], ids=str)
+def test_older_text_is_known_by_its_attributes(one_op: Any) -> None:
+    """Others write no first line that says it."""
+    module, _ = build_case(one_op)
+    text = print_030(module).encode()
+    assert detect(text, Path("m.mlir")) and text.startswith(b"// TOSA 0.30\n")
+    is_plain = one_op.op in ("conv2d", "clamp", "mul") and b"_quant<" not in text
+    assert detect(text.partition(b"\n")[2], Path("m.mlir")) or is_plain
+    newer = print_module(converted(module, "tosa030-to-tosa"))
+    assert not detect(newer.encode(), Path("m.mlir"))
