@@ -21,7 +21,7 @@ from transload.ir import Op
 if TYPE_CHECKING:
     pass
 
-__all__ = ["available", "portable_artifact", "rewritten", "version"]
+__all__ = ["available", "numbers", "portable_artifact", "rewritten", "version"]
 
 _FORMAT = 4
 """The version of MLIR's bytecode that is asked for: the last that keeps all attributes of an operation in one dictionary."""
@@ -192,10 +192,13 @@ def portable_artifact(
 ) -> bytes:
     """A program, as text, as a portable artifact of StableHLO version `target` (the newest where None).
 
-    Raises `UsageError` with the first operation that
-    the version has not.
+    Raises `UsageError` with the first operation that the version has not, or where it is none that the bindings write.
     """
     ir, _, stablehlo, _ = _modules()
+    oldest, newest = str(stablehlo.get_minimum_version()), version()
+    if target is not None and not numbers(oldest) <= numbers(target) <= numbers(newest):
+        raise UsageError(
+            f"{name}: StableHLO {target} is no version that jaxlib here writes", hint=f"it writes {oldest} to {newest}")
     module, context = _parse(text.encode() if isinstance(text, str) else text, name)
     said: list[str] = []
     with context:
@@ -214,6 +217,11 @@ def portable_artifact(
             ) from None
         finally:
             handler.detach()
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version as what compares."""
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 _ILLEGAL = re.compile(r"failed to legalize operation 'vhlo\.([\w-]+)_v\d+'")

@@ -92,17 +92,13 @@ def _from_bytecode(data: memoryview, name: str) -> Module:
             hint = unknown.hint or f"jaxlib may read it: {bindings.available()}"
             raise ReadError(f"{name}: {unknown.message}", hint=hint) from None
         version = portable_version(data)
-        if version is not None and version > _numbers(bindings.version()):
+        if version is not None and version > bindings.numbers(bindings.version()):
             raise ReadError(f"{name}: {unknown.message}", hint=unknown.hint) from None
     except ReadError as error:
         if error.message.startswith(name):
             raise
         raise ReadError(f"{name}: {error.message}", error.findings, error.hint) from None
     return _finished(*_trusted(worker.bytecode_of(data, name), name, {}), name)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _trusted(data: bytes, name: str, blobs: Mapping[str, Blob]) -> tuple[Module, Successors]:

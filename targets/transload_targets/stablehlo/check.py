@@ -11,7 +11,7 @@ from pathlib import Path
 
 from transload.contents import STRUCTURE
 from transload.errors import Finding, TransloadError
-from transload.ir import Module, Op
+from transload.ir import Module, Op, new_module, set_results
 from transload.scratch import ScratchFolder
 from transload.trials import refused_ops, without_data
 
@@ -31,10 +31,11 @@ def findings_of(module: Module, version: str) -> list[Finding]:
         why = _refusal(without_data(module), path, version)
         if why is None:
             return []
+        write_artifact(_empty(), path, version)  # what it cannot say either is no version
         found = [
             _finding(op, f"cannot be said in StableHLO {version}: {reason}", _HINT)
             for op, reason in refused_ops(module, lambda alone: _refusal(alone, path, version))]
-    return found or [Finding("the module", why, hint=_HINT)]
+    return found or [Finding("the module", f"cannot be said in StableHLO {version}: {why}", hint=_HINT)]
 
 
 _HINT = f"ask for a later minimum_version, or for {NEWEST}"
@@ -50,5 +51,11 @@ def _refusal(module: Module, path: Path, version: str) -> str | None:
         write_artifact(module, path, version)
     except TransloadError as error:
         said = error.message.partition(": ")[2] or error.message
-        return re.sub(r"\s+", " ", said)
+        return re.sub(r"\s+", " ", said).removeprefix(f"cannot be written as StableHLO {version}: ")
     return None
+
+
+def _empty() -> Module:
+    module = new_module()
+    set_results(module.add_function("main", []), [])
+    return module
