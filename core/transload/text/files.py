@@ -25,7 +25,9 @@ CONSTANTS = "constants.npz"
 
 
 _pretty = re.compile(rb"(?m)^[ \t]*(?:module|func\.func|func)\b")
-_word = re.compile(rb"(?m)^[ \t]*(?:%[^=\n\"]*=[ \t]*)?([A-Za-z_][\w$]*(?:\.[\w$]+)+)(?=[ \t({\[@:])(?![ \t]*=)")
+_word = re.compile(
+    rb"(?m)(?:^[ \t]*|\{[ \t]*|%[\w$.-]+(?::\d+)?[ \t]*=[ \t]*)([A-Za-z_][\w$]*(?:\.[\w$]+)+)(?=[ \t({\[@:])(?![ \t]*=)")
+"""The name of an op in pretty form: it begins a line, or a block, or stands behind what it gives."""
 _quoted = re.compile(rb"(?m)(?:^|[=,({\s])\"([a-z_]\w*)\.[\w.$]+\"[ \t]*\(")
 
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from transload.contents import STRUCTURE
-from transload.errors import Finding, TransloadError
+from transload.errors import Finding, TransloadError, UsageError
 from transload.ir import Module, Op, new_module, set_results
 from transload.scratch import ScratchFolder
 from transload.trials import refused_ops, without_data
@@ -31,7 +31,7 @@ def findings_of(module: Module, version: str) -> list[Finding]:
         why = _refusal(without_data(module), path, version)
         if why is None:
             return []
-        write_artifact(_empty(), path, version)  # what it cannot say either is no version
+        _need_version(path, version)
         found = [
             _finding(op, f"cannot be said in StableHLO {version}: {reason}", _HINT)
             for op, reason in refused_ops(module, lambda alone: _refusal(alone, path, version))]
@@ -55,7 +55,12 @@ def _refusal(module: Module, path: Path, version: str) -> str | None:
     return None
 
 
-def _empty() -> Module:
+def _need_version(path: Path, version: str) -> None:
+    """Raise `UsageError` for what is no version that is written: it cannot even say a program that does nothing."""
     module = new_module()
     set_results(module.add_function("main", []), [])
-    return module
+    try:
+        write_artifact(module, path, version)
+    except UsageError as error:
+        why = error.message.partition(": ")[2] or error.message
+        raise UsageError(f"option minimum_version: {why}", hint=error.hint) from None

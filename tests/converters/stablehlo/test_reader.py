@@ -43,6 +43,24 @@ def test_pretty_and_generic_text_are_the_same_program(tmp_path: Path) -> None:
         np.testing.assert_array_equal(_run(one, X), (X + X + 1).T)
 
 
+def test_pretty_text_may_stand_on_one_line(tmp_path: Path) -> None:
+    """Ops were looked for where lines begin, and one that began none was taken for no op at all."""
+    pytest.importorskip("jaxlib")
+    (path := tmp_path / "line.mlir").write_text(" ".join(PRETTY.split()))
+    module = transload.load(path)
+    assert module.source_format == "stablehlo"
+    assert np.array_equal(_run(module, X), _run(transload.load(text=PRETTY, format="stablehlo"), X))
+
+
+def test_functions_alone_are_judged(tmp_path: Path) -> None:
+    """They are of no dialect, and whoever runs StableHLO runs them."""
+    pytest.importorskip("jaxlib")
+    (path := tmp_path / "same.mlir").write_text(
+        "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n  return %arg0 : tensor<2xf32>\n}")
+    report = transload.convert(path, "tosa", tmp_path / "out", verify="require").report
+    assert report.verification.status == "passed"
+
+
 def test_generic_text_needs_no_bindings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from transload_converters.stablehlo import bindings
 
