@@ -481,7 +481,7 @@ def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
 
 def _refused(op: Op, error: Exception) -> PassError:
     """The error for what a rule of a pass says of an op."""
-    where = f"{op.name} {op.origin!r}"
+    where = op.called
     if isinstance(error, Unsupported):
         return PassError(f"{where}: {error.why}", hint=error.hint)
     if isinstance(error, MemoryError):
@@ -569,7 +569,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             break
         visits -= 1
         if visits < 0:
-            raise PassError(f"rewriting does not come to an end (last at {op.name} {op.origin!r})")
+            raise PassError(f"rewriting does not come to an end (last at {op.called})")
     return modified
 
 

@@ -23,6 +23,6 @@ def run_custom(op: Op, name: str, options: Mapping[str, Any], arrays: tuple[np.n
     found = host().kernel(name)
     if found is None:
         raise RunError(
-            f"the custom operation {name!r} at {op.origin!r} cannot be run: nobody here knows what it computes",
+            f"the custom operation {name!r} ({op.called}) cannot be run: nobody here knows what it computes",
             hint="a plugin that does registers a dialect named as its domain, with a kernel of that name")
     return found[0](op, *arrays, options=options)

@@ -318,6 +318,11 @@ class Op(Connected):
         """The original tensor name to report this op by: its own, or that of the op it is a part of."""
         return first_name(self.location)
 
+    @property
+    def called(self) -> str:
+        """What an error calls this op: `acme.add at 'y'`, or `acme.add` where no name of it is known."""
+        return f"{self.name} at {self.origin!r}" if self.origin else self.name
+
     def add_region(self, region: Region | None = None) -> Region:
         """Append a region (a new one with no block if none is given)."""
         region = Region() if region is None else region

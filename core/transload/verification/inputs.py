@@ -68,8 +68,12 @@ def random_inputs(
     bounds = _index_bounds(hub, function) if hub is not None else {}
     inputs: dict[str, np.ndarray] = {}
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
-        if not isinstance(type_, TensorType) or not type_.is_static:
-            raise RunError(f"no inputs can be made up: {name!r} has no static shape: {type_}", hint="give data: --input")
+        if not isinstance(type_, TensorType):
+            raise RunError(f"no inputs can be made up: {name!r} is no tensor, but {type_}",
+                           hint="files hold tensors alone: give the function none but them as arguments")
+        if not type_.is_static:
+            raise RunError(f"no inputs can be made up: {name!r} has no static shape: {type_}",
+                           hint="give data: --input, or its sizes: --shape")
         if type_.num_elements > _MOST:
             raise RunError(f"no inputs can be made up: {name!r} is {type_}, more than {_MOST:,} elements",
                            hint="give data: --input")

@@ -43,7 +43,7 @@ Shape = tuple[int | None, ...]
 
 
 def shape_error(op: Op, why: str) -> ShapeError:
-    return ShapeError(f"{op.name} at {op.origin!r}: {why}")
+    return ShapeError(f"{op.called}: {why}")
 
 
 def merged_shape(op: Op, values: Sequence[Value]) -> Shape:

@@ -46,10 +46,10 @@ def _gathered(op: Op, value: Any, groups: list[list[ProcessId]]) -> tuple[list[A
     flat = [place for group in groups for place in group]
     everyone = {(r, p) for r in range(grid.num_replicas) for p in range(grid.num_partitions)}
     if set(flat) != everyone:
-        raise RunError(f"{op.name} at {op.origin!r}: its groups {groups} are not those of {_shown(grid)}", hint=_HOW_MANY)
+        raise RunError(f"{op.called}: its groups {groups} are not those of {_shown(grid)}", hint=_HOW_MANY)
     group = _find(groups, process.id)
     if group is None:
-        raise RunError(f"{op.name} at {op.origin!r}: process {process.id} is in no group")
+        raise RunError(f"{op.called}: process {process.id} is in no group")
     there = grid.exchange(process, op, group, value)
     return [there[place] for place in group], group.index(process.id)
 
@@ -122,7 +122,7 @@ def _roots(op: Op, inputs: tuple[Array, ...], group: list[ProcessId]) -> list[Pr
     places = np.asarray(inputs[-1]).tolist()
     outside = [place for place in places if not 0 <= place < len(group)]
     if outside:
-        raise RunError(f"{op.name} at {op.origin!r}: process {outside[0]} of a group of {len(group)} is to be the root")
+        raise RunError(f"{op.called}: process {outside[0]} of a group of {len(group)} is to be the root")
     return [group[place] for place in places]
 
 
@@ -157,7 +157,7 @@ def collective_permute(op: CollectivePermute, operand: Array) -> Array:
     everyone = [(r, p) for r in range(grid.num_replicas) for p in range(grid.num_partitions)]
     missing = sorted({place for pair in pairs for place in pair} - set(everyone))
     if missing:
-        raise RunError(f"{op.name} at {op.origin!r}: process {missing[0]} is not among {_shown(grid)}", hint=_HOW_MANY)
+        raise RunError(f"{op.called}: process {missing[0]} is not among {_shown(grid)}", hint=_HOW_MANY)
     there = grid.exchange(process, op, everyone, operand)
     source = next((pair[0] for pair in pairs if pair[1] == process.id), None)
     return _zero(op.result, operand) if source is None else there[source]

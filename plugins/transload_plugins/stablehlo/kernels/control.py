@@ -99,7 +99,7 @@ def async_done(op: AsyncDone, future: tuple[Array, ...]) -> tuple[Array, ...]:
 def composite(op: Composite, *inputs: Array, run: Any = None) -> tuple[Array, ...]:
     callee = function_called(op, op.decomposition)
     if callee is None:
-        raise RunError(f"{op.name} at {op.origin!r}: the module has no function @{op.decomposition}")
+        raise RunError(f"{op.called}: the module has no function @{op.decomposition}")
     module = callee.parent_op
     plan = Plan(callee.regions[0], module)
     if plan.missing:
@@ -128,7 +128,7 @@ def custom_call(op: CustomCall, *inputs: Array) -> Any:
         places = best_places(inputs[0], *best)
         return np.take_along_axis(inputs[0], places, -1), places.astype(np.int32)
     raise RunError(
-        f"{op.name} at {op.origin!r}: nothing here computes {op.call_target_name!r}",
+        f"{op.called}: nothing here computes {op.call_target_name!r}",
         hint="it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs",
     )
 
@@ -150,7 +150,7 @@ def _payload(op: Op, arrays: Any, what: str) -> tuple[Array, ...]:
     """Arrays from outside as the op's results, with a token behind them."""
     results = op.results[:-1]
     if len(arrays) != len(results):
-        raise RunError(f"{op.name} at {op.origin!r}: {what} gives {len(arrays)} tensors, not {len(results)}")
+        raise RunError(f"{op.called}: {what} gives {len(arrays)} tensors, not {len(results)}")
     out = [
         check_shape(op, np.asarray(array, dtype_of(result.element)), index)
         for index, (array, result) in enumerate(zip(arrays, results, strict=True))
@@ -162,7 +162,7 @@ def _payload(op: Op, arrays: Any, what: str) -> tuple[Array, ...]:
 def infeed(op: Infeed, token: Array) -> tuple[Array, ...]:
     queue = current_process().infeed
     if not queue:
-        raise RunError(f"{op.name} at {op.origin!r}: the infeed is empty", hint="run_parallel(..., infeed=...) fills it")
+        raise RunError(f"{op.called}: the infeed is empty", hint="run_parallel(..., infeed=...) fills it")
     return _payload(op, queue.popleft(), "the infeed")
 
 

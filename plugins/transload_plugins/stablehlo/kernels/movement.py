@@ -39,7 +39,7 @@ def check_shape(op: Op, array: Array, index: int = 0) -> Array:
     """The array, if its shape is what the result's type says; the specification leaves anything else undefined."""
     type_, wanted = op.results[index].type, op.results[index].shape
     if len(wanted) != array.ndim or any(size not in (None, have) for size, have in zip(wanted, array.shape, strict=True)):
-        raise RunError(f"{op.name} at {op.origin!r}: computed a result of shape {array.shape}, where its type is {type_}")
+        raise RunError(f"{op.called}: computed a result of shape {array.shape}, where its type is {type_}")
     return array
 
 
@@ -79,7 +79,7 @@ def reshape(op: Reshape, x: Array) -> Array:
     shape = [-1 if size is None else size for size in op.result.shape]
     if shape.count(-1) > 1:
         raise RunError(
-            f"{op.name} at {op.origin!r}: more than one size of {op.result.type} is unknown", hint="dynamic_reshape says which"
+            f"{op.called}: more than one size of {op.result.type} is unknown", hint="dynamic_reshape says which"
         )
     return np.reshape(x, shape)
 
@@ -88,7 +88,7 @@ def reshape(op: Reshape, x: Array) -> Array:
 def dynamic_reshape(op: DynamicReshape, x: Array, sizes: Array) -> Array:
     shape = integers(sizes)
     if np.size(x) != int(np.prod(shape)):
-        raise RunError(f"{op.name} at {op.origin!r}: a tensor of {np.size(x)} elements has no shape {shape}")
+        raise RunError(f"{op.called}: a tensor of {np.size(x)} elements has no shape {shape}")
     return check_shape(op, np.reshape(x, shape))
 
 
@@ -100,7 +100,7 @@ def _broadcast(op: BroadcastInDim | DynamicBroadcastInDim, x: Array, shape: Sequ
     placed = [1] * len(shape)
     for size, i in zip(x.shape, order, strict=True):
         if size not in (1, shape[dimensions[i]]):
-            raise RunError(f"{op.name} at {op.origin!r}: size {size} cannot become {shape[dimensions[i]]}")
+            raise RunError(f"{op.called}: size {size} cannot become {shape[dimensions[i]]}")
         placed[dimensions[i]] = size
     return np.broadcast_to(x.reshape(placed), tuple(shape))
 
@@ -141,7 +141,7 @@ def concatenate(op: Concatenate, *inputs: Array) -> Array:
 def _slice(op: Op, x: Array, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Array:
     for start, limit, stride, size in zip(starts, limits, strides, np.shape(x), strict=True):
         if not 0 <= start <= limit <= size or stride < 1:
-            raise RunError(f"{op.name} at {op.origin!r}: cannot slice {start} to {limit} by {stride} of {size} elements")
+            raise RunError(f"{op.called}: cannot slice {start} to {limit} by {stride} of {size} elements")
     return x[tuple(slice(*bounds) for bounds in zip(starts, limits, strides, strict=True))]
 
 
@@ -222,7 +222,7 @@ def get_dimension_size(op: GetDimensionSize, x: Array) -> Array:
 def set_dimension_size(op: SetDimensionSize, x: Array, size: Array) -> Array:
     count = int(size)
     if not 0 <= count <= np.shape(x)[op.dimension]:
-        raise RunError(f"{op.name} at {op.origin!r}: size {count} of a dimension of {np.shape(x)[op.dimension]} elements")
+        raise RunError(f"{op.called}: size {count} of a dimension of {np.shape(x)[op.dimension]} elements")
     return x[(slice(None),) * op.dimension + (slice(0, count),)]
 
 

@@ -111,7 +111,7 @@ def rng_bit_generator(op: RngBitGenerator, state: Array) -> tuple[Array, Array]:
     state = np.asarray(state)
     if state.dtype != np.uint64 or state.shape not in ((2,), (3,)):
         raise RunError(
-            f"{op.name} at {op.origin!r}: a state of type {op.initial_state.type}",
+            f"{op.called}: a state of type {op.initial_state.type}",
             hint="it is a list of ui64, 2 for THREE_FRY, 2 or 3 for PHILOX")
     philox_wanted = op.rng_algorithm == "PHILOX" or (op.rng_algorithm == "DEFAULT" and len(state) == 3)
     with np.errstate(over="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transload.errors import ConversionError, Finding, merge_findings
-from transload.ir import FloatType, IndexType, IntegerType, Module, TensorType, Value
+from transload.ir import FloatType, IndexType, IntegerType, Module, TensorType, Value, input_names
 from transload.ir.build import constant_of
 from transload.ir.regions import blocks_in
 
@@ -48,8 +48,8 @@ def check_types(module: Module) -> bool:
     for op in module.walk():
         arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
         if op.name == "func.func":
-            for value in arguments:
-                findings += _found("an argument", value, value.name, "give the inputs static shapes: --shape NAME:1x224x224x3")
+            for name, value in zip(input_names(op), arguments, strict=True):
+                findings += _found("an argument", value, name, "give the inputs static shapes: --shape NAME:1x224x224x3")
         if any(_is_dynamic(value) or _is_foreign(value) for value in op.operands) or op.name == "top.NonZero":
             continue  # it follows from what was found before; NonZero says it itself
         for value in op.results:

@@ -207,7 +207,7 @@ def merge_dims(op: Op, a: int | None, b: int | None) -> int | None:
     if a is None or b is None:
         return b if a is None else a  # the unknown one is 1 or the same
     raise ShapeError(
-        f"{op.name} at {op.origin!r}: sizes {a} and {b} do not broadcast", hint="they must be equal, or one of them 1")
+        f"{op.called}: sizes {a} and {b} do not broadcast", hint="they must be equal, or one of them 1")
 
 
 def broadcast(op: Op, *values: Value) -> tuple[int | None, ...] | None:
@@ -222,7 +222,7 @@ def broadcast(op: Op, *values: Value) -> tuple[int | None, ...] | None:
             continue
         if len(shape) != len(out):
             raise ShapeError(
-                f"{op.name} at {op.origin!r}: operands of rank {len(out)} and {len(shape)}",
+                f"{op.called}: operands of rank {len(out)} and {len(shape)}",
                 hint="TOSA broadcasts sizes of 1 only; reshape the operand of lower rank first")
         out = tuple(merge_dims(op, a, b) for a, b in zip(out, shape, strict=True))
     return out
@@ -241,9 +241,9 @@ def need(op: Op, **counts: int) -> list[Any]:
     for name, count in counts.items():
         values = op.attribute(name)
         if len(values) != count:
-            raise ShapeError(f"{op.name} at {op.origin!r}: {name} has {len(values)} numbers, not {count}")
+            raise ShapeError(f"{op.called}: {name} has {len(values)} numbers, not {count}")
         if name in ("stride", "kernel", "dilation") and min(values) < 1:
-            raise ShapeError(f"{op.name} at {op.origin!r}: {name} is {values}", hint="its numbers are at least 1")
+            raise ShapeError(f"{op.called}: {name} is {values}", hint="its numbers are at least 1")
         found.append(values)
     return found
 
@@ -252,7 +252,7 @@ def axis_of(op: Op, shape: Sequence[Any]) -> int:
     """The op's axis; `ShapeError` where the tensor has no such dimension (TOSA counts from the front only)."""
     axis = op.attributes["axis"]
     if not 0 <= axis < len(shape):
-        raise ShapeError(f"{op.name} at {op.origin!r}: axis {axis} of a tensor of rank {len(shape)}")
+        raise ShapeError(f"{op.called}: axis {axis} of a tensor of rank {len(shape)}")
     return axis
 
 

@@ -59,7 +59,7 @@ class Concat(SameElements):
 
     def infer(op) -> TensorType:
         if not op.operands:
-            raise ShapeError(f"{op.name} at {op.origin!r}: there is nothing to join", hint="give at least one tensor")
+            raise ShapeError(f"{op.called}: there is nothing to join", hint="give at least one tensor")
         shapes = [shape_of(value) for value in op.operands]
         element = op.operands[0].element
         if None in shapes:
@@ -68,14 +68,14 @@ class Concat(SameElements):
         axis_of(op, out)
         for shape in shapes[1:]:
             if len(shape) != len(out):  # type: ignore[arg-type]
-                raise ShapeError(f"{op.name} at {op.origin!r}: operands of rank {len(out)} and {len(shape)}")  # type: ignore[arg-type]
+                raise ShapeError(f"{op.called}: operands of rank {len(out)} and {len(shape)}")  # type: ignore[arg-type]
             for index, size in enumerate(shape):  # type: ignore[arg-type]
                 if index == op.axis:
                     out[index] = None if size is None or out[index] is None else out[index] + size
                 elif out[index] is None:
                     out[index] = size
                 elif size is not None and size != out[index]:
-                    raise ShapeError(f"{op.name} at {op.origin!r}: sizes {out[index]} and {size} in dimension {index}")
+                    raise ShapeError(f"{op.called}: sizes {out[index]} and {size} in dimension {index}")
         return TensorType(tuple(out), element)
 
 
@@ -112,7 +112,7 @@ class Pad(SameElements):
         if shape is None or padding is None:
             return TensorType(None if shape is None else (None,) * len(shape), element)
         if len(padding) != 2 * len(shape) or min(padding, default=0) < 0:
-            raise ShapeError(f"{op.name} at {op.origin!r}: padding {padding} for rank {len(shape)}")
+            raise ShapeError(f"{op.called}: padding {padding} for rank {len(shape)}")
         return TensorType(
             tuple(None if size is None else size + padding[2 * i] + padding[2 * i + 1] for i, size in enumerate(shape)), element)
 
@@ -149,11 +149,11 @@ def reshaped(op: Op, new: tuple[int, ...]) -> TensorType:
     rest = math.prod(size for size in new if size != -1)
     if -1 in new:
         if count is not None and (new.count(-1) > 1 or rest == 0 or count % rest):
-            raise ShapeError(f"{op.name} at {op.origin!r}: {value.type} cannot become {new}")
+            raise ShapeError(f"{op.called}: {value.type} cannot become {new}")
         left = None if count is None else count // rest
         return TensorType(tuple(left if size == -1 else size for size in new), value.element)
     if count is not None and count != rest:
-        raise ShapeError(f"{op.name} at {op.origin!r}: {value.type} has {count} elements, {new} {rest}")
+        raise ShapeError(f"{op.called}: {value.type} has {count} elements, {new} {rest}")
     return TensorType(new, reshaped_element(value.tensor_type, new))
 
 
@@ -230,7 +230,7 @@ class Slice(SameElements):
                 a >= 0 and n >= -1 and (whole is None or a + max(n, 0) <= whole)
                 for a, n, whole in zip(start, size, shape, strict=True))
             if not fits:
-                raise ShapeError(f"{op.name} at {op.origin!r}: {size} from {start} is not inside {op.input1.type}")
+                raise ShapeError(f"{op.called}: {size} from {start} is not inside {op.input1.type}")
             # A size of -1 means "up to the end", which MLIR allows while shapes are not known.
             size = tuple(
                 n if n >= 0 else -1 if whole is None else whole - a for a, n, whole in zip(start, size, shape, strict=True))
@@ -259,7 +259,7 @@ class Tile(SameElements):
         if shape is None or multiples is None:
             return TensorType((None,) * count_of(op.multiples), element)
         if len(shape) != len(multiples):
-            raise ShapeError(f"{op.name} at {op.origin!r}: {len(multiples)} multiples for rank {len(shape)}")
+            raise ShapeError(f"{op.called}: {len(multiples)} multiples for rank {len(shape)}")
         return TensorType(tuple(None if a is None else a * n for a, n in zip(shape, multiples, strict=True)), element)
 
 
@@ -282,7 +282,7 @@ class Transpose(SameElements):
         if shape is None:
             return TensorType((None,) * len(perms), op.input1.element)
         if sorted(perms) != list(range(len(shape))):
-            raise ShapeError(f"{op.name} at {op.origin!r}: {perms} is no order of {len(shape)} dimensions")
+            raise ShapeError(f"{op.called}: {perms} is no order of {len(shape)} dimensions")
         return TensorType(tuple(shape[i] for i in perms), permuted_element(op.input1.tensor_type, perms))
 
 
@@ -314,7 +314,7 @@ class Gather(SameElements):
 
 def equal_dims(op: Op, a: int | None, b: int | None) -> int | None:
     if a is not None and b is not None and a != b:
-        raise ShapeError(f"{op.name} at {op.origin!r}: sizes {a} and {b} must be equal")
+        raise ShapeError(f"{op.called}: sizes {a} and {b} must be equal")
     return b if a is None else a
 
 
@@ -433,7 +433,7 @@ class Resize(DeclaredOp):
         if shape is None or scale is None or offset is None or border is None:
             return TensorType(None if shape is None else (shape[0], None, None, shape[3]), element)
         if (len(scale), len(offset), len(border)) != (4, 2, 2):
-            raise ShapeError(f"{op.name} at {op.origin!r}: scale {scale}, offset {offset}, border {border}")
+            raise ShapeError(f"{op.called}: scale {scale}, offset {offset}, border {border}")
         sizes: list[int | None] = []
         for axis in (0, 1):
             size, n, d = shape[1 + axis], scale[2 * axis], scale[2 * axis + 1]
@@ -443,7 +443,7 @@ class Resize(DeclaredOp):
             reach = (size - 1) * n - offset[axis] + border[axis]
             if d <= 0 or reach < 0 or reach % d:
                 raise ShapeError(
-                    f"{op.name} at {op.origin!r}: size {size} with scale {n}/{d}, offset {offset[axis]}, border {border[axis]} "
+                    f"{op.called}: size {size} with scale {n}/{d}, offset {offset[axis]}, border {border[axis]} "
                     f"reaches {reach}, not a multiple of {d}", hint="choose the border so that the last sample lies on the grid")
             sizes.append(reach // d + 1)
         return TensorType((shape[0], *sizes, shape[3]), element)

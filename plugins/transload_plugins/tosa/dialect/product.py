@@ -30,7 +30,7 @@ def _product(op: MatMul | MatMulT, columns: int, inner: int) -> TensorType:
         return TensorType(None, element)
     if a[2] is not None and b[inner] is not None and a[2] != b[inner]:
         raise ShapeError(
-            f"{op.name} at {op.origin!r}: rows of {a[2]} times columns of {b[inner]}", hint="they must be of equal length")
+            f"{op.called}: rows of {a[2]} times columns of {b[inner]}", hint="they must be of equal length")
     return TensorType((merge_dims(op, a[0], b[0]), a[1], b[columns]), element)
 
 

@@ -39,7 +39,7 @@ class _Elementwise(DeclaredOp):
 
     def infer(op) -> Any:
         if op.input1.type != op.input2.type:
-            raise ShapeError(f"{op.name} at {op.origin!r}: {op.input1.type} and {op.input2.type}")
+            raise ShapeError(f"{op.called}: {op.input1.type} and {op.input2.type}")
         return op.input1.type
 
 
@@ -140,7 +140,7 @@ class SliceShape(DeclaredOp):
     def infer(op) -> Any:
         size = dims_of(op.size)
         if size is None:
-            raise ShapeError(f"tosa.slice_shape at {op.origin!r}: the size must be a constant")
+            raise ShapeError(f"{op.called}: the size must be a constant")
         return shape_type(size[0])
 
 

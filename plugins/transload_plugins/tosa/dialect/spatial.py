@@ -80,7 +80,7 @@ def window(op: Op, what: str, size: int | None, before: int, after: int, extent:
     room = size + before + after - extent
     if room < 0 or room % stride:
         raise ShapeError(
-            f"{op.name} at {op.origin!r}: {what} {size} padded by {before} and {after}, less a window of {extent}, is {room}: "
+            f"{op.called}: {what} {size} padded by {before} and {after}, less a window of {extent}, is {room}: "
             f"not a multiple of stride {stride}",
             hint="TOSA wants windows to end where the padded input ends: reduce the padding at the end, or slice the input")
     return room // stride + 1
@@ -160,7 +160,7 @@ def _adaptive(op: Op) -> TensorType:
     if shape is None or kernel is None or stride is None or pad is None:
         return TensorType(None if shape is None else (shape[0], None, None, shape[3]), op.input.type.element)
     if (len(kernel), len(stride), len(pad)) != (2, 2, 4) or min(*kernel, *stride) < 1:
-        raise ShapeError(f"{op.name} at {op.origin!r}: kernel {kernel}, stride {stride}, pad {pad}")
+        raise ShapeError(f"{op.called}: kernel {kernel}, stride {stride}, pad {pad}")
     return TensorType((
         shape[0], window(op, "height", shape[1], pad[0], pad[1], kernel[0], stride[0]),
         window(op, "width", shape[2], pad[2], pad[3], kernel[1], stride[1]), shape[3]), op.input.type.element)

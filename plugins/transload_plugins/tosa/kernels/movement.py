@@ -70,7 +70,7 @@ def _checked(op: Op, indices: np.ndarray, count: int) -> np.ndarray:
     """Indices, all inside; TOSA makes others unpredictable, and here they are an error."""
     if indices.size and (indices.min() < 0 or indices.max() >= count):
         raise RunError(
-            f"{op.name} at {op.origin!r}: indices from {indices.min()} to {indices.max()} into {count} rows",
+            f"{op.called}: indices from {indices.min()} to {indices.max()} into {count} rows",
             hint="TOSA does not define what comes of an index out of range; check the model's input")
     return indices
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def _positive(op: Op, divisor: np.ndarray) -> np.ndarray:
     if (divisor <= 0).any():
-        raise RunError(f"{op.name} at {op.origin!r}: divides by {divisor.tolist()}", hint="divisors must be positive")
+        raise RunError(f"{op.called}: divides by {divisor.tolist()}", hint="divisors must be positive")
     return divisor
 
 
@@ -73,7 +73,7 @@ def concat(op: ConcatShape, *parts: np.ndarray) -> np.ndarray:
 def slice_(op: SliceShape, a: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
     first, count = int(start.reshape(-1)[0]), int(size.reshape(-1)[0])
     if first < 0 or count < 0 or first + count > len(a):
-        raise RunError(f"tosa.slice_shape at {op.origin!r}: {count} sizes from {first} of {len(a)}")
+        raise RunError(f"{op.called}: {count} sizes from {first} of {len(a)}")
     return a[first : first + count]
 
 
@@ -87,5 +87,5 @@ def assert_equal(op: AssertEqualShape, a: np.ndarray, b: np.ndarray) -> tuple[()
     """Nothing, or a `RunError` where the shapes are not equal (with `allow_broadcast`, do not broadcast)."""
     broadcast = op.attributes["allow_broadcast"]
     if len(a) != len(b) or any(x != y and not (broadcast and 1 in (x, y)) for x, y in zip(a, b, strict=True)):
-        raise RunError(f"tosa.assert_equal_shape at {op.origin!r}: {a.tolist()} and {b.tolist()}")
+        raise RunError(f"{op.called}: {a.tolist()} and {b.tolist()}")
     return ()

@@ -209,5 +209,5 @@ def _positions(size: int, out: int, step: Any, start: Any, unit: Any) -> tuple[n
 def custom(op: Custom, *inputs: np.ndarray) -> Any:
     """Nothing is known of it here."""
     raise RunError(
-        f"tosa030.custom {op.attribute('identifier')!r} at {op.origin!r} cannot be run",
+        f"{op.called}: the operator {op.attribute('identifier')!r} cannot be run",
         hint="only the implementation that defines this operator can execute it")

@@ -82,7 +82,7 @@ class FullyConnected(Weighted):
         if shape is None or weight is None:
             return TensorType(None, spatial.summed(op))
         if None not in (shape[1], weight[1]) and shape[1] != weight[1]:
-            raise ShapeError(f"{op.name} at {op.origin!r}: {shape[1]} inputs for weights of {weight[1]}")
+            raise ShapeError(f"{op.called}: {shape[1]} inputs for weights of {weight[1]}")
         return TensorType((shape[0], weight[0]), spatial.summed(op))
 
 

@@ -41,7 +41,7 @@ class Rescaled(Clamped):
 
 def fail(op: Op, why: str) -> ShapeError:
     """The error to raise where the operands of an op do not fit."""
-    return ShapeError(f"{op.name} at {op.origin!r}: {why}" if op.origin else f"{op.name}: {why}")
+    return ShapeError(f"{op.called}: {why}" if op.origin else f"{op.name}: {why}")
 
 
 def shape_of(value: Value, op: Op, rank: int | None = None) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ def dtype_name(op: Op, index: int = 0) -> str:
     """The name of the stored element type of a result."""
     element = op.results[index].stored_element
     if element is None:
-        raise InternalError(f"{op.name} at {op.origin!r} has a result of {op.results[index].type}, which is no tensor")
+        raise InternalError(f"{op.called} has a result of {op.results[index].type}, which is no tensor")
     return str(dtype_of(element))
 
 

@@ -23,6 +23,7 @@ from transload.ir import (
     QuantType,
     TensorType,
     Value,
+    input_names,
     output_names,
 )
 from transload.ir.build import constant_of
@@ -45,11 +46,11 @@ def check_types(module: Module) -> bool:
     """Refuse values of types that LiteRT's kernels do not compute with, each where it first occurs."""
     findings: list[Finding] = []
     for name, function in module.functions.items():
-        for argument in function.regions[0].block.arguments:
+        for called, argument in zip(input_names(function), function.regions[0].block.arguments, strict=True):
             why = _reason(argument)
             if why:
                 findings.append(Finding(
-                    "an argument" if function is module.main else f"function {name!r}", why[0], (argument.name or "",), why[1]))
+                    "an argument" if function is module.main else f"function {name!r}", why[0], (called,), why[1]))
     for op in module.walk():
         if op.name == "func.func" or any(_reason(value) for value in op.operands):
             continue  # what follows from it is not said again

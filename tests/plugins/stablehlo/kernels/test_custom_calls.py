@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import transload
-from transload.errors import RunError
+from transload.errors import ConversionError, RunError
 from transload_plugins.stablehlo.dialect.custom_call import FUNCTIONS
 
 from tests.support.judge_versions import is_before
@@ -72,3 +73,38 @@ def test_what_is_of_another_form_is_refused(tmp_path: Path) -> None:
     module = _module(tmp_path, _program("mhlo.erf", "tensor<64x3xf32>"))
     with pytest.raises(RunError, match=r"nothing here computes 'mhlo\.erf'"):
         _run(module, np.zeros((3, 64), np.float32), "reference")
+
+
+def test_an_op_without_a_name_is_called_by_its_kind(tmp_path: Path) -> None:
+    """Errors said `at None` of programs without locations."""
+    text = """func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = "stablehlo.custom_call"(%arg0) {call_target_name = "nobody"} : (tensor<2xf32>) -> tensor<2xf32>PLACE
+      return %0 : tensor<2xf32>
+    }"""
+    for place, called in (("", "stablehlo.custom_call: nothing"), (' loc("y")', "stablehlo.custom_call at 'y': nothing")):
+        (file := tmp_path / "m.mlir").write_text(text.replace("PLACE", place))
+        with pytest.raises(RunError) as caught:
+            transload.run(transload.load(file, format="mlir"), {"arg0": np.ones(2, np.float32)}, engine="reference")
+        assert called in caught.value.message
+
+
+def test_of_tokens_there_is_no_data(tmp_path: Path, cli: Callable[..., tuple[int, str, str]]) -> None:
+    """It was asked for, and XLA's refusal sent to an engine that takes none either."""
+    (file := tmp_path / "m.mlir").write_text("""func.func @main(%arg0: !stablehlo.token) -> !stablehlo.token {
+      return %arg0 : !stablehlo.token
+    }""")
+    code, _, told = cli("run", file)
+    assert code == 3 and "is no tensor" in told and "--input" not in told
+    code, _, told = cli("convert", file, "-t", "xla-cpu", "-o", tmp_path / "out")
+    assert code == 3 and "give the function tensors alone" in told and "reference engine" not in told
+
+
+def test_arguments_without_names_are_called_as_users_call_them(tmp_path: Path) -> None:
+    """They were called '' where LiteRT takes none of their type."""
+    (file := tmp_path / "m.mlir").write_text("""func.func @main(%a: tensor<2xbf16>, %b: tensor<2xbf16>) -> tensor<2xbf16> {
+      %0 = "stablehlo.add"(%a, %b) : (tensor<2xbf16>, tensor<2xbf16>) -> tensor<2xbf16>
+      return %0 : tensor<2xbf16>
+    }""")
+    with pytest.raises(ConversionError) as caught:
+        transload.convert(file, "tflite", tmp_path / "out")
+    assert [finding.names for finding in caught.value.findings if finding.what == "an argument"] == [("arg0", "arg1")]
