@@ -20,7 +20,7 @@ from .attributes import Attribute
 from .given import items_of, misfit_part, need_part, values_of, whole_of
 from .locations import FusedLocation, Location, first_name
 from .operands import MANY, ManyOperands, many_of
-from .readable import block_text, function_text, op_text, value_text
+from .readable import block_text, called_text, function_text, op_text, value_text
 from .types import BOOL, TYPES, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
 
 __all__ = ["Block", "Op", "Region", "Value", "is_absent"]
@@ -318,10 +318,7 @@ class Op(Connected):
         """The original tensor name to report this op by: its own, or that of the op it is a part of."""
         return first_name(self.location)
 
-    @property
-    def called(self) -> str:
-        """What an error calls this op: `acme.add at 'y'`, or `acme.add` where no name of it is known."""
-        return f"{self.name} at {self.origin!r}" if self.origin else self.name
+    called = property(called_text)
 
     def add_region(self, region: Region | None = None) -> Region:
         """Append a region (a new one with no block if none is given)."""
@@ -435,10 +432,9 @@ def _reader(name: str) -> Callable[[Op], Any]:
 
     def read(op: Op) -> Any:
         declaration = registry.lookup(op.name)
-        if declaration is not None:
-            getter = declaration.getters.get(name)
-            if getter is not None:
-                return getter(op)
+        getter = None if declaration is None else declaration.getters.get(name)
+        if getter is not None:
+            return getter(op)
         raise AttributeError(f"{op.name} declares no operand, result, attribute or region {name!r}")
 
     return read

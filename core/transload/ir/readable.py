@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .core import Block, Op, Value
     from .module import Module
 
-__all__ = ["block_text", "builder_text", "function_text", "module_html", "module_text", "op_text", "value_text"]
+__all__ = ["block_text", "called_text", "builder_text", "function_text", "module_html", "module_text", "op_text", "value_text"]
 
 _LINES = 12
 """How many ops, or functions, are shown."""
@@ -33,6 +33,11 @@ _ITEMS = 8
 def value_text(value: Value) -> str:
     """`conv1: tensor<1x8x8x16xf32>`; one without a name has that of its op and its number there, as `add#0`."""
     return f"{_name(value)}: {value.type!r}"
+
+
+def called_text(op: Op) -> str:
+    """What an error calls an op: `acme.add at 'y'`, or `acme.add` where no name of it is known."""
+    return f"{op.name} at {op.origin!r}" if op.origin else op.name
 
 
 def op_text(op: Op) -> str:
