@@ -127,7 +127,6 @@ def evaluate(
     models = models_of(models)
     ready = models_ready(models, how, engine)
     preprocess = preprocess if preprocess is not None else beside_first(models)
-    _need_another(chosen, len(ready))
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
     opened = [model.opened(wanted, preprocess, span) for model, span in zip(ready, spans, strict=True)]
@@ -136,6 +135,7 @@ def evaluate(
         classes, label_offset)
     if watch is not None:
         watch(first)
+    _need_another(chosen, len(ready))
     asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), *map(_told, (labels, classes, weights)),
              str(shapes), format, function]
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
