@@ -227,14 +227,15 @@ class Guarded:
     `lets` are exceptions that go through because the caller has something to say of them. `takes(outcome)` is None, or says
     what is wrong with what the function returned; `reads(outcome)` is what callers get in its place, and raises where something
     is wrong with what is in it (a generator runs here, and not where nobody knows whose it is). With `makes`, the function
-    returns another one, or a dictionary of some, to be guarded as well: their `takes` is what `makes` gives of the arguments.
+    returns another one, or a dictionary of some, to be guarded as well: `makes` gives their `takes` and `reads` of the arguments.
     `lends(argument)` is what the function, or the one that it makes, is given of each argument, where it may write into that.
     """
 
     def __init__(
         self, function: Any, plugin: PluginInfo, place: str, *, lets: tuple[type[BaseException], ...] = (),
         takes: Callable[[Any], str | None] | None = None, reads: Callable[[Any], Any] | None = None,
-        makes: Callable[..., Callable[[Any], str | None]] | None = None, lends: Callable[[Any], Any] | None = None,
+        makes: Callable[..., tuple[Callable[[Any], str | None], Callable[[Any], Any]]] | None = None,
+        lends: Callable[[Any], Any] | None = None,
     ) -> None:
         self.function = function
         self.plugin = plugin
@@ -281,7 +282,9 @@ class Guarded:
             raise failure(self.plugin, self.place, TypeError(wrong))
         if self.makes is None:
             return outcome
-        made: dict[str, Any] = {"takes": {"__call__": self.makes(*arguments, **named)}, "lends": {"__call__": self.lends}}
+        takes, reads = self.makes(*arguments, **named)
+        made: dict[str, Any] = {
+            "takes": {"__call__": takes}, "reads": {"__call__": reads}, "lends": {"__call__": self.lends}}
         if isinstance(outcome, Mapping):
             return {name: GuardedObject(each, self.plugin, self.place, **made) for name, each in outcome.items()}
         return GuardedObject(outcome, self.plugin, self.place, **made)
@@ -325,7 +328,8 @@ class GuardedObject:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         guarded = Guarded(
-            self._object, self._plugin, self._place, takes=self._takes.get("__call__"), lends=self._lends.get("__call__"))
+            self._object, self._plugin, self._place, takes=self._takes.get("__call__"), reads=self._reads.get("__call__"),
+            lends=self._lends.get("__call__"))
         return guarded(*arguments, **named)
 
     def __copy__(self) -> Any:

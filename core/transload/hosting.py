@@ -14,7 +14,7 @@ from typing import Any
 from .contents import main_dialect
 from .errors import ConversionError, Finding, TargetError, UsageError, merge_findings
 from .ir import Module, Op, input_names, output_names
-from .ir.borders import NAME
+from .ir.borders import name_borders
 from .ir.verify import verify
 from .journey import Journey
 from .options import Owner, own_options, settings_of
@@ -160,12 +160,9 @@ def _made(module: Module, hosted: HostTarget) -> Module:
 
 def _name_borders(made: Module, module: Module) -> None:
     """Call inputs and outputs as they were called: a conversion may have had names of its own."""
-    for side, before, after in (("arg_attrs", input_names(module.main), input_names(made.main)),
-                                ("res_attrs", output_names(module.main), output_names(made.main))):
+    inputs, outputs = input_names(module.main), output_names(module.main)
+    for what, before, after in (("inputs", inputs, input_names(made.main)), ("outputs", outputs, output_names(made.main))):
         if len(before) != len(after):
-            what = "inputs" if side == "arg_attrs" else "outputs"
             raise TargetError("", [
                 Finding("part", f"has {len(before)} {what}, and {len(after)} when it is converted", tuple(before))])
-        if before != after:
-            attributes = made.main.attributes.get(side) or [{}] * len(after)
-            made.main.attributes[side] = [{**own, NAME: name} for own, name in zip(attributes, before, strict=True)]
+    name_borders(made.main, inputs, outputs)

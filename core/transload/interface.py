@@ -17,7 +17,7 @@ from .ir import IntegerType, Module, TensorType, dtype_of, input_names, output_n
 from .ir.types import Type
 from .text import parse_type
 
-__all__ = ["arguments", "described", "interface", "results", "typed"]
+__all__ = ["arguments", "described", "interface", "named", "results", "typed"]
 
 
 def interface(module: Module) -> dict[str, list[dict[str, str]]]:
@@ -48,6 +48,14 @@ def results(report: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> dict[str
     if len(arrays) != len(entries):
         raise RunError(f"the program gave {len(arrays)} results, and the model has {len(entries)}")
     return {one["name"]: typed(array, parse_type(one["type"])) for one, array in zip(entries, arrays, strict=True)}
+
+
+def named(report: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What a format's own runtime gave, in order, by the names of the model, where the report has them: the file's may differ."""
+    names = [one["name"] for one in _entries(report, "outputs")] if "outputs" in report else list(found)
+    if len(names) != len(found):
+        raise RunError(f"the program gave {len(found)} results, and the model has {len(names)}")
+    return dict(zip(names, found.values(), strict=True))
 
 
 def _entries(report: Mapping[str, Any], key: str) -> list[dict[str, str]]:

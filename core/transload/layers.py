@@ -24,7 +24,7 @@ from .errors import UsageError
 from .ir import Dense, FloatType, Module, Op, TensorType, Value, dtype_of, input_names, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import constant_of
-from .metrics import comparable
+from .metrics import as_numbers, comparable
 from .passes.dce import eliminate_dead_code
 from .plugin import Quantized
 from .report import LayerReport, LayersReport, Nearness, SizeReport
@@ -111,7 +111,7 @@ class _Sums:
     noise: float = 0.0
 
     def add(self, wanted: np.ndarray, found: np.ndarray) -> None:
-        a, b = np.asarray(wanted, np.float64).ravel(), np.asarray(found, np.float64).ravel()
+        a, b = as_numbers(wanted, found)
         with np.errstate(invalid="ignore"):
             short = a - b
         if not np.isfinite(short @ short):

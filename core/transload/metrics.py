@@ -1,4 +1,7 @@
-"""Measures of how near two tensors are. All take `(reference, actual)` and compute in float64."""
+"""Measures of how near two tensors are. All take `(reference, actual)` and compute in float64.
+
+A complex number counts as two: its real part and its imaginary one.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["comparable", "cosine", "euclid", "max_abs", "sqnr"]
+__all__ = ["as_numbers", "comparable", "cosine", "euclid", "max_abs", "sqnr"]
 
 
 _PART = 1 << 20
@@ -19,10 +22,17 @@ def comparable(reference: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, n
 
     The greatest float32 stands for infinity where the other is infinite: runtimes mask with either.
     """
-    a, b = np.asarray(reference, np.float64).ravel(), np.asarray(actual, np.float64).ravel()
+    a, b = as_numbers(reference, actual)
     same = ~np.isfinite(a) & ((a == b) | (np.isnan(a) & np.isnan(b)))
     same |= (np.isinf(a) ^ np.isinf(b)) & (np.sign(a) == np.sign(b)) & (np.minimum(np.abs(a), np.abs(b)) >= _FARTHEST)
     return (a[~same], b[~same]) if same.any() else (a, b)
+
+
+def as_numbers(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Arrays as vectors of float64; where one has complex numbers, of both parts of each."""
+    if any(np.asarray(each).dtype.kind == "c" for each in arrays):
+        return tuple(np.ascontiguousarray(each, np.complex128).ravel().view(np.float64) for each in arrays)
+    return tuple(np.asarray(each, np.float64).ravel() for each in arrays)
 
 
 def _parts(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

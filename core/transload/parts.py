@@ -17,8 +17,10 @@ from .emission import program_among
 from .engine import choice
 from .errors import ReadError, RunError, UsageError, VerifyError
 from .files import is_file
-from .ir import Module, TensorType, dtype_of
+from .guard import failure
+from .ir import Module, TensorType, Type, dtype_of
 from .options import settings_of
+from .outcomes import in_order, wrong_outputs
 from .plugin import Emitted, EmittedPart, Target
 from .plugin_host import host
 from .text import parse_type
@@ -27,7 +29,7 @@ from .verification.running import OwnRuntime
 if TYPE_CHECKING:
     from .ir import Value
 
-__all__ = ["Parts", "need_files", "own_runtime", "read_back", "runner_of"]
+__all__ = ["Parts", "by_target", "need_files", "own_runtime", "read_back", "runner_of"]
 
 
 class Parts:
@@ -111,15 +113,35 @@ class Parts:
 
     def _run_by_target(self, index: int, given: Mapping[str, Any], keep: bool) -> dict[str, np.ndarray]:
         part, target = self.parts[index], self.targets[index]
-        emitted = Emitted(part.files, part.report)
-        need_files(part.files)
+        assert target is not None  # whose part it is
+        emitted, types = Emitted(part.files, part.report), _types_of(part)
         if keep and getattr(target, "keeps", False):
-            return dict(target.run(emitted, given, keep=True))  # type: ignore[union-attr,misc,call-arg]
-        found = dict(target.run(emitted, given))  # type: ignore[union-attr,misc]
+            return by_target(target, emitted, types, given, keep=True)
+        found = by_target(target, emitted, types, given)
         if keep and (program := self._program(index, needed=False)) is not None:
             with suppress(RunError):  # what it cannot tell stays untold
                 return {**run(program, _as_taken(program, given, index, part), engine="reference", keep=True), **found}
         return found
+
+
+def by_target(
+    target: Target, emitted: Emitted, types: Mapping[str, Type | None], given: Mapping[str, Any], keep: bool = False,
+) -> dict[str, np.ndarray]:
+    """What a target's own runtime gives of what it wrote: outputs of these names, in order; with `keep`, others before them.
+
+    `PluginFailure` where it gives others, or numbers of another kind than the types have, where they are known.
+    """
+    need_files(emitted.files)
+    found: Mapping[str, Any] = target.run(emitted, given, **({"keep": True} if keep else {}))  # type: ignore[misc]
+    wrong = wrong_outputs(found, types, others=keep)
+    if wrong is not None:
+        raise failure(host().owner("targets", target.name), f"target {target.name!r}.run()", TypeError(wrong))
+    return in_order(found, types)
+
+
+def _types_of(part: EmittedPart) -> dict[str, Type | None]:
+    """What a part gives, by name; None where a type is not said."""
+    return {name: parse_type(part.types[name]) if name in part.types else None for name in part.outputs}
 
 
 def need_files(files: Sequence[Path]) -> None:
@@ -145,7 +167,7 @@ def _called(index: int, part: EmittedPart) -> str:
 
 
 def own_runtime(
-    target: Target, emitted: Emitted, engine: str, module: Module | None = None, settings: Mapping[str, Any] | None = None,
+    target: Target, emitted: Emitted, engine: str, module: Module, settings: Mapping[str, Any] | None = None,
 ) -> OwnRuntime | None:
     """What runs an artifact as it was written of a `module`, for verification: the target itself, or all parts of it in turn.
 
@@ -153,10 +175,10 @@ def own_runtime(
 
     None where it has one part and the target no runtime, or where a part is in no file that can be run here.
     """
-    run_it = getattr(target, "run", None)
     if not emitted.parts:
-        return None if run_it is None else OwnRuntime(
-            target.name, partial(run_it, emitted), files=tuple(emitted.files), **_said([target], module, {target.name: settings}))
+        return None if getattr(target, "run", None) is None else OwnRuntime(
+            target.name, partial(by_target, target, emitted, module.outputs), files=tuple(emitted.files),
+            **_said([target], module, {target.name: settings}))
     try:
         parts = Parts(emitted.parts, emitted.outputs)
     except ReadError:

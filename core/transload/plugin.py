@@ -309,8 +309,8 @@ class Engine:
 class Runtime:
     """A framework's own runtime, the judge of a conversion.
 
-    `open(path)` gives `run(inputs: dict) -> dict of outputs`, in the model's own order and dtypes;
-    with `keep=True`, every intermediate tensor it can give, by name.
+    `open(path)` gives `run(inputs: dict) -> dict of outputs`, by the names that the reader gives them and in the model's own
+    dtypes; with `keep=True`, every intermediate tensor it can give, by name.
     """
 
     name: str
@@ -446,7 +446,7 @@ class Target:
         return None
 
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
-    """Runs the artifact on a runtime or simulator, where there is one."""
+    """Runs the artifact on a runtime or simulator, where there is one: gives all outputs of the module by name."""
 
     keeps: bool = False
     """Whether `run` takes `keep=True`, and then gives every tensor that the artifact computes, by name, before the outputs."""

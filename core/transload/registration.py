@@ -10,29 +10,37 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pluggy
 
 from . import hookspecs
-from .errors import Finding
 from .facts import FactKind, Facts
 from .guard import Guarded, GuardedObject, PluginInfo, Reference
-from .lending import copied, read_only
+from .outcomes import (
+    LENDS,
+    LETS,
+    MAKERS,
+    READS,
+    TARGET_LENDS,
+    TARGET_LETS,
+    TARGET_READS,
+    TARGET_TAKES,
+    a_kind,
+    taken,
+    wrong_options,
+)
 from .plugin import (
     Calibrator,
     Conversion,
     DialectSpec,
-    Emitted,
     Engine,
     ForeignFormat,
     KernelTable,
     Metric,
     Pass,
-    Quantized,
     Quantizer,
     Reader,
     Runtime,
@@ -41,9 +49,6 @@ from .plugin import (
     Writer,
 )
 from .suggest import nearest
-
-if TYPE_CHECKING:
-    from .ir import Module
 
 __all__ = ["KINDS", "admit", "singular", "wrong_facts", "wrong_hooks"]
 
@@ -74,7 +79,7 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
         return _admit_target(item, plugin)
     wanted: type[Any] = KINDS[kind]
     if not isinstance(item, wanted):
-        return "", item, [f"gives {_a(item)}, where a {wanted.__name__} is wanted"]
+        return "", item, [f"gives {a_kind(item)}, where a {wanted.__name__} is wanted"]
     problems = _Problems(singular(kind), item)
     problems.name(item.name)
     _CHECKS[kind](problems, item)
@@ -83,8 +88,8 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
     place = f"{singular(kind)} {item.name!r}"
     code = {
         member: Guarded(
-            value, plugin, f"{place} ({member})", lets=_LETS.get((kind, member), ()), takes=_takes(kind, member, item),
-            reads=_READS.get((kind, member)), makes=_MAKERS.get((kind, member)), lends=_LENDS.get((kind, member)))
+            value, plugin, f"{place} ({member})", lets=LETS.get((kind, member), ()), takes=taken(kind, member, item),
+            reads=READS.get((kind, member)), makes=MAKERS.get((kind, member)), lends=LENDS.get((kind, member)))
         for member in _CODE.get(kind, ()) if (value := getattr(item, member)) is not None}
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
@@ -117,7 +122,7 @@ class _Problems:
             if isinstance(value, str):
                 self.reference(member, value)
             elif not callable(value):
-                self.add(f'{member} must be a function, or "package.module:name", and is {_a(value)}')
+                self.add(f'{member} must be a function, or "package.module:name", and is {a_kind(value)}')
 
     def data(self, member: str, wanted: type | None, optional: bool = True) -> None:
         """A member that is an object of a class, or text that names one."""
@@ -128,7 +133,7 @@ class _Problems:
             self.reference(member, value)
         elif value is None or (wanted is not None and not isinstance(value, wanted)):
             name = wanted.__name__ if wanted is not None else "object"
-            self.add(f'{member} must be a {name}, or "package.module:name", and is {_a(value)}')
+            self.add(f'{member} must be a {name}, or "package.module:name", and is {a_kind(value)}')
 
     def reference(self, member: str, value: str) -> None:
         if not _REFERENCE.fullmatch(value):
@@ -137,7 +142,7 @@ class _Problems:
     def text(self, *members: str) -> None:
         for member in members:
             if not isinstance(getattr(self.item, member), str):
-                self.add(f"{member} must be text, and is {_a(getattr(self.item, member))}")
+                self.add(f"{member} must be text, and is {a_kind(getattr(self.item, member))}")
 
     def texts(self, member: str, starting: str = "", least: int = 0) -> None:
         """A member that is a tuple of texts."""
@@ -153,27 +158,6 @@ class _Problems:
         wrong = wrong_options(declared)
         if wrong is not None:
             self.add(wrong)
-
-
-def wrong_options(declared: Any) -> str | None:
-    """What is wrong with declared options, or None."""
-    if not isinstance(declared, Mapping):
-        return f"options must be a dictionary, and are {_a(declared)}"
-    for name, entry in declared.items():
-        fits = isinstance(name, str) and isinstance(entry, tuple) and len(entry) == 3 and isinstance(entry[2], str)
-        if not fits or not (entry[0] in (bool, int, float, str) or (
-                isinstance(entry[0], tuple) and entry[0] and all(isinstance(word, str) for word in entry[0]))):
-            return (f"option {name!r} must be (type, default, what it does), the type bool, int, float, str or a tuple of words, "
-                    f"and is {entry!r}")
-        kind, default = entry[:2]
-        of_kind = default in kind if isinstance(kind, tuple) else type(default) in ((int, float) if kind is float else (kind,))
-        if default is not None and not of_kind:
-            return f"option {name!r} has the default {default!r}, which is not of its type"
-    return None
-
-
-def _a(value: Any) -> str:
-    return f"a {type(value).__name__}" if value is not None else "None"
 
 
 def _dialect(problems: _Problems, item: DialectSpec) -> None:
@@ -296,206 +280,13 @@ _CODE = {
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}
 """Members that are objects."""
-_LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
-    ("readers", "read"): (OSError, MemoryError), ("readers", "detect"): (OSError,), ("formats", "detect"): (OSError,),
-    ("writers", "write"): (OSError,),
-}
-"""What a file or disk does, of which the caller has more to say."""
-
-
-def _no_module(outcome: Any) -> str | None:
-    from .ir import Module
-
-    return None if isinstance(outcome, Module) else f"gives {_a(outcome)}, where a Module is wanted"
-
-
-def _no_reason(outcome: Any) -> str | None:
-    return None if outcome is None or isinstance(outcome, str) else f"gives {_a(outcome)}, where None or a reason is wanted"
-
-
-def _no_findings(outcome: Any) -> str | None:
-    return None if hasattr(outcome, "__iter__") else f"gives {_a(outcome)}, where findings are wanted"
-
-
-def _no_outputs(outcome: Any) -> str | None:
-    if not isinstance(outcome, Mapping):
-        return f"gives {_a(outcome)}, where outputs by name are wanted"
-    for name, value in outcome.items():
-        if not isinstance(name, str):
-            return f"gives an output the name {name!r:.100}, where text is wanted"
-        if not _holds_arrays(value):
-            return f"gives {_a(value)} as output {name!r}, where an array of numbers is wanted"
-    return None
-
-
-def _holds_arrays(value: Any) -> bool:
-    """Whether a value is an array of numbers, or a tuple of such (a value of a tuple type, as StableHLO has them)."""
-    if isinstance(value, tuple):
-        return all(map(_holds_arrays, value))
-    return hasattr(value, "dtype") and getattr(value.dtype, "kind", "") not in "OSUmM"
-
-
-def _no_answer(outcome: Any) -> str | None:
-    return None if isinstance(outcome, bool) else f"gives {_a(outcome)}, where True or False is wanted"
-
-
-def _no_tolerances(outcome: Any) -> str | None:
-    if isinstance(outcome, list | tuple) and all(isinstance(each, str) for each in outcome):
-        return None
-    return f"gives {_a(outcome)}, where a list of texts like 'cos=0.99' is wanted"
-
-
-def _no_ops(outcome: Any) -> str | None:
-    return None if hasattr(outcome, "__iter__") else f"gives {_a(outcome)}, where ops are wanted"
-
-
-def _no_summary(outcome: Any) -> str | None:
-    return None if isinstance(outcome, Mapping) else f"gives {_a(outcome)}, where a dictionary is wanted"
-
-
-def _nothing_emitted(outcome: Any) -> str | None:
-    return None if isinstance(outcome, Emitted) else f"gives {_a(outcome)}, where an Emitted is wanted"
-
-
-def _no_number(outcome: Any) -> str | None:
-    if not isinstance(outcome, Real):
-        return f"gives {_a(outcome)}, where a number is wanted"
-    float(outcome)  # an integer may be beyond all floats
-    return None
-
-
-def _no_numbers(outcome: Any) -> str | None:
-    """Of a score that sums up itself what it measured: lists of numbers will do."""
-    if isinstance(outcome, list | tuple):
-        return next((wrong for each in outcome if (wrong := _no_numbers(each)) is not None), None)
-    return _no_number(outcome)
-
-
-def _no_change(outcome: Any) -> str | None:
-    """A pass that is written as a generator, say, did nothing."""
-    done = outcome is None or isinstance(outcome, int) or type(outcome).__name__ in ("bool", "bool_")
-    return None if done else f"gives {_a(outcome)}, where is wanted whether it changed the module"
-
-
-def _nothing_quantized(outcome: Any) -> str | None:
-    from .ir import Module
-
-    if isinstance(outcome, Module):
-        return None
-    if not isinstance(outcome, Quantized):
-        return f"gives {_a(outcome)}, where a Module or a Quantized is wanted"
-    if not isinstance(outcome.module, Module) or not isinstance(outcome.source, Module | None):
-        wrong = outcome.source if isinstance(outcome.module, Module) else outcome.module
-        return f"gives a Quantized of {_a(wrong)}, where a Module is wanted"
-    floats = {} if outcome.floats is None else outcome.floats
-    for member, texts in (("floats", floats), ("report", outcome.report), ("wide", outcome.wide)):
-        if not isinstance(texts, Mapping) or not all(isinstance(name, str) for name in texts):
-            return f"gives a Quantized with {member} that are no dictionary by names, but {texts!r:.100}"
-    return None
-
-
-def _functions(outcome: Any) -> list[Any]:
-    """Functions of a module, as a conversion's `entries` gives them."""
-    from .ir import Op
-
-    found = []
-
-    for each in outcome:  # which may go on for ever
-        if not isinstance(each, Op):
-            raise TypeError(f"gives {_a(each)} among the functions of the module")
-        found.append(each)
-    return found
-
-
-def _no_text(outcome: Any) -> str | None:
-    return None if isinstance(outcome, str) else f"gives {_a(outcome)}, where text is wanted"
-
-
-def _nothing_calibrated(outcome: Any) -> str | None:
-    return None if callable(getattr(outcome, "save", None)) else f"gives {_a(outcome)}, where something with save(path) is wanted"
-
-
-def _no_function(outcome: Any) -> str | None:
-    return None if callable(outcome) else f"gives {_a(outcome)}, where a function is wanted"
-
-
-def _no_functions(outcome: Any) -> str | None:
-    if not isinstance(outcome, Mapping):
-        return f"gives {_a(outcome)}, where functions by name are wanted"
-    return next((wrong for each in outcome.values() if (wrong := _no_function(each)) is not None), None)
-
-
-def _outputs_of(module: Module, function: str = "main") -> Callable[[Any], str | None]:
-    """What is wrong with what an engine gives of a function of a module: all its outputs are wanted."""
-    from .ir import output_names
-
-    names = output_names(module.function(function))
-
-    def wrong(outcome: Any) -> str | None:
-        missing = [name for name in names if name not in outcome] if (why := _no_outputs(outcome)) is None else []
-        return f"gives no output {missing[0]!r}" if missing else why
-
-    return wrong
-
-
-def _any_outputs(*arguments: Any, **options: Any) -> Callable[[Any], str | None]:
-    return _no_outputs
-
-
-_MAKERS = {("engines", "prepare"): _outputs_of, ("runtimes", "open"): _any_outputs, ("runtimes", "alternatives"): _any_outputs}
-"""Members that return functions of the plugin's, or a dictionary of them, and what is wrong with what those return."""
-_TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
-    ("readers", "read"): _no_module, ("metrics", "measure"): _no_number, ("conversions", "unfit"): _no_reason,
-    ("engines", "prepare"): _no_function, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
-    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
-    ("runtimes", "undefined"): _no_text, ("scores", "available"): _no_reason,
-    ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
-    ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
-_LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("metrics", "measure"): read_only, ("scores", "measure"): read_only, ("engines", "prepare"): copied,
-    ("runtimes", "open"): copied, ("runtimes", "alternatives"): copied}
-"""Members, or what they make, that are given arrays which others go on using: nobody writes into these."""
-_READS: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
-"""Members whose outcome is looked into where its plugin is known."""
-_TARGET_TAKES = {
-    "options": wrong_options, "available": _no_reason, "runs_here": _no_reason, "cannot_run": _no_reason,
-    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer,
-    "leaves": _no_ops, "summary": _no_summary, "by_hub": _no_answer, "rounds_alone": _no_answer, "near_enough": _no_tolerances}
-
-
-def _takes(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:
-    sums_up = kind == "scores" and member == "measure" and item.total is not None
-    return _no_numbers if sums_up else _TAKES.get((kind, member))
-
-
-def _findings(outcome: Any) -> tuple[Finding, ...]:
-    return _all_of(outcome, Finding, "among its findings, where a Finding")
-
-
-def _ops(outcome: Any) -> tuple[Any, ...]:
-    from .ir import Op
-
-    return _all_of(outcome, Op, "among the ops, where an Op")
-
-
-def _all_of(outcome: Any, kind: type, where: str) -> tuple[Any, ...]:
-    """What a plugin's function gives, one after the other, each of a kind."""
-    found = []
-    for each in outcome:  # which may go on for ever
-        if not isinstance(each, kind):
-            raise TypeError(f"gives {_a(each)} {where} is wanted")
-        found.append(each)
-    return tuple(found)
-
-
 def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     members = ("name", "doc", "accepts", "pipeline", "options", "check", "emit", "available")
     if isinstance(item, type):
         return "", item, [f"gives the class {item.__name__}, where an object of it is wanted: {item.__name__}()"]
     missing = [member for member in members if not hasattr(item, member)]
     if missing:
-        return "", item, [f"gives {_a(item)}, which is no Target: it has no {', '.join(missing)}"]
+        return "", item, [f"gives {a_kind(item)}, which is no Target: it has no {', '.join(missing)}"]
     problems = _Problems("target", item)
     problems.name(item.name)
     problems.text("doc", "pipeline")
@@ -506,27 +297,25 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
         problems.text("host")
     for member in ("options", "check", "emit", "available"):
         if not callable(getattr(item, member)):
-            problems.add(f"{member} must be a method, and is {_a(getattr(item, member))}")
+            problems.add(f"{member} must be a method, and is {a_kind(getattr(item, member))}")
     for member in ("run", "runs_here", "cannot_run", "takes", "leaves", "summary"):
         value = getattr(item, member, None)
         if value is not None and not callable(value):
-            problems.add(f"{member} must be a method, or None, and is {_a(value)}")
+            problems.add(f"{member} must be a method, or None, and is {a_kind(value)}")
     if problems.found:
         return str(item.name), item, problems.found
-    guarded = GuardedObject(
-        item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES, {"check": _findings, "leaves": _ops},
-        {"run": copied})
-    return item.name, guarded, []
+    place = f"target {item.name!r}"
+    return item.name, GuardedObject(item, plugin, place, TARGET_LETS, TARGET_TAKES, TARGET_READS, TARGET_LENDS), []
 
 
 def _admit_command(item: Any) -> tuple[str, Any, list[str]]:
     if not isinstance(item, tuple) or len(item) != 2:
-        return "", item, [f"gives {_a(item)}, where (name, click.Command) is wanted"]
+        return "", item, [f"gives {a_kind(item)}, where (name, click.Command) is wanted"]
     name, app = item
     problems = _Problems("command", item)
     problems.name(name)
     if not any(base.__name__ in ("Command", "Typer") for base in type(app).__mro__):
-        problems.add(f"{name!r} must be a click.Command or a typer.Typer, and is {_a(app)}")
+        problems.add(f"{name!r} must be a click.Command or a typer.Typer, and is {a_kind(app)}")
     return str(name), item, problems.found
 
 
@@ -543,7 +332,7 @@ def wrong_facts(item: Any) -> list[str]:
         problems.name(item.name)
         problems.text("says", "asked_by")
         return problems.found
-    return [f"gives {_a(item)}, where Facts or a FactKind is wanted"]
+    return [f"gives {a_kind(item)}, where Facts or a FactKind is wanted"]
 
 
 # --- hooks

@@ -41,9 +41,10 @@ from .ir import (
     new_module,
     set_results,
 )
+from .ir.borders import name_borders
 from .partitioning import TARGET
-from .parts import Parts, need_files, runner_of
-from .plugin import Emitted, EmittedPart, Target
+from .parts import Parts, by_target, runner_of
+from .plugin import Emitted, EmittedPart
 from .text import parse_type
 
 __all__ = ["Written", "written_at"]
@@ -177,8 +178,8 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     program, emitted = program_among(files), Emitted(files, report["target_report"])
     target, why = runner_of(name, emitted)
     if target is not None and target.run is not None:
-        ready = partial(_run_by, target, emitted)
-        module = _with_states(load_artifact(program), report) if program is not None else _borders_of(report)
+        module = _read(program, report) if program is not None else _borders_of(report)
+        ready = partial(by_target, target, emitted, module.outputs)
         return Written(module, ready, (f"run by {name}", f"{program} is run, not by {name}"),
                        keeps=getattr(target, "keeps", False), target="" if program else name)
     if program is None:
@@ -189,14 +190,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         note = f"{program} is run"
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
-    return Written(_with_states(load_artifact(program), report), None, (note, note))
-
-
-def _run_by(target: Target, emitted: Emitted, *given: Any, **how: Any) -> dict[str, np.ndarray]:
-    """What a target's own runtime gives of the files that it wrote."""
-    need_files(emitted.files)
-    found: dict[str, np.ndarray] = target.run(emitted, *given, **how)  # type: ignore[misc]
-    return found
+    return Written(_read(program, report), None, (note, note))
 
 
 def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
@@ -229,6 +223,15 @@ def _borders_of(report: Mapping[str, Any]) -> Module:
     block = function.regions[0].block
     artifact = block.append(Op("transload.artifact", block.arguments, [type_ for _, type_ in outputs]))
     set_results(function, artifact.results, [name for name, _ in outputs])
+    return _with_states(module, report)
+
+
+def _read(program: Path, report: dict[str, Any]) -> Module:
+    """The program, read, by the names that the report has: a format may not hold two outputs that are one tensor by two."""
+    module = load_artifact(program)
+    inputs, outputs = ([each["name"] for each in report[side]] for side in ("inputs", "outputs"))
+    if not module.states and len(inputs) == len(module.inputs) and len(outputs) == len(module.outputs):
+        name_borders(module.main, inputs, outputs)
     return _with_states(module, report)
 
 

@@ -280,7 +280,7 @@ def run_command(
             name,
             array.dtype,
             "x".join(map(str, array.shape)) or "scalar",
-            *(number(float(value)) for value in ((array.min(), array.max(), array.mean()) if array.size else (0, 0, 0))),
+            *_ends(array),
         )
         for name, array in outputs.items()
     ]
@@ -291,6 +291,13 @@ def run_command(
     if out is not None:
         shown.print(f"written to {out}", markup=False)
     return 0
+
+
+def _ends(array: Any) -> list[str]:
+    """The least, the greatest and the mean of an output; nothing of complex numbers, which have no order."""
+    if array.dtype.kind == "c":
+        return [""] * 3
+    return [number(float(value)) for value in ((array.min(), array.max(), array.mean()) if array.size else (0, 0, 0))]
 
 
 def _need_asked(of_images: bool, data: Mapping[str, Any] | None, out: Path | None) -> None:

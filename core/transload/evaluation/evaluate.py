@@ -295,11 +295,14 @@ def _measured(
 
 def _counted(outputs: Mapping[str, np.ndarray], output: str | None, model: str) -> Mapping[str, np.ndarray]:
     """The outputs that count: all, or that of the name."""
-    if output is None:
-        return outputs
-    if output not in outputs:
+    if output is not None and output not in outputs:
         raise UsageError(f"{model}: has no output {output!r}", hint=f"outputs: {', '.join(outputs)}")
-    return {output: outputs[output]}
+    counted = outputs if output is None else {output: outputs[output]}
+    for name, array in counted.items():
+        if np.iscomplexobj(array):
+            raise UsageError(
+                f"{model}: output {name!r} is of complex numbers, and scores are of real ones", hint="--output names another one")
+    return counted
 
 
 _ANOTHER = "name a file that is not there yet"

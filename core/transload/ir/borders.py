@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .core import Block, Op, Value
 
 __all__ = [
-    "ELEMENT", "NAME", "RANGE", "input_limits", "input_names", "input_types", "note_elements", "noted_elements",
+    "ELEMENT", "NAME", "RANGE", "input_limits", "input_names", "input_types", "name_borders", "note_elements", "noted_elements",
     "output_names", "output_types", "same_width",
 ]
 
@@ -50,6 +50,14 @@ def output_names(function: Op) -> list[str]:
     """The names of a function's outputs, in order; made unique where the model repeats one."""
     values = _block_of(function).terminator.operands
     return _unique(_noted(function, "res_attrs", values), values, "result")
+
+
+def name_borders(function: Op, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Call a function's inputs and outputs so, as many as there are."""
+    for side, before, names in (("arg_attrs", input_names(function), inputs), ("res_attrs", output_names(function), outputs)):
+        if before != list(names):
+            attributes = function.attributes.get(side) or [{}] * len(before)
+            function.attributes[side] = [{**own, NAME: name} for own, name in zip(attributes, names, strict=True)]
 
 
 def _block_of(function: Op) -> Block:

@@ -31,6 +31,7 @@ from ..meanings import (
     taken_rounded,
     with_meanings,
 )
+from ..outcomes import in_order, wrong_outputs
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
@@ -129,29 +130,31 @@ def other_runtimes(format: str | None, target: str = "") -> list[Runtime]:
 def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarray]]:
     """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
 
-    As it runs, it raises `RunError` where the runtime does not give these, `PluginFailure` where it gives another number of
-    outputs.
+    As it runs, it raises `RunError` where the runtime does not give these, `PluginFailure` where it gives other outputs than the
+    model has, or numbers of another kind.
     """
     run = runtime.opened(source.source, source.beside, source.entry)
     if source.cut is not None:
         return partial(_run_cut, run, source.cut, runtime.fetches)
     if not all(isinstance(type_, TensorType) for type_ in source.outputs.values()):  # a sequence is given tensor by tensor
         return run
-    wanted = len(source.outputs) - len(source.states)
+    types = dict(islice(source.outputs.items(), len(source.outputs) - len(source.states)))
 
     def run_whole(given: Mapping[str, np.ndarray], keep: bool = False, **how: Any) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = run(given, keep=keep, **how) if keep else run(given, **how)
-        if len(found) != wanted and not keep and not how:
-            raise runtime_failed(runtime, len(found), wanted)
-        return found
+        if keep or how:
+            return found
+        wrong = wrong_outputs(found, types)
+        if wrong is not None:
+            raise runtime_failed(runtime, wrong)
+        return in_order(found, types)
 
     return run_whole
 
 
-def runtime_failed(runtime: Runtime, given: int, wanted: int) -> PluginFailure:
-    """The error for a runtime that gives another number of outputs than the model has."""
-    wrong = TypeError(f"gives {given} outputs, where the model has {wanted}")
-    return failure(host().owner("runtimes", runtime.name), f"runtime {runtime.name!r} (open)", wrong)
+def runtime_failed(runtime: Runtime, why: str) -> PluginFailure:
+    """The error for a runtime that gives other outputs than the model has."""
+    return failure(host().owner("runtimes", runtime.name), f"runtime {runtime.name!r} (open)", TypeError(why))
 
 
 def _run_cut(

@@ -351,7 +351,7 @@ class _Judge:
             target, wrong = self.running.own.target, TypeError(f"gives {len(actual)} outputs, where the model has {wanted}")
             raise failure(host().owner("targets", target), f"target {target!r}.run()", wrong)
         if len(reference) != len(actual):
-            raise runtime_failed(self.runtime, len(reference), wanted)
+            raise runtime_failed(self.runtime, f"gives {len(reference)} outputs, where the model has {wanted}")
 
     def _inside(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What the model is given, for what the result is."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from transload.contents import STRUCTURE, constant_bytes, op_counts
 from transload.errors import Finding, RunError, merge_findings
+from transload.interface import interface, named
 from transload.ir import BOOL, F32, I32, NONE, UI8, Module, Op, QuantType, TensorType, Value
 from transload.ir.regions import functions_named
 from transload.plugin import Emitted, Target, resolve
@@ -58,6 +59,7 @@ class TfliteTarget(Target):
         path = directory / f"{stem}.tflite"
         resolve(host().get("writers", "tflite").write)(module, path)
         return Emitted([path], {
+            **interface(module),
             "operators": op_counts(module),
             "constant_bytes": constant_bytes(module),
             "file_bytes": {path.name: path.stat().st_size},
@@ -71,13 +73,12 @@ class TfliteTarget(Target):
         own, _ = runtime_for(self.name)
         for runtime in (*((own,) if own is not None else ()), *other_runtimes(self.name, "tflm")):
             try:
-                outputs: dict[str, np.ndarray] = resolve(runtime.open)(path)(inputs)
-                return outputs
+                return named(emitted.report, resolve(runtime.open)(path)(inputs))
             except RunError as error:
                 refused = refused or error
         if refused is not None:
             raise refused
-        return transload.run(path, inputs)
+        return named(emitted.report, transload.run(path, inputs))
 
 
 def _is_rare(op: Op) -> bool:

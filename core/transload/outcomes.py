@@ -1,0 +1,300 @@
+"""What functions of plugins give back, looked at where the plugin is known.
+
+`TAKES` and `TARGET_TAKES` say what is wrong with an outcome, or None; `READS` and `TARGET_READS` give what callers get in its
+place; `MAKERS` are for functions that return others, `LENDS` for what these are given (`transload.guard.Guarded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from .errors import Finding
+from .lending import copied, read_only
+from .plugin import Emitted, Quantized
+
+if TYPE_CHECKING:
+    from .ir import Module
+
+__all__ = [
+    "LENDS", "LETS", "MAKERS", "READS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES", "a_kind", "in_order",
+    "taken", "wrong_options", "wrong_outputs",
+]
+
+_FEW = 8
+"""Names that a message has."""
+
+
+def wrong_options(declared: Any) -> str | None:
+    """What is wrong with declared options, or None."""
+    if not isinstance(declared, Mapping):
+        return f"options must be a dictionary, and are {a_kind(declared)}"
+    for name, entry in declared.items():
+        fits = isinstance(name, str) and isinstance(entry, tuple) and len(entry) == 3 and isinstance(entry[2], str)
+        if not fits or not (entry[0] in (bool, int, float, str) or (
+                isinstance(entry[0], tuple) and entry[0] and all(isinstance(word, str) for word in entry[0]))):
+            return (f"option {name!r} must be (type, default, what it does), the type bool, int, float, str or a tuple of words, "
+                    f"and is {entry!r}")
+        kind, default = entry[:2]
+        of_kind = default in kind if isinstance(kind, tuple) else type(default) in ((int, float) if kind is float else (kind,))
+        if default is not None and not of_kind:
+            return f"option {name!r} has the default {default!r}, which is not of its type"
+    return None
+
+
+def a_kind(value: Any) -> str:
+    """What something is, in a message."""
+    return f"a {type(value).__name__}" if value is not None else "None"
+
+
+LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
+    ("readers", "read"): (OSError, MemoryError), ("readers", "detect"): (OSError,), ("formats", "detect"): (OSError,),
+    ("writers", "write"): (OSError,),
+}
+"""What a file or disk does, of which the caller has more to say."""
+
+
+def _no_module(outcome: Any) -> str | None:
+    from .ir import Module
+
+    return None if isinstance(outcome, Module) else f"gives {a_kind(outcome)}, where a Module is wanted"
+
+
+def _no_reason(outcome: Any) -> str | None:
+    return None if outcome is None or isinstance(outcome, str) else f"gives {a_kind(outcome)}, where None or a reason is wanted"
+
+
+def _no_findings(outcome: Any) -> str | None:
+    return None if hasattr(outcome, "__iter__") else f"gives {a_kind(outcome)}, where findings are wanted"
+
+
+def _no_outputs(outcome: Any) -> str | None:
+    if not isinstance(outcome, Mapping):
+        return f"gives {a_kind(outcome)}, where outputs by name are wanted"
+    for name, value in outcome.items():
+        if not isinstance(name, str):
+            return f"gives an output the name {name!r:.100}, where text is wanted"
+        if not _holds_arrays(value):
+            return f"gives {a_kind(value)} as output {name!r}, where an array of numbers is wanted"
+    return None
+
+
+def _holds_arrays(value: Any) -> bool:
+    """Whether a value is an array of numbers, or a tuple of such (a value of a tuple type, as StableHLO has them)."""
+    if isinstance(value, tuple):
+        return all(map(_holds_arrays, value))
+    if not hasattr(value, "dtype") or getattr(value.dtype, "kind", "") in "OSUmM":
+        return False
+    import numpy as np
+
+    return not np.ma.is_masked(value)  # behind a mask there are no numbers
+
+
+def _arrays(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs as numpy's arrays: what only looks like one fails here, and not where it is compared."""
+    return {name: _array(value) for name, value in outcome.items()}
+
+
+def _array(value: Any) -> Any:
+    import numpy as np
+
+    return tuple(map(_array, value)) if isinstance(value, tuple) else np.asarray(value)
+
+
+def wrong_outputs(outcome: Any, types: Mapping[str, Any], others: bool = False) -> str | None:
+    """What is wrong with what was given of outputs of these types, by name; with `others`, more tensors may be there."""
+    wrong = _no_outputs(outcome)
+    if wrong is not None:
+        return wrong
+    if len(outcome) != len(types) and not others:
+        return f"gives {len(outcome)} outputs, where the model has {len(types)}"
+    missing = next((name for name in types if name not in outcome), None)
+    if missing is not None:
+        there = ", ".join(map(repr, list(outcome)[:_FEW])) + (", ..." if len(outcome) > _FEW else "")
+        return f"gives no output {missing!r}; it gives {there or 'nothing'}"
+    return next(filter(None, (_other_kind(name, outcome[name], type_) for name, type_ in types.items())), None)
+
+
+def _other_kind(name: str, value: Any, type_: Any) -> str | None:
+    """What is wrong with numbers that are of another kind than the type has: other widths are the same numbers."""
+    from .ir import TensorType, dtype_of
+
+    if not isinstance(type_, TensorType) or isinstance(value, tuple):
+        return None
+    try:
+        wanted = _kind(dtype_of(type_.element))
+    except ValueError:  # of a dialect's own
+        return None
+    return None if _kind(value.dtype) == wanted else f"gives {value.dtype} as output {name!r}, which is {type_}"
+
+
+def _kind(dtype: Any) -> str:
+    """Whether numbers are booleans, integers, complex, or real, as most of the types of others (bfloat16) are."""
+    name = str(dtype)
+    return next((kind for kind in ("bool", "int", "uint", "complex") if name.startswith(kind)), "float").removeprefix("u")
+
+
+def in_order(outcome: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """What was given, with the outputs of these names last, in their order."""
+    last = {name: outcome[name] for name in names}
+    return {**{name: value for name, value in outcome.items() if name not in last}, **last}
+
+
+def _no_answer(outcome: Any) -> str | None:
+    return None if isinstance(outcome, bool) else f"gives {a_kind(outcome)}, where True or False is wanted"
+
+
+def _no_tolerances(outcome: Any) -> str | None:
+    if isinstance(outcome, list | tuple) and all(isinstance(each, str) for each in outcome):
+        return None
+    return f"gives {a_kind(outcome)}, where a list of texts like 'cos=0.99' is wanted"
+
+
+def _no_ops(outcome: Any) -> str | None:
+    return None if hasattr(outcome, "__iter__") else f"gives {a_kind(outcome)}, where ops are wanted"
+
+
+def _no_summary(outcome: Any) -> str | None:
+    return None if isinstance(outcome, Mapping) else f"gives {a_kind(outcome)}, where a dictionary is wanted"
+
+
+def _nothing_emitted(outcome: Any) -> str | None:
+    return None if isinstance(outcome, Emitted) else f"gives {a_kind(outcome)}, where an Emitted is wanted"
+
+
+def _no_number(outcome: Any) -> str | None:
+    if not isinstance(outcome, Real):
+        return f"gives {a_kind(outcome)}, where a number is wanted"
+    float(outcome)  # an integer may be beyond all floats
+    return None
+
+
+def _no_numbers(outcome: Any) -> str | None:
+    """Of a score that sums up itself what it measured: lists of numbers will do."""
+    if isinstance(outcome, list | tuple):
+        return next((wrong for each in outcome if (wrong := _no_numbers(each)) is not None), None)
+    return _no_number(outcome)
+
+
+def _no_change(outcome: Any) -> str | None:
+    """A pass that is written as a generator, say, did nothing."""
+    done = outcome is None or isinstance(outcome, int) or type(outcome).__name__ in ("bool", "bool_")
+    return None if done else f"gives {a_kind(outcome)}, where is wanted whether it changed the module"
+
+
+def _nothing_quantized(outcome: Any) -> str | None:
+    from .ir import Module
+
+    if isinstance(outcome, Module):
+        return None
+    if not isinstance(outcome, Quantized):
+        return f"gives {a_kind(outcome)}, where a Module or a Quantized is wanted"
+    if not isinstance(outcome.module, Module) or not isinstance(outcome.source, Module | None):
+        wrong = outcome.source if isinstance(outcome.module, Module) else outcome.module
+        return f"gives a Quantized of {a_kind(wrong)}, where a Module is wanted"
+    floats = {} if outcome.floats is None else outcome.floats
+    for member, texts in (("floats", floats), ("report", outcome.report), ("wide", outcome.wide)):
+        if not isinstance(texts, Mapping) or not all(isinstance(name, str) for name in texts):
+            return f"gives a Quantized with {member} that are no dictionary by names, but {texts!r:.100}"
+    return None
+
+
+def _functions(outcome: Any) -> list[Any]:
+    """Functions of a module, as a conversion's `entries` gives them."""
+    from .ir import Op
+
+    found = []
+
+    for each in outcome:  # which may go on for ever
+        if not isinstance(each, Op):
+            raise TypeError(f"gives {a_kind(each)} among the functions of the module")
+        found.append(each)
+    return found
+
+
+def _no_text(outcome: Any) -> str | None:
+    return None if isinstance(outcome, str) else f"gives {a_kind(outcome)}, where text is wanted"
+
+
+def _nothing_calibrated(outcome: Any) -> str | None:
+    saves = callable(getattr(outcome, "save", None))
+    return None if saves else f"gives {a_kind(outcome)}, where something with save(path) is wanted"
+
+
+def _no_function(outcome: Any) -> str | None:
+    return None if callable(outcome) else f"gives {a_kind(outcome)}, where a function is wanted"
+
+
+def _no_functions(outcome: Any) -> str | None:
+    if not isinstance(outcome, Mapping):
+        return f"gives {a_kind(outcome)}, where functions by name are wanted"
+    return next((wrong for each in outcome.values() if (wrong := _no_function(each)) is not None), None)
+
+
+def _outputs_of(module: Module, function: str = "main") -> tuple[Check, Read]:
+    """For what an engine gives of a function of a module: all its outputs are wanted, last and in order."""
+    from .ir import output_names, output_types
+
+    called = module.function(function)
+    types = dict(zip(output_names(called), output_types(called), strict=True))
+    return (lambda outcome: wrong_outputs(outcome, types, others=True)), (lambda outcome: in_order(_arrays(outcome), types))
+
+
+def _any_outputs(*arguments: Any, **options: Any) -> tuple[Check, Read]:
+    return _no_outputs, _arrays
+
+
+Check = Callable[[Any], str | None]
+Read = Callable[[Any], Any]
+MAKERS: dict[tuple[str, str], Callable[..., tuple[Check, Read]]] = {
+    ("engines", "prepare"): _outputs_of, ("runtimes", "open"): _any_outputs, ("runtimes", "alternatives"): _any_outputs}
+"""Members that return functions of the plugin's, or a dictionary of them: the `takes` and the `reads` of those."""
+TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
+    ("readers", "read"): _no_module, ("metrics", "measure"): _no_number, ("conversions", "unfit"): _no_reason,
+    ("engines", "prepare"): _no_function, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
+    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
+    ("runtimes", "undefined"): _no_text, ("scores", "available"): _no_reason,
+    ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
+    ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
+LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("metrics", "measure"): read_only, ("scores", "measure"): read_only, ("engines", "prepare"): copied,
+    ("runtimes", "open"): copied, ("runtimes", "alternatives"): copied}
+"""Members, or what they make, that are given arrays which others go on using: nobody writes into these."""
+READS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
+"""Members whose outcome is looked into where its plugin is known."""
+TARGET_LETS: dict[str, tuple[type[BaseException], ...]] = {"emit": (OSError,)}
+TARGET_LENDS: dict[str, Callable[[Any], Any] | None] = {"run": copied}
+TARGET_TAKES: dict[str, Check] = {
+    "options": wrong_options, "available": _no_reason, "runs_here": _no_reason, "cannot_run": _no_reason,
+    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer,
+    "leaves": _no_ops, "summary": _no_summary, "by_hub": _no_answer, "rounds_alone": _no_answer, "near_enough": _no_tolerances}
+
+
+def taken(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:
+    sums_up = kind == "scores" and member == "measure" and item.total is not None
+    return _no_numbers if sums_up else TAKES.get((kind, member))
+
+
+def _findings(outcome: Any) -> tuple[Finding, ...]:
+    return _all_of(outcome, Finding, "among its findings, where a Finding")
+
+
+def _ops(outcome: Any) -> tuple[Any, ...]:
+    from .ir import Op
+
+    return _all_of(outcome, Op, "among the ops, where an Op")
+
+
+def _all_of(outcome: Any, kind: type, where: str) -> tuple[Any, ...]:
+    """What a plugin's function gives, one after the other, each of a kind."""
+    found = []
+    for each in outcome:  # which may go on for ever
+        if not isinstance(each, kind):
+            raise TypeError(f"gives {a_kind(each)} {where} is wanted")
+        found.append(each)
+    return tuple(found)
+
+
+TARGET_READS: dict[str, Read] = {"check": _findings, "leaves": _ops, "run": _arrays}
