@@ -26,7 +26,7 @@ from .errors import (
     UsageError,
     merge_findings,
 )
-from .files import is_file, is_folder, need_file, reason_of
+from .files import atomic_path, is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
 from .guard import failure
@@ -328,12 +328,17 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     from .plugin import resolve
 
     _refuse_other_dialects(module_given(module, "save"), writer)
-    try:
-        resolve(writer.write)(module, file)
-    except OSError as error:
-        raise TransloadError(f"cannot write {file}: {reason_of(error, file.parent)}") from None
-    if not is_file(file):
-        raise failure(host().owner("writers", writer.name), f"writer {writer.name!r} (write)", ValueError(f"{file} is no file"))
+    owner = host().owner("writers", writer.name)
+    if owner is not None and owner.is_ours:  # which see to it themselves
+        try:
+            resolve(writer.write)(module, file)
+        except OSError as error:
+            raise TransloadError(f"cannot write {file}: {reason_of(error, file.parent)}") from None
+        return file
+    with atomic_path(file) as temporary:
+        resolve(writer.write)(module, temporary)
+        if not is_file(temporary):
+            raise failure(owner, f"writer {writer.name!r} (write)", ValueError(f"{file} is no file, or was not written"))
     return file
 
 

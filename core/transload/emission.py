@@ -15,10 +15,11 @@ from .artifact_set import REPORT
 from .contents import dialects_in, main_dialect, op_counts
 from .errors import TargetError, merge_findings
 from .files import is_file
-from .guard import failure
+from .guard import FOREIGN, OURS, failure, said
 from .hosting import HostTarget, cut_for, made_for_host
 from .ir import Module
 from .ir.verify import verify
+from .json_text import json_text
 from .partitioning import HOST, TARGET, Part, Partition, work_of
 from .plugin import Emitted, EmittedPart, Target, Writer, resolve
 from .plugin_host import host
@@ -65,6 +66,8 @@ def emit_for(
         written.append(_written_part(part, target, folder, stem, settings, hosted))
     summary = getattr(target, "summary", None)
     report = dict(summary(cut, written)) if summary is not None else {}
+    if (wrong := _wrong_report(report)) is not None:
+        raise failure(host().owner("targets", target.name), f"target {target.name!r}.summary()", TypeError(wrong))
     return Emitted([file for part in written for file in part.files], report, written, cut.outputs)
 
 
@@ -108,11 +111,14 @@ def _wrong_with(emitted: Emitted, directory: Path) -> str | None:
     """What is wrong with what a target says that it wrote into a directory, or None."""
     if not isinstance(emitted.files, list | tuple) or not all(isinstance(file, Path) for file in emitted.files):
         return f"files must be a list of paths, and are {emitted.files!r:.200}"
-    if not isinstance(emitted.report, Mapping):
-        return f"report must be a dictionary, and is {emitted.report!r:.200}"
+    wrong = _wrong_report(emitted.report)
+    if wrong is not None:
+        return wrong
     for file in emitted.files:
         if not file.is_relative_to(directory) or not is_file(file):
             return f"{file} is no file in the directory that was given"
+        if file.is_symlink():  # which would lead to where the directory was before it was moved into place
+            return f"{file.relative_to(directory)} is a link, where a file is wanted"
         if file == directory / REPORT:
             return f"{REPORT} is written by Transload"
     there = {file for file in directory.rglob("*") if not file.is_dir()}
@@ -121,11 +127,42 @@ def _wrong_with(emitted: Emitted, directory: Path) -> str | None:
     return _wrong_with_parts(emitted)
 
 
+def _wrong_report(report: Any) -> str | None:
+    """What is wrong with what a target reports, which is to be written as JSON, or None."""
+    if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
+        return f"report must be a dictionary by texts, and is {report!r:.200}"
+    try:
+        json_text(report)
+    except OURS:
+        raise
+    except FOREIGN as error:  # it has itself among its values, say
+        return f"report cannot be written as JSON: {said(error)}"
+    return None
+
+
+def _wrong_part(part: Any) -> str | None:
+    """What is wrong with a part by itself, or None."""
+    if not isinstance(part, EmittedPart) or part.place not in (TARGET, HOST):
+        return f"each part must be an EmittedPart of {TARGET!r} or {HOST!r}, and one is {part!r:.200}"
+    for member in ("files", "inputs", "outputs"):
+        kind, held = Path if member == "files" else str, getattr(part, member)
+        if not isinstance(held, list | tuple) or not all(isinstance(each, kind) for each in held):
+            return f"{member} of a part must be a list of {'paths' if kind is Path else 'names'}, and are {held!r:.200}"
+    if not isinstance(part.types, Mapping) or not isinstance(part.ops, Mapping) or not isinstance(part.target, str):
+        return f"types and ops of a part must be dictionaries and its target a name, and it is {part!r:.200}"
+    return _wrong_report(part.report)
+
+
 def _wrong_with_parts(emitted: Emitted) -> str | None:
+    if not isinstance(emitted.parts, list | tuple):
+        return f"parts must be a list, and are {emitted.parts!r:.200}"
+    if not isinstance(emitted.outputs, Mapping) or not all(isinstance(name, str) for name in emitted.outputs.values()):
+        return f"outputs must be names of tensors by names, and are {emitted.outputs!r:.200}"
     known: set[str] = set()
     for part in emitted.parts:
-        if not isinstance(part, EmittedPart) or part.place not in (TARGET, HOST):
-            return f"each part must be an EmittedPart of {TARGET!r} or {HOST!r}, and one is {part!r:.200}"
+        wrong = _wrong_part(part)
+        if wrong is not None:
+            return wrong
         if not set(part.files) <= set(emitted.files):
             return f"a part has {min(set(part.files) - set(emitted.files))}, which is not among the files"
         known.update(part.outputs)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .convert_model import Artifact
@@ -25,6 +26,8 @@ __all__ = [
 
 _PLACES, _KINDS = 8, 6
 """Names of tensors and kinds of ops in one line."""
+_MOST = 1 << 20
+"""Findings of one error: what gives more never ends."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,18 @@ class Finding:
     hint: str = ""
     count: int = 1
     follows: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise `TypeError` for members of other types, where they are given: names in one text would be told by letters."""
+        texts = {"what": self.what, "why": self.why, "hint": self.hint}
+        wrong = next((name for name, text in texts.items() if not isinstance(text, str)), None)
+        if wrong is not None:
+            raise TypeError(f"{wrong} of a Finding is text, and is {texts[wrong]!r:.100}")
+        if not isinstance(self.names, tuple | list) or not all(isinstance(name, str) for name in self.names):
+            raise TypeError(f"names of a Finding are a tuple of texts, and are {self.names!r:.100}")
+        if not isinstance(self.count, int):
+            raise TypeError(f"count of a Finding is a whole number, and is {self.count!r:.100}")
+        object.__setattr__(self, "names", tuple(self.names))
 
     def __str__(self) -> str:
         return self.text()
@@ -104,16 +119,27 @@ def causes(findings: Iterable[Finding]) -> list[Cause]:
     return [Cause(why, hint, tuple(found)) for (why, hint), found in by_reason.items()]
 
 
+def _as_text(said: Any) -> str:
+    """What an error is to say, as text: whoever raises one may give it another error, or several lines."""
+    if isinstance(said, str):
+        return said
+    if isinstance(said, list | tuple):
+        return "; ".join(map(_as_text, said))
+    text = str(said)
+    return f"{type(said).__name__}: {text}" if isinstance(said, BaseException) and text else text or type(said).__name__
+
+
 class TransloadError(Exception):
     """Base of all errors that a file, a flag or a plugin can cause. `exit_code` is what the CLI ends with."""
 
     exit_code = 1
 
     def __init__(self, message: str, findings: Iterable[Finding] = (), hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.findings: tuple[Finding, ...] = tuple(findings)
-        self.hint = hint
+        self.message = _as_text(message)
+        super().__init__(self.message)
+        self.findings: tuple[Finding, ...] = tuple(
+            each if isinstance(each, Finding) else Finding("finding", _as_text(each)) for each in islice(findings, _MOST))
+        self.hint = _as_text(hint)
         self.report: Report | None = None
         """How far the conversion came that this ended; None of what is no conversion."""
 
@@ -261,9 +287,8 @@ class Unsupported(Exception):
     """
 
     def __init__(self, why: str, hint: str = "", follows: bool | None = None) -> None:
-        super().__init__(why)
-        self.why = why
-        self.hint = hint
+        self.why, self.hint = _as_text(why), _as_text(hint)
+        super().__init__(self.why)
         self.follows = follows
 
 

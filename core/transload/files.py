@@ -132,7 +132,7 @@ def permitted(mode: int) -> int:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path` to write to; it is renamed to `path` when the block ends well.
+    """A temporary path beside `path` to write to; it is renamed to `path` when the block ends well, after files beside it.
 
     Raises `TransloadError` where the place cannot be written (no room, no permission), `UsageError` where a device or a
     directory is there, and leaves nothing behind.
@@ -144,8 +144,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         with ScratchFolder(final.parent) as folder:
             temporary = folder / final.name
             yield temporary
-            temporary.chmod(permitted(0o666))
-            temporary.replace(final)
+            beside = sorted(file for file in folder.iterdir() if file.is_file() and file != temporary)
+            for file in (*beside, temporary):
+                file.chmod(permitted(0o666))
+                file.replace(final.parent / file.name)
     except OSError as error:
         raise TransloadError(f"cannot write {final}: {reason_of(error, final.parent)}") from None
 

@@ -20,7 +20,7 @@ from .journey import Journey
 from .options import Owner, own_options, settings_of
 from .partitioning import HOST, Part, Partition, is_held, parted, work_of
 from .plugin import Target
-from .plugin_host import host
+from .plugin_host import host, misstated
 from .rewrite import names_of
 from .roles import hub
 
@@ -59,7 +59,12 @@ def host_for(target: Target, name: str | None, options: Mapping[str, Any]) -> Ho
     chosen = name if name is not None else getattr(target, "host", "")
     if not chosen:
         return None
-    found: Target = host().get("targets", chosen)
+    try:
+        found: Target = host().get("targets", chosen)
+    except UsageError as error:
+        if name is not None:
+            raise
+        raise misstated("targets", target.name, f"the host of target {target.name!r}", error) from error
     why = found.available()
     if name is None and why is not None:
         return None

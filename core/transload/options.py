@@ -9,12 +9,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from .errors import UsageError
 from .suggest import nearest
 
-__all__ = ["Options", "Owner", "need_options", "own_options", "same_option", "settings_of", "shared_out", "typed"]
+__all__ = [
+    "Options", "Owner", "as_annotated", "need_options", "option_type", "own_options", "parameters_of", "same_option",
+    "settings_of", "shared_out", "typed",
+]
 
 Options = Mapping[str, tuple[type | tuple[str, ...], Any, str]]
 """The type is bool, int, float, str, or a tuple of the words that can be chosen from."""
@@ -46,6 +51,36 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
         return wanted(value)
     except ValueError:
         raise UsageError(f"option {name} must be {wanted.__name__}, not {value!r}") from None
+
+
+def parameters_of(function: Callable[..., Any], placed: int) -> list[inspect.Parameter]:
+    """The parameters of a function behind those that are `placed`, annotations evaluated.
+
+    Those of the others may be of what is imported for type checkers alone.
+    """
+    inner: Any = inspect.unwrap(function)
+    while isinstance(inner, partial):
+        inner = inner.func
+    scope = getattr(inner if hasattr(inner, "__globals__") else type(inner).__call__, "__globals__", {})
+    parameters = list(inspect.signature(function).parameters.values())[placed:]
+    return [
+        each.replace(annotation=eval(each.annotation, scope)) if isinstance(each.annotation, str) else each
+        for each in parameters]
+
+
+def option_type(annotation: Any) -> type | tuple[str, ...]:
+    """What a parameter's annotation says of the option: a type, or the words to choose from."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:  # `int | None`: as the first of them
+        annotation = next(part for part in get_args(annotation) if part is not NoneType)
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return annotation if annotation in (bool, int, float) else str
+
+
+def as_annotated(what: str, function: Callable[..., Any], placed: int, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a function, those that are text as its annotations say. Raises `UsageError` for what is not of its type."""
+    known = {each.name: option_type(each.annotation) for each in parameters_of(function, placed)}
+    return {name: typed(f"{name} of {what}", value, known.get(name, str)) for name, value in options.items()}
 
 
 def need_options(what: str, function: Callable[..., Any], placed: Sequence[Any], options: Mapping[str, Any]) -> None:

@@ -24,6 +24,8 @@ __all__ = [
 
 _FEW = 8
 """Names that a message has."""
+_MOST = 1 << 20
+"""Findings, or ops, that a function gives: there is no model with as many."""
 
 
 def wrong_options(declared: Any) -> str | None:
@@ -142,7 +144,12 @@ def in_order(outcome: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
 
 
 def _no_answer(outcome: Any) -> str | None:
-    return None if isinstance(outcome, bool) else f"gives {a_kind(outcome)}, where True or False is wanted"
+    return None if _is_bool(outcome) else f"gives {a_kind(outcome)}, where True or False is wanted"
+
+
+def _is_bool(outcome: Any) -> bool:
+    """Whether something is True or False, or numpy's."""
+    return isinstance(outcome, bool) or type(outcome).__name__ in ("bool", "bool_")
 
 
 def _no_tolerances(outcome: Any) -> str | None:
@@ -177,9 +184,16 @@ def _no_numbers(outcome: Any) -> str | None:
     return _no_number(outcome)
 
 
+def _ours(outcome: Any) -> Any:
+    """Numbers as JSON has them, whatever library they are of."""
+    if isinstance(outcome, list | tuple):
+        return [_ours(each) for each in outcome]
+    return outcome if isinstance(outcome, int) else float(outcome)
+
+
 def _no_change(outcome: Any) -> str | None:
     """A pass that is written as a generator, say, did nothing."""
-    done = outcome is None or isinstance(outcome, int) or type(outcome).__name__ in ("bool", "bool_")
+    done = outcome is None or isinstance(outcome, int) or _is_bool(outcome)
     return None if done else f"gives {a_kind(outcome)}, where is wanted whether it changed the module"
 
 
@@ -204,13 +218,7 @@ def _functions(outcome: Any) -> list[Any]:
     """Functions of a module, as a conversion's `entries` gives them."""
     from .ir import Op
 
-    found = []
-
-    for each in outcome:  # which may go on for ever
-        if not isinstance(each, Op):
-            raise TypeError(f"gives {a_kind(each)} among the functions of the module")
-        found.append(each)
-    return found
+    return list(_all_of(outcome, Op, "among the functions of the module, where an Op"))
 
 
 def _no_text(outcome: Any) -> str | None:
@@ -262,6 +270,7 @@ LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("runtimes", "open"): copied, ("runtimes", "alternatives"): copied}
 """Members, or what they make, that are given arrays which others go on using: nobody writes into these."""
 READS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("scores", "measure"): _ours, ("scores", "total"): _ours,
     ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
 """Members whose outcome is looked into where its plugin is known."""
 TARGET_LETS: dict[str, tuple[type[BaseException], ...]] = {"emit": (OSError,)}
@@ -290,10 +299,12 @@ def _ops(outcome: Any) -> tuple[Any, ...]:
 def _all_of(outcome: Any, kind: type, where: str) -> tuple[Any, ...]:
     """What a plugin's function gives, one after the other, each of a kind."""
     found = []
-    for each in outcome:  # which may go on for ever
+    for each in outcome:
         if not isinstance(each, kind):
             raise TypeError(f"gives {a_kind(each)} {where} is wanted")
         found.append(each)
+        if len(found) > _MOST:
+            raise TypeError(f"gives more than {_MOST:,} of them, as what never ends does")
     return tuple(found)
 
 

@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import Finding, InternalError, ReadError, UsageError
-from .guard import Reference, imported
-from .options import Options
+from .guard import FOREIGN, OURS, Reference, failure, imported
+from .options import Options, parameters_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -242,8 +242,12 @@ class Pass:
 
     @cached_property
     def _options(self) -> dict[str, inspect.Parameter]:
-        parameters = list(inspect.signature(resolve(self.run), eval_str=True).parameters.values())
-        return {p.name: p for p in parameters[1:]}
+        try:
+            return {p.name: p for p in parameters_of(resolve(self.run), 1)}
+        except OURS:
+            raise
+        except FOREIGN as error:  # an annotation of something that is not there when it runs
+            raise failure(getattr(self.run, "plugin", None), f"pass {self.name!r} (run)", error) from error
 
 
 class KernelTable:

@@ -43,7 +43,7 @@ from .plugin import (
     Writer,
     resolve,
 )
-from .registration import KINDS, admit, singular, wrong_facts, wrong_hooks
+from .registration import KINDS, admit, parts_taken, singular, wrong_facts, wrong_hooks
 from .suggest import nearest
 
 if TYPE_CHECKING:
@@ -185,6 +185,9 @@ class Host:
                 new = added["conversions"]
                 for _, why in _wrong_extensions(new, {**self._collected["conversions"], **new}):
                     info.blame(f"register_conversions: {why}")
+                for kind in ("dialects", "targets"):
+                    for _, why in parts_taken(kind, added[kind], self._collected[kind]):
+                        info.blame(f"register_{kind}: {why}")
                 if info.error is None and not info.registered:
                     info.blame("it registers nothing")
             if info.error is not None:
@@ -223,6 +226,10 @@ class Host:
                     items = self._ask(plugin, kind, collected)
                     collected.update(items)
                     self._owners.update(((kind, name), plugin.info) for name in items)
+                ours = {name: item for name, item in collected.items() if self._owners[kind, name].is_ours}
+                for name, why in parts_taken(kind, collected, ours):
+                    del collected[name]
+                    self._owners.pop((kind, name)).blame(f"register_{kind}: {why}")
                 self._collected[kind] = collected
             return self._collected[kind]
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .analysis.movement import is_cast, moves_of
+from .guard import FOREIGN, OURS, failure
 from .ir import FloatType, Module, Op, QuantType
 from .ir.build import constant_of
 from .ir.verify import verify
 from .meanings import quantized_tensors
-from .options import need_options
+from .options import as_annotated, need_options
 from .plugin import Quantized, resolve
 from .plugin_host import host
 from .report import LayersReport, QuantizationReport
@@ -77,7 +78,14 @@ def quantize_at_hub(
     """
     quantizer = host().get("quantizers", scheme)
     run = resolve(quantizer.run)
-    need_options(f"quantizer {scheme!r}", run, (module, samples), options)
+    what = f"quantizer {scheme!r}"
+    need_options(what, run, (module, samples), options)
+    try:
+        options = as_annotated(what, run, 2, options)
+    except OURS:
+        raise
+    except FOREIGN as error:  # an annotation of something that is not there when it runs
+        raise failure(host().owner("quantizers", scheme), f"{what} (run)", error) from error
     made = run(module, owned(samples, module), **options)
     if isinstance(made, Module):
         made = Quantized(made)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ import pluggy
 
 from . import hookspecs
 from .facts import FactKind, Facts
-from .guard import Guarded, GuardedObject, PluginInfo, Reference
+from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, said
 from .outcomes import (
     LENDS,
     LETS,
@@ -50,7 +50,7 @@ from .plugin import (
 )
 from .suggest import nearest
 
-__all__ = ["KINDS", "admit", "singular", "wrong_facts", "wrong_hooks"]
+__all__ = ["KINDS", "OUR_COMMANDS", "admit", "parts_taken", "singular", "wrong_facts", "wrong_hooks"]
 
 KINDS: dict[str, type] = {
     "dialects": DialectSpec, "readers": Reader, "writers": Writer, "conversions": Conversion, "passes": Pass, "engines": Engine,
@@ -60,6 +60,11 @@ KINDS: dict[str, type] = {
 """The hooks, `register_` left out, and the class of what each takes."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
+OUR_COMMANDS = frozenset({
+    "compare", "completion", "convert", "coverage", "eval", "extract", "gen-input", "inspect", "new-plugin", "npz", "ops",
+    "opt", "passes", "plugins", "run", "targets",
+})
+"""The commands that a plugin's cannot take the place of: those of `transload.cli.app`."""
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
@@ -73,6 +78,15 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
 
     Nothing may be wrong with what is used; the name is there for the message even where something is.
     """
+    try:
+        return _admitted(kind, item, plugin)
+    except KeyboardInterrupt:
+        raise
+    except FOREIGN as error:  # a property of its own, say
+        return "", item, [f"gives {a_kind(item)} that cannot be looked at: {said(error)}"]
+
+
+def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     if kind == "commands":
         return _admit_command(item)
     if kind == "targets":
@@ -153,6 +167,14 @@ class _Problems:
         elif len(value) < least:
             self.add(f"{member} must name at least one")
 
+    def suffixes(self) -> None:
+        """Suffixes of files, which are compared with names in lower case."""
+        self.texts("suffixes", starting=".")
+        value = self.item.suffixes
+        for each in value if isinstance(value, tuple | list) else ():
+            if isinstance(each, str) and each != each.lower():
+                self.add(f"suffixes are written in lower case, whatever a file's is, and one is {each!r}")
+
     def options(self, declared: Any) -> None:
         """Options: name -> (type, default, what it does)."""
         wrong = wrong_options(declared)
@@ -171,7 +193,7 @@ def _dialect(problems: _Problems, item: DialectSpec) -> None:
 
 def _file_format(problems: _Problems, item: Reader | Writer) -> None:
     problems.name(item.dialect, "dialect")
-    problems.texts("suffixes", starting=".")
+    problems.suffixes()
     problems.text("doc")
 
 
@@ -184,7 +206,7 @@ def _reader(problems: _Problems, item: Reader) -> None:
 
 def _foreign(problems: _Problems, item: ForeignFormat) -> None:
     problems.text("title", "way")
-    problems.texts("suffixes", starting=".")
+    problems.suffixes()
     problems.code("detect", optional=True)
     if not item.suffixes and item.detect is None:
         problems.add("it has neither suffixes nor a function detect")
@@ -262,7 +284,8 @@ def _score(problems: _Problems, item: Score) -> None:
     problems.text("doc", "unit")
     if item.better not in ("lower", "higher"):
         problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
-    if not set(item.needs) <= {"label", "reference"}:
+    problems.texts("needs")
+    if isinstance(item.needs, tuple | list) and any(each not in ("label", "reference") for each in item.needs):
         problems.add(f"needs may hold 'label' and 'reference', and is {item.needs!r}")
 
 
@@ -295,10 +318,18 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
         problems.texts("tolerance")
     if hasattr(item, "host"):
         problems.text("host")
+    for member in ("quantizing", "converting", "hosting"):
+        value = getattr(item, member, {})
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            problems.add(f"{member} must be a dictionary of options by name, and is {value!r:.100}")
+    for member in ("default", "keeps", "rounds_alone"):
+        value = getattr(item, member, False)
+        if not isinstance(value, bool) and not (member == "rounds_alone" and callable(value)):
+            problems.add(f"{member} must be True or False, and is {value!r:.100}")
     for member in ("options", "check", "emit", "available"):
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {a_kind(getattr(item, member))}")
-    for member in ("run", "runs_here", "cannot_run", "takes", "leaves", "summary"):
+    for member in ("run", "runs_here", "cannot_run", "takes", "leaves", "summary", "near_enough", "by_hub"):
         value = getattr(item, member, None)
         if value is not None and not callable(value):
             problems.add(f"{member} must be a method, or None, and is {a_kind(value)}")
@@ -308,12 +339,35 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     return item.name, GuardedObject(item, plugin, place, TARGET_LETS, TARGET_TAKES, TARGET_READS, TARGET_LENDS), []
 
 
+def parts_taken(kind: str, items: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Of some objects those that play a part which one of those that are `there` before them plays: name and reason.
+
+    One dialect is the hub, and one target is converted for where nobody says which.
+    """
+    played: dict[str, str] = {}
+    wrong = []
+    for name, item in [*there.items(), *((name, item) for name, item in items.items() if name not in there)]:
+        part = _part_of(kind, item)
+        if part and played.setdefault(part, name) != name and name in items:
+            wrong.append((name, f"{singular(kind)} {name!r}: {part}, which {singular(kind)} {played[part]!r} is"))
+    return wrong
+
+
+def _part_of(kind: str, item: Any) -> str:
+    """The part that an object alone plays, in words; empty where it plays none."""
+    if kind == "dialects" and item.role is not None:
+        return f"role={item.role!r} is for one dialect"
+    return "default=True is for one target" if kind == "targets" and getattr(item, "default", False) else ""
+
+
 def _admit_command(item: Any) -> tuple[str, Any, list[str]]:
     if not isinstance(item, tuple) or len(item) != 2:
         return "", item, [f"gives {a_kind(item)}, where (name, click.Command) is wanted"]
     name, app = item
     problems = _Problems("command", item)
     problems.name(name)
+    if name in OUR_COMMANDS:
+        problems.add(f"{name!r} is a command of Transload's, and would never run: give it another name")
     if not any(base.__name__ in ("Command", "Typer") for base in type(app).__mro__):
         problems.add(f"{name!r} must be a click.Command or a typer.Typer, and is {a_kind(app)}")
     return str(name), item, problems.found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import transload
 from transload.context import Context
-from transload.errors import PluginError, PluginFailure
+from transload.errors import Finding, PluginError, PluginFailure
 from transload.plugin import Emitted, EmittedPart, Target
 from transload.plugin_host import Host
 
@@ -44,6 +45,17 @@ def wrote(directory: Path, name: str, **more: Any) -> Emitted:
     return Emitted([directory / name], **more)
 
 
+def cyclic() -> dict[str, Any]:
+    report: dict[str, Any] = {}
+    report["report"] = report
+    return report
+
+
+def linked(directory: Path) -> Emitted:
+    (directory / "latest").symlink_to(wrote(directory, "it").files[0])
+    return Emitted([directory / "it", directory / "latest"])
+
+
 @pytest.mark.parametrize(("emit", "why"), [
     (lambda d: Emitted([Path(__file__)]), "is no file in the directory that was given"),
     (lambda d: Emitted([Path("a.bin")]), "a.bin is no file in the directory"),
@@ -51,6 +63,14 @@ def wrote(directory: Path, name: str, **more: Any) -> Emitted:
     (lambda d: Emitted([d]), "is no file in the directory"),
     (lambda d: Emitted([str(d / "a")]), "files must be a list of paths"),
     (lambda d: Emitted([], [1]), "report must be a dictionary"),
+    (lambda d: Emitted([], {5: 6}), "report must be a dictionary by texts"),  # type: ignore[dict-item]
+    (lambda d: Emitted([], cyclic()), "report cannot be written as JSON: RecursionError"),
+    (lambda d: Emitted([], {}, 5), "parts must be a list, and are 5"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], {}, [], [1]), "outputs must be names of tensors by names"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], parts=[EmittedPart("target", 5, [], [])]), "files of a part must be a list of paths"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], parts=[EmittedPart("target", [], "x", [])]), "inputs of a part must be a list of names"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], parts=[EmittedPart("target", [], [], [], 5)]), "report must be a dictionary"),  # type: ignore[arg-type]
+    (lambda d: linked(d), "latest is a link, where a file is wanted"),
     (lambda d: wrote(d, "report.json"), "report.json is written by Transload"),
     (lambda d: Emitted(wrote(d, "unlisted").files[:0]), "unlisted was written, and is not among its files"),
     (lambda d: Emitted([], parts=["x"]), "each part must be an EmittedPart"),
@@ -76,6 +96,12 @@ def findings_that_raise() -> Iterator[Any]:
 @pytest.mark.parametrize(("member", "value", "why"), [
     ("check", lambda *_: ["bad"], "gives a str among its findings, where a Finding is wanted"),
     ("check", lambda *_: findings_that_raise(), "ZeroDivisionError"),
+    ("check", lambda *_: [Finding("top.Relu", "no", "abc")], "names of a Finding are a tuple of texts, and are 'abc'"),
+    ("check", lambda *_: [Finding("top.Relu", "no", None)], "names of a Finding are a tuple of texts, and are None"),
+    ("check", lambda *_: [Finding("top.Relu", ["no"])], "why of a Finding is text, and is ['no']"),
+    ("check", lambda *_: [Finding("top.Relu", "no", hint=3)], "hint of a Finding is text, and is 3"),
+    ("check", lambda *_: [Finding("top.Relu", "no", count="many")], "count of a Finding is a whole number, and is 'many'"),
+    ("check", lambda *_: repeat(Finding("top.Relu", "no")), "gives more than 1,048,576 of them"),
     ("options", lambda *_: {"a": (int, "x", "doc")}, "option 'a' has the default 'x', which is not of its type"),
     ("options", lambda *_: {"a": (("on", "off"), "of", "doc")}, "has the default 'of'"),
 ])
@@ -90,6 +116,7 @@ def test_what_it_says_of_itself(
 
 @pytest.mark.parametrize(("member", "value", "why"), [
     ("pipeline", "nosuchpass", "the pipeline of target 'strange': no pass is called 'nosuchpass'"),
+    ("host", "nosuch", "the host of target 'strange': no target is called 'nosuch'"),
     ("tolerance", ("cos=abc",), "the tolerance of target 'strange': tolerance cos must be a number"),
 ])
 def test_whose_mistake_it_is(

@@ -79,7 +79,7 @@ class Chip(Target):
 
 
 def there(gives: Gives, judge: Gives = dict, **more: Any) -> Context:
-    """Our plugins, and one with a format whose only model has two outputs, its runtime, and a chip that gives what `gives` says."""
+    """Our plugins, and one with a format whose only model has two outputs, its runtime, and a chip that gives what it says."""
     host = Host()
     own = registering(
         targets=[Chip(gives)], readers=[Reader("acme", "top", (".acme",), two_outputs)],

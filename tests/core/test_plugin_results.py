@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import transload
 from transload.cli import run
 from transload.context import Context
-from transload.errors import ConversionError, PluginFailure, ReadError
+from transload.errors import ConversionError, Finding, PluginFailure, ReadError, RunError, TransloadError, UsageError
 from transload.facts import Facts
 from transload.ir import Module
 from transload.passes.manager import Pipeline
@@ -32,6 +33,8 @@ from transload.plugin import (
 )
 from transload.plugin_host import Host
 from transload.rewrite import RewriteTable
+
+from tests.support.plugins import registering
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -70,6 +73,38 @@ def test_writers(write: Any, tmp_path: Path, digits: Path) -> None:
     assert "m.zz is no file" in failing(writer, "writers", lambda: transload.save(module, tmp_path / "m.zz"))
 
 
+def dies(module: Module, path: Path) -> None:
+    path.write_text("half of")
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(("write", "why"), [(lambda module, path: None, "was not written"), (dies, "ZeroDivisionError")])
+def test_writers_leave_what_there_was(write: Any, why: str, tmp_path: Path, digits: Path) -> None:
+    """One that writes nothing over an old file, or dies halfway."""
+    (tmp_path / "m.zz").write_text("old")
+    module = transload.legalize(transload.load(digits))
+    writer = Writer("zz", "top", (".zz",), write)
+    assert why in failing(writer, "writers", lambda: transload.save(module, tmp_path / "m.zz"))
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("m.zz", "old")]
+
+
+def test_writers_may_write_files_beside(tmp_path: Path, digits: Path) -> None:
+    def write(module: Module, path: Path) -> None:
+        path.write_text("model")
+        path.with_suffix(".weights").write_text("weights")
+
+    with strangers(writers=[Writer("zz", "top", (".zz",), write)]).bind():
+        transload.save(transload.legalize(transload.load(digits)), tmp_path / "m.zz")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["m.weights", "m.zz"]
+
+
+def strangers(**items: Any) -> Context:
+    """Our plugins, and one that registers these."""
+    own = Host()
+    own.register(type("Acme", (), {name: staticmethod(hook) for name, hook in registering(**items).items()}), "strangers")
+    return Context(own)
+
+
 def without_terminator(module: Module) -> bool:
     module.body_of_main.terminator.erase()
     return True
@@ -79,6 +114,63 @@ def without_functions(module: Module) -> bool:
     for function in list(module.functions.values()):
         function.erase()
     return True
+
+
+def annotated(annotation: str, option: Any = None) -> Any:
+    """A pass as one writes it with `from __future__ import annotations`, and types imported for type checkers alone."""
+    def run(module: Any, scale: Any = 1.0) -> bool:
+        seen.append(scale)
+        return False
+
+    seen: list[Any] = []
+    run.__annotations__ = {"module": "NotThere", "scale": annotation, "return": "NotThereEither"}
+    return run, seen
+
+
+def test_passes_with_types_of_type_checkers_alone(digits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What options do not need is not asked for; where an option does, its plugin is told, and the others are listed."""
+    (good, seen), (bad, _) = annotated("float"), annotated("Missing")
+    module = transload.legalize(transload.load(digits))
+    with strangers(passes=[Pass("good", good), Pass("bad", bad)]).bind():
+        Pipeline.parse("good{scale=0.5},good,bad").run(module)
+        assert seen == [0.5, 1.0]
+        assert run(["passes"]) == 0
+        listed = " ".join(capsys.readouterr().out.split())
+        assert "canonicalize" in listed and "scale" in listed and "NameError: name 'Missing'" in listed
+        with pytest.raises(PluginFailure, match=r"'strangers'.*pass 'bad'.*Missing"):
+            Pipeline.parse("bad{scale=2}")
+
+
+def test_options_of_quantizers_are_typed_by_their_annotations(digits: Path) -> None:
+    seen: list[Any] = []
+
+    def quantizer(module: Module, samples: Any, step: float = 1.0) -> Module:
+        seen.append(step)
+        return module.clone()
+
+    with strangers(quantizers=[Quantizer("mine", quantizer)]).bind():
+        module = transload.legalize(transload.load(digits))
+        transload.quantize(module, "mine", step="0.5")
+        with pytest.raises(UsageError, match="option step of quantizer 'mine' must be float, not 'many'"):
+            transload.quantize(module, "mine", step="many")
+    assert seen == [0.5]
+
+
+def test_errors_that_are_made_of_other_things_than_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As one raises them in passing: another error, several lines, findings that are text."""
+    (tmp_path / "m.zz").write_text("x")
+    for made, said in (
+            (lambda: ReadError(ValueError("bad byte")), "ValueError: bad byte"),  # type: ignore[arg-type]
+            (lambda: TransloadError(KeyError(3)), "KeyError: 3"), (lambda: RunError(OSError(5)), "OSError: 5"),  # type: ignore[arg-type]
+            (lambda: ReadError("x", hint=["one", "two"]), "→ one; two"),  # type: ignore[arg-type]
+            (lambda: ReadError("x", findings=["abc"]), "finding: abc"),  # type: ignore[list-item]
+            (lambda: ReadError("x", findings=repeat(Finding("a", "b"))), "a (1048576 times): b")):
+        def read(source: Any, inputs: Any, made: Any = made) -> None:
+            raise made()
+
+        with strangers(readers=[Reader("zz", "top", (".zz",), read)]).bind():
+            assert run(["inspect", str(tmp_path / "m.zz")]) in (1, 3)
+        assert said in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("run", [without_terminator, without_functions])
@@ -165,6 +257,15 @@ def test_what_a_calibrator_gave_is_saved_by_it(digits: Path, tmp_path: Path, cap
         line = ["calibrate", str(digits), "--data", str(tmp_path / "s.npy"), "--method", "mine", "-o", str(tmp_path / "t")]
         assert run(line) == 3
     assert "plugin 'strangers'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [np.float32(0.5), [np.float16(0.5), 1]])
+def test_scores_of_any_library_are_saved(number: Any, digits: Path, tmp_path: Path) -> None:
+    score = Score("mine", lambda *_: number, lambda rows: np.float32(len(rows)))
+    with strangers(scores=[score]).bind():
+        for _ in range(2):
+            found = transload.evaluate(digits, [np.zeros((1, 1, 8, 8), np.float32)], metrics=["mine"], resume=tmp_path / "r.json")
+            assert found[str(digits)]["mine"].value == 1
 
 
 @pytest.mark.parametrize("number", ["x", None, {"a": 1}, [1.0, 2.0], np.zeros(2)])

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import transload
 from transload import hookspecs
+from transload.cli.app import app
 from transload.context import Context
-from transload.errors import UsageError
+from transload.errors import PluginError, UsageError
 from transload.hookspecs import hookimpl
 from transload.ir import new_module
 from transload.ir.declare import Dialect
@@ -32,10 +34,18 @@ from transload.plugin import (
     Writer,
 )
 from transload.plugin_host import Host
+from transload.registration import OUR_COMMANDS
+from transload.roles import default_target
 
 from tests.support.plugins import Distribution, acme, info_of, point, registering
 
 pytestmark = pytest.mark.plugin_fails
+
+
+def made_of(**members: Any) -> Target:
+    """A target of these members, beside a name and a dialect."""
+    made: Target = type("T", (Target,), {"name": "t", "accepts": ("a",), **members})()
+    return made
 
 
 @pytest.mark.parametrize(("kind", "item", "why"), [
@@ -46,11 +56,15 @@ pytestmark = pytest.mark.plugin_fails
     ("scores", Score("s", 3), "measure must be a function"),
     ("scores", Score("s", abs, better="more"), "better must be 'lower' or 'higher'"),
     ("scores", Score("s", abs, needs=("time",)), "needs may hold 'label' and 'reference'"),
+    ("scores", Score("s", abs, needs=None), "needs must be a tuple of texts"),  # type: ignore[arg-type]
+    ("scores", Score("s", abs, needs=([],)), "needs must be a tuple of texts"),  # type: ignore[arg-type]
     ("metrics", Metric("m", 3), "measure must be a function"),
     ("metrics", Metric("m", "module.without_name"), 'measure must be "package.module:name"'),
     ("metrics", Metric("m", abs, better="more"), "better must be 'lower' or 'higher'"),
     ("readers", Reader("r", "d", ".one", abs), "suffixes must be a tuple of texts"),  # type: ignore[arg-type]
     ("readers", Reader("r", "d", ("one",), abs), "that start with '.'"),
+    ("readers", Reader("r", "d", (".R2",), abs), "suffixes are written in lower case, whatever a file's is, and one is '.R2'"),
+    ("writers", Writer("w", "d", (".R2",), abs), "suffixes are written in lower case"),
     ("readers", Reader("r", "d", (".one",), abs, 5), "detect must be a function"),
     ("writers", Writer("w", "a b", (".one",), abs), "dialect must be letters"),
     ("dialects", DialectSpec("d", None), "load must be a object"),
@@ -69,6 +83,14 @@ pytestmark = pytest.mark.plugin_fails
     ("targets", type("T", (Target,), {"name": "t", "accepts": "tosa"})(), "accepts must be a tuple"),
     ("targets", type("T", (Target,), {"name": "t", "accepts": ()})(), "accepts must name at least one"),
     ("targets", type("T", (Target,), {"name": "t", "accepts": ("a",), "run": 5})(), "run must be a method, or None"),
+    ("targets", made_of(doc=property(lambda self: {}["doc"])), "cannot be looked at: KeyError: 'doc'"),
+    ("targets", made_of(near_enough=5), "near_enough must be a method"),
+    ("targets", made_of(quantizing=5), "quantizing must be a dictionary of options by name, and is 5"),
+    ("targets", made_of(converting={5: 6}), "converting must be a dictionary of options by name"),
+    ("targets", made_of(hosting=5), "hosting must be a dictionary"),
+    ("targets", made_of(rounds_alone=5), "rounds_alone must be True or False, and is 5"),
+    ("targets", made_of(default="yes"), "default must be True or False, and is 'yes'"),
+    ("commands", ("convert", click.Command("convert")), "'convert' is a command of Transload's"),
     ("commands", "hello", r"where \(name, click.Command\) is wanted"),
     ("commands", ("hello", print), "must be a click.Command"),
 ])
@@ -124,6 +146,32 @@ def test_nobody_takes_the_place_of_one_of_ours() -> None:
     ours = point("tflite", "transload", **registering(passes=[Pass("ours", abs)]))
     theirs = point("tflite", "a-first", **registering(passes=[Pass("theirs", abs)]))
     assert "ours" in Host([theirs, ours], only="").passes
+
+
+def test_the_hub_and_the_default_target_stay_ours() -> None:
+    """Whichever plugin is asked first: a second one is refused, and what there was goes on."""
+    first = point("a-first", **registering(
+        dialects=[DialectSpec("other", Dialect("other"), role="hub")], targets=[made_of(default=True)], passes=[Pass("p", abs)]))
+    there = Host([first, *entry_points(group="transload")], only="")
+    there.everything()
+    error = str(info_of(there, "a-first").error)
+    assert "dialect 'other': role='hub' is for one dialect, which dialect 'top' is" in error
+    assert "target 't': default=True is for one target, which target 'tosa' is" in error
+    assert "p" in there.passes and "t" not in there.targets and there.in_role("hub").name == "top"
+    with Context(there).bind():
+        assert default_target().name == "tosa"
+
+
+@pytest.mark.parametrize(("kind", "item"), [
+    ("dialects", DialectSpec("other", Dialect("other"), role="hub")), ("targets", made_of(default=True))])
+def test_a_second_one_of_a_part_is_not_added(kind: str, item: Any) -> None:
+    there, own = Host(), registering(**{kind: [item]})
+    with pytest.raises(PluginError, match=r"cannot be registered(.|\n)* is for one "):
+        there.register(type("Acme", (), {name: staticmethod(hook) for name, hook in own.items()}), "acme")
+
+
+def test_commands_of_ours_are_known() -> None:
+    assert frozenset(app.commands) == OUR_COMMANDS
 
 
 def test_the_same_distribution_found_twice_is_one_plugin() -> None:

@@ -14,8 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from ..errors import Finding, UsageError
 from ..guard import PluginInfo, failure
 from ..ir import Module
 from ..ir.verify import check
-from ..options import typed
+from ..options import option_type, typed
 from ..plugin import resolve
 from ..plugin_host import host
 from ..suggest import nearest
@@ -153,8 +152,8 @@ def _step(name: str, options: str, settings: Mapping[str, Any], more: More | Non
     there = host()
     if name in there.passes:
         known = there.passes[name]
-        wanted = {key: _option_type(parameter.annotation) for key, parameter in known.options().items()
-                  if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)}
+        wanted = {key: option_type(parameter.annotation) for key, parameter in known.options().items()
+                  if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)} if options.strip() else {}
         return Step(name, resolve(known.run), read_options(name, wanted, options, settings), known.requires, known.produces)
     step = more(name, options, settings) if more is not None else None
     if step is not None:
@@ -187,12 +186,3 @@ def read_options(
             value = settings[given[1:]]
         options[key] = typed(f"{key} of pass {name!r}", value, known[key])
     return options
-
-
-def _option_type(annotation: Any) -> type | tuple[str, ...]:
-    """What a parameter's annotation says of the option: a type, or the words to choose from."""
-    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:  # `int | None`: as the first of them
-        annotation = next(part for part in get_args(annotation) if part is not NoneType)
-    if get_origin(annotation) is Literal:
-        return get_args(annotation)
-    return annotation if annotation in (bool, int, float) else str
