@@ -37,6 +37,7 @@ from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
 from .limits import check_limits
 from .meanings import as_stored
 from .mistaken import mistaken
+from .outcomes import need_right_module
 from .plugin import Reader, Source
 from .plugin_host import host
 from .roles import default_target, hub
@@ -112,7 +113,7 @@ def load(
     except ReadError as error:
         _say_what_it_is(error, source, reader)
         raise
-    check_limits(module, source.name)
+    _need_right(module, reader, source)
     module.source, module.source_format = source.path, reader.name
     if source.function is not None:
         from .entry import choose_entry
@@ -121,6 +122,14 @@ def load(
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return _cut(module, outputs)
+
+
+def _need_right(module: Module, reader: Reader, source: Source) -> None:
+    """`PluginFailure` where somebody else's reader gives what is no module to convert, `ReadError` for sizes beyond limits."""
+    owner = host().owner("readers", reader.name)
+    if owner is not None and not owner.is_ours:
+        need_right_module(module, owner, f"reader {reader.name!r} (read)", "gives", structure_alone=True)
+    check_limits(module, source.name)
 
 
 def _say_what_it_is(error: ReadError, source: Source, reader: Reader) -> None:

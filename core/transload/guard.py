@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from .context import current
 from .errors import BuildError, ConversionError, Finding, PluginFailure, TransloadError, Unsupported
+from .files import current_directory
 
 if TYPE_CHECKING:
     from .ir.core import Op
@@ -221,6 +222,17 @@ class Reference(str):
         return imported(self, self.plugin, self.place)
 
 
+@contextmanager
+def _directory_kept() -> Iterator[None]:
+    """Stand where we stood when a plugin is done: paths of the others are from there."""
+    before = current_directory()
+    try:
+        yield
+    finally:
+        if before is not None and current_directory() != before:
+            os.chdir(before)
+
+
 class Guarded:
     """A function that a plugin registered, or the text that names it, with the plugin's name on what it raises.
 
@@ -257,6 +269,12 @@ class Guarded:
         return self.function
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if self.plugin.is_ours:
+            return self._called(*arguments, **named)
+        with _directory_kept():
+            return self._called(*arguments, **named)
+
+    def _called(self, *arguments: Any, **named: Any) -> Any:
         function = self.__wrapped__
         if self.lends is not None and self.makes is None:
             arguments = tuple(map(self.lends, arguments))
@@ -272,6 +290,8 @@ class Guarded:
                 outcome = self.reads(outcome)
         except Unsupported as error:  # of rules alone, whose callers know what to make of it
             raise ConversionError(f"{self.plugin}, {self.place}: {error.why}", hint=error.hint) from error
+        except BuildError as error:  # nobody but who builds can be wrong
+            raise failure(self.plugin, self.place, error) from error
         except OURS:
             raise
         except FOREIGN as error:

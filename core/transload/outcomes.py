@@ -11,6 +11,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from .errors import Finding
+from .guard import PluginInfo, failure
 from .lending import copied, read_only
 from .plugin import Emitted, Quantized
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LENDS", "LETS", "MAKERS", "READS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES", "a_kind", "in_order",
-    "taken", "wrong_options", "wrong_outputs",
+    "need_right_module", "taken", "wrong_options", "wrong_outputs",
 ]
 
 _FEW = 8
@@ -135,6 +136,25 @@ def _kind(dtype: Any) -> str:
     """Whether numbers are booleans, integers, complex, or real, as most of the types of others (bfloat16) are."""
     name = str(dtype)
     return next((kind for kind in ("bool", "int", "uint", "complex") if name.startswith(kind)), "float").removeprefix("u")
+
+
+def need_right_module(module: Module, plugin: PluginInfo | None, place: str, gives: str, structure_alone: bool = False) -> None:
+    """`PluginFailure` where a plugin gives a module that breaks the rules: what comes after would get the blame.
+
+    With `structure_alone`, ops are not looked at, as of a reader: a file may hold what is wrong.
+    """
+    from .contents import STRUCTURE
+    from .ir.verify import check
+
+    if not module.functions:
+        findings = [Finding("builtin.module", "holds no function")]
+    elif "main" not in module.functions and structure_alone:
+        findings = [Finding("builtin.module", "holds no function 'main'")]
+    else:
+        findings = check(module)
+    for finding in findings:
+        if not structure_alone or finding.what.partition(".")[0] in STRUCTURE:
+            raise failure(plugin, place, ValueError(f"{gives} a module that is wrong: {finding}"))
 
 
 def in_order(outcome: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -134,6 +134,9 @@ def by_target(
     need_files(emitted.files)
     found: Mapping[str, Any] = target.run(emitted, given, **({"keep": True} if keep else {}))  # type: ignore[misc]
     wrong = wrong_outputs(found, types, others=keep)
+    removed = next((file.name for file in emitted.files if not is_file(file)), None)
+    if removed is not None:
+        wrong = f"removes {removed}, which the conversion wrote"
     if wrong is not None:
         raise failure(host().owner("targets", target.name), f"target {target.name!r}.run()", TypeError(wrong))
     return in_order(found, types)

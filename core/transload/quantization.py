@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .analysis.movement import is_cast, moves_of
-from .guard import FOREIGN, OURS, failure
+from .guard import FOREIGN, OURS, PluginInfo, failure
 from .ir import FloatType, Module, Op, QuantType
 from .ir.build import constant_of
 from .ir.verify import verify
 from .meanings import quantized_tensors
 from .options import as_annotated, need_options
+from .outcomes import need_right_module
 from .plugin import Quantized, resolve
 from .plugin_host import host
 from .report import LayersReport, QuantizationReport
@@ -89,12 +90,27 @@ def quantize_at_hub(
     made = run(module, owned(samples, module), **options)
     if isinstance(made, Module):
         made = Quantized(made)
+    owner = host().owner("quantizers", scheme)
+    if owner is not None and not owner.is_ours:
+        _need_same_borders(made.module, module, owner, f"{what} (run)")
     verify(made.module)
     floats = made.floats if made.floats is not None else floats_in(made.module)
     given = module.clone()  # the caller's may be changed afterwards
     source = made.source if made.source is not None else given
     made.module.quantization = Quantized(None, floats, made.report, source, made.wide, given)
     return Quantized(made.module, floats, made.report, source, made.wide, given)
+
+
+def _need_same_borders(made: Module, module: Module, owner: PluginInfo, place: str) -> None:
+    """`PluginFailure` where a quantizer gives a module that is wrong, or of other inputs or outputs than the one it was given."""
+    need_right_module(made, owner, place, "gives")
+    if "main" not in made.functions:
+        raise failure(owner, place, ValueError("gives a module without a function 'main'"))
+    for side, before, now in (("inputs", module.inputs, made.inputs), ("outputs", module.outputs, made.outputs)):
+        shapes = [[(name, getattr(type_, "shape", None)) for name, type_ in types.items()] for types in (before, now)]
+        if shapes[0] != shapes[1]:
+            had, has = (", ".join(f"{name}: {type_}" for name, type_ in types.items()) or "none" for types in (before, now))
+            raise failure(owner, place, ValueError(f"gives a module whose {side} are {has}, and those of the model are {had}"))
 
 
 def _say_narrower(measured: LayersReport, words: Mapping[str, str]) -> None:

@@ -43,7 +43,7 @@ from .errors import (
     merge_findings,
 )
 from .guard import FOREIGN, is_meant, rule_failed
-from .ir.build import Builder, constant_of, hand_on_names, part_location, stays_stored, values_for
+from .ir.build import Builder, constant_of, hand_on_names, need_no_use, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
 from .ir.locations import Location, location_names
@@ -354,6 +354,7 @@ class Rewriting:
                     continue
                 if outcome is not CHANGED:
                     values = values_for(op, outcome)
+                    need_no_use(op, before)
                     if not self.rough:
                         self._refuse_faults(op, before)
                     if self.checks:
@@ -539,6 +540,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             try:
                 outcome = function(op, rewriter)
                 replacements = values_for(op, outcome) if outcome is not None and outcome is not CHANGED else ()
+                if replacements:
+                    need_no_use(op, before)
             except (Unsupported, Unfit, OverflowError, MemoryError) as error:
                 raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
             except FOREIGN as error:

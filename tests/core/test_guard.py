@@ -347,7 +347,14 @@ def test_who_lowers_the_limit_of_recursion_does_so_for_itself(fails: bool) -> No
 def test_a_reader_that_cannot_tell_its_files_leaves_them_to_others(tmp_path: Path) -> None:
     file = tmp_path / "model.bin"
     file.write_bytes(b"MINE")
-    mine = Reader("mine", "acme", (), lambda source, inputs: new_module(), lambda head, path: head.startswith(b"MINE"))
+
+    def read(source: Any, inputs: Any) -> Module:
+        module = new_module()
+        function = module.add_function("main", [TensorType((1,), F32)], ["x"])
+        set_results(function, function.regions[0].block.arguments, ["y"])
+        return module
+
+    mine = Reader("mine", "acme", (), read, lambda head, path: head.startswith(b"MINE"))
     broken = Reader("broken", "acme", (), boom, boom)
     with Context(acme(readers=[broken, mine])).bind():
         assert transload.load(file).source_format == "mine"

@@ -297,3 +297,12 @@ def hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> None
         elif len(maker.results) == len(replacements) and all(
                 v.owner is maker and v.index == i for i, v in enumerate(replacements)):
             maker.location = op.location
+
+
+def need_no_use(op: Op, before: Op | None) -> None:
+    """Raise `ValueError` where what a rewrite function made of an op uses the results that it is to take the place of."""
+    made = op.prev
+    while made is not before and made is not None:
+        if any(value.owner is op for value in made.operands):
+            raise ValueError(f"makes a {made.name} that uses the results of the {op.name} which it replaces")
+        made = made.prev

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..context import current, lookup
-from ..guard import shape_rule_failed
+from ..errors import Unfit
+from ..guard import FOREIGN, OURS, shape_rule_failed
 from .types import Type
 
 if TYPE_CHECKING:
@@ -44,7 +45,15 @@ def shape_rule(op_name: str) -> Callable[[Any], Any] | None:
 
 def result_types(op: Op, infer: Callable[[Any], Any], count: int | None = None) -> Sequence[Type]:
     """What a shape rule says of an op: a type a result, `count` in all where that is known. `PluginFailure` for anything else."""
-    given = infer(op)
+    try:
+        given = infer(op)
+    except (*OURS, Unfit, OverflowError):
+        raise
+    except FOREIGN as error:
+        owner = current().host.owner("dialects", op.dialect)
+        if owner is None or owner.is_ours:  # whose callers know what a rule of ours raises of a model that contradicts itself
+            raise
+        raise shape_rule_failed(infer, op, error) from error
     types = (given,) if isinstance(given, Type) else given
     if not isinstance(types, tuple | list) or not all(isinstance(each, Type) for each in types):
         wrong = TypeError(f"gives {type(given).__name__}, where a type, or a list of types, is wanted")

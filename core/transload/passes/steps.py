@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from ..budget import check_deadline
-from ..errors import Finding, UsageError
-from ..guard import PluginInfo, failure
+from ..errors import UsageError
 from ..ir import Module
-from ..ir.verify import check
 from ..options import option_type, typed
+from ..outcomes import need_right_module
 from ..plugin import resolve
 from ..plugin_host import host
 from ..suggest import nearest
@@ -67,14 +66,8 @@ class Step:
         with np.errstate(all="ignore"):
             modified = bool(self.run(module, **self.options))
         if before:
-            self._look_at_what_is_left(module, plugin)
+            need_right_module(module, plugin, f"pass {self.name!r} (run)", "leaves")
         return PassRecord(self.name, time.perf_counter() - start, modified)
-
-    def _look_at_what_is_left(self, module: Module, plugin: PluginInfo | None) -> None:
-        """`PluginFailure` where a plugin's pass leaves a module that breaks the rules: what comes after would get the blame."""
-        findings = check(module) if module.functions else [Finding("builtin.module", "holds no function any more")]
-        if findings:
-            raise failure(plugin, f"pass {self.name!r} (run)", ValueError(f"leaves a module that is wrong: {findings[0]}"))
 
     def __str__(self) -> str:
         """As text that `Pipeline.parse` reads."""
