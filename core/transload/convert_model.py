@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Any
 from . import roles
 from .api import InputSpec, loaded, model_of
 from .artifact_set import REPORT, replaced_folder
-from .contents import constant_bytes, op_counts
+from .contents import op_counts
 from .context import pinned
+from .described import describe
 from .edited import note_of_edits
 from .emission import check_for, emit_for, left_to_host, looked_into, partition_report
-from .engine.memory import peak_bytes
 from .errors import ReadError, TransloadError, UsageError, VerificationError
 from .files import exists, need_directory
 from .garbage import rare_collections
 from .given import has_images, open_given, settled, shapes_of
 from .hosting import HostTarget, hosted_for
 from .input_shapes import static_inputs
-from .ir import Module, State, TensorType, Type
+from .ir import Module, TensorType
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .kinds import CALLABLE, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, Kind, takes
 from .options import Owner, own_options, settings_of
 from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host, misstated
-from .report import Digests, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
+from .report import Digests, Report, files_of_report, versions, write_refusal
 from .telling import Tell, told_to
 from .verification.asked import unverified, verify_mode
 
@@ -336,7 +336,7 @@ class _Work:
         self.report.dialect = self.journey.run(self.module)
         if self.quantization is not None:
             self.report.quantization = self.quantization.report()
-        _describe(self.module, self.report)
+        describe(self.module, self.report)
         self.cut = self.journey.through(
             CHECK, lambda: check_for(self.target, self.module, self.settings, self.hosted), self.module)
         if self.cut is not None:
@@ -572,28 +572,6 @@ def usable_target(name: str | None) -> Target:
     if why:
         raise UsageError(f"target {chosen.name!r} cannot be used: {why}")
     return chosen
-
-
-def _describe(module: Module, report: Report) -> None:
-    """Enter into the report what can be said of a module as the target takes it."""
-    report.inputs = _interface(module.inputs)
-    report.outputs = _interface(module.outputs)
-    report.notes = list(module.notes)
-    report.states = [_state(state) for state in module.states]
-    report.ops_out = op_counts(module)
-    report.constant_bytes = constant_bytes(module)
-    report.peak_value_bytes = peak_bytes(module.body_of_main)
-
-
-def _interface(types: Mapping[str, Type]) -> list[TensorReport]:
-    """What a module takes or gives, as its user sees it: `tensor<1x4xui8>` where the artifact holds the bytes in an `i8`."""
-    return [TensorReport(name, str(type_)) for name, type_ in types.items()]
-
-
-def _state(state: State) -> StateReport:
-    initial = state.initial.numpy()
-    same = initial.size and (initial == initial.flat[0]).all()
-    return StateReport(state.input, state.output, initial.flat[0].item() if same else initial.tolist())
 
 
 def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:

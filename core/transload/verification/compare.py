@@ -232,16 +232,18 @@ def compare(
     compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
-    elements = quantized_elements(source, hub)
     comparison = Comparison(
         runtime.name, written.said(keep=per_layer and not written.in_parts) if written is not None else "reference",
         _outputs(reference, actual, source, meanings))
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
-        changes = Changes() if isinstance(artifact, Module) else reported_changes(Path(artifact))
-        comparison.add_layers(*both, {*reference, *given}, elements, meanings, changes)
+        comparison.add_layers(*both, {*reference, *given}, quantized_elements(source, hub), meanings, _changed(artifact))
     comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
+
+
+def _changed(artifact: str | Path | Module) -> Changes:
+    return Changes() if isinstance(artifact, Module) else reported_changes(Path(artifact))
 
 
 def _preprocess_of(
