@@ -79,7 +79,7 @@ def test_paths_of_all_kinds(examples: Path, tmp_path: Path) -> None:
     assert transload.evaluate([Place(file), Place(out)], [IMAGE], metrics=["agreement"]).samples == 1
     assert transload.plan(Place(file), "tosa").stages
     assert [each.exit_code for each in transload.convert_all(Place(file), "tosa", Place(tmp_path / "all"), workers=1)] == [0]
-    with pytest.raises(UsageError, match="is what a conversion wrote, and has no function 'other'"):
+    with pytest.raises(UsageError, match="is an artifact, and has no function 'other'"):
         transload.run(out, IMAGE, function="other")
 
 
@@ -139,7 +139,7 @@ def test_the_function_of_a_module_that_is_the_model(tmp_path: Path) -> None:
     assert [str(type_) for type_ in made.module.inputs.values()] == ["tensor<3xf32>"]
     assert {stage.name for stage in transload.plan(module, "tosa", function="other").stages}
     samples = [np.float32([-1, 2, -3])]
-    assert transload.evaluate([module], samples, metrics=["agreement"], function="other").samples == 1
+    assert transload.evaluate([module, made.directory], samples, metrics=["agreement"], function="other").samples == 1
     for use in (transload.inspect, lambda *given, **how: transload.convert(*given, "tosa", tmp_path / "none", **how)):
         with pytest.raises(UsageError, match="no function 'nope'"):
             use(module, function="nope")
