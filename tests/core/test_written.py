@@ -176,7 +176,9 @@ def test_what_an_artifact_cannot_be_given_is_refused(
     file: str, command: str, options: list[str], said: str, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:
     np.savez(tmp_path / "sample.npz", image=np.zeros((1, 8, 8, 1), np.int8))
-    more = {"eval": ["--data", str(tmp_path / "sample.npz"), "--metric", "sqnr"], "view": ["--html", str(tmp_path / "v.html")]}
+    (tmp_path / "labels.txt").write_text("3\n")
+    more = {"eval": ["--data", str(tmp_path / "sample.npz"), "--labels", str(tmp_path / "labels.txt"), "--metric", "top1"],
+            "view": ["--html", str(tmp_path / "v.html")]}
     assert run([command, str(written / file), *options, *more.get(command, [])]) == (2 if said else 0)
     assert said in " ".join(capsys.readouterr().err.split())
 
