@@ -58,7 +58,7 @@ IMAGE = np.zeros((1, 1, 2, 2), np.float32)
      "has offsets of shape|kernel"),
     (node("RotaryEmbedding", ["image", "angles", "angles"], ["y"], interleaved=3),
      {"image": IMAGE, "angles": np.zeros((1, 2, 1), np.float32)}, "interleaved is 3, and must be 0 or 1"),
-    (node("Celu", ["x"], ["y"], alpha=0.0), {"x": X}, "alpha is not 0"),
+    (node("Celu", ["x"], ["y"], alpha=0.0), {"x": X}, "alpha, by which x is divided, is finite and not 0"),
     (node("LSTM", ["sequence", "flat", "flat"], ["y"]), {"sequence": np.zeros((2, 1, 3), np.float32)}, "must have 3 dimensions"),
     (node("QuantizeLinear", ["column", "two"], ["y"]), {"column": np.zeros((3, 1), np.float32)}, "2 scales"),
     (node("MultiHeadAttention", ["sequence"] * 3, ["y"], domain="com.microsoft", num_heads=0),

@@ -92,7 +92,7 @@ class _Builder:
         self._finish(outputs)
         set_results(function, [self.values[name] for name in outputs], outputs)
         module.notes = self._notes()
-        problems = check(module)
+        problems = check(module, inferred=False)
         if problems:
             raise ReadError(f"{self.where}: the layers are not as Caffe defines them", problems)
         return module

@@ -268,7 +268,7 @@ def _build(
     values = importer.outputs(outputs, scope, "graph")
     importer.finish()
     set_results(function, values, outputs)
-    findings = check(module)  # operands, attributes and subgraphs against ONNX's own schemas
+    findings = check(module, inferred=False)  # operands, attributes and subgraphs against ONNX's own schemas
     if findings:
         raise ReadError(f"{tensors.name}: the model's operators are not as ONNX defines them", findings)
     return module

@@ -64,7 +64,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     importer.finish()
     set_results(main, results, output_names(program)[: len(results)])
     module.notes = symbols.notes
-    findings = check(module)
+    findings = check(module, inferred=False)
     if findings:
         raise ReadError(f"{archive.where}: the program's operators are not as PyTorch declares them", findings)
     return module

@@ -60,7 +60,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
         choose_platform(module, export)
     else:
         module = _from_text(data, name)
-    findings = check(module)
+    findings = check(module, inferred=False)
     if findings:
         raise ReadError(f"{name}: its ops break the rules of their dialects", findings)
     if not module.functions:

@@ -127,7 +127,7 @@ class Model:
         module.notes = notes
         if off := sorted(importer.switched_off):
             module.notes += (f"{', '.join(off)}: false, since this is no training; --shape {off[0]}:scalar makes it an input",)
-        if findings := check(module):
+        if findings := check(module, inferred=False):
             raise ReadError(f"{name}: the model's ops are not as TensorFlow defines them", findings)
         return module
 

@@ -73,7 +73,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None, as_plan
     module = _ModelReader(file, model, dict(inputs or {}), as_planned).module()
     module.source = source.path
     module.source_format = "tflite"
-    findings = check(module)
+    findings = check(module, inferred=False)
     if findings:
         raise ReadError(f"{file.name} is not a valid TFLite model", findings)
     return module

@@ -31,16 +31,17 @@ def verify(root: Op) -> None:
         raise VerifyError(f"{root.name} is not valid: {len(findings)} finding(s)", findings)
 
 
-def check(root: Op, dialects: Container[str] | None = None) -> list[Finding]:
+def check(root: Op, dialects: Container[str] | None = None, *, inferred: bool = True) -> list[Finding]:
     """All findings about `root` and what is inside it: values that are used before they are defined, ops that are not what they
     are declared to be, results of other shapes than follow from the operands.
 
-    With `dialects`, declarations are asked of their ops alone.
+    With `dialects`, declarations are asked of their ops alone. Without `inferred`, results are whatever is said of them: a file
+    may say more, or what its format once allowed, and its reader knows which.
     """
     need(root, Op, "check", "module, or an op")
     findings: list[Finding] = []
     outside: set[Value] = set()
-    _check_op(root, outside, findings, dialects)
+    _check_op(root, outside, findings, (dialects, inferred))
     return merge_findings(findings)
 
 
@@ -116,13 +117,13 @@ def _checker_of(declaration: OpDeclaration) -> Checker:
     return checker
 
 
-def _check_op(op: Op, visible: set[Value], findings: list[Finding], dialects: Container[str] | None) -> None:
-    declaration = registry.lookup(op.name)
+def _check_op(op: Op, visible: set[Value], findings: list[Finding], asked: tuple[Container[str] | None, bool]) -> None:
+    declaration, (dialects, inferred) = registry.lookup(op.name), asked
     if declaration is not None and (dialects is None or op.dialect in dialects):
         faults = (declaration.checker or _checker_of(declaration))(op)
         if faults is not None:
             findings.extend([_finding(op, why) for why in faults])
-        elif declaration.infer is not None and op.results:
+        elif inferred and declaration.infer is not None and op.results:
             _check_results(op, declaration.infer, findings)
     for value in op.results:
         if type(value.type) is TensorType and type(value.type.element) is QuantType:
@@ -132,7 +133,7 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], dialects: Co
             for value in block.arguments:
                 _check_scales(op, value, findings)
                 _check_sizes(op, value, findings)
-            _check_block(block, visible, findings, dialects)
+            _check_block(block, visible, findings, asked)
 
 
 def _check_scales(op: Op, value: Value, findings: list[Finding]) -> None:
@@ -152,7 +153,7 @@ def _check_sizes(op: Op, value: Value, findings: list[Finding]) -> None:
             op, f"{value!r} is of type {type_!s:.120}, which has a size below 0; None stands for one that is not known"))
 
 
-def _check_block(block: Block, visible: set[Value], findings: list[Finding], dialects: Container[str] | None) -> None:
+def _check_block(block: Block, visible: set[Value], findings: list[Finding], asked: tuple[Container[str] | None, bool]) -> None:
     """Check the ops of a block; a value is visible behind its definition, in its block and in the regions of later ops of it."""
     added: list[Value] = list(block.arguments)
     visible.update(added)
@@ -162,7 +163,7 @@ def _check_block(block: Block, visible: set[Value], findings: list[Finding], dia
                 findings.append(_finding(op, f"uses {operand!r} before it is defined, or outside the region that defines it"))
         if op.parent is not block:
             findings.append(_finding(op, "is in a block that it does not name as its parent"))
-        _check_op(op, visible, findings, dialects)
+        _check_op(op, visible, findings, asked)
         results = op.results
         added += results
         visible.update(results)

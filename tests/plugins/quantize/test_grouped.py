@@ -174,10 +174,11 @@ def test_a_lesser_range_where_that_has_less_error() -> None:
         float(np.float32(each / 127)) for each in np.abs(numbers).max(axis=1))
 
 
-def test_what_cannot_be_is_refused(given: list[dict[str, np.ndarray]]) -> None:
+def test_what_cannot_be_is_refused() -> None:
     module = at_hub(transload.load(DIGITS / "digits_float.onnx"))
     with pytest.raises(UsageError, match="ranges of activations are not known"):
         quantize_at_hub(module, "w4a8", None, {"q_group_size": 32})
+    given = [{"image": np.zeros((1, 1, 8, 8), np.float32)}]
     with pytest.raises(UsageError, match="no option learning"):
         quantize_at_hub(module, "w4a8", given, {"q_group_size": 32, "learning": True})
     with pytest.raises(UsageError) as told:

@@ -109,7 +109,7 @@ def test_the_binary_is_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     made, inputs, wanted = pooled(tmp_path)
     assert {"model.tpu", "model.mlir"} <= {file.name for file in (tmp_path / "out").iterdir()}
     written = written_at(tmp_path / "out")
-    assert written is not None and written.run is not None and written.note == "run by tp-tiny"
+    assert written is not None and written.run is not None and written.said() == "run by tp-tiny"
     np.testing.assert_array_equal(written.run(inputs)["the result"], wanted["the result"])
     binary = tmp_path / "out" / "model.tpu"
     program = read(binary)

@@ -184,7 +184,7 @@ def test_a_state_that_changes_its_type_is_refused() -> None:
     regions = [region(types, lambda b, a: [b.constant(np.bool_(False))]),
                region(types, lambda b, a: [b.emit("top.Concat", a, a, axis=0)])]
     module = program([ROW], lambda b, x: list(b.create("top.While", (x,), types, {}, regions).results))
-    with pytest.raises(ConversionError, match="a body gives tensor<6xf32> where the result is tensor<3xf32>"):
+    with pytest.raises(ConversionError, match="region body yields tensor<6xf32>, where the state is tensor<3xf32>"):
         transload.lower(module, "tfl")
 
 

@@ -95,7 +95,7 @@ def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Modul
         raise ReadError(f"model {model.name!r} has {len(names)} outputs, and its layers give {len(outputs)}")
     set_results(function, outputs, names)
     module.notes = (*notes, *_stateful(model))
-    findings = check(module)
+    findings = check(module, inferred=False)
     if findings:
         raise ReadError("the model's layers compute with what TensorFlow's ops do not take", findings)
     return module

@@ -250,7 +250,7 @@ def _emit(
         finally:
             other.drop_references()
     made = rw.create(f"stablehlo.{name}", operands, types, kept, list(regions))
-    wrong = check(made)
+    wrong = check(made, inferred=False)
     if wrong:
         reasons = "; ".join(finding.why for finding in wrong)
         raise Unsupported(f"it is no valid stablehlo.{name}: {reasons}", "the file breaks a rule of StableHLO: make it anew")

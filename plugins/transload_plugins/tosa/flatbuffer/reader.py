@@ -58,7 +58,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
         raise ForeignContent(f"{name} is no TOSA flatbuffer: it does not say TOSA at byte 4")
     module = _Reader(FlatFile(data, name, "the flatbuffer", strict=True)).read()
     fix_inputs(module, inputs, where=name)
-    findings = check(module)
+    findings = check(module, inferred=False)
     if findings:
         raise ReadError(f"{name} breaks rules of TOSA's operators: {len(findings)} finding(s)", findings)
     return module

@@ -78,7 +78,7 @@ def parse_030(text: str | bytes | memoryview, name: str = "<text>") -> Module:
     """The module of `tosa030` in a text; `ReadError` lists every op that 0.30 does not have or take."""
     module = parse_module(text, name=name)
     from_mlir(module, name)
-    findings = check(module)
+    findings = check(module, inferred=False)
     if findings:
         raise ReadError(f"{name}: its ops break the rules of TOSA 0.30", findings)
     return module

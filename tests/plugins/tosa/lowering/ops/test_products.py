@@ -107,5 +107,6 @@ def test_weights_only_quantized(lowered: Callable) -> None:
     from transload.ir import F32, I8, QuantType
 
     weights = RNG.integers(-127, 127, (7, 5)).astype(np.int8)
+    element = QuantType(I8, F32, (0.02,), (3,))
     lowered(lambda rw, x: rw.emit(
-        "top.MatMul", x, rw.constant(weights, QuantType(I8, F32, (0.02,), (3,))), right_transpose=True, element=F32), f(4, 5))
+        "top.MatMul", x, rw.emit("top.Cast", rw.constant(weights, element), element=F32), right_transpose=True), f(4, 5))

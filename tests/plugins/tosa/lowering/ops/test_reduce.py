@@ -131,7 +131,7 @@ def test_quantized_products_are_those_of_litert(judge_op: Any) -> None:
 def test_scales_of_nothing_divide_nothing(mode: str) -> None:
     """A file may say 0: what holds no number but 0 gives that. The quotient of scales was an error of Python's."""
     g = Graph(TensorType((2, 3), QuantType(I8, F32, (0.1,), (3,))))
-    made = g.Reduce(g.inputs[0], axes=(1,), mode=mode, rounding="exact",
+    made = g.Reduce(g.inputs[0], axes=(1,), mode=mode, keepdims=False, rounding="exact",
                     types=[TensorType((2,), QuantType(I8, F32, (0.0,), (0,)))])
     module = g.done(made)
     x = np.arange(6, dtype=np.int8).reshape(2, 3)
