@@ -16,9 +16,10 @@ from transload.errors import PluginFailure
 from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin import Emitted, Engine, Metric, Reader, Runtime, Target
-from transload.plugin_host import Host
+from transload.plugin_host import Host, host
 from transload.testing import check_target
 
+from tests.support.graphs import Graph
 from tests.support.plugins import registering
 
 pytestmark = pytest.mark.plugin_fails
@@ -203,3 +204,18 @@ def test_metrics_of_others_are_given_arrays(model: Path, tmp_path: Path) -> None
     with there(dict, metrics=[metric]).bind():
         transload.convert(model, "chip", tmp_path / "out")
     assert seen and set(seen) == {np.ndarray}
+
+
+@pytest.mark.parametrize("target", ["onnx", "stablehlo", "tflite", "tosa", "tp-small", "xla-cpu"])
+def test_an_output_that_is_an_input_has_its_name(target: str, tmp_path: Path) -> None:
+    """A format in which no two values have one name calls it otherwise; fuzzing met it."""
+    if host().get("targets", target).available() is not None:
+        pytest.skip(f"{target} cannot be used here")
+    graph = Graph((2, 3))
+    module = graph.module
+    set_results(graph.main, graph.inputs, ["x0"])
+    artifact = transload.convert(module, target, tmp_path / "out")
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    found = transload.run(artifact.directory, {"x0": x})
+    assert list(found) == ["x0"]
+    np.testing.assert_array_equal(found["x0"], x)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
+from transload.interface import interface, named
 from transload.ir import Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
@@ -42,6 +43,7 @@ class OnnxTarget(Target):
         resolve(host().get("writers", "onnx").write)(module, directory / f"{stem}.onnx")
         files = sorted(directory.iterdir())
         return Emitted(files, {
+            **interface(module),
             "opset": dict(module.attributes.get("onnx.opset") or {}),
             "operators": op_counts(module),
             "constant_bytes": constant_bytes(module),
@@ -54,4 +56,5 @@ class OnnxTarget(Target):
         runtime = host().runtimes.get("onnxruntime")
         if runtime is None or resolve(runtime.available)() is not None:
             return None
-        return lambda emitted, inputs: resolve(runtime.open)(emitted.file(".onnx"))(dict(inputs))
+        # In a graph of ONNX no two values have one name, as an input has that is an output, too.
+        return lambda emitted, inputs: named(emitted.report, resolve(runtime.open)(emitted.file(".onnx"))(dict(inputs)))
