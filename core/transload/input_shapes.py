@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
@@ -77,7 +78,14 @@ def sizes_given(named: Mapping[str, int] | None = None, batch: int | None = None
         if size > MAX_ELEMENTS:
             raise UsageError(f"the size of {name} is {size}; {MAX_ELEMENTS:,} elements are the limit")
     before = _GIVEN.get(_NONE)
-    token = _GIVEN.set(replace(before, named={**before.named, **(named or {})}, batch=before.batch if batch is None else batch))
+    with _said(named={**before.named, **(named or {})}, batch=before.batch if batch is None else batch):
+        yield
+
+
+@contextmanager
+def _said(**changes: Any) -> Iterator[None]:
+    """While it is open, what is said of sizes is this, too."""
+    token = _GIVEN.set(replace(_GIVEN.get(_NONE), **changes))
     try:
         yield
     finally:
@@ -93,21 +101,15 @@ def sizes_said() -> tuple[dict[str, int], int | None]:
 @contextmanager
 def static_inputs() -> Iterator[None]:
     """While it is open, models are read with inputs of static shapes alone, by readers that can leave sizes open, too."""
-    token = _GIVEN.set(replace(_GIVEN.get(_NONE), needed=True))
-    try:
+    with _said(needed=True):
         yield
-    finally:
-        _GIVEN.reset(token)
 
 
 @contextmanager
 def sizes_of_another() -> Iterator[None]:
     """While it is open, what is read was made of the model that sizes were given for: it may have them, and need not."""
-    token = _GIVEN.set(replace(_GIVEN.get(_NONE), of_another=True))
-    try:
+    with _said(of_another=True):
         yield
-    finally:
-        _GIVEN.reset(token)
 
 
 def may_stay_open() -> bool:

@@ -10,8 +10,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .errors import UsageError
 from .suggest import nearest
@@ -63,9 +63,9 @@ def parameters_of(function: Callable[..., Any], placed: int) -> list[inspect.Par
         inner = inner.func
     scope = getattr(inner if hasattr(inner, "__globals__") else type(inner).__call__, "__globals__", {})
     parameters = list(inspect.signature(function).parameters.values())[placed:]
-    return [
-        each.replace(annotation=eval(each.annotation, scope)) if isinstance(each.annotation, str) else each
-        for each in parameters]
+    said = {each.name: each.annotation for each in parameters if each.annotation is not each.empty}
+    known = get_type_hints(SimpleNamespace(__annotations__=said), scope)
+    return [each.replace(annotation=known.get(each.name, each.annotation)) for each in parameters]
 
 
 def option_type(annotation: Any) -> type | tuple[str, ...]:

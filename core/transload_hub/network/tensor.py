@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import UsageError
+from transload.errors import TransloadError, UsageError
 from transload.ir import F32, FloatType, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder, cannot_be
 from transload.ir.verify import faults_of
@@ -78,7 +78,7 @@ def element_of(given: Any) -> Type:
     if isinstance(given, str):
         try:
             return parse_type(given)
-        except Exception as error:
+        except TransloadError as error:
             raise UsageError(f"{given!r} is no element type: {error}", hint='as "f32", "i8", numpy.float16') from None
     from transload.ir import element_type_of
 

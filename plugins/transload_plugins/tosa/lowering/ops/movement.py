@@ -163,7 +163,7 @@ def roll(op: Roll, rw: Rewriter) -> Value:
 
 @TABLE("top.Concat")
 def concatenate(op: Concat, rw: Rewriter) -> Value:
-    """CONCAT of all at once (lower_concatv2_op, whose "TODO: rescale" is done here)."""
+    """CONCAT of all at once (lower_concatv2_op), operands of other scales rescaled, which that leaves out."""
     axis = normal_axis(op.axis, op.result.rank)
     element = op.result.element
     if isinstance(element, QuantType):
