@@ -48,8 +48,13 @@ def beyond(type_: Type) -> str:
     if not isinstance(type_, TensorType):
         return ""
     element = type_.element
-    if isinstance(element, QuantType) and not element.has_sound_scales:
-        return f"has a scale that is negative or not finite: {str(type_)[:120]}"
+    if isinstance(element, QuantType):
+        if not element.has_sound_scales:
+            return f"has a scale that is negative or not finite: {str(type_)[:120]}"
+        least, most = element.storage.range
+        if not least <= element.storage_min <= element.storage_max <= most:
+            numbers = f"{element.storage_min} to {element.storage_max}"
+            return f"stores numbers from {numbers}, and {element.storage} has {least} to {most}"
     shape = type_.shape
     if shape is None or (len(shape) <= MAX_RANK and None not in shape and 0 < math.prod(shape) <= MAX_ELEMENTS):  # type: ignore[arg-type]
         return ""

@@ -12,11 +12,11 @@ import transload
 from transload import budget
 from transload.budget import Allowance, Budget, allowed
 from transload.errors import ConversionError, PassError, RunError, Unsupported, UsageError
-from transload.ir import F32, TensorType, new_module, set_results
+from transload.ir import F32, Dense, SplatData, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.passes.inline import inline_calls
 from transload.text import parse_module
-from transload.verification.verify import verify_conversion
+from transload.verification.verify import elements_of, verify_conversion
 from transload_hub.kernels.conv import pad_spatial
 from transload_plugins.stablehlo.kernels.movement import padded as stablehlo_padded
 from transload_plugins.tosa.kernels.convolution import padded
@@ -176,6 +176,15 @@ def test_verification_says_what_it_would_have_computed(tmp_path: Path) -> None:
     with allowed(elements=1999):
         skipped = verify_conversion(source, result)
     assert skipped.status == "skipped" and "2,000 numbers" in skipped.why and "elements=2000" in skipped.why
+
+
+def test_a_splat_counts_as_what_it_is_computed_with() -> None:
+    """A file of some hundred bytes fills 2 GB by one number."""
+    graph = Graph()
+    graph.builder.constant(np.zeros(100, np.int8))
+    many = graph.builder.emit("top.Weight", value=Dense(SplatData(np.int8(0), (2, 1 << 30))))
+    module = graph.done(many)
+    assert elements_of(module) == 1 << 31
 
 
 @pytest.mark.parametrize("said", ["ops=-1", "seconds=nan", "seconds=-inf"])

@@ -22,6 +22,9 @@ from tests.support.tflite_models import write_operator
     (TensorType((1,) * (MAX_RANK + 1), F32), "65 dimensions"),
     (TensorType((1,), QuantType(I8, F32, (float("nan"),), (0,))), "not finite"),
     (TensorType((1,), QuantType(I8, F32, (float("inf"),), (0,))), "not finite"),
+    (TensorType((1,), QuantType(I8, F32, (0.5,), (0,), storage_max=-8192)), "stores numbers from -128 to -8192"),
+    (TensorType((1,), QuantType(I8, F32, (0.5,), (0,), storage_min=4, storage_max=3)), "stores numbers from 4 to 3"),
+    (TensorType((1,), QuantType(I8, F32, (0.5,), (0,), storage_max=128)), "i8 has -128 to 127"),
 ])
 def test_types_beyond_the_limits(type_: TensorType, why: str) -> None:
     assert why in beyond(type_)

@@ -92,9 +92,11 @@ class Checkpoint:
         if element == STRING:
             return Strings(_texts(content, math.prod(shape), f"{self.index}: tensor {name!r}"), shape)
         try:
-            dtype = dtype_of(stored_element(element))  # type: ignore[arg-type]
-        except (ValueError, TypeError, AttributeError):
-            raise self._error(name, f"has elements of type number {entry.dtype}, of which there are no constants") from None
+            dtype = dtype_of(stored_element(element)) if element is not None else None
+        except ValueError:
+            dtype = None
+        if element is None or dtype is None:
+            raise self._error(name, f"has elements of type number {entry.dtype}, of which there are no constants")
         if math.prod(shape) * dtype.itemsize != len(content):
             raise self._error(name, f"is of shape {list(shape)} and {dtype}, but has {len(content):,} bytes")
 
@@ -103,7 +105,7 @@ class Checkpoint:
                 raise self._error(name, "is not what was written: its checksum does not fit")
             return np.frombuffer(content, np.uint8).view(dtype).reshape(shape)
 
-        return Dense(LazyData(checked, shape, dtype), TensorType(shape, stored_element(element)))  # type: ignore[arg-type]
+        return Dense(LazyData(checked, shape, dtype), TensorType(shape, stored_element(element)))
 
     def _shape(self, name: str, entry: Any) -> tuple[int, ...]:
         shape = tuple(dim.size for dim in entry.shape.dim)

@@ -19,7 +19,7 @@ from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
-from ..ir import F16, Module, Op, TensorType, output_names
+from ..ir import F16, Dense, Module, Op, SplatData, TensorType, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
@@ -157,10 +157,18 @@ def _too_much(module: Module) -> str:
 
 
 def elements_of(module: Module) -> int:
-    """How many numbers all values of a module have together, constants left out; each region is counted once."""
-    shapes = [value.type.shape for op in module.ops() if constant_of(op.results[0] if op.results else None) is None
-              for value in op.results if isinstance(value.type, TensorType) and value.type.is_static]
+    """How many numbers all values of a module have together; each region is counted once.
+
+    Constants that are held already are left out. A splat is one number until it is computed with: a file
+    of 464 bytes may have one of 4 GB.
+    """
+    shapes = [value.type.shape for op in module.ops() for value in op.results
+              if isinstance(value.type, TensorType) and value.type.is_static and not _held(constant_of(value))]
     return sum(math.prod(size or 0 for size in shape) for shape in shapes if shape is not None)
+
+
+def _held(constant: Dense | None) -> bool:
+    return constant is not None and not isinstance(constant.data, SplatData)
 
 
 class _Judge:

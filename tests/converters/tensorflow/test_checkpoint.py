@@ -15,6 +15,7 @@ from transload_converters.tensorflow.crc32c import crc32c
 from transload_converters.tensorflow.sstable import table_of
 
 from tests.support.checkpoints import table, write_checkpoint
+from tests.support.tensorflow_graphs import DTYPES
 
 W, V = np.arange(12, dtype=np.float32).reshape(4, 3), np.arange(5, dtype=np.int64)
 
@@ -51,6 +52,14 @@ def test_tensors_of_several_shards_lie_in_the_files(tmp_path: Path) -> None:
     assert [path.name for path in checkpoint.files] == ["m.index", "m.data-00000-of-00002", "m.data-00001-of-00002"]
     with pytest.raises(ReadError, match="has no tensor 'x'"):
         checkpoint.read("x")
+
+
+@pytest.mark.parametrize("number", [0, 20, 99])  # invalid, a resource, none
+def test_elements_of_which_there_are_no_constants(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DTYPES, "float32", number)
+    write_checkpoint(tmp_path / "m", {"w": W})
+    with pytest.raises(ReadError, match=f"tensor 'w' has elements of type number {number}, of which there are no constants"):
+        Checkpoint(tmp_path / "m").read("w")
 
 
 def test_a_tensor_in_parts(tmp_path: Path) -> None:
