@@ -82,7 +82,8 @@ def _returned(function: Op) -> list[Type | None]:
 
 
 def _findings(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[Finding]:
-    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op), *_channels(op), *_weights(op), *_zero_points(op)):
+    rules = (_diagonals, _states, _scales, _channels, _weights, _zero_points)
+    for why in (*_types(op), *_branches(op, given), *(why for rule in rules for why in rule(op))):
         hint = "the file is damaged, or made by a program with a defect"
         yield Finding(op.name, why, (op.origin,) if op.origin else (), hint)
 
@@ -115,6 +116,21 @@ def _branches(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[st
         wrong = next((pair for pair in pairs if None not in pair and pair[0] != pair[1]), None)
         if wrong is not None:
             yield f"its result is stored as {wrong[0]}, and its subgraph {branch} gives {wrong[1]}"
+
+
+def _diagonals(op: Op) -> Iterator[str]:
+    """What is wrong with diagonals, of which LiteRT's kernel reads as many as the matrices need, and as these are stored."""
+    if op.name != "tfl.matrix_set_diag" or len(op.operands) != 2:
+        return
+    matrices, diagonals = (value.type for value in op.operands)
+    if not isinstance(matrices, TensorType) or not isinstance(diagonals, TensorType):
+        return
+    if stored_type(matrices.element) != stored_type(diagonals.element):
+        yield f"its matrices are {matrices} and its diagonals {diagonals}: LiteRT's kernel reads both alike"
+    elif matrices.is_static and diagonals.is_static and len(matrices.shape or ()) >= 2:
+        *outer, height, width = op.operands[0].static_shape
+        if diagonals.shape != (*outer, min(height, width)):
+            yield f"its matrices are {matrices} and its diagonals {diagonals}: LiteRT's kernel reads past their end"
 
 
 def _like(op: Op) -> int | None:
