@@ -12,7 +12,7 @@ from typing import Any
 
 from transload import hookimpl
 from transload.facts import FactKind, Facts
-from transload.plugin import DialectSpec, Pass
+from transload.plugin import DialectSpec, Pass, Runtime
 
 _HERE = "transload_hub"
 
@@ -39,6 +39,13 @@ def register_facts(register: Any) -> None:
     register(Facts("moves", "top", f"{_HERE}.analysis.movement:MOVES"))
     register(Facts("indices", "top", f"{_HERE}.analysis.movement:INDICES"))
     register(Facts("cast", "top", f"{_HERE}.analysis.movement:CASTS"))
+
+
+@hookimpl
+def register_runtimes(register: Any) -> None:
+    register(Runtime(
+        "hub-reference", "mlir", f"{_HERE}.runtime:open_module", f"{_HERE}.runtime:available",
+        "Modules of the hub in MLIR text, by the reference engine.", functions=True))
 
 
 @hookimpl

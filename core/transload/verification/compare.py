@@ -319,7 +319,9 @@ def _outputs(
 def _fed(result: Module, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What the model is given, by the names that the artifact has for it. `UsageError` where it has not as many inputs."""
     names = input_names(result.main)
-    fed = [*given.values(), *initial_states(result).values()]
+    fed = list(given.values())
+    if len(fed) != len(names):  # a model that says its states has them among what is given
+        fed += initial_states(result).values()
     if len(fed) != len(names):
         raise UsageError(
             f"the artifact has {len(names)} inputs, and the model {len(given)}",
