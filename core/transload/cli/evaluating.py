@@ -8,7 +8,7 @@ from typing import Any
 
 from .answer import print_json
 from .arguments import parse_given
-from .options import need_images, said_of_images, take_data, take_preprocess
+from .options import said_of_images, take_data, take_preprocess
 from .show import console, error_console, seconds_text, sized, table
 from .waiting import Clock, going_through
 
@@ -24,14 +24,13 @@ def eval_command(
 
     from ..evaluation.evaluate import evaluate
 
-    said = said_of_images(given)
-    preprocess, data = take_preprocess(given, models=models), take_data(given)
+    preprocess = take_preprocess(given, models=models) if said_of_images(given) else None
+    data = take_data(given)
     shapes, _ = parse_given(shape, ())
     clock = Clock()
     with ExitStack() as shown_while:
         def watch(samples: Any) -> None:
             nonlocal clock
-            need_images(said, bool(samples.images))
             clock = shown_while.enter_context(going_through(samples))
 
         found = evaluate(

@@ -27,7 +27,7 @@ from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, 
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..report import Digest
-from ..samples.preprocess import Preprocess, beside_first
+from ..samples.preprocess import Preprocess, beside_first, need_images
 from ..samples.samples import Data, Samples
 from .labels import Labels, labels_of
 from .running import Ready, models_of, models_ready, run_ahead, run_by
@@ -110,7 +110,8 @@ def evaluate(
     `models` are modules, model files, or what `convert` wrote: a folder, or a file in it, which runs on its target's own runtime
     where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference, which `shapes`,
     `format`, `weights` and `function` are for (`load`). `data` is what `open_samples` takes, or a `Data`; images become what
-    `preprocess` says, or else the file beside the first artifact that has one. `labels`, `classes` and `label_offset` say what
+    `preprocess` says, or else the file beside the first artifact that has one; arrays are given as they are, and what
+    `preprocess` says beside them is refused. `labels`, `classes` and `label_offset` say what
     is known of the samples (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`,
     `python:module:function`). `output` names the output that counts, for scores of one output the first without it. Outputs that
     are quantized are compared as the real numbers that they stand for. `resume` is a file to which measures are saved, and from
@@ -126,11 +127,13 @@ def evaluate(
     how = {"inputs": shapes or {}, "format": format, "weights": weights, "function": function}
     models = models_of(models)
     ready = models_ready(models, how, engine)
-    preprocess = preprocess if preprocess is not None else beside_first(models)
+    said, preprocess = preprocess is not None, preprocess if preprocess is not None else beside_first(models)
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
     opened = [model.opened(wanted, preprocess, span) for model, span in zip(ready, spans, strict=True)]
     first = opened[0]
+    if said:
+        need_images(bool(first.images))
     label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else _unlabelled(
         classes, label_offset)
     if watch is not None:

@@ -24,7 +24,7 @@ from ..errors import ReadError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
 from ..ir.borders import input_limits
 from .images import Decoding
-from .preprocess import Preprocess, Settled, joined
+from .preprocess import Preprocess, Settled, joined, need_images
 from .sources import Entry, ImagePart, Listing, Part, Stream, entry_of, find_source, own, same_but_ones
 
 __all__ = ["Data", "Samples", "open_samples"]
@@ -43,10 +43,8 @@ class Data:
         self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess | None = None,
         limits: Mapping[str, tuple[float, float]] | None = None,
     ) -> Samples:
-        """The samples for a model."""
-        return open_samples(
-            self.source, inputs, preprocess=preprocess, count=self.count, skip_damaged=self.skip_damaged, workers=self.workers,
-            limits=limits)
+        """The samples for a model. `preprocess`, which may be that beside an artifact, is for images, where there are some."""
+        return _opened(self, inputs, preprocess, limits)
 
 
 def open_samples(
@@ -71,8 +69,20 @@ def open_samples(
     raises `ReadError`, or with `skip_damaged` is left out (`Samples.skipped`). `workers` processes decode images. `limits`
     are the numbers that 0 and 255 of an image become, by input, where `preprocess` does not say it.
 
-    Raises `UsageError` where there is no sample, or what is given does not fit the inputs, and says which sample and why.
+    Raises `UsageError` where there is no sample, or what is given does not fit the inputs, and says which sample and why; and
+    where `preprocess` is given, and no image.
     """
+    samples = _opened(Data(source, count, skip_damaged, workers), inputs, preprocess, limits)
+    if preprocess is not None:
+        need_images(bool(samples.images))
+    return samples
+
+
+def _opened(
+    data: Data, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess | None,
+    limits: Mapping[str, tuple[float, float]] | None,
+) -> Samples:
+    source, count, workers = data.source, data.count, data.workers
     if count is not None and count < 1:
         raise UsageError(f"{count} samples are asked for; 1 is the least")
     if workers is not None and workers < 1:
@@ -80,7 +90,7 @@ def open_samples(
     if isinstance(source, Samples):
         source = list(source) if count is None else list(islice(source, count))
     wanted = _Inputs(inputs, preprocess or Preprocess(), limits or {})
-    return Samples(find_source(source, wanted), wanted, count, skip_damaged, workers or min(cores(), 8))
+    return Samples(find_source(source, wanted), wanted, count, data.skip_damaged, workers or min(cores(), 8))
 
 
 class _Inputs:
