@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.borders import NAME
+from ..ir.core import Op
 from ..ir.declare import (
     ANY,
     FUNCTION_TYPE,
@@ -17,6 +18,8 @@ from ..ir.declare import (
     variadic,
     variadic_result,
 )
+from ..ir.types import FunctionType, TensorType, Type
+from ..ir.verify import same_shape
 from ..plugin import KernelTable
 
 FUNC = Dialect("func", "Functions, calls and returns.")
@@ -90,3 +93,42 @@ class Call(DeclaredOp):
     outputs = variadic_result(type=ANY)
     callee = attribute(SYMBOL, "the function's name")
     traits = ("effects", "open")
+
+    @constraint
+    def fits_its_function(op) -> bool | str:
+        """a call gives a function what that takes, and takes what it returns"""
+        callee = _called_by(op)
+        return True if callee is None else misfit(op, callee) or True
+
+
+def misfit(call: Op, callee: Op) -> str:
+    """What a call gives and takes that is not what the function takes and returns; empty where it is. Sizes may be open."""
+    taken: FunctionType = callee.attribute("function_type")
+    given, got = [value.type for value in call.operands], [value.type for value in call.results]
+    if (len(given), len(got)) != (len(taken.inputs), len(taken.results)):
+        return (f"calls a function of {len(taken.inputs)} arguments and {len(taken.results)} results with {len(given)} values, "
+                f"for {len(got)} results")
+    for what, ours, theirs in (("argument", given, taken.inputs), ("result", got, taken.results)):
+        for index, (mine, wanted) in enumerate(zip(ours, theirs, strict=True)):
+            if not _is_like(mine, wanted):
+                return f"{what} {index} of @{call.attribute('callee')} is {wanted!s:.200}, and in the call {mine!s:.200}"
+    return ""
+
+
+def _called_by(call: Op) -> Op | None:
+    """The function in the module around a call; None where there is no such, which who runs or inlines it says."""
+    module = call.parent_op
+    while module is not None and module.name != "builtin.module":
+        module = module.parent_op
+    if module is None:
+        return None
+    name = call.attribute("callee")
+    functions = (op for op in module.regions[0].block if op.name == "func.func" and op.attributes.get("sym_name") == name)
+    found = next(functions, None)
+    return found if found is not None and isinstance(found.attributes.get("function_type"), FunctionType) else None
+
+
+def _is_like(one: Type, other: Type) -> bool:
+    if isinstance(one, TensorType) and isinstance(other, TensorType):
+        return one.element == other.element and same_shape(one, other)
+    return one == other

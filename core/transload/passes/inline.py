@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..budget import VARIABLE, budget
+from ..dialects.func import misfit
 from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
 
@@ -50,7 +51,7 @@ def _finish(
                 if callee not in done:
                     pending = callee
                     break
-                why, hint = _misfit(call, functions[callee]), "give a function what it takes, and take what it returns"
+                why, hint = misfit(call, functions[callee]), "give a function what it takes, and take what it returns"
                 if not why:
                     continue
             findings.append(Finding(f"func.call @{callee}", why, tuple(location_names(call.location)[:1]), hint))
@@ -69,16 +70,6 @@ def _finish(
             _inline(call, functions[str(call.attribute("callee"))])
         done[name] = sum(1 for _ in functions[name].walk())
         path.pop()
-
-
-def _misfit(call: Op, callee: Op) -> str:
-    """What a call gives and takes that is not what the function takes and returns; empty where it is."""
-    block = callee.regions[0].block
-    takes, returns = len(block.arguments), len(block.terminator.operands)
-    if (len(call.operands), len(call.results)) == (takes, returns):
-        return ""
-    return (f"calls a function of {takes} arguments and {returns} results with {len(call.operands)} values, "
-            f"for {len(call.results)} results")
 
 
 def _inline(call: Op, callee: Op) -> None:

@@ -46,7 +46,7 @@ def quantized(data: Path) -> transload.Module:
 
 def test_a_float_and_a_quantized_model_side_by_side(quantized: transload.Module, data: Path, labels: list[int]) -> None:
     model = transload.load(DIGITS / "digits_float.onnx")
-    found = transload.transload.evaluate([model, quantized], data, labels=labels, metrics=("top1", "top3", "agreement", "sqnr", "cos"))
+    found = transload.evaluate([model, quantized], data, labels=labels, metrics=("top1", "top3", "agreement", "sqnr", "cos"))
     first, second = found.scores
     images = np.load(data)["image"]
     answers = [int(transload.run(model, {"image": image[None]})["probabilities"].argmax()) for image in images]
@@ -101,7 +101,7 @@ def test_quantized_borders_are_real_numbers(data: Path) -> None:
     samples = transload.open_samples(data, model)
     made = transload.quantize(model, "int8-asym", samples, quant_input="all", quant_output="all")
     assert "quant" in str(made.inputs["image"])
-    found = transload.transload.evaluate([model, made], data, metrics=("sqnr", "agreement"))
+    found = transload.evaluate([model, made], data, metrics=("sqnr", "agreement"))
     assert list(found.scores.values())[1]["sqnr"].value > 20
 
 
@@ -207,8 +207,8 @@ def test_integers_of_a_quantized_inputs_type_are_what_it_stores(quantized: trans
     quant = taking.inputs["image"].element  # type: ignore[attr-defined]
     real = np.load(data)["image"]
     np.savez(tmp_path / "stored.npz", image=(np.round(real / quant.scale) + quant.zero_point).clip(-128, 127).astype(np.int8))
-    kept = transload.transload.evaluate([model, taking], data, labels=[0] * 40, metrics=("sqnr",))
-    found = transload.transload.evaluate([model, taking], tmp_path / "stored.npz", labels=[0] * 40, metrics=("sqnr",))
+    kept = transload.evaluate([model, taking], data, labels=[0] * 40, metrics=("sqnr",))
+    found = transload.evaluate([model, taking], tmp_path / "stored.npz", labels=[0] * 40, metrics=("sqnr",))
     assert found["module 2"]["sqnr"].value == pytest.approx(kept["module 2"]["sqnr"].value, abs=6) and found.notes
     assert "int8 arrays for input 'image' are taken as stored numbers" in found.notes[0]
 
