@@ -48,6 +48,7 @@ from .ir.constants import Dense
 from .ir.core import Op, Value
 from .ir.locations import Location, location_names
 from .ir.module import Module
+from .ir.place import ends_a_region, need_whole, place_of
 from .ir.quantization import misfit
 from .ir.types import FloatType, IntegerType, TensorType
 from .ir.verify import faults_of
@@ -346,9 +347,10 @@ class Rewriting:
         rewriter = Rewriter(op, self.fold and not stays_stored(op), self)
         follows: bool | None = None
         for function in functions:
-            before = op.prev
+            before, place = op.prev, place_of(op)
             try:
                 outcome = function(op, rewriter)
+                need_whole(place)
                 if outcome is None:
                     _erase_since(op, before)
                     continue
@@ -386,7 +388,7 @@ class Rewriting:
                 _erase_since(op, before)
             break
         else:
-            if not functions and _ends_a_region(op):
+            if not functions and ends_a_region(op):
                 return None  # it goes or stays with the op around it, which has its own finding
             why = f"no conversion of {op.name} {'matches this form of it' if functions else 'is registered'}"
             advice = self.hint(op.name) if self.hint else ""
@@ -501,13 +503,6 @@ def _is_spread(dense: Dense) -> bool:
     return count > _MOST_SPREAD and dense.nbytes < count // 2
 
 
-def _ends_a_region(op: Op) -> bool:
-    """Whether an op is the end of a region of another than a function."""
-    declaration, around = op.declaration, op.parent_op
-    is_end = declaration is not None and "terminator" in declaration.traits
-    return is_end and around is not None and around.dialect == op.dialect
-
-
 def _erase_since(op: Op, before: Op | None) -> None:
     """Erase what a rewrite function created before it gave up."""
     while op.prev is not before and op.prev is not None:
@@ -537,25 +532,14 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
         rewriter.budget = spent
         for function in table.get(op.name):
             before, block = op.prev, op.parent
-            try:
-                outcome = function(op, rewriter)
-                replacements = values_for(op, outcome) if outcome is not None and outcome is not CHANGED else ()
-                if replacements:
-                    need_no_use(op, before)
-            except (Unsupported, Unfit, OverflowError, MemoryError) as error:
-                raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
-            except FOREIGN as error:
-                if is_meant(error):
-                    raise
-                raise rule_failed(function, op, error) from error
+            outcome = _outcome_of(function, op, rewriter)
             if outcome is None:
-                _erase_since(op, before)
                 continue
             modified = True
             makers = [v.owner for v in op.operands if isinstance(v.owner, Op)]
             users = [user for result in op.results for user in result.uses]
             if outcome is not CHANGED:
-                rewriter.put(replacements)
+                rewriter.put(outcome)
             created: list[Op] = []
             new = before.next if before is not None else block.first
             while new is not None and new is not op and len(created) < 64 and new not in queued and new.parent is block:
@@ -574,6 +558,26 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
         if visits < 0:
             raise PassError(f"rewriting does not come to an end (last at {op.called})")
     return modified
+
+
+def _outcome_of(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
+    """What a rule of a pass makes of an op: `KEPT`, of which nothing is left then, `CHANGED`, or a value for each result."""
+    before, place = op.prev, place_of(op)
+    try:
+        outcome = function(op, rewriter)
+        need_whole(place)
+        if outcome is None:
+            _erase_since(op, before)
+        elif outcome is not CHANGED:
+            outcome = values_for(op, outcome)
+            need_no_use(op, before)
+        return outcome
+    except (Unsupported, Unfit, OverflowError, MemoryError) as error:
+        raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
+    except FOREIGN as error:
+        if is_meant(error):
+            raise
+        raise rule_failed(function, op, error) from error
 
 
 def _erase_unused(op: Op) -> None:

@@ -26,7 +26,7 @@ from transload.ir.declare import Dialect, operand, result
 from transload.passes.manager import Pipeline
 from transload.plugin import Conversion, DialectSpec, Emitted, Engine, Metric, Reader, Runtime, Score, Target
 from transload.plugin_host import Host
-from transload.rewrite import RewriteTable, apply_greedily
+from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
 from transload.verification.differences import compare_outputs
 
 from tests.support.plugins import acme, point, registering
@@ -363,3 +363,50 @@ def test_engines_that_write_into_their_inputs() -> None:
         given = transload.run(module_of("top.Relu"), {"x": x}, engine="acme")
     np.testing.assert_array_equal(given["y"], [2, 0, 6])
     np.testing.assert_array_equal(x, [1, -2, 3])
+
+
+# --- rules that take away what is around their op
+
+
+def _take_function(op: Any) -> None:
+    op.parent_op.erase()
+
+
+def _take_block(op: Any) -> None:
+    for each in reversed(list(op.parent)):
+        each.erase()
+
+
+def _take_end(op: Any) -> None:
+    op.parent.terminator.erase()
+
+
+def _use_what_is_given_up(op: Any) -> None:
+    made = Builder(op.parent, before=op).create("acme.half", op.operands, [VECTOR])
+    op.parent.terminator.operands = (made.result,)
+
+
+@pytest.mark.parametrize("outcome", [None, CHANGED], ids=["kept", "changed"])
+@pytest.mark.parametrize(("act", "why"), [
+    (_take_function, "it erases the func.func around the op that it is for"),
+    (_take_block, "it erases the func.return at the end of the block that its op is in"),
+    (_take_end, "it erases the func.return at the end of the block that its op is in"),
+    (_use_what_is_given_up, "cannot erase acme.half: its result"),
+])
+def test_rules_that_take_away_what_is_around_their_op(act: Callable[[Any], None], why: str, outcome: Any) -> None:
+    """It was a `ValueError` of whatever came across the module next, or none at all."""
+    if act is _use_what_is_given_up and outcome is CHANGED:
+        return  # what was made stays, and may be used
+    table = RewriteTable()
+
+    @table("acme.twice")
+    def rule(op: Any, rewriter: Any) -> Any:
+        act(op)
+        return outcome
+
+    with pytest.raises(PluginFailure, match=r"rule .*:test_rules_that_take.*rule of acme\.twice") as failed:
+        apply_greedily(module_of("acme.twice"), table)
+    assert why in str(failed.value)
+    with pytest.raises(ConversionError) as refused:
+        convert_ops(module_of("acme.twice"), table, "acme")
+    assert why in str(refused.value) and "rule" in str(refused.value)

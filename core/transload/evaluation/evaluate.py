@@ -129,11 +129,8 @@ def evaluate(
     ready = models_ready(models, how, engine)
     said, preprocess = preprocess is not None, preprocess if preprocess is not None else beside_first(models)
     wanted = data if isinstance(data, Data) else Data(data)
-    spans = _by_place(ready, [model.limits for model in ready])
-    opened = [model.opened(wanted, preprocess, span) for model, span in zip(ready, spans, strict=True)]
+    opened = _opened(ready, wanted, preprocess, said)
     first = opened[0]
-    if said:
-        need_images(bool(first.images))
     label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else _unlabelled(
         classes, label_offset)
     if watch is not None:
@@ -160,6 +157,15 @@ def evaluate(
         for place, model in enumerate(ready)}
     notes = (*_notes(ready, opened, stored), *_strange(ready, rows))
     return Evaluation(scores, len(rows), first.skipped, notes)
+
+
+def _opened(models: Sequence[Ready], data: Data, preprocess: Preprocess | None, said: bool) -> list[Samples]:
+    """The samples for each model. `UsageError` where it is `said` what becomes of images, and there is none."""
+    spans = _by_place(models, [model.limits for model in models])
+    opened = [model.opened(data, preprocess, span) for model, span in zip(models, spans, strict=True)]
+    if said:
+        need_images(bool(opened[0].images))
+    return opened
 
 
 def _told(source: Any) -> str:
