@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,13 +32,25 @@ def need_file(path: Path) -> None:
     A directory is left to the caller.
     """
     try:
-        mode = path.stat().st_mode
+        found = path.stat()
+        mode = found.st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise ReadError(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:  # too long a name, a loop of links, a zero byte in the name
         raise ReadError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise ReadError(f"{path}: is a {_kind(mode)}, not a file", hint="write what comes out of it to a file, and give that")
+    if stat.S_ISREG(mode) and _is_of_the_kernel(found):
+        raise ReadError(f"{path}: is what the kernel says, which may have no end, not a file",
+                        hint="write what comes out of it to a file, and give that")
+
+
+def _is_of_the_kernel(found: os.stat_result) -> bool:
+    """Whether what calls itself a regular file is of `/proc`, of which some wait for more than there is."""
+    try:
+        return sys.platform == "linux" and found.st_size == 0 and found.st_dev == Path("/proc").stat().st_dev
+    except OSError:
+        return False
 
 
 def text_of(path: str | Path, what: str) -> str:

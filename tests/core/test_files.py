@@ -15,6 +15,7 @@ from transload.arrays import write_arrays
 from transload.cli import run
 from transload.context import Context
 from transload.errors import ConversionError, ReadError
+from transload.files import need_file
 from transload.ir import F32, TensorType
 from transload.plugin import Writer
 from transload.plugin_host import Host
@@ -112,3 +113,13 @@ def test_where_no_way_leads_to_what_a_plugins_writer_writes_that_is_said(tmp_pat
         theirs = build_module([TensorType((2,), F32)], lambda b, x: b.emit("acme.Op", x, types=[x.type]))
         transload.save(theirs, tmp_path / "model.acme")
     assert written == ["model.acme"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+@pytest.mark.parametrize("path", ["/proc/kmsg", "/proc/version"])
+def test_what_the_kernel_says_is_no_file(path):
+    """Reading /proc/kmsg waits for more, for ever."""
+    with pytest.raises(ReadError, match="is what the kernel says"):
+        need_file(Path(path))
+    with pytest.raises(ReadError, match="is what the kernel says"):
+        transload.load(path)

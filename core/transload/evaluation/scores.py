@@ -56,7 +56,8 @@ def find_scores(names: Sequence[str]) -> dict[str, Score]:
 
 def _find(name: str) -> Score:
     if name.startswith("python:"):
-        return Score(name, _of_user(name), doc="a function of the user's")
+        unit = getattr(function_at(name), "unit", "")
+        return Score(name, _of_user(name), doc="a function of the user's", unit=unit if isinstance(unit, str) else "")
     best = re.fullmatch(r"([a-z]+)([1-9][0-9]{0,3})", name)
     if best is not None and name not in host().scores and f"{best[1]}1" in host().scores:  # of K best, as the one of 1
         return Score(name, _top(int(best[2])), doc=f"The label is among the {best[2]} best.", needs=("label",), unit="%")
@@ -89,7 +90,7 @@ def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
     if not score.spread or len(rows) < 2:
         return Estimate(value, samples=len(rows))
     plain = score.total is None
-    if plain and all(row in (0.0, 1.0) for row in rows):
+    if plain and score.unit == "%" and all(row in (0.0, 1.0) for row in rows):
         return Estimate(value, *_wilson(value, len(rows)), samples=len(rows))
     if plain:
         numbers = np.asarray(rows, np.float64)

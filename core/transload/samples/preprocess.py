@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReadError, UsageError
-from ..files import atomic_path, is_folder, need_file
+from ..files import atomic_path, exists, is_folder, need_file
 from ..suggest import nearest
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ def need_images(images: bool) -> None:
 def beside_of(artifact: Path) -> Preprocess | None:
     """What the file beside an artifact, or in its folder, says; None where there is none. Raises `ReadError`."""
     place = (artifact if is_folder(artifact) else artifact.parent) / FILE
-    return Preprocess.read(place) if place.is_file() else None
+    return Preprocess.read(place) if exists(place) else None
 
 
 def beside_first(models: Iterable[Any]) -> Preprocess | None:

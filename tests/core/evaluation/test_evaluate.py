@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 import transload
 from transload.cli import run as command
 from transload.errors import ReadError, UsageError
-from transload.evaluation.scores import Estimate
+from transload.evaluation.scores import Estimate, estimate
+from transload.plugin import Score
 
 from tests.support.graphs import Graph
 
@@ -290,3 +292,31 @@ def test_preprocessing_beside_an_artifact_is_for_images_alone(examples: Path, tm
     transload.convert(model, "tosa", tmp_path / "out")
     (tmp_path / "out" / "preprocess.toml").write_text("scale = [0.0625]\n")
     assert transload.evaluate([model, tmp_path / "out"], arrays, metrics=["agreement"]).samples == 1
+
+
+def test_a_score_is_a_share_where_it_says_so() -> None:
+    """Ones and noughts of what may be any number, as a count is, have no interval that ends at 1."""
+    rows = [1.0] * 9 + [0.0]
+    share, other = (estimate(Score("mine", None, unit=unit), rows) for unit in ("%", ""))
+    assert (share.low, share.high) == pytest.approx((0.596, 0.982), abs=1e-3) and share.value == other.value
+    assert (other.low, other.high) != (share.low, share.high)
+    assert estimate(Score("mine", None), [1.0] * 10).low == 1.0
+
+
+def test_a_function_of_the_users_may_say_that_it_is_a_share(
+    data: Path, labels: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "shares.py").write_text("def right(outputs, label):\n    return 1\n\nright.unit = '%'\n")
+    monkeypatch.chdir(tmp_path)
+    found = transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, metrics=["python:shares.py:right"])
+    (scores,) = found.scores.values()
+    assert 0.85 < scores["python:shares.py:right"].low < 0.95
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_pipe_beside_an_artifact_is_told(examples: Path, tmp_path: Path) -> None:
+    model = examples / "digits" / "digits_float.onnx"
+    transload.convert(model, "tosa", tmp_path / "out")
+    os.mkfifo(tmp_path / "out" / "preprocess.toml")
+    with pytest.raises(ReadError, match=r"preprocess\.toml: is a pipe, not a file"):
+        transload.compare(model, tmp_path / "out")
