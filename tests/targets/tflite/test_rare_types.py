@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import transload
-from transload.errors import TargetError
+from transload.errors import TargetError, TransloadError
 from transload_converters.tflite.writer import ModelWriter
 
 from tests.support.onnx_models import make_model, node
@@ -124,3 +124,33 @@ def test_elements_at_subscripts(reduction: str, dtype: Any, computed: bool, tmp_
     model = make_model(nodes, given, ["y", "z"], {} if computed else places, opset=18)
     verification = converted(model, given, tmp_path).verification
     assert verification.passed and all(tensor.metrics["max_abs"] == 0 for tensor in verification.tensors)
+
+
+@pytest.mark.parametrize("element", ["i32", "ui8", "ui16", "ui32", "ui64"])
+def test_bits_that_move_up_are_products(element: str) -> None:
+    """The hint was to cast to a signed type of more bits, of which there is none for ui64, and which is refused as well."""
+    text = """module @m {{
+      func.func public @main(%a: tensor<4x{0}>, %b: tensor<4x{0}>) -> tensor<4x{0}> {{
+        %0 = stablehlo.{1} %a, %b : tensor<4x{0}>
+        return %0 : tensor<4x{0}>
+      }}
+    }}"""
+    with pytest.raises(TransloadError) as refused:
+        transload.lower(transload.load(text=text.format(element, "shift_left"), format="stablehlo"), "tfl")
+    (finding,) = refused.value.findings
+    assert "moves bits down alone" in finding.why and "multiply by powers of two" in finding.hint
+    wide = "i32" if element == "i32" else "i64"
+    assert transload.lower(transload.load(text=text.format(wide, "multiply"), format="stablehlo"), "tfl")
+
+
+def test_no_wider_type_is_advised_where_there_is_none() -> None:
+    text = """module @m {
+      func.func public @main(%a: tensor<4xui64>) -> tensor<4xui64> {
+        %0 = stablehlo.maximum %a, %a : tensor<4xui64>
+        %1 = stablehlo.add %0, %a : tensor<4xui64>
+        return %1 : tensor<4xui64>
+      }
+    }"""
+    with pytest.raises(TransloadError) as refused:
+        transload.lower(transload.load(text=text, format="stablehlo"), "tfl")
+    assert "cast to i64, where the numbers are below" in refused.value.findings[0].hint

@@ -32,8 +32,8 @@ from .common import NO_HALVES
 
 __all__ = ["check_types"]
 
-_ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.While"))
-"""Ops that LiteRT computes of unsigned integers of more than 8 bits, or that hand them on."""
+_ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.ShiftLeft", "top.While"))
+"""Ops that LiteRT computes of unsigned integers of more than 8 bits, that hand them on, or that it has for no type."""
 _NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Depth2Space", "Interp", "PRelu", "TopK"))
 _ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 _SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
@@ -104,7 +104,8 @@ def _unsigned(op: Op) -> tuple[str, str] | None:
         return None
     if moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad"):
         return None
-    return f"LiteRT has no kernel of it for {wide}", "cast to a signed type of more bits"
+    hint = "cast to i64, where the numbers are below 2^63" if wide == UI64 else "cast to a signed type of more bits"
+    return f"LiteRT has no kernel of it for {wide}", hint
 
 
 def _of_flags(op: Op) -> tuple[str, str] | None:
