@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .ir.core import Op
 
 __all__ = [
-    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported",
+    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "directory_kept", "failure", "imported",
     "is_debugged", "is_meant", "kernel_failed", "noted", "rule_failed", "said", "shape_rule_failed", "tracebacks_shown",
     "users_code", "users_items",
 ]
@@ -223,7 +223,7 @@ class Reference(str):
 
 
 @contextmanager
-def _directory_kept() -> Iterator[None]:
+def directory_kept() -> Iterator[None]:
     """Stand where we stood when a plugin is done: paths of the others are from there."""
     before = current_directory()
     try:
@@ -271,7 +271,7 @@ class Guarded:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if self.plugin.is_ours:
             return self._called(*arguments, **named)
-        with _directory_kept():
+        with directory_kept():
             return self._called(*arguments, **named)
 
     def _called(self, *arguments: Any, **named: Any) -> Any:

@@ -42,7 +42,7 @@ from .errors import (
     after_colon,
     merge_findings,
 )
-from .guard import FOREIGN, is_meant, rule_failed
+from .guard import FOREIGN, directory_kept, is_meant, rule_failed
 from .ir.build import Builder, constant_of, hand_on_names, need_no_use, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
@@ -298,6 +298,7 @@ class Rewriting:
         if findings:
             raise cannot_convert(findings, self.source) from (self.failures[0] if self.failures else None)
 
+    @directory_kept()
     def rewrite(self, root: Op) -> list[Finding]:
         """Rewrite what is inside `root`, each op once, in order; the findings."""
         findings: list[Finding] = []
@@ -509,6 +510,7 @@ def _erase_since(op: Op, before: Op | None) -> None:
         op.prev.erase()
 
 
+@directory_kept()
 def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: int = 10) -> bool:
     """Apply `table` until nothing changes; returns whether anything did.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.declare import Dialect, operand, result
 from transload.passes.manager import Pipeline
-from transload.plugin import Conversion, DialectSpec, Emitted, Engine, Metric, Reader, Runtime, Score, Target
+from transload.plugin import Conversion, DialectSpec, Emitted, Engine, KernelTable, Metric, Reader, Runtime, Score, Target
 from transload.plugin_host import Host
 from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
 from transload.verification.differences import compare_outputs
@@ -410,3 +411,29 @@ def test_rules_that_take_away_what_is_around_their_op(act: Callable[[Any], None]
     with pytest.raises(ConversionError) as refused:
         convert_ops(module_of("acme.twice"), table, "acme")
     assert why in str(refused.value) and "rule" in str(refused.value)
+
+
+def test_rules_and_kernels_that_go_elsewhere_leave_us_where_we_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths of what comes after are from the folder that the user stands in."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    table, kernels = RewriteTable(), KernelTable()
+
+    @table("acme.twice")
+    def rule(op: Any, rewriter: Any) -> Any:
+        os.chdir(tmp_path / "elsewhere")
+
+    @kernels("acme.twice")
+    def kernel(op: Any, x: Any) -> Any:
+        os.chdir(tmp_path / "elsewhere")
+        return x
+
+    apply_greedily(module_of("acme.twice"), table)
+    assert Path.cwd() == tmp_path
+    with pytest.raises(ConversionError):
+        convert_ops(module_of("acme.twice"), table, "acme")
+    assert Path.cwd() == tmp_path
+    dialect = DialectSpec("acme", Dialect("acme"), kernels)
+    with beside_ours(dialects=[dialect]).bind():
+        transload.run(module_of("acme.twice"), {"x": np.ones(2, np.float32)}, engine="reference")
+    assert Path.cwd() == tmp_path

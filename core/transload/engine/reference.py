@@ -9,6 +9,7 @@ import numpy as np
 
 from ..budget import timed
 from ..errors import RunError, merge_findings
+from ..guard import directory_kept
 from ..ir import Module, Value
 from ..lending import apart, read_only
 from .integers import note_of
@@ -32,6 +33,7 @@ class Execution:
             raise RunError("the module cannot be run: some ops have no kernel", merge_findings(self.plan.missing))
         self.notes = note_of(self.plan.inexact)
 
+    @directory_kept()
     def __call__(self, inputs: Mapping[str, Any], keep: bool = False, watch: Watch | None = None) -> dict[str, np.ndarray]:
         arrays = check_inputs(self.main, inputs)
         block = self.main.regions[0].block
