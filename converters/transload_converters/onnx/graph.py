@@ -27,7 +27,7 @@ from .dialect import op_name, region_names, schema_of
 from .tensors import TensorReader, strings_of
 from .types import STRING, UNKNOWN, value_type
 
-__all__ = ["GraphImporter", "Scope", "types_of"]
+__all__ = ["GraphImporter", "Scope", "fill_in", "types_of"]
 
 MAX_DEPTH = 32
 """How deep subgraphs may lie in each other."""
@@ -64,15 +64,20 @@ def types_of(graph: Any) -> dict[str, Type]:
 class GraphImporter:
     """Builds the ops of one model's graphs.
 
-    `opsets` are the versions by domain; `overrides` goes into every op as an attribute (`legalize` uses it for
-    operators it expands by their own definition, which may be written in another opset version). What is
-    wrong with the graph is collected in `findings`; `finish` raises it.
+    `opsets` are the versions by domain; `overrides` goes into every op as an attribute (for operators that are
+    expanded by their own definition, which may be written in another opset version). `functions` of the model,
+    by domain, name and overload, are expanded where they are called. What is wrong with the graph is collected
+    in `findings`; `finish` raises it.
     """
 
-    def __init__(self, tensors: TensorReader, opsets: Mapping[str, int], overrides: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, tensors: TensorReader, opsets: Mapping[str, int], overrides: Mapping[str, Any] | None = None,
+        functions: Mapping[tuple[str, str, str], Any] | None = None,
+    ) -> None:
         self.tensors = tensors
         self.opsets = opsets
         self.overrides = dict(overrides or {})
+        self.functions = functions or {}
         self.findings: list[Finding] = []
 
     def finish(self) -> None:
@@ -105,7 +110,11 @@ class GraphImporter:
     def nodes(self, nodes: Iterable[Any], block: Block, scope: Scope) -> None:
         """Ops for the nodes of a graph; where the file does not have them in order, they are put in order."""
         for node in self.in_order(list(nodes), scope):
-            self.node(node, block, scope)
+            function = self.functions.get((node.domain, node.op_type, node.overload))
+            if function is not None:
+                self.call(function, node, block, scope)
+            else:
+                self.node(node, block, scope)
 
     def outputs(self, names: Iterable[str], scope: Scope, what: str) -> list[Value]:
         """The values of a graph's outputs."""
@@ -174,7 +183,8 @@ class GraphImporter:
             types = [attributes["value"].type]
         if node.domain not in ("", "ai.onnx"):
             attributes["domain"] = node.domain
-        attributes.update(self.overrides)
+        else:
+            attributes.update(self.overrides)
         regions = [self.subgraph(graph, scope) for graph in graphs]
         op = block.append(Op(name, operands, types, attributes, regions, _location(outputs)))
         if not outputs:
@@ -183,6 +193,33 @@ class GraphImporter:
             if key:
                 self.define(key, value, scope, name)
         return op
+
+    def call(self, function: Any, node: Any, block: Block, scope: Scope) -> None:
+        """The ops of a function in the place of a call, each with the opset version that the function is written in."""
+        versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
+        if len(node.input) > len(function.input) or len(node.output) > len(function.output):
+            self.problem(function.name, f"takes {len(function.input)} values and gives {len(function.output)}, and is called "
+                         f"with {len(node.input)} for {len(node.output)}", node.name)
+            return
+        given = dict(zip(function.input, node.input, strict=False))
+        attributes = {attribute.name: attribute for attribute in (*function.attribute_proto, *node.attribute)}
+        body = type(function).FromString(function.SerializeToString()).node
+        for inner in body:
+            fill_in(inner, attributes, {name for name in function.input if not given.get(name)})
+        version = versions.get("", self.overrides.get("onnx.opset", self.opsets.get("")))
+        importer = GraphImporter(self.tensors, versions, {"onnx.opset": version}, self.functions)
+        importer.findings = self.findings
+        inside = Scope(types={name: scope.types[key] for name, key in zip(function.output, node.output, strict=False)
+                              if key in scope.types})
+        inside.depth = scope.depth
+        for name, key in given.items():
+            if key:
+                self.define(name, self.use(key, block, scope, function.name), inside, "input of a function")
+        importer.nodes(body, block, inside)
+        values = importer.outputs(function.output[: len(node.output)], inside, function.name)
+        for key, value in zip(node.output, values, strict=False):
+            if key:
+                self.define(key, value, scope, function.name)
 
     def use(self, key: str, block: Block, scope: Scope, user: str) -> Value:
         value = scope.find(key) if key else None
@@ -309,6 +346,31 @@ class GraphImporter:
         except (ValueError, TypeError, IndexError) as error:
             raise ReadError(f"{self.tensors.name}: sparse tensor {what!r} is not valid: {error}") from None
         return Dense(ArrayData(array.reshape(shape)), TensorType(shape, values.type.element))
+
+
+def fill_in(node: Any, attributes: dict[str, Any], absent: set[str]) -> None:
+    """Put the attributes of an operator, or of a call, where its definition refers to them, and leave out absent operands."""
+    for index, name in enumerate(node.input):
+        if name in absent:
+            node.input[index] = ""
+    kept = []
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            given = attributes.get(attribute.ref_attr_name)
+            if given is None:
+                continue
+            name = attribute.name
+            attribute.CopyFrom(given)
+            attribute.name = name
+        graphs = [attribute.g] if attribute.type == 5 else attribute.graphs
+        for graph in graphs:
+            for inner in graph.node:
+                fill_in(inner, attributes, absent)
+        kept.append(attribute)
+    if len(kept) != len(node.attribute):
+        copies = [type(attribute).FromString(attribute.SerializeToString()) for attribute in kept]
+        del node.attribute[:]
+        node.attribute.extend(copies)
 
 
 def _text(data: bytes) -> str:

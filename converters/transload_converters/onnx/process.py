@@ -2,14 +2,96 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 __all__ = ["inlined", "upgraded"]
 
 
 def inlined(model: bytes) -> bytes:
-    """The model with its functions in the places of their calls."""
+    """The model with its functions in the places of their calls, but those that are written in another version of the operators.
+
+    Level by level, those first that no other calls: then a call says all its attributes when its own defaults are filled in,
+    which `onnx.inliner` knows nothing of. It could convert versions, too, but not in subgraphs, nor two calls in one model.
+    """
     from onnx import ModelProto, inliner
 
-    return inliner.inline_local_functions(ModelProto.FromString(model), convert_version=True).SerializeToString()
+    result = ModelProto.FromString(model)
+    functions = {_key_of(function): function for function in ModelProto.FromString(model).functions}
+    version = _version(result)
+    for function in functions.values():
+        _take_version(function, version)
+    alike = {key for key, function in functions.items() if _version(function) in (0, version)}
+    while called := _called(result.graph.node, functions) & alike:
+        below: set[Any] = set()
+        for key in called:
+            _add_below(key, functions, below)
+        _fill_in_defaults(result.graph.node, functions)
+        del result.functions[:]
+        result.functions.extend(functions[key] for key in sorted(called - below))
+        result = inliner.inline_local_functions(result)
+    del result.functions[:]
+    rest = _called(result.graph.node, functions)
+    for key in list(rest):
+        _add_below(key, functions, rest)
+    result.functions.extend(functions[key] for key in sorted(rest))
+    return result.SerializeToString()
+
+
+def _key_of(function: Any) -> tuple[str, str, str]:
+    return function.domain, function.name, function.overload
+
+
+def _version(model: Any) -> int:
+    """The version of ONNX's own operators that a model or a function is written in."""
+    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+
+
+def _nodes(nodes: Iterable[Any]) -> Iterator[Any]:
+    """Nodes, and those of their subgraphs."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in [attribute.g] if attribute.type == 5 else attribute.graphs:
+                yield from _nodes(graph.node)
+
+
+def _called(nodes: Iterable[Any], functions: dict[Any, Any]) -> set[Any]:
+    return {(node.domain, node.op_type, node.overload) for node in _nodes(nodes)} & functions.keys()
+
+
+def _add_below(key: Any, functions: dict[Any, Any], below: set[Any]) -> None:
+    """Add what a function calls, and what that calls."""
+    for inner in _called(functions[key].node, functions) - below:
+        below.add(inner)
+        _add_below(inner, functions, below)
+
+
+def _fill_in_defaults(nodes: Iterable[Any], functions: dict[Any, Any]) -> None:
+    """Write the defaults of functions' attributes into the calls that do not give them."""
+    for node in _nodes(nodes):
+        function = functions.get((node.domain, node.op_type, node.overload))
+        if function is not None:
+            given = {attribute.name for attribute in node.attribute}
+            node.attribute.extend(default for default in function.attribute_proto if default.name not in given)
+
+
+def _take_version(function: Any, version: int) -> None:
+    """Say that a function is of the model's version, where each of its operators means the same in both."""
+    from onnx import defs
+
+    own = _version(function)
+    if own == version or not own or not version:
+        return
+    with contextlib.suppress(defs.SchemaError):
+        for node in _nodes(function.node):
+            if node.domain in ("", "ai.onnx") and (
+                    defs.get_schema(node.op_type, own).since_version != defs.get_schema(node.op_type, version).since_version):
+                return
+        for entry in function.opset_import:
+            if entry.domain in ("", "ai.onnx"):
+                entry.version = version
 
 
 def upgraded(model: bytes, opset: int) -> bytes:

@@ -1,6 +1,7 @@
 """Reading `.onnx` files: one node, one op of dialect `onnx`; nothing is decided here but the inputs' static shapes.
 
-Functions of the model are inlined (by `onnx.inliner`) and the shapes of values are inferred (by
+Functions of the model are inlined (by `onnx.inliner`; those of another opset, where that makes a difference, by the importer of
+graphs) and the shapes of values are inferred (by
 `onnx.shape_inference`; where that fails, values have the types that the file gives them). Initializers
 become `onnx.Constant` and look into the file, or into files of external data, without copying.
 """
@@ -69,7 +70,8 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
         _forget_shapes(graph)
     types, more = _infer_types(model)
     tensors = TensorReader(where, source.path.parent if source.path else None)
-    module = _build(graph, arguments, types, opsets, tensors, raw)
+    functions = {(function.domain, function.name, function.overload): function for function in model.functions}
+    module = _build(graph, arguments, types, opsets, tensors, raw, functions)
     module.notes, module.beside = (*left_out, *notes, *more), tensors.files
     return module
 
@@ -171,9 +173,15 @@ def _inline_functions(model: Any, where: str) -> Any:
 
     _refuse_endless_functions(model, where)
     try:
-        return ModelProto.FromString(ONNX.call(f"{_PROCESS}:inlined", model.SerializeToString()))
+        inlined = ModelProto.FromString(ONNX.call(f"{_PROCESS}:inlined", model.SerializeToString()))
     except TransloadError as error:
         raise ReadError(f"{where}: the model's functions cannot be inlined: {error.message[:300]}") from None
+    for function in inlined.functions:  # in which operators are others than in the model: they are read as they are
+        version = _opsets(function, f"{where}: function {function.name!r}")["ai.onnx"]
+        if version < FIRST_OPSET:
+            raise ReadError(f"{where}: function {function.name!r} is written in opset {version}, older than {FIRST_OPSET}",
+                            hint="export the model anew with a newer opset")
+    return inlined
 
 
 def _refuse_endless_functions(model: Any, where: str) -> None:
@@ -252,10 +260,12 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
 
 def _build(
     graph: Any, arguments: list[Any], types: dict[str, Type], opsets: dict[str, int], tensors: TensorReader, raw: RawData,
+    functions: Mapping[tuple[str, str, str], Any],
 ) -> Module:
     module = new_module()
     module.attributes[OPSET] = opsets
-    importer = GraphImporter(tensors, {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()})
+    versions = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
+    importer = GraphImporter(tensors, versions, functions=functions)
     names = [info.name for info in arguments]
     function: Op = module.add_function("main", [value_type(info.type) for info in arguments], names)
     block = function.regions[0].block

@@ -15,7 +15,7 @@ from transload.ir import Block, Dense, DenseArray, Op, TensorType, Value
 from transload.rewrite import Rewriter
 
 from ..dialect import schema_of
-from ..graph import GraphImporter, Scope
+from ..graph import GraphImporter, Scope, fill_in
 from ..tensors import TensorReader
 from ..types import element_code
 from .table import OnnxTable, attr, flag, operand, opset
@@ -48,7 +48,7 @@ def expand(op: Op, rw: Rewriter) -> list[Value]:
             attributes[name] = declared.default_value
     absent = {name for index, name in enumerate(function.input) if operand(op, index) is None}
     for node in function.node:
-        _fill_in(node, attributes, absent)
+        fill_in(node, attributes, absent)
     versions = {entry.domain: entry.version for entry in function.opset_import}
     importer = GraphImporter(TensorReader(op_type, None), versions, {"onnx.opset": versions.get("", version)})
     scope = Scope()
@@ -122,28 +122,3 @@ def _type_bytes(value: Value) -> bytes:
     if code is None:
         raise Unsupported(f"works on elements of type {type_.element}")
     return helper.make_tensor_type_proto(code, type_.shape).SerializeToString()
-
-
-def _fill_in(node: Any, attributes: dict[str, Any], absent: set[str]) -> None:
-    """Put the operator's attributes where its definition refers to them, and leave out absent operands."""
-    for index, name in enumerate(node.input):
-        if name in absent:
-            node.input[index] = ""
-    kept = []
-    for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            given = attributes.get(attribute.ref_attr_name)
-            if given is None:
-                continue
-            name = attribute.name
-            attribute.CopyFrom(given)
-            attribute.name = name
-        graphs = [attribute.g] if attribute.type == 5 else attribute.graphs
-        for graph in graphs:
-            for inner in graph.node:
-                _fill_in(inner, attributes, absent)
-        kept.append(attribute)
-    if len(kept) != len(node.attribute):
-        copies = [type(attribute).FromString(attribute.SerializeToString()) for attribute in kept]
-        del node.attribute[:]
-        node.attribute.extend(copies)

@@ -1,0 +1,106 @@
+"""Functions that a model has of its own: defaults of their attributes, calls in calls and in subgraphs, other opsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+import transload
+from transload.errors import ReadError
+
+from tests.support.onnx_models import read_model
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+def leaky(slope: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: np.where(x < 0, np.float32(slope) * x, x)
+
+
+def model_of(text: str) -> onnx.ModelProto:
+    return parser.parse_model('<ir_version: 9, opset_import: ["": 19, "my": 1]>\n' + text)
+
+
+def runs_as(text: str, *wanted: np.ndarray) -> None:
+    """A model gives what is wanted."""
+    got = list(transload.run(read_model(model_of(text)), {"x": X}).values())
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+ACT = '<domain: "my", opset_import: ["": 19, "my": 1]> act <{}> (a) => (b) {{ {} }}'
+INNER = '''<domain: "my", opset_import: ["": 19]> inner <beta: float = 0.7> (a) => (b)
+           { b = LeakyRelu <alpha: float = @beta> (a) }'''
+
+
+@pytest.mark.parametrize("body", [
+    "b = LeakyRelu <alpha: float = @alpha> (a)",
+    "k = Constant <value_float: float = @alpha> () l = Mul(a, k) b = Max(a, l)",
+    "b = my.inner <beta: float = @alpha> (a)"])
+def test_defaults_of_attributes_are_where_a_call_gives_none(body: str) -> None:
+    runs_as("g (float[3,4] x) => (float[3,4] y, float[3,4] z) { y = my.act(x) z = my.act <alpha = 0.25> (x) }"
+            + ACT.format("alpha: float = 0.5", body) + INNER, leaky(0.5)(X), leaky(0.25)(X))
+
+
+def test_a_default_holds_where_the_function_around_was_given_nothing() -> None:
+    act = ACT.format("alpha", "b = my.inner <beta: float = @alpha> (a)")
+    runs_as("g (float[3,4] x) => (float[3,4] y) { y = my.act(x) }" + act + INNER, leaky(0.7)(X))
+
+
+def test_a_default_decides_the_shape() -> None:
+    body = "k = Constant <value = int64[1] {1}> () b = ReduceSum <keepdims: int = @keep> (a, k)"
+    runs_as("g (float[3,4] x) => (float[3] y) { y = my.act(x) }" + ACT.format("keep: int = 0", body), X.sum(1))
+
+
+def in_branches(opset: int) -> str:
+    return (
+        "g (float[3,4] x) => (float[3,4] y) { z = ReduceMax <keepdims = 0> (x) k = Constant <value_float: float = 9.0> ()"
+        " c = Less(z, k)"
+        " y = If(c) <then_branch = t () => (float[3,4] o) { u = Neg(x) o = my.act(u) },"
+        " else_branch = e () => (float[3,4] o) { o = my.act(x) }> }"
+        f'<domain: "my", opset_import: ["": {opset}, "my": 1]> act <alpha: float = 0.1> (a) => (b) '
+        "{ q = LeakyRelu <alpha: float = @alpha> (a) b = my.inner(q) }"
+        f'<domain: "my", opset_import: ["": {opset}]> inner <axis: int = 1> (a) => (b) {{ b = Softmax <axis: int = @axis> (a) }}')
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+@pytest.mark.parametrize("opset", [19, 18, 11])
+def test_calls_in_subgraphs_of_any_opset(opset: int) -> None:
+    runs_as(in_branches(opset), softmax(leaky(0.1)(-X)))
+
+
+def test_functions_of_several_opsets_call_each_other_and_are_called_twice() -> None:
+    def act(x: np.ndarray) -> np.ndarray:
+        slope = leaky(0.1)(x)
+        return softmax(slope - slope.mean(1, keepdims=True))
+
+    between = act(X) - act(X).max(1, keepdims=True)
+    runs_as("""g (float[3,4] x) => (float[3,4] y) { a = my.act(x) b = my.largest(a) y = my.act(b) }
+        <domain: "my", opset_import: ["": 11, "my": 1]> act <alpha: float = 0.1> (x) => (y)
+        { l = LeakyRelu <alpha: float = @alpha> (x) q = my.mean(l) r = my.largest(q) y = Softmax <axis = 1> (r) }
+        <domain: "my", opset_import: ["": 13]> mean (x) => (y) { m = ReduceMean <axes = [1], keepdims = 1> (x) y = Sub(x, m) }
+        <domain: "my", opset_import: ["": 17]> largest (x) => (y) { m = ReduceMax <axes = [1], keepdims = 1> (x) y = Sub(x, m) }
+        """, act(between))
+
+
+def test_a_function_of_an_opset_that_is_not_read_is_refused_in_words() -> None:
+    text = ('g (float[3,4] x) => (float[3,4] y) { y = my.act(x) } <domain: "my", opset_import: ["": 6]> act (a) => (b) '
+            "{ b = Add <broadcast = 1> (a, a) }")
+    with pytest.raises(ReadError, match="function 'act' is written in opset 6, older than 7"):
+        read_model(model_of(text))
+
+
+def test_a_call_that_gives_more_than_a_function_takes_is_refused() -> None:
+    text = ('g (float[3,4] x) => (float[3,4] y) { y = my.act(x, x) } <domain: "my", opset_import: ["": 11]> act (a) => (b) '
+            "{ b = Softmax(a) }")
+    with pytest.raises(ReadError) as caught:
+        read_model(model_of(text))
+    assert "takes 1 values and gives 1, and is called with 2 for 1" in str(caught.value.findings[0])
