@@ -119,7 +119,7 @@ def load(
         from .entry import choose_entry
 
         choose_entry(module, source.function)
-    _refuse_unread(module, wanted, reader.name)
+    _refuse_unread(module, {name: wanted[name] for name in wanted.keys() - source.obeyed}, reader.name)
     note_borders(module)
     return _cut(module, outputs)
 

@@ -92,6 +92,7 @@ class Source:
     `weights` is a second file that the caller named, for formats that keep the network in one and its weights in another
     (`Reader.weights`).
     `outputs` are the tensors at which the model will be cut (`extraction.cut_at`); a reader may leave out what only others need.
+    `obeyed` are the shapes that the reader was asked for and kept to without an input of that name: that of an empty sequence, say.
     """
 
     path: Path | None = None
@@ -100,6 +101,7 @@ class Source:
     function: str | None = None
     weights: Path | None = None
     outputs: tuple[str, ...] = ()
+    obeyed: set[str] = field(default_factory=set)
 
     @property
     def data(self) -> memoryview:

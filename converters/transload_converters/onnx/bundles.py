@@ -27,6 +27,7 @@ class _Spelt:
 
     inputs: list[Any] = field(default_factory=list)
     nodes: list[Any] = field(default_factory=list)
+    empty: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -55,7 +56,7 @@ def spell_out(graph: Any, wanted: Mapping[str, TensorType], where: str) -> tuple
     del graph.input[:], graph.node[:]
     graph.input.extend(inputs)
     graph.node.extend(nodes)
-    return {name: type_ for name, type_ in wanted.items() if not name.endswith("[]")}, tuple(spelt.notes)
+    return {name: type_ for name, type_ in wanted.items() if name not in spelt.empty}, tuple(spelt.notes)
 
 
 def _spell_out(info: Any, wanted: Mapping[str, TensorType], where: str, spelt: _Spelt) -> None:
@@ -76,6 +77,8 @@ def _spell_out(info: Any, wanted: Mapping[str, TensorType], where: str, spelt: _
             dim.ClearField("dim_param")
         names = [element_name(name, place) for place in places]
         spelt.inputs += [helper.make_value_info(each, element) for each in names]
+        if not names:
+            spelt.empty.add(f"{name}[]")
         attributes = {} if names else {"dtype": element.tensor_type.elem_type}
         spelt.nodes.append(helper.make_node("SequenceConstruct" if names else "SequenceEmpty", names, [name], **attributes))
     elif optional:

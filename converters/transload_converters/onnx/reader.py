@@ -63,6 +63,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
         opsets = _opsets(model, where)
     graph = model.graph
     wanted, left_out = spell_out(graph, inputs or {}, where)
+    source.obeyed |= (inputs or {}).keys() - wanted.keys()
     constants = {tensor.name for tensor in graph.initializer} | {sparse.values.name for sparse in graph.sparse_initializer}
     arguments = [info for info in graph.input if info.name not in constants]
     changed, notes = fix_input_shapes(arguments, wanted, where)

@@ -82,6 +82,23 @@ def test_a_sequence_is_given_tensor_by_tensor(tmp_path: Path) -> None:
     assert converted.verification.status == "passed"
 
 
+def test_an_empty_sequence_is_given_by_its_name(tmp_path: Path) -> None:
+    """The reader took it, and the library said that the model has no such input."""
+    sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, ["n", 6])
+    nodes = [node("SequenceInsert", ["s", "x"], ["t"]), node("ConcatFromSequence", ["t"], ["y"], axis=0)]
+    file = tmp_path / "model.onnx"
+    inputs = [sequence, helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 6])]
+    file.write_bytes(helper.make_model(
+        helper.make_graph(nodes, "test", inputs, [_tensor("y")]), opset_imports=[helper.make_opsetid("", 18)],
+        ir_version=10).SerializeToString())
+    module = transload.load(file, inputs={"s[]": (0,)})
+    np.testing.assert_array_equal(transload.run(module, {"x": X})["y"], X)
+    with pytest.raises(UsageError, match=r"has no input 's\[\]'"):
+        transload.load(file, inputs={"s[]": (0,), "s[0]": (2, 6)})
+    with pytest.raises(UsageError, match=r"has no input 'q\[\]'"):
+        transload.load(file, inputs={"s[]": (0,), "q[]": (0,)})
+
+
 def test_an_optional_input_is_there_with_a_shape() -> None:
     shapes = {"s[0]": (4, 6)}
     left_out = transload.legalize(read_model(_joining(True), shapes))
