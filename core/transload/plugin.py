@@ -92,7 +92,7 @@ class Source:
     `weights` is a second file that the caller named, for formats that keep the network in one and its weights in another
     (`Reader.weights`).
     `outputs` are the tensors at which the model will be cut (`extraction.cut_at`); a reader may leave out what only others need.
-    `obeyed` are the shapes that the reader was asked for and kept to without an input of that name: that of an empty sequence, say.
+    `obeyed` are the shapes that the reader was asked for and kept to without an input of that name, as of an empty sequence.
     """
 
     path: Path | None = None

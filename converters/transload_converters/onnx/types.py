@@ -30,8 +30,11 @@ from transload.ir import (
     TensorType,
     Type,
 )
+from transload.text import parse_type
 
-__all__ = ["ELEMENTS", "OPSET_WRITTEN", "STRING", "UNKNOWN", "element_code", "element_of", "type_word", "value_type"]
+__all__ = [
+    "ELEMENTS", "OPSET_WRITTEN", "STRING", "UNKNOWN", "element_code", "element_of", "type_proto", "type_word", "value_type",
+]
 
 OPSET_WRITTEN = 21
 """The opset in whose operators models are written."""
@@ -89,6 +92,19 @@ def value_type(proto: Any) -> Type:
     if kind == "sparse_tensor_type":
         return DialectType("onnx.sparse_tensor")
     return UNKNOWN
+
+
+def type_proto(type_: Type) -> Any:
+    """The `TypeProto` of a type, as `value_type` reads it; None for one that ONNX lacks, or that nobody knows."""
+    from onnx import helper
+
+    if isinstance(type_, TensorType):
+        code = element_code(getattr(type_.element, "storage", type_.element))
+        return None if code is None else helper.make_tensor_type_proto(code, type_.shape)
+    kind, _, inner = str(type_).partition("<")
+    make = {"!onnx.seq": helper.make_sequence_type_proto, "!onnx.optional": helper.make_optional_type_proto}.get(kind)
+    element = None if make is None else type_proto(parse_type(inner.removesuffix(">")))
+    return None if make is None or element is None else make(element)
 
 
 def _shape(tensor_type: Any) -> tuple[int | None, ...] | None:

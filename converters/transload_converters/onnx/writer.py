@@ -21,7 +21,7 @@ from transload.ir.names import FreshNames
 
 from .dialect import region_names, schema_of
 from .reader import OPSET
-from .types import OPSET_WRITTEN, element_code, type_word
+from .types import OPSET_WRITTEN, element_code, type_proto, type_word
 
 __all__ = ["EXTERNAL_FROM", "constant_bytes", "model_of", "refuse_unwritable", "unwritable", "write"]
 
@@ -58,15 +58,25 @@ def refuse_unwritable(module: Module) -> None:
 
 
 def unwritable(module: Module) -> list[Finding]:
-    """What in a module cannot be written: ops that are no operators of ONNX, and values of types that it lacks."""
+    """What in a module cannot be written: ops that are no operators of ONNX, or those of another opset, and types that it lacks.
+
+    Only what the model takes and gives must have a type; that of other values follows from their operators.
+    """
     findings = []
-    types = schema_of("Identity", _opsets(module)["ai.onnx"]).inputs[0].types
+    opset = _opsets(module)["ai.onnx"]
+    types = schema_of("Identity", opset).inputs[0].types
+    block = module.main.regions[0].block
+    borders = {*block.arguments, *block.terminator.operands}
     there: dict[Type, bool] = {}
     """Whether ONNX has a type of elements."""
     for op in module.walk():
         if op.dialect not in ("onnx", "builtin", "func"):
             findings.append(Finding(
                 op.name, "is no operator of ONNX", _names(op), "`transload coverage` says which conversions are there"))
+        own = op.attributes.get(OPSET)
+        if op.dialect == "onnx" and own is not None and schema_of(op.name[5:], own) is not schema_of(op.name[5:], opset):
+            findings.append(Finding(op.name, f"is meant as opset {own} has it, in a model of opset {opset}", _names(op),
+                                    "by the hub it is written in one opset: transload convert --target onnx"))
         arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
         for value in (*arguments, *op.results):
             if isinstance(value.type, TensorType):
@@ -76,9 +86,8 @@ def unwritable(module: Module) -> list[Finding]:
                 if not there[stored]:
                     findings.append(
                         Finding(op.name, f"ONNX has no element type {value.element} in this opset", _names(op, value)))
-            elif not isinstance(value.type, NoneType):
-                findings.append(
-                    Finding(op.name, f"is of type {value.type}, and only tensors can be written", _names(op, value)))
+            elif value in borders and type_proto(value.type) is None:
+                findings.append(Finding(op.name, f"is of type {value.type}, and the model takes or gives it", _names(op, value)))
     return findings
 
 
@@ -239,7 +248,7 @@ class _Writing:
         from onnx import AttributeProto, helper
 
         for key, value in op.attributes.items():
-            if key in ("domain", "region_names"):
+            if key in ("domain", "region_names", OPSET):
                 continue
             if isinstance(value, Dense):
                 yield helper.make_attribute(key, self.tensor(value, key))
@@ -247,13 +256,15 @@ class _Writing:
             declared = schema.attributes.get(key) if schema is not None else None
             kind = AttributeProto.AttributeType.Value(declared.type.name) if declared is not None else None
             plain: Any = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+            if isinstance(value, Type):
+                plain = type_proto(value)
             if kind in (AttributeProto.FLOAT, AttributeProto.INT):
                 plain = float(plain) if kind == AttributeProto.FLOAT else int(plain)
             elif kind == AttributeProto.FLOATS:
                 plain = [float(each) for each in plain]
             try:
                 made = helper.make_attribute(key, plain, attr_type=kind)
-            except (TypeError, ValueError):  # a type, say, which is kept as the reader saw it
+            except (TypeError, ValueError):  # a type that nobody knows, say
                 raise UsageError(f"{op.name}: its attribute {key!r}, {value!s:.80}, cannot be written to an ONNX file") from None
             yield made
 
@@ -295,10 +306,8 @@ def _is_left_out(value: Value) -> bool:
 
 
 def _info(name: str, value: Value) -> Any:
-    """A value's name and type, as inputs and outputs have them."""
-    from onnx import helper
+    """A value's name and type, as inputs and outputs have them; of a subgraph's not all are known."""
+    from onnx import ValueInfoProto, helper
 
-    type_ = value.tensor_type
-    code = element_code(_stored(type_))
-    assert code is not None, "`unwritable` has looked at it"
-    return helper.make_tensor_value_info(name, code, type_.shape)
+    proto = type_proto(value.type)
+    return ValueInfoProto(name=name) if proto is None else helper.make_value_info(name, proto)

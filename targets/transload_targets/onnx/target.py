@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
 from transload.interface import interface, named
-from transload.ir import Module
+from transload.ir import DialectType, Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
 
@@ -36,8 +36,10 @@ class OnnxTarget(Target):
         return "onnx, which writes the files, is not installed: pip install 'transload[onnx]'"
 
     def by_hub(self, module: Module) -> bool:
-        """Operators of other domains, whose results' types no shape inference of ONNX's knows, are known to the hub."""
-        return any(str(value.type) == "!onnx.unknown" for op in module.walk() for value in op.results)
+        """Results of types that ONNX's inference does not know (operators of other domains), sequences and optionals, which the
+        hub spells out as tensors, and operators of another opset than the model's."""
+        return any("onnx.opset" in op.attributes or any(isinstance(value.type, DialectType) for value in op.results)
+                   for op in module.walk() if op.dialect == "onnx")
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         resolve(host().get("writers", "onnx").write)(module, directory / f"{stem}.onnx")

@@ -13,6 +13,7 @@ import transload
 from transload.errors import ConversionError
 from transload.text import parse_module
 from transload_converters.onnx import writer
+from transload_converters.onnx.runtime import open_model
 from transload_converters.onnx.writer import model_of
 
 from tests.support.onnx_out.roundtrip import run_model
@@ -123,3 +124,51 @@ def test_what_cannot_be_written_is_told_at_once() -> None:
     with pytest.raises(ConversionError, match="cannot be written as ONNX") as caught:
         transload.save(module, "never.onnx")
     assert "i48" in str(caught.value) and not Path("never.onnx").exists()
+
+
+BODIES = {
+    "Loop": ("""g (float[3] x) => (float[3] y) { c = Constant <value = bool {1}> () n = Constant <value = int64 {4}> ()
+        y = Loop (n, c, x) <body = b (int64 i, bool ci, float[3] a) => (bool co, float[3] ao)
+        { k = Cast <to = 1> (i) ao = Add (a, k) co = Identity (ci) }> }""", {}),
+    "Scan": ("""g (float[3] h, float[5,3] x) => (float[3] z, float[5,3] y) { z, y = Scan <num_scan_inputs = 1, body = b
+        (float[3] s, float[3] e) => (float[3] t, float[3] r) { u = Mul (s, e) t = Tanh (u) r = Neg (t) }> (h, x) }""", {}),
+    "a sequence given": ("g (float[4,6] x) => (seq(float[N,6]) s) { s = SplitToSequence <axis = 0> (x) }", {}),
+    "a sequence between": ("""g (seq(float[N,6]) s, float[2,6] x) => (float[M,6] y, int64 n) { t = SequenceInsert (s, x)
+        y = ConcatFromSequence <axis = 0> (t) n = SequenceLength (t) }""", {"s[0]": (1, 6)}),
+    "an optional": ("g (optional(float[3]) o, float[3] x) => (float[3] y, bool h) { h = OptionalHasElement (o) y = Neg (x) }",
+                    {}),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_what_was_read_is_written_back(name: str, tmp_path: Path) -> None:
+    """Types of what lies in bodies, and of sequences, follow from the operators: they were needed, and not there."""
+    text, shapes = BODIES[name]
+    given, again = tmp_path / "given.onnx", tmp_path / "again.onnx"
+    onnx.save(onnx.parser.parse_model('<ir_version: 9, opset_import: ["": 19]>\n' + text), given)
+    module = transload.load(given, inputs=shapes)
+    numbers = np.random.default_rng(0)
+    inputs = {key: numbers.standard_normal(type_.shape).astype(np.float32) for key, type_ in module.inputs.items()}
+    transload.save(module, again)
+    onnx.checker.check_model(onnx.load(again), full_check=True)
+    wanted, made = open_model(given)(inputs), open_model(again)(inputs)
+    assert list(wanted) == list(made)
+    converted = transload.convert(given, "onnx", tmp_path / "out", inputs=shapes)
+    assert converted.verification.status == "passed"
+    for key, array in wanted.items():
+        np.testing.assert_array_equal(made[key], array)
+
+
+def test_operators_of_another_opset_are_written_by_the_hub(tmp_path: Path) -> None:
+    file = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 19, "my": 1]> g (float[2,3,4] x) => (float[2,3,4] y) { y = my.f (x) }'
+        '<domain: "my", opset_import: ["": 11]> f (a) => (b) { b = Softmax <axis = 1> (a) }'), file)
+    module = transload.load(file)
+    with pytest.raises(ConversionError, match="meant as opset 11 has it, in a model of opset 19"):
+        transload.save(module, tmp_path / "again.onnx")
+    converted = transload.convert(file, "onnx", tmp_path / "out", verify=False)
+    x = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32)
+    powers = np.exp(x - x.max((1, 2), keepdims=True))
+    made = open_model(next(file for file in converted.files if file.suffix == ".onnx"))({"x": x})["y"]
+    np.testing.assert_allclose(made, powers / powers.sum((1, 2), keepdims=True), rtol=1e-5)
