@@ -12,8 +12,8 @@ from .module import Module, set_results
 from .types import NoneType
 
 __all__ = [
-    "blocks_in", "captured_values", "close_region", "functions_named", "is_repeated", "move_region", "need_argument_types",
-    "need_result_types", "outlined", "release_regions", "splice_region",
+    "blocks_in", "captured_values", "close_region", "copied_regions", "functions_named", "is_repeated", "move_region",
+    "need_argument_types", "need_result_types", "outlined", "release_regions", "splice_region",
 ]
 
 
@@ -125,6 +125,14 @@ def release_regions(op: Op) -> list[Region]:
     regions = list(op.regions)
     op.regions.clear()
     return regions
+
+
+def copied_regions(op: Op) -> list[Region]:
+    """Copies of an op's regions, for another op. A copy of the op, which nobody erases, would use its operands for ever."""
+    copies = [Region() for _ in op.regions]
+    for region, copy in zip(op.regions, copies, strict=True):
+        region.clone_into(copy, {})
+    return copies
 
 
 def move_region(region: Region) -> Region:

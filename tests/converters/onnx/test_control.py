@@ -125,6 +125,17 @@ def test_a_loop_without_end() -> None:
         transload.legalize(read_model(model))
 
 
+def test_nothing_is_left_of_the_operand_that_a_scan_of_a_batch_goes_without(compare: Callable[..., Any]) -> None:
+    """Copies of the operator went on to use it, and no target has a word for an operand that is not there."""
+    body = graph([node("Add", ["s", "v"], ["t"]), node("Mul", ["t", "v"], ["o"])], [info("s", shape=[2]), info("v", shape=[2])],
+        ["t", "o"])
+    x = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+    scan = node("Scan", ["", "h", "x"], ["y", "z"], body=body, num_scan_inputs=1)
+    hub = compare(scan, {"x": x, "h": x[:, 0]}, ("y", "z"), opset=8)
+    assert not any(op.name == "top.None" for op in hub.walk())
+    assert {op.dialect for op in transload.lower(hub, "tosa").ops()} <= {"tosa", "func"}
+
+
 def test_scan(compare: Callable[..., Any]) -> None:
     body = graph([node("Add", ["s", "v"], ["t"]), node("Mul", ["t", "v"], ["o"])], [info("s", shape=[2]), info("v", shape=[2])],
         ["t", "o"])

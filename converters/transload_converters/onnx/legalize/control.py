@@ -16,7 +16,7 @@ import numpy as np
 from transload.errors import ConversionError, Unsupported
 from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Type, Value
 from transload.ir.build import Builder
-from transload.ir.regions import release_regions
+from transload.ir.regions import copied_regions, release_regions
 from transload.rewrite import Rewriter
 
 from ..types import UNKNOWN
@@ -300,7 +300,7 @@ def _scan_of_batch(op: Op, rw: Rewriter) -> list[Value]:
     for place in range(batch):
         own = [rw.emit("top.Squeeze", slice_along(rw, value, 0, place, place + 1), axes=(0,)) for value in values]
         types = [_without_batch(result.type) for result in op.results]
-        regions = release_regions(op) if place == batch - 1 else list(op.clone({}).regions)
+        regions = release_regions(op) if place == batch - 1 else copied_regions(op)
         made = rw.create("onnx.Scan", own, types, dict(attributes), regions, op.location)
         rows.append([rw.create("onnx.Unsqueeze", [result], [UNKNOWN], {"axes": (0,), "onnx.opset": 11}).results[0]
                      for result in made.results])
