@@ -8,6 +8,7 @@ become `onnx.Constant` and look into the file, or into files of external data, w
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -165,8 +166,19 @@ def _upgrade(model: Any, opset: int, source: Source) -> Any:
     except TransloadError as error:
         raise ReadError(
             f"{source.name}: uses ONNX opset {opset}, older than {FIRST_OPSET}, and ONNX's converter cannot bring it up: "
-            f"{error.message.strip().splitlines()[-1:] or error}",
+            f"{_reason(error, model)}",
             hint="export the model anew with a newer opset") from None
+
+
+def _reason(error: TransloadError, model: Any) -> str:
+    """Why ONNX's converter gave up: operators that it does not know, else its own words without the place in its source."""
+    from onnx import defs
+
+    names = {node.op_type for node in _all_nodes(model.graph.node) if node.domain in ("", "ai.onnx")}
+    if unknown := sorted(name for name in names if not defs.has(name)):
+        return f"ONNX has no operator {', '.join(unknown)}"
+    said = next(reversed(error.message.strip().splitlines()), "")
+    return re.sub(r"^(\w+: )?\S+:\d+: .*Assertion .* failed: ", "", said) or str(error)
 
 
 def _inline_functions(model: Any, where: str) -> Any:

@@ -141,11 +141,18 @@ class TensorReader:
             raise self._error(what, f"names external data at {location[:80]!r}, which cannot be reached: {error}") from None
         if not resolved.is_relative_to(folder):
             raise self._error(what, f"names external data at {location!r}, a link that leads out of the model's folder",
-                              f"copy {resolved.name} into {self.folder}")
+                              f"replace the link {_first_link(self.folder, path)} by a copy of what it leads to")
         if not there:
             raise self._error(what, f"is in {location[:80]!r}, and there is no such file in {self.folder}",
                               "external data must be kept beside the model")
         return resolved, resolved.stat().st_size
+
+
+def _first_link(folder: Path, path: Path) -> Path:
+    """The first part of a path in a folder that is a link out of it; the whole path where none is."""
+    around = folder.resolve()
+    parts = [folder / parent for parent in reversed([path, *path.parents])]
+    return next((part for part in parts if part.is_symlink() and not part.resolve().is_relative_to(around)), folder / path)
 
 
 _TYPED_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")

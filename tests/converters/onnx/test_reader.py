@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -348,9 +349,33 @@ def test_external_data_through_a_link_out_of_the_folder(tmp_path: Path) -> None:
     file = external(tmp_path, location="link.bin", offset=4)
     secret = tmp_path / "secret.bin"
     secret.write_bytes(bytes(100))
-    (file.parent / "link.bin").symlink_to(secret)
-    with pytest.raises(ReadError, match="a link that leads out of the model's folder"):
+    link = file.parent / "link.bin"
+    link.symlink_to(secret)
+    with pytest.raises(ReadError, match="a link that leads out of the model's folder") as caught:
         transload.load(file)
+    assert f"replace the link {link} by a copy of what it leads to" in str(caught.value.findings or caught.value.hint)
+    link.unlink()
+    shutil.copy(secret, link)
+    transload.load(file)  # which is what was said to do
+
+
+def test_external_data_in_a_folder_that_is_a_link(tmp_path: Path) -> None:
+    file = external(tmp_path, location="weights/data.bin", offset=4)
+    (tmp_path / "data.bin").write_bytes(bytes(100))
+    (file.parent / "weights").symlink_to(tmp_path)
+    with pytest.raises(ReadError, match="a link that leads out of the model's folder") as caught:
+        transload.load(file)
+    assert f"replace the link {file.parent / 'weights'} by" in str(caught.value.findings or caught.value.hint)
+
+
+def test_what_the_converter_of_old_opsets_says_is_told_in_words() -> None:
+    model = make_model([node("Foo", ["x"], ["y"])], {"x": X}, ["y"], opset=5)
+    with pytest.raises(ReadError, match="cannot bring it up: ONNX has no operator Foo"):
+        read_model(model)
+    model = make_model([node("Concat", ["x", "x"], ["y"]), node("Upsample", ["y"], ["z"])], {"x": X}, ["z"], opset=1)
+    with pytest.raises(ReadError) as caught:
+        read_model(model)
+    assert "[" not in caught.value.message and "Assertion" not in caught.value.message
 
 
 def test_external_data_of_a_model_without_a_file(tmp_path: Path) -> None:
