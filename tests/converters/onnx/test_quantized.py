@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import transload
 from transload.errors import ConversionError
 from transload.ir import F32, I8, I32, UI8, QuantType
+from transload_converters.onnx.writer import model_of
 
 from tests.support.judge_versions import newer_onnxruntime
-from tests.support.onnx_models import make_model, node, op_names
+from tests.support.onnx_models import make_model, node, op_names, read_model
+from tests.support.onnx_out.roundtrip import run_model
 
 G = np.random.default_rng(11)
 MS = {"domain": "com.microsoft"}
@@ -294,6 +297,30 @@ def test_convolutions_of_integers_are_exact(compare: Callable[..., Any], compute
     hub = compare(node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1, 1, 1, 1]), inputs, ("y",), constants)
     expected = transload.run(hub, inputs)["y"]
     assert expected.max() > 1 << 24 and np.array_equal(transload.run(transload.lower(hub), inputs)["y"], expected)
+
+
+@pytest.mark.parametrize(("left", "right", "zero", "zeros"), [
+    (np.uint8, np.int8, np.uint8(7), None), (np.uint8, np.uint8, np.uint8(200), np.uint8(3)),
+    (np.uint8, np.int8, np.uint8(0), np.int8(-128)), (np.uint8, np.uint8, np.uint8(7), np.array([0, 9, 255], np.uint8))])
+def test_convolutions_of_integers_are_written_in_their_bytes(left: Any, right: Any, zero: Any, zeros: Any) -> None:
+    """A zero point that both kinds of bytes hold is of its tensor's kind; weights without theirs may need 9 bits."""
+    x = whole(np.iinfo(left).min, np.iinfo(left).max + 1, left, 1, 2, 5, 5)
+    least, most = np.iinfo(right).min, np.iinfo(right).max
+    w = whole(least, most + 1, right, 3, 2, 3, 3)
+    w[:, 0, 0, :2] = least, most
+    constants = {"w": w, "xz": zero} | ({} if zeros is None else {"wz": zeros})
+    model = make_model([node("ConvInteger", ["x", *constants], ["y"], pads=[1, 1, 1, 1])], {"x": x}, ["y"], constants)
+    hub = transload.legalize(read_model(model))
+    written = model_of(transload.lower(hub, "onnx"))
+    assert [each.op_type for each in written.graph.node if each.op_type not in ("Cast", "Reshape")] == ["ConvInteger"]
+    onnx.checker.check_model(written, full_check=True)
+    padded = np.pad(x.astype(np.int64) - zero.astype(np.int64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    pieces = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    taken = 0 if zeros is None else zeros.astype(np.int64).reshape(-1, 1, 1, 1)
+    wanted = np.einsum("bchwij,ocij->bohw", pieces, w.astype(np.int64) - taken)
+    np.testing.assert_array_equal(transload.run(read_model(written), {"x": x})["y"], wanted)
+    if np.ndim(zeros) == 0:  # onnxruntime has no kernel of others
+        np.testing.assert_array_equal(run_model(written, {"x": x})[0], wanted)
 
 
 def test_products_of_integers_to_floats(compare: Callable[..., Any]) -> None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from transload.ir import I8, I32, UI8, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
@@ -41,7 +43,7 @@ def conv(op: Conv, rw: Rewriter) -> Value:
 
 def _of_integers(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> Value:
     """ConvInteger, of numbers of 8 bits that a zero point may have been taken from."""
-    pair, weights = _as_bytes(rw, x), _as_bytes(rw, op.filter)
+    pair, weights = _as_bytes(rw, x), _as_bytes(rw, op.filter, channels=True)
     if pair is None or weights is None or op.result.element != I32:
         raise Unsupported(f"ConvInteger takes integers of 8 bits and gives i32, not {op.input.element} and {op.result.element}")
     zeros = [None if zero is None else emit(rw, "Reshape", zero, ints(rw, shape), shape=shape) for zero, shape in (
@@ -49,24 +51,47 @@ def _of_integers(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> 
     return emit(rw, "ConvInteger", pair[0], weights[0], *zeros, like=op.result, **geometry)
 
 
-def _as_bytes(rw: Rewriter, x: Value) -> tuple[Value, Value | None] | None:
-    """The numbers of 8 bits that integers are made of, and the zero point that was taken from them; None where they are none."""
-    if getattr(x.element, "width", 0) == 8:
-        return x, None
-    if x.op is None:
+def _as_bytes(rw: Rewriter, x: Value, channels: bool = False) -> tuple[Value, Value | None] | None:
+    """The numbers of 8 bits that integers are made of, and the zero point that was taken from them; None where they are none.
+
+    With `channels`, each of the numbers' first dimension may have a zero point of its own, as weights do.
+    """
+    if x.op is not None and x.op.name == "onnx.Constant" and getattr(x.element, "width", 0) != 8:
+        numbers = x.op.attributes["value"].numpy().astype(np.int64)
+        for kind in (I8, UI8):
+            if (made := _constant_of(rw, numbers, kind)) is not None:
+                return made, None
+        for axes in (None, tuple(range(1, numbers.ndim)))[: 2 if channels else 1]:  # which a zero point was taken from
+            zero = np.array(-numbers.min(axes, keepdims=axes is not None, initial=0))
+            stored, taken = _constant_of(rw, numbers + zero, UI8), _constant_of(rw, zero, UI8)
+            if stored is not None and taken is not None:
+                return stored, taken
         return None
-    if x.op.name == "onnx.Constant":
-        numbers = x.op.attributes["value"].numpy()
-        low, high = numbers.min(initial=0), numbers.max(initial=0)
-        fits = [kind for kind in (I8, UI8) if kind.range[0] <= low and high <= kind.range[1]]
-        return (constant(rw, numbers, fits[0]), None) if fits else None
-    if x.op.name == "onnx.Cast" and getattr(x.op.operands[0].element, "width", 0) == 8:
-        return x.op.operands[0], None
-    if x.op.name == "onnx.Sub":
-        both = [_as_bytes(rw, value) for value in x.op.operands]
-        if None not in both and both[0][1] is both[1][1] is None and both[0][0].element == both[1][0].element:  # type: ignore[index]
-            return both[0][0], both[1][0]  # type: ignore[index]
-    return None
+    if x.op is not None and x.op.name == "onnx.Sub":
+        first, zero_point = x.op.operands
+        stored = _bytes_of(first)
+        if stored is None:
+            return None
+        if zero_point.op is not None and zero_point.op.name == "onnx.Constant":
+            taken = _constant_of(rw, zero_point.op.attributes["value"].numpy(), stored.element)
+        else:
+            taken = _bytes_of(zero_point)
+        return None if taken is None or taken.element != stored.element else (stored, taken)
+    stored = _bytes_of(x)
+    return None if stored is None else (stored, None)
+
+
+def _bytes_of(x: Value) -> Value | None:
+    """Numbers of 8 bits, or those that wider ones were cast from; None where they are none."""
+    if getattr(x.element, "width", 0) != 8 and x.op is not None and x.op.name == "onnx.Cast":
+        x = x.op.operands[0]
+    return x if getattr(x.element, "width", 0) == 8 else None
+
+
+def _constant_of(rw: Rewriter, numbers: np.ndarray, kind: Any) -> Value | None:
+    """Numbers as a constant of a type, where it holds them."""
+    low, high = kind.range
+    return constant(rw, numbers, kind) if low <= numbers.min(initial=0) and numbers.max(initial=0) <= high else None
 
 
 def _padded(rw: Rewriter, x: Value, pads: Sequence[int]) -> Value:
