@@ -163,17 +163,22 @@ class _Writing:
         self.fresh = FreshNames()
 
     def graph(self, function: Op) -> tuple[Any, list[tuple[Dense, str]]]:
-        """The model's graph, and its constants, which are not in it yet. Outputs that are an input, a constant, or given twice
-        are copied by an Identity."""
+        """The model's graph, and its constants, which are not in it yet. Outputs that are a constant, given twice, or an input
+        of another name are copied by an Identity."""
         from onnx import helper
 
         block = function.regions[0].block
         outputs = block.terminator.operands
         for value, argument in zip(block.arguments, input_names(function), strict=True):
             self.name(value, argument)
-        wanted = [self.fresh(name) for name in output_names(function)]
+        wanted: list[str] = []
+        for value, name in zip(outputs, output_names(function), strict=True):
+            given = self.names.get(value) == name and name not in wanted  # an input as it is, by its name
+            wanted.append(name if given else self.fresh(name))
         copies = []
         for value, name in zip(outputs, wanted, strict=True):
+            if self.names.get(value) == name:
+                continue
             if value in self.names or (value.op is not None and value.op.name == "onnx.Constant"):
                 copies.append((value, name))
             else:

@@ -26,7 +26,7 @@ def made(text: str) -> onnx.ModelProto:
     return model
 
 
-def test_an_input_and_a_constant_that_are_outputs_get_names_of_their_own() -> None:
+def test_an_input_that_is_an_output_keeps_its_name_and_a_constant_and_a_repeated_one_get_theirs() -> None:
     model = made("""
         "func.func"() ({
         ^bb0(%a: tensor<2xf32> loc("a")):
@@ -36,10 +36,34 @@ def test_an_input_and_a_constant_that_are_outputs_get_names_of_their_own() -> No
         }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>),
           sym_name = "main"} : () -> ()""")
     names = [info.name for info in model.graph.output]
-    assert len(set(names)) == 4 and "a" not in names
+    assert len(set(names)) == 4 and names[0] == "a"
     x = np.array([-1, 3], np.float32)
     outputs = run_model(model, {"a": x})
     assert [list(each) for each in outputs] == [[-1, 3], [1, 2], [0, 3], [0, 3]]
+
+
+def test_an_output_of_an_inputs_name_is_that_input(tmp_path: Path) -> None:
+    given = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 19]> g (float[3] x) => (float[3] x, float[3] y) { y = Relu (x) }'), given)
+    x = np.array([-1, 0, 2], np.float32)
+    for options in ({}, {"opset": 17}):
+        converted = transload.convert(given, "onnx", tmp_path / "out", options=options)
+        written = next(file for file in converted.files if file.suffix == ".onnx")
+        assert [info.name for info in onnx.load(written).graph.output] == ["x", "y"]
+        wanted, made = open_model(given)({"x": x}), open_model(written)({"x": x})
+        assert list(made) == list(wanted) and all(np.array_equal(made[name], wanted[name]) for name in wanted)
+
+
+def test_another_value_of_an_inputs_name_gets_a_number() -> None:
+    model = made("""
+        "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>) -> (tensor<2xf32>),
+            res_attrs = [{ml_program.identifier = "a"}]}> ({
+        ^bb0(%a: tensor<2xf32> loc("a")):
+          %b = "top.Relu"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+          "func.return"(%b) : (tensor<2xf32>) -> ()
+        }) : () -> ()""")
+    assert [info.name for info in model.graph.output] == ["a_1"]
 
 
 def test_names_that_are_taken_get_a_number() -> None:
