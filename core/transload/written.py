@@ -21,7 +21,7 @@ from .artifact_set import REPORT
 from .emission import program_among, readable_suffixes
 from .engine.memory import machine_bytes
 from .engine.run import fitted
-from .errors import ReadError, UsageError
+from .errors import ReadError, TransloadError, UsageError
 from .files import is_file, is_folder
 from .given import ONLY
 from .input_shapes import no_input, sizes_said
@@ -47,7 +47,7 @@ from .parts import Parts, by_target, runner_of
 from .plugin import Emitted, EmittedPart
 from .text import parse_type
 
-__all__ = ["Written", "written_at"]
+__all__ = ["Written", "opened_at", "with_sizes_of", "written_at"]
 
 _REPORT_BYTES = 1 << 24
 _TOLD = (
@@ -153,6 +153,31 @@ def _unlike(type_: Type, wanted: Any) -> Iterator[tuple[str, str]]:
     stored = type_.element.storage if isinstance(type_.element, QuantType) else type_.element
     if element not in (NONE, type_.element, stored):
         yield str(stored), str(element)
+
+
+def opened_at(path: Path) -> tuple[Written | None, Module]:
+    """What a target wrote there, if one did, and the module that is run."""
+    written = written_at(path)
+    return written, written.module if written is not None else load_artifact(path)
+
+
+def with_sizes_of(
+    artifact: Callable[[], Module | None], types: Mapping[str, Sequence[int] | TensorType],
+    read: Callable[[Mapping[str, Any]], Module],
+) -> Module:
+    """The model, read with the shapes that its artifact has of inputs of the same name where it leaves sizes open."""
+    try:
+        return read(types)
+    except ReadError:
+        try:
+            made = artifact()
+            known = made.inputs.items() if made is not None else ()
+            sizes = {name: type_.static_shape for name, type_ in known if isinstance(type_, TensorType) and type_.is_static}
+            if not sizes.keys() <= types.keys():
+                return read({**sizes, **types})
+        except TransloadError:
+            pass  # the artifact is of something else, or none: what was missing is said
+        raise
 
 
 def written_at(path: Path) -> Written | None:

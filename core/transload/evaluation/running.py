@@ -31,7 +31,7 @@ from ..samples.preprocess import FILE, Preprocess, beside_of
 from ..samples.samples import Data, Samples
 from ..scale import Crew
 from ..text import parse_module, parse_type, print_module
-from ..written import written_at
+from ..written import opened_at, with_sizes_of, written_at
 
 __all__ = ["Outputs", "Ready", "Runner", "models_of", "models_ready", "run_ahead", "run_by"]
 
@@ -93,7 +93,8 @@ def models_ready(models: Any, how: Mapping[str, Any], engine: str) -> list[Ready
         stem = str(model) if not isinstance(model, Module) else f"module {place + 1}"
         taken = {each.name for each in opened}
         name = stem if stem not in taken else f"{stem} ({place + 1})"
-        opened.append(_open(name, model, how if not place else {}, engine, opened[0].module if opened else None, len(given) == 1))
+        opened.append(_open(
+            name, model, how if not place else {}, engine, opened[0].module if opened else None, () if place else given[1:]))
     return [_ready(each) for each in _with_meanings_of_others(opened)]
 
 
@@ -111,16 +112,21 @@ class _Opened:
 
 
 def _open(
-    name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str, first: Module | None, alone: bool,
+    name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str, first: Module | None,
+    others: Sequence[Module | str | Path],
 ) -> _Opened:
+    """One of the models; `others` are those behind the first, which may say the sizes that it leaves open."""
     notes: tuple[str, ...] = ()
     own: Run | None = None
     if isinstance(model, Module):
         module = loaded(model, "evaluate", **how)
     else:
         written = written_at(Path(model)) if how.get("format") is None else None
-        module = written.module if written is not None else loaded(model, "evaluate", **how)
+        module = written.module if written is not None else with_sizes_of(
+            lambda: _of_known_sizes(others), how.get("inputs") or {},
+            lambda inputs: loaded(model, "evaluate", **{**how, "inputs": inputs}))
         if written is not None:
+            alone = first is None and not others
             written.need_unasked(Path(model), how.get("inputs"), how.get("function"), how.get("weights"), sizes=alone)
             own, notes = written.run, (f"{name}: {written.said(engine)}",)
             if own is not None and written.in_parts:
@@ -134,6 +140,17 @@ def _open(
     inputs, outputs = with_meanings(module.inputs, meanings), with_meanings(module.outputs, meanings)
     beside = beside_of(Path(model)) if not isinstance(model, Module) else None
     return _Opened(name, module, own if own is not None else _by_engine(module, engine), inputs, outputs, notes, beside)
+
+
+def _of_known_sizes(models: Sequence[Module | str | Path]) -> Module | None:
+    """The first of these that takes what the model that it was made of does: not pixels in its place."""
+    for model in models:
+        if isinstance(model, Module):
+            return model
+        beside = beside_of(Path(model))
+        if beside is None or not beside.is_fused:
+            return opened_at(Path(model))[1]
+    return None
 
 
 def _with_meanings_of_others(opened: Sequence[_Opened]) -> Sequence[_Opened]:

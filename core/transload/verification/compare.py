@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
-from ..errors import PluginFailure, ReadError, RunError, TransloadError, UsageError
+from ..errors import PluginFailure, RunError, UsageError
 from ..given import has_images, open_given, shapes_of
 from ..guard import failure
 from ..input_shapes import static_inputs
@@ -205,6 +206,7 @@ def compare(
     `excepts` names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, model_of, run, runnable
+    from ..written import with_sizes_of
     from .information import attempts
     from .inputs import checked_inputs
 
@@ -214,8 +216,8 @@ def compare(
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
     written, result = _opened(artifact)
-    source = _with_sizes_of(
-        result if not is_fused else None, types,
+    source = with_sizes_of(
+        lambda: result if not is_fused else None, types,
         lambda inputs: load(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, meanings)
@@ -266,32 +268,12 @@ def _judge_of(source: Module, model: str | Path) -> Runtime:
 
 def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module]:
     """What a target wrote there, if one did, and the module that is run."""
-    from ..api import load_artifact
     from ..valid import module_given
-    from ..written import written_at
+    from ..written import opened_at
 
     if isinstance(artifact, Module):
         return None, module_given(artifact, "compare").clone()
-    written = written_at(Path(artifact))
-    return written, written.module if written is not None else load_artifact(artifact)
-
-
-def _with_sizes_of(
-    artifact: Module | None, types: Mapping[str, Sequence[int] | TensorType], read: Callable[[Mapping[str, Any]], Module],
-) -> Module:
-    """The model, read with the shapes that its artifact has of inputs of the same name where it leaves sizes open."""
-    try:
-        return read(types)
-    except ReadError:
-        known = artifact.inputs.items() if artifact is not None else ()
-        sizes = {name: type_.static_shape for name, type_ in known if isinstance(type_, TensorType) and type_.is_static}
-        if sizes.keys() <= types.keys():
-            raise
-        try:
-            return read({**sizes, **types})
-        except TransloadError:
-            pass  # the artifact is of something else: what was missing is said
-        raise
+    return opened_at(Path(artifact))
 
 
 def _as_taken(
@@ -316,6 +298,18 @@ def _outputs(
         for (name, wanted), (stored, got) in zip(reference.items(), actual.items(), strict=True)]
 
 
+def _why_others(result: Module, given: Collection[str]) -> str:
+    """What to do where an artifact takes fewer inputs than the model that it is said to be of, or more."""
+    more = {name: type_.static_shape for name, type_ in result.inputs.items()
+            if name not in given and isinstance(type_, TensorType) and type_.is_static}
+    if len(result.inputs) < len(given):
+        cut = " ".join(f"--outputs {quote(name)}" for name in result.outputs)
+        return f"where it was made of a part of the model, say of which: {cut}"
+    shapes = " ".join(f"--shape {quote(name)}:{'x'.join(map(str, shape))}" for name, shape in more.items() if shape)
+    return (f"inputs that the model can go without are there with a shape: {shapes}; " * bool(shapes)
+            + "a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
+
+
 def _fed(result: Module, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What the model is given, by the names that the artifact has for it. `UsageError` where it has not as many inputs."""
     names = input_names(result.main)
@@ -324,6 +318,6 @@ def _fed(result: Module, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         fed += initial_states(result).values()
     if len(fed) != len(names):
         raise UsageError(
-            f"the artifact has {len(names)} inputs, and the model {len(given)}",
-            hint="a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
+            f"the artifact has {len(names)} inputs ({', '.join(names)}), and the model {len(given)} ({', '.join(given)})",
+            hint=_why_others(result, given))
     return dict(zip(names, fed, strict=True)) if set(names) != set(given) else given
