@@ -58,7 +58,8 @@ def change_layout(module: Module, to: str = "NHWC") -> bool:
     """Turn every layout-sensitive `top` op to layout `to` ("NHWC" or "NCHW"); whether anything changed.
 
     Functions keep the types of their arguments and results, and the names of their results. An
-    intermediate value that is now stored in another order keeps its name.
+    intermediate value whose dimensions are now in another order keeps its name, and one whose numbers are
+    in an order that no order of its dimensions gives has none.
     """
     if to not in ("NHWC", "NCHW"):
         raise UsageError(f"layout {to!r} is not known", hint="to= is NHWC (channels last) or NCHW (channels first)")

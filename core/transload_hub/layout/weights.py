@@ -7,13 +7,13 @@ Where the map is stored as `[N, H, W, C]`, the rows of the matrix are put into t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from transload.ir import Op, TensorType, Value
-from transload.ir.build import Builder, constant_of
+from transload.ir.build import Builder, constant_of, part_location
 from transload.ir.constants import Dense, LazyData
 
 from .forms import Form, inverse, stored_shape
@@ -27,9 +27,10 @@ def absorber(reshape: Op) -> Callable[[Form], Callable[[], None] | None] | None:
     That is where the result goes, through elementwise ops of one operand that nobody else uses, into a
     MatMul with a constant matrix. The function returned takes the operand's form and gives what to do
     to the matrix so that the reshape may be of the stored data instead; None where that is not enough.
+    Tensors between the two then hold the numbers of the model's in another order, and have no name of its.
     """
-    matmul = _matmul_behind(reshape.results[0])
-    if matmul is None:
+    *between, matmul = _as_far_as_matmul(reshape)
+    if matmul.name != "top.MatMul":
         return None
     before, after = reshape.operands[0].type, reshape.results[0].type
     if not (isinstance(before, TensorType) and isinstance(after, TensorType) and before.is_static and after.is_static):
@@ -43,28 +44,33 @@ def absorber(reshape: Op) -> Callable[[Form], Callable[[], None] | None] | None:
 
     def absorb(form: Form) -> Callable[[], None] | None:
         rows = _row_order(stored_shape(shape, form), inverse(form), flat, dense.shape[axis])  # type: ignore[arg-type]
-        return None if rows is None else lambda: _reorder(matmul, weight, dense, rows, axis)
+        return None if rows is None else lambda: _reorder(matmul, weight, dense, rows, axis, between)
 
     return absorb
 
 
-def _matmul_behind(value: Value) -> Op | None:
+def _as_far_as_matmul(reshape: Op) -> Iterator[Op]:
+    """The reshape, the elementwise ops behind it, and last the MatMul that they lead to, if it is one."""
+    op, value = reshape, reshape.results[0]
+    yield op
     while len(value.uses) == 1:
         op, count = next(iter(value.uses.items()))
         if op.parent is not value.owner.parent or count != 1:
-            return None
+            return
         if op.name == "top.MatMul":
             dense = constant_of(op.right)
             fits = op.operands[0] is value and not op.left_transpose and dense is not None and len(dense.shape) == 2
-            return op if fits else None
+            if fits:
+                yield op
+            return
         declaration = op.declaration
         if (
             len(op.operands) != 1 or len(op.results) != 1 or declaration is None or "elementwise" not in declaration.traits
             or getattr(op.results[0].element, "axis", None) is not None
         ):
-            return None
+            return
+        yield op
         value = op.results[0]
-    return None
 
 
 def _row_order(shape: tuple[int, ...], order: Form, flat: tuple[int, ...], rows: int) -> np.ndarray | None:
@@ -89,7 +95,9 @@ def _row_order(shape: tuple[int, ...], order: Form, flat: tuple[int, ...], rows:
     return numbers.transpose(np.argsort(inner)).reshape(-1)
 
 
-def _reorder(matmul: Op, weight: Value, dense: Dense, rows: np.ndarray, axis: int) -> None:
+def _reorder(matmul: Op, weight: Value, dense: Dense, rows: np.ndarray, axis: int, between: list[Op]) -> None:
+    for op in between:
+        op.location = part_location(op.location, "layout")
     data: Any = LazyData(lambda: np.ascontiguousarray(np.take(dense.numpy(), rows, axis)), dense.shape, dense.data.dtype)
     maker: Op = weight.op  # type: ignore[assignment]
     builder = Builder(matmul.parent, matmul, maker.location)  # type: ignore[arg-type]

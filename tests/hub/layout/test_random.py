@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from transload.api import run
+from transload.engine.intermediates import named_values
 from transload.errors import ShapeError
 from transload.ir import F32, Module, TensorType, Type, new_module, set_results, verify
 from transload.ir.build import Builder
 from transload.text import print_module
+from transload.verification.layers import meant_difference
 from transload_hub.layout.change import _FunctionLayout, change_layout
 
 UNTYPED = {"top.Cast", "top.Weight", "top.Arg"}  # whose result type the caller chooses
@@ -207,6 +209,30 @@ def test_random_graphs(seed: int, layout: str, to: str) -> None:
         if op.declaration.infer is not None and op.name not in UNTYPED and op.results:
             inferred = op.declaration.infer(op)
             assert [r.type for r in op.results] == ([inferred] if isinstance(inferred, Type) else list(inferred)), op.name
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize(("layout", "to"), [("NCHW", "NHWC"), ("NHWC", "NCHW")])
+def test_what_has_a_name_holds_its_numbers(seed: int, layout: str, to: str) -> None:
+    """A tensor under a name of the model's has the model's numbers, its dimensions in whatever order."""
+    module = Graph(seed, layout).build()
+    for number, op in enumerate(module.body_of_main):
+        if op.results:
+            op.location = f"op{number}"
+    rng = np.random.default_rng(seed)
+    given = {f"x{i}": rng.normal(size=v.shape).astype(np.float32) for i, v in enumerate(module.body_of_main.arguments)}
+    wanted = _named(module, given)
+    change_layout(module, to)
+    for name, array in _named(module, given).items():
+        difference = meant_difference(name, wanted[name], array, None, None)
+        assert not difference.note and difference.metrics["max_abs"] <= 1e-3, name
+
+
+def _named(module: Module, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    kept = set(map(id, named_values(module, "main")))
+    run(module, given, watch=lambda value, array: found.update({value.name or "": array} if id(value) in kept else {}))
+    return found
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
