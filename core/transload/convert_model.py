@@ -368,7 +368,7 @@ class _Work:
 
         own = own_runtime(self.target, self.emitted, engine, self.module, self.settings)
         inputs = self.given if self.given is not None else self.samples
-        written, note = read_back(self.emitted, self.module) if own is None else (None, "")
+        written, note = read_back(self.target, self.emitted, self.module) if own is None else (None, "")
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,
                                "written": written, "fused": self.fused, "post": self.post}
         hub, quantized = self.at_hub, self.at_hub.quantized

@@ -25,7 +25,10 @@ from .plugin import Emitted, EmittedPart, Target, Writer, resolve
 from .plugin_host import host
 from .report import PartitionReport, PartReport
 
-__all__ = ["check_for", "emit_for", "left_to_host", "looked_into", "partition_report", "program_among", "readable_suffixes"]
+__all__ = [
+    "check_for", "emit_for", "is_program", "left_to_host", "looked_into", "partition_report", "program_among",
+    "readable_suffixes",
+]
 
 
 def check_for(
@@ -83,7 +86,7 @@ def _written_part(
         emitted = _written(hosted.target, part.made, folder, stem, hosted.settings)
         if emitted.parts:
             raise TargetError(f"{by!r} cannot be a host: it leaves ops to a host itself")
-        if getattr(hosted.target, "run", None) is None and program_among(emitted.files) is None:
+        if getattr(hosted.target, "run", None) is None and program_among(emitted.files, hosted.name) is None:
             raise TargetError(f"{by!r} cannot be a host: nothing here runs what it writes")
     else:
         by = ""
@@ -194,17 +197,22 @@ def readable_suffixes() -> tuple[str, ...]:
     return tuple(suffix for reader in host().readers.values() for suffix in reader.suffixes)
 
 
-def program_among(files: Sequence[Path]) -> Path | None:
-    """The first of some files that a reader takes; None where none does."""
-    readable = readable_suffixes()
-    return next((file for file in files if file.name.lower().endswith(readable)), None)
+def is_program(file: Path, target: str) -> bool:
+    """Whether a reader takes a file that was written for a target (empty: for none), by its name."""
+    compiled = tuple(getattr(host().targets.get(target), "compiled", ()))
+    return file.name.lower().endswith(readable_suffixes()) and not file.name.endswith(compiled)
+
+
+def program_among(files: Sequence[Path], target: str) -> Path | None:
+    """The first of some files, written for a target (empty: for none), that a reader takes; None where none does."""
+    return next((file for file in files if is_program(file, target)), None)
 
 
 def looked_into(target: Target | None, directory: Path, files: Sequence[Path], in_parts: bool) -> Path | None:
     """Where the tensors within a model that a target wrote can be seen: its folder, or a file in it; None where they cannot."""
     if in_parts or (target is not None and target.run is not None and getattr(target, "keeps", False)):
         return directory
-    return program_among(files)
+    return program_among(files, target.name if target is not None else "")
 
 
 def _writer_for(module: Module) -> tuple[Writer, str]:

@@ -61,7 +61,7 @@ class Parts:
         """What an engine can run of a part; `ReadError`, or None where that is not `needed`, where there is nothing."""
         if index not in self._programs:
             part = self.parts[index]
-            file = program_among(part.files)
+            file = program_among(part.files, part.target)
             if file is None and needed:
                 raise ReadError(
                     f"part {', '.join(file.name for file in part.files) or 'without files'} holds nothing that can be run here")
@@ -195,12 +195,12 @@ def own_runtime(
         target.name, partial(parts.run, engine=engine), title, **_said(runners, settings={target.name: settings}))
 
 
-def read_back(emitted: Emitted, module: Module) -> tuple[Module | None, str]:
-    """What was written of a module, as a reader has it, so that the writer is judged with the conversion.
+def read_back(target: Target, emitted: Emitted, module: Module) -> tuple[Module | None, str]:
+    """What a target wrote of a module, as a reader has it, so that the writer is judged with the conversion.
 
     None where no reader takes it, or what it reads is of another dialect; with a note where our own reader refuses it.
     """
-    file = program_among(emitted.files)
+    file = program_among(emitted.files, target.name)
     if file is None or emitted.parts:
         return None, ""
     try:

@@ -454,6 +454,9 @@ class Target:
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
     """Runs the artifact on a runtime or simulator, where there is one: gives all outputs of the module by name."""
 
+    compiled: tuple[str, ...] = ()
+    """How names of files end that the chip alone runs, where a reader takes others of that suffix: `("_acme.tflite",)`."""
+
     keeps: bool = False
     """Whether `run` takes `keep=True`, and then gives every tensor that the artifact computes, by name, before the outputs."""
 

@@ -314,8 +314,9 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     problems.name(item.name)
     problems.text("doc", "pipeline")
     problems.texts("accepts", least=1)
-    if hasattr(item, "tolerance"):
-        problems.texts("tolerance")
+    for member in ("tolerance", "compiled"):
+        if hasattr(item, member):
+            problems.texts(member)
     if hasattr(item, "host"):
         problems.text("host")
     for member in ("quantizing", "converting", "hosting"):

@@ -18,7 +18,7 @@ import numpy as np
 
 from .api import load_artifact, run
 from .artifact_set import REPORT
-from .emission import program_among, readable_suffixes
+from .emission import is_program, program_among, readable_suffixes
 from .engine.memory import machine_bytes
 from .engine.run import fitted
 from .errors import ReadError, TransloadError, UsageError
@@ -45,6 +45,7 @@ from .ir.borders import name_borders
 from .partitioning import TARGET
 from .parts import Parts, by_target, runner_of
 from .plugin import Emitted, EmittedPart
+from .plugin_host import host
 from .text import parse_type
 
 __all__ = ["Written", "opened_at", "with_sizes_of", "written_at"]
@@ -185,12 +186,13 @@ def written_at(path: Path) -> Written | None:
 
     Raises `ReadError` where the report is there and nothing that it lists can be run.
     """
-    if is_file(path) and path.name.lower().endswith(readable_suffixes()):
+    readable = is_file(path) and path.name.lower().endswith(readable_suffixes())
+    if readable and all(is_program(path, name) for name in host().targets):
         return None
     for folder in (path,) if is_folder(path) else (path.parent, path.parent.parent):
         report = _report(folder)
         if report is not None and (path in (folder, folder / REPORT) or path in [folder / name for name in report["files"]]):
-            return _opened(path, folder, report)
+            return None if readable and is_program(path, report["target"]) else _opened(path, folder, report)
     return None
 
 
@@ -200,7 +202,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         raise ReadError(f"{path}: the conversion for {name!r} was refused, and nothing was written", hint=f"{REPORT} says why")
     if report["partition"] is not None:
         return _in_parts(folder, report)
-    program, emitted = program_among(files), Emitted(files, report["target_report"])
+    program, emitted = program_among(files, name), Emitted(files, report["target_report"])
     target, why = runner_of(name, emitted)
     if target is not None and target.run is not None:
         module = _read(program, report) if program is not None else _borders_of(report)
@@ -228,7 +230,7 @@ def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
     if None in ready.targets:
         by.append(f"{'the others' if by else 'all'} by an engine")
     alone = [each.target for each, target in zip(parts, ready.targets, strict=True)
-             if target is not None and program_among(each.files) is None]
+             if target is not None and program_among(each.files, each.target) is None]
     but = f", but {', '.join(alone)}'s by its own runtime" if alone else ""
     return Written(_borders_of(report), ready.run, (
         f"{len(parts)} parts are run, {', '.join(by)}", f"{len(parts)} parts are run by an engine{but}"), in_parts=True)

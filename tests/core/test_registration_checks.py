@@ -89,6 +89,7 @@ def made_of(**members: Any) -> Target:
     ("targets", made_of(converting={5: 6}), "converting must be a dictionary of options by name"),
     ("targets", made_of(hosting=5), "hosting must be a dictionary"),
     ("targets", made_of(rounds_alone=5), "rounds_alone must be True or False, and is 5"),
+    ("targets", made_of(compiled="_acme.tflite"), "compiled must be a tuple"),
     ("targets", made_of(default="yes"), "default must be True or False, and is 'yes'"),
     ("commands", ("convert", click.Command("convert")), "'convert' is a command of Transload's"),
     ("commands", "hello", r"where \(name, click.Command\) is wanted"),

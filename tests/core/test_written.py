@@ -17,22 +17,23 @@ from transload.plugin_host import host
 from tests.support.graphs import Graph, summing
 
 
-@pytest.mark.parametrize("target", ["tosa", "stablehlo", "xla-cpu", "ethos-u85-256"])
+@pytest.mark.parametrize(("target", "options"), [
+    ("tosa", {}), ("stablehlo", {}), ("xla-cpu", {}), ("ethos-u85-256", {}), ("ethos-u85-256", {"output_format": "tflite"})])
 def test_every_file_and_the_folder_run(
-    target: str, examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    target: str, options: dict[str, str], examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:
     """With the same numbers, on the target's own runtime where it has one."""
     if host().get("targets", target).available() is not None:
         pytest.skip(f"{target} cannot be used here")
     out = tmp_path / "out"
-    artifact = transload.convert(examples / "digits" / "digits_int8.tflite", target, out, verify=False)
+    artifact = transload.convert(examples / "digits" / "digits_int8.tflite", target, out, verify="require", options=options)
     image = np.random.default_rng(0).integers(-128, 128, (1, 8, 8, 1), dtype=np.int8)
     np.save(tmp_path / "x.npy", image)
     (expected,) = transload.run(examples / "digits" / "digits_int8.tflite", {"image": image}).values()
     for place in (out, *artifact.files):
         assert run(["run", str(place), "--input", f"image={tmp_path / 'x.npy'}", "-o", str(tmp_path / "y.npz")]) == 0, place
         said = capsys.readouterr().err
-        if place.suffix in (".xla", ".npz"):
+        if place.suffix in (".xla", ".npz", ".tflite"):
             assert ("note: run by xla-cpu" in said) == (target == "xla-cpu")
             assert ("beside it is run" in said) == (target != "xla-cpu")
         with np.load(tmp_path / "y.npz") as found:

@@ -42,6 +42,7 @@ class EthosU(Target):
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
         self.name = accelerator.name
+        self.compiled = (f"_{self.name}.tflite",)
         if accelerator.family == "u85":
             self.pipeline = f"{self.pipeline},ethosu-keep-widening"
         self.doc = f"Arm {accelerator.title} with {accelerator.macs} MACs a cycle, through Vela: command stream, cycles, memory."
