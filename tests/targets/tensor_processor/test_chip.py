@@ -120,13 +120,17 @@ def test_banks_are_of_whole_vectors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("old", "new", "what", "why"), [
     ("vector_bytes = 32", "vector_bytes = 2", "local.local_bytes", "elements of up to 8 bytes"),
-    ("lanes = 8", "lanes = 5000", "compute.lanes", "more than 4,096"),
-    ("[compute]", "[compute]\ncores = 2000", "compute.cores", "more than 1,024"),
-    ("banks = 8", "banks = 128", "local.banks", "more than 64"),
+    ("lanes = 8", "lanes = 5000", "compute.lanes", "5000 is not between 1 and 4,096"),
+    ("lanes = 8", "lanes = 0", "compute.lanes", "0 is not between 1 and 4,096"),
+    ("vector_bytes = 32", "vector_bytes = 131072", "compute.vector_bytes", "131072 is not between 1 and 65,536"),
+    ('"65544"', '"5G"', "local.local_bytes", "5368709120 is not between 1 and 4,294,967,296"),
+    ("shift_bits = 6", "shift_bits = 0", "rescale.shift_bits", "0 is not between 4 and 6"),
+    ("[compute]", "[compute]\ncores = 2000", "compute.cores", "2000 is not between 1 and 1,024"),
+    ("banks = 8", "banks = 128", "local.banks", "128 is not between 1 and 64"),
 ])
 def test_what_no_binary_can_say_is_no_chip(tmp_path: Path, old: str, new: str, what: str, why: str) -> None:
     path = tmp_path / "odd.toml"
-    path.write_text((FOLDER / "tp-small.toml").read_text().replace('"64k"', "65544").replace(old, new))
+    path.write_text((FOLDER / "tp-small.toml").read_text().replace('"64k"', '"65544"').replace(old, new))
     with pytest.raises(ChipError) as caught:
         load_chip(path)
     assert [finding.why for finding in caught.value.findings if finding.what == what and why in finding.why]

@@ -17,7 +17,7 @@ from transload_hub.scales import activation_bounds
 from ..arithmetic.conversion import requantize as requantize_numbers
 from ..chip.description import ROUNDINGS
 from .common import chip_of, dtype_of_value, need, quantized, same_numbers, static
-from .scaling import rescale
+from .scaling import rescale, rounds
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Bitcast, Cast
@@ -46,7 +46,7 @@ def requantized(
 ) -> Value:
     """A quantized value in another quantized type, kept between stored numbers; a constant at once.
 
-    Of 8 bits to 8 on a chip with multipliers of 8 bits by a table, which is exact.
+    Of 8 bits to 8 on a chip with multipliers of 8 bits, or one that rounds in other ways, by a table, which is exact.
     """
     source = quantized(x)
     if source is None or not target.per_tensor:
@@ -57,6 +57,10 @@ def requantized(
     if same and not bounds:
         return x
     chip = chip_of(rw)
+    looked_up = not same and source.storage.width == target.storage.width == 8 and (
+        chip.multiplier_bits == 8 or not rounds(chip, rounding))
+    if looked_up:
+        chip = replace(chip, multiplier_bits=32, shift_bits=6, roundings=ROUNDINGS)
     attributes: dict[str, Any] = {"input_zero": source.zero_point, "output_zero": target.zero_point, **bounds}
     if not same:
         if factor is None:
@@ -66,11 +70,10 @@ def requantized(
     array = rw.constant_of(x)
     if array is not None:
         return rw.constant(requantize_numbers(array, dtype=dtype, **attributes), element=target)
-    if not same and chip.multiplier_bits == 8 and source.storage.width == target.storage.width == 8:
+    if looked_up:
         need(rw, "table", x)
-        exact = rescale(replace(chip, multiplier_bits=32, shift_bits=6, roundings=ROUNDINGS), factor or 0.0, rounding)
         numbers = tables.arange(source.storage.range[0], source.storage.range[1] + 1).astype(dtype_of(source.storage))
-        entries = requantize_numbers(numbers, dtype=dtype, **{**attributes, **exact.attributes})
+        entries = requantize_numbers(numbers, dtype=dtype, **attributes)
         looked: Value = rw.emit("tpu.table", x, rw.constant(entries), element=target)
         return looked
     need(rw, "requantize", x)

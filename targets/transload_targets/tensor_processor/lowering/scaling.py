@@ -10,8 +10,8 @@ rounds in the way that the op's attribute `rounding` says:
 | once | 31 bits, the nearest | half-up |
 | double, of sums of more than 32 bits | 15 bits | half-up |
 
-A chip that does not round so takes the first way it has: what differs are halves. With multipliers of 8 bits a factor is off by
-as much as 1/128 of itself: the chip's integers are its own.
+What a chip does not round so is not for it. With multipliers of 8 bits a factor is off by as much as 1/128 of itself: the chip's
+integers are its own, and where it does not round so, either, it takes the first way it has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from transload_hub.scales import scale16, scale32, scale_exact
 
 from ..chip import Chip
 
-__all__ = ["Rescale", "eight_bits", "per_channel", "rescale", "ways_of"]
+__all__ = ["Rescale", "eight_bits", "per_channel", "rescale", "rounds", "ways_of"]
 
 _WAYS = {"double": "double", "exact": "half-up", "once": "half-up", "float32": "half-up", "truncate": "half-up"}
 
@@ -49,10 +49,24 @@ class Rescale:
         return {"multiplier": self.multiplier, "shift": self.shift, "rounding": self.rounding}
 
 
+def rounds(chip: Chip, rounding: str) -> bool:
+    """Whether a chip rounds as a word of the hub says."""
+    return _WAYS[rounding] in chip.roundings
+
+
 def ways_of(chip: Chip, rounding: str) -> str:
-    """How a chip rounds what an op rounds by a word of the hub."""
+    """How a chip rounds what an op rounds by a word of the hub.
+
+    `Unsupported` where it would give other integers, and its multipliers are such that it could give the hub's.
+    """
     way = _WAYS[rounding]
-    return way if way in chip.roundings else chip.roundings[0]
+    if rounds(chip, rounding):
+        return way
+    if chip.multiplier_bits != 8:
+        raise Unsupported(
+            f"{chip.name} rounds {' or '.join(chip.roundings)}, and the model's integers are rounded {way}",
+            f"a chip with {way!r} among the roundings of its file computes it")
+    return chip.roundings[0]
 
 
 def eight_bits(real: float, most_shift: int) -> tuple[int, int]:
@@ -100,5 +114,5 @@ def per_channel(
     if len(reals) > 1 and not chip.per_channel:
         raise Unsupported(f"{chip.name} scales all channels alike", "quantize weights with one scale for the whole tensor")
     multipliers, shifts = zip(*(pair(chip, real, rounding, wide) for real in reals), strict=True)
-    way = "half-up" if wide and "half-up" in chip.roundings else ways_of(chip, rounding)
+    way = ways_of(chip, "once" if wide else rounding)
     return rw.constant(np.array(multipliers, np.int32)), rw.constant(np.array(shifts, np.int32)), way
