@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from transload.errors import Finding, merge_findings
 from transload.ir import Module, Op
+from transload.plugin import Quantized
 from transload.suggest import quantizing
 
 from .accelerators import FAMILIES, Accelerator
@@ -21,6 +22,8 @@ QUANTIZE = "quantize the model first (int8, or int16 activations)"
 HOST = "leave it to the host with --option float_ops=host, or --host TARGET"
 QUANTIZERS = ("int8-asym", "int8")
 """Those whose numbers the chip's kernels for softmax and its like compute with, the best first."""
+MOST_TOLD = 3
+"""How many tensors that stayed float a hint names."""
 HINTS = {
     "tosa.reduce_max": "find the greatest of the 8- or 16-bit tensor, before it is widened",
     "tosa.reduce_min": "find the least of the 8- or 16-bit tensor, before it is widened",
@@ -35,6 +38,9 @@ def check_module(module: Module, accelerator: Accelerator, separable: bool = Fal
     """
     family = accelerator.family
     found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
+    if module.quantization is not None:
+        kept = _kept_float(module.quantization)
+        found = [replace(each, why=each.why + kept, hint="") if each.hint == QUANTIZE else each for each in found]
     advice = QUANTIZE + quantizing(module, accelerator.name, QUANTIZERS)
     hints = [advice if finding.hint == QUANTIZE else finding.hint for finding in found]
     if separable:
@@ -42,6 +48,15 @@ def check_module(module: Module, accelerator: Accelerator, separable: bool = Fal
     return [
         replace(finding, names=tuple(dict.fromkeys(finding.names)), hint=hint)
         for finding, hint in zip(found, hints, strict=True)]
+
+
+def _kept_float(quantized: Quantized) -> str:
+    """What of a model that was quantized on its way stayed float, and why, as the end of a sentence."""
+    floats = list((quantized.floats or {}).items())
+    told = [f"{name!r} ({why})" for name, why in floats[:MOST_TOLD]]
+    if more := len(floats) - len(told):
+        told.append(f"{more} more")
+    return f"; quantizing left float {', '.join(told)}" if told else ""
 
 
 def refusals(op: Op, family: str) -> list[Finding]:

@@ -16,6 +16,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from configparser import ConfigParser
+from configparser import Error as ConfigError
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -74,13 +76,15 @@ class Settings:
         _one_of("output_format", settings.output_format, ("raw", "tflite"))
         _one_of("float_ops", settings.float_ops, ("edges", "host", "refuse"))
         if config:
-            if not Path(config).is_file():
-                raise UsageError(f"option config: there is no file {config}")
+            _need_sections(config, system_config=system, memory_mode=memory)
         else:
             _one_of("system_config", system, SYSTEM_CONFIGS[accelerator.family])
             _one_of("memory_mode", memory, MEMORY_MODES[accelerator.family])
-        if settings.timeout <= 0 or settings.arena_cache_size < 0:
-            raise UsageError("options timeout and arena_cache_size must be positive")
+        if settings.timeout <= 0:
+            raise UsageError(f"option timeout must be at least 1 second, not {settings.timeout}")
+        if settings.arena_cache_size < 0:
+            raise UsageError(f"option arena_cache_size must be a number of bytes, not {settings.arena_cache_size}",
+                             hint="0 is what the memory mode says")
         return settings
 
     def arguments(self) -> list[str]:
@@ -98,6 +102,31 @@ def _memory_mode(system: str, accelerator: Accelerator) -> str:
     """Vela's default, but on systems with flash: tensors cannot lie there, which the dedicated modes ask for."""
     flash = "Flash" in system or system == "Ethos_U65_Embedded"
     return "Shared_Sram" if flash else MEMORY_MODES[accelerator.family][0]
+
+
+_SECTIONS = {"system_config": "System_Config.", "memory_mode": "Memory_Mode."}
+"""How the sections of a configuration file begin, by the option that names the rest."""
+
+
+def _need_sections(config: str, **named: str) -> None:
+    """Raise `UsageError` where a configuration file is none that Vela reads, or has not the sections that options name."""
+    path = Path(config)
+    if not path.is_file():
+        raise UsageError(f"option config: there is no file {config}")
+    if path.suffix != ".ini":
+        raise UsageError(f"option config: {config} is no configuration of Vela's, which are .ini files")
+    parser = ConfigParser()
+    try:
+        parser.read_string(path.read_text(encoding="utf-8"))
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise UsageError(f"option config: {config} is no .ini file: {' '.join(str(error).split())}") from None
+    for option, name in named.items():
+        start = _SECTIONS[option]
+        if start + name not in parser.sections():
+            has = [section.removeprefix(start) for section in parser.sections() if section.startswith(start)]
+            raise UsageError(
+                f"option config: {config} has no section [{start}{name}]",
+                hint=f"--option {option}=NAME, of {', '.join(has)}" if has else f"a section [{start}NAME], and {option}=NAME")
 
 
 def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
@@ -138,6 +167,8 @@ def compile_file(path: Path, accelerator: Accelerator, settings: Settings, direc
         layers = directory / f"{path.stem}_per-layer.csv"
         return Compiled(model, summary, layers if layers.exists() else None, run.stdout)
     _raise_what_the_machine_lacks(run.stderr)
+    if settings.config:
+        _raise_what_the_configuration_lacks(settings.config, run.stdout + run.stderr)
     raise _refusal(run.returncode, run.stdout, run.stderr)
 
 
@@ -150,6 +181,13 @@ def _raise_what_the_machine_lacks(errors: str) -> None:
         raise OSError(number, f"Vela: {os.strerror(number)}")
     if re.match(r"(?:\w*\.)*_?(?:Array)?MemoryError\b", last):
         raise TargetError("Vela ran out of memory", hint="give the machine more, or the model smaller inputs")
+
+
+def _raise_what_the_configuration_lacks(config: str, printed: str) -> None:
+    """Raise `UsageError` where Vela ended while it read the configuration, before the model."""
+    said = _exception_text(printed)
+    if "_get_vela_config" in printed or said.startswith(("Invalid configuration of", "Incorrect argument to CLI option")):
+        raise UsageError(f"option config: Vela does not take {config}: {' '.join(said.split())}")
 
 
 def _refusal(code: int, printed: str, errors: str) -> VelaRefusal:

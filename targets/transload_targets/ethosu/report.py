@@ -52,6 +52,7 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "dram_kib": memory["dram"],
         "memory_kib": memory,
         "arena_cache_kib": arena if arena < UNLIMITED_KIB else None,
+        **_beyond(arena, memory["sram"], summary["weights_storage_area"]),
         "weights_in": summary["weights_storage_area"],
         "feature_maps_in": summary["feature_map_storage_area"],
         "weight_bytes": {
@@ -61,6 +62,13 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "outputs": [{"name": name, "type": str(type_)} for name, type_ in module.outputs.items()],
         "ops": ops,
     }
+
+
+def _beyond(arena: float, used: float, weights_in: str) -> dict[str, str]:
+    """What to say where more SRAM is used than the arena was to have: Vela aims at its size, and keeps to a cache's."""
+    if used <= arena or weights_in == "SRAM":
+        return {}
+    return {"arena_cache_is": f"a size that Vela aims at: the model needs {used:g} KiB"}
 
 
 def report_of_parts(cut: Partition, parts: Sequence[EmittedPart]) -> dict[str, Any]:
@@ -77,6 +85,9 @@ def report_of_parts(cut: Partition, parts: Sequence[EmittedPart]) -> dict[str, A
     made = dict(reports[0])
     for key in ("total_cycles", "inference_ms", "macs"):
         made[key] = sum(report[key] for report in reports)
+    most = max(reports, key=lambda report: report["sram_kib"])
+    if "arena_cache_is" in most:
+        made["arena_cache_is"] = most["arena_cache_is"]
     for key in ("sram_kib", "flash_kib", "dram_kib", "arena_cache_kib"):
         made[key] = max((report[key] for report in reports if report[key] is not None), default=None)
     for key, joined in (("cycles", sum), ("weight_bytes", sum), ("memory_kib", max)):

@@ -55,7 +55,7 @@ class EthosU(Target):
             "memory_mode": (str, "", f"where weights and tensors lie: {', '.join(memories)}; by default {memories[0]}, "
                                      "on systems with flash Shared_Sram"),
             "optimise": (str, "Performance", "Performance or Size (less memory)"),
-            "arena_cache_size": (int, 0, "bytes of the arena or cache; 0: what the memory mode says"),
+            "arena_cache_size": (int, 0, "bytes of the cache, or those that the arena is to have; 0: what the memory mode says"),
             "output_format": (str, "raw", "raw: .npz of command stream, weights and addresses; tflite: a .tflite for TFLM"),
             "config": (str, "", "a Vela configuration file of your own, with the sections that the options above name"),
             "float_ops": (str, "edges", "edges: quantizing inputs and dequantizing outputs is left to the host; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -18,10 +19,11 @@ from transload.emission import check_for, emit_for
 from transload.errors import TargetError, TransloadError, UsageError
 from transload.hosting import cut_for
 from transload.ir import F32, I8, I16, I32, Module, TensorType
-from transload.plugin import Source
+from transload.plugin import Quantized, Source
 from transload.plugin_host import host
 from transload_targets.ethosu import compiler
 from transload_targets.ethosu.accelerators import ACCELERATORS
+from transload_targets.ethosu.check import HOST, check_module
 
 from tests.support.graphs import Graph
 
@@ -83,7 +85,8 @@ def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("options", "said"), [
     ({"system_config": "Ethos_U55_Deep_Embedded"}, "Ethos_U85_SYS_DRAM_Mid"), ({"memory_mode": "Nowhere"}, "Shared_Sram"),
     ({"optimise": "Speed"}, "Performance, Size"), ({"output_format": "elf"}, "raw, tflite"), ({"float_ops": "all"}, "edges"),
-    ({"timeout": 0}, "positive"), ({"config": "/there/is/no.ini"}, "no file")])
+    ({"timeout": 0}, "timeout must be at least 1 second, not 0"), ({"config": "/there/is/no.ini"}, "no file"),
+    ({"arena_cache_size": -1}, "arena_cache_size must be a number of bytes, not -1")])
 def test_wrong_options_are_said_before_anything_runs(options: dict[str, Any], said: str, network: Module) -> None:
     with pytest.raises(UsageError, match=said):
         target().check(network, options)
@@ -304,3 +307,58 @@ def test_elementwise_operators_alone_are_for_the_npu(vela: None, tmp_path: Path)
     assert artifact.verification is not None and artifact.verification.passed
     assert artifact.report.partition is not None
     assert [part.place for part in artifact.report.partition.parts] == ["host", "target", "host"]
+
+
+INI = """[System_Config.Mine]
+core_clock=200e6
+axi0_port=Sram
+axi1_port=OffChipFlash
+Sram_clock_scale=1.0
+Sram_burst_length=32
+Sram_read_latency=32
+Sram_write_latency=32
+OffChipFlash_clock_scale=0.125
+OffChipFlash_burst_length=128
+OffChipFlash_read_latency=64
+OffChipFlash_write_latency=64
+[Memory_Mode.MyMode]
+const_mem_area=Axi1
+arena_mem_area=Axi0
+cache_mem_area=Axi0
+"""
+OWN = {"system_config": "Mine", "memory_mode": "MyMode"}
+
+
+@pytest.mark.parametrize(("text", "name", "options", "said"), [
+    (INI, "my.ini", {"memory_mode": "MyMode"}, r"has no section \[System_Config.Ethos_U55_High_End_Embedded\]\n.*=NAME, of Mine"),
+    (INI, "my.ini", {"system_config": "Mine"}, r"has no section \[Memory_Mode.Shared_Sram\]\n.*=NAME, of MyMode"),
+    (INI, "my.cfg", OWN, "which are .ini files"), ("TFL3\xff", "my.ini", OWN, "is no .ini file"),
+    (INI * 2, "my.ini", OWN, "is no .ini file"), ("", "my.ini", OWN, r"a section \[System_Config.NAME\]"),
+    (INI.replace("Axi0", "Nowhere"), "my.ini", OWN, "Vela does not take .*my.ini: "),
+    (INI.replace("200e6", "fast"), "my.ini", OWN, "Vela does not take .*my.ini: "),
+    (INI + "arena_cache_size=-5", "my.ini", OWN, "Vela does not take .*my.ini: ")])
+def test_a_configuration_that_vela_does_not_take_is_no_fault_of_the_model(
+    vela: None, text: str, name: str, options: dict[str, str], said: str, network: Module, tmp_path: Path,
+) -> None:
+    chip, folder = target("ethos-u55-128"), tmp_path / "out"
+    folder.mkdir()
+    (tmp_path / "good.ini").write_text(INI, encoding="utf-8")
+    assert chip.emit(network, folder, "good", {"config": str(tmp_path / "good.ini"), **OWN}).report["system_config"] == "Mine"
+    (tmp_path / name).write_text(text, encoding="latin-1")
+    with pytest.raises(UsageError) as caught:
+        chip.emit(network, folder, "net", {"config": str(tmp_path / name), **options})
+    assert re.search(said, f"{caught.value.message}\n{caught.value.hint}"), caught.value
+
+
+def test_an_arena_that_is_too_small_is_said_to_be(vela: None, network: Module, tmp_path: Path) -> None:
+    for size, beyond in ((0, False), (16, True), (1 << 16, False)):
+        report = target("ethos-u55-128").emit(network, tmp_path, "net", {"arena_cache_size": size}).report
+        assert ("arena_cache_is" in report) == beyond == bool(size and report["sram_kib"] > report["arena_cache_kib"])
+
+
+def test_a_model_that_was_quantized_is_told_what_stayed_float_and_not_to_quantize_it(make: Callable[..., Module]) -> None:
+    module = make([TensorType((2, 3), F32)], lambda m, x: m.emit("tosa.exp", x, location="power"))
+    module.quantization = Quantized(None, {"power": "it has no form in integers", **{f"t{number}": "so" for number in range(5)}})
+    (finding,) = check_module(module, ACCELERATORS[0], separable=True)
+    assert finding.why.endswith("; quantizing left float 'power' (it has no form in integers), 't0' (so), 't1' (so), 3 more")
+    assert finding.hint == HOST
