@@ -10,17 +10,15 @@ from typing import Any
 import click
 
 from . import options
-from .options import PATH, OwnCommand, names_of, of_all_commands
+from .options import PATH, OwnGroup, names_of
 
 __all__ = ["app"]
 
 SETTINGS = {"show_default": True, "help_option_names": ["-h", "--help"]}
 
 
-class _Commands(click.Group):
+class _Commands(OwnGroup):
     """Our commands, and behind them those of plugins, which are asked for where they can matter: in help, and for other names."""
-
-    command_class = OwnCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from ..plugin_host import host
@@ -74,7 +72,7 @@ def _command(name: str, registered: Any) -> click.Command:
         add_help_option=False, context_settings={"ignore_unknown_options": True})
 
 
-@click.group(cls=_Commands, invoke_without_command=True, context_settings=SETTINGS, params=of_all_commands())
+@click.group(cls=_Commands, invoke_without_command=True, context_settings=SETTINGS)
 @click.option("--version", "-V", is_flag=True, help="Print the version and exit.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; wherever it stands in the line.")
 @click.pass_context

@@ -21,9 +21,10 @@ from ..files import exists
 from .session import Session
 
 __all__ = [
-    "PATH", "Decorator", "OwnCommand", "engine", "excepts", "format", "function", "fusing", "grouped", "host", "images",
-    "inputs", "json", "model", "models", "names_of", "need_images", "of_all_commands", "outputs", "quantizing", "said_of_images",
-    "samples", "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace", "weights",
+    "PATH", "Decorator", "OwnCommand", "OwnGroup", "engine", "excepts", "format", "function", "fusing", "grouped", "host",
+    "images", "inputs", "json", "model", "models", "names_of", "need_images", "of_all_commands", "outputs", "quantizing",
+    "said_of_images", "samples", "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace",
+    "weights",
 ]
 
 
@@ -64,6 +65,19 @@ class OwnCommand(click.Command):
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+class OwnGroup(click.Group):
+    """A command of ours that has commands: it takes the options that all of them take, and so do these."""
+
+    command_class = OwnCommand
+
+    def __init__(self, name: str | None = None, **given: Any) -> None:
+        given["params"] = [*(given.get("params") or ()), *of_all_commands()]
+        super().__init__(name, **given)
+
+
+OwnGroup.group_class = OwnGroup
 
 
 def of_all_commands() -> list[click.Parameter]:

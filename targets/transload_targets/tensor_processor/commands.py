@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from transload.cli.options import OwnGroup
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -22,7 +24,7 @@ TEXT = ".tptxt"
 """The suffix of programs as text."""
 
 
-@click.group()
+@click.group(cls=OwnGroup)
 def program() -> None:
     """Look at, assemble, check, run a chip's program."""
 

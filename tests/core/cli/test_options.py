@@ -29,6 +29,22 @@ def parsed(*arguments: str, beside: Path | None = None) -> tuple[Preprocess | No
     return found[0], found[1], found[2]
 
 
+def test_commands_in_commands_tell_every_detail_too() -> None:
+    """`-v` and `-q` stand behind every command of ours, as errors of all of them say."""
+    from transload.cli.app import app
+
+    def visited(command: click.Command, context: click.Context) -> None:
+        known = {text for option in command.params for text in option.opts}
+        assert {"-v", "--verbose", "-q", "--quiet"} <= known, context.command_path
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                assert inner is not None
+                visited(inner, click.Context(inner, parent=context, info_name=name))
+
+    visited(app, click.Context(app, info_name="transload"))
+
+
 def test_nothing_said() -> None:
     assert parsed() == (None, None, {})
 
