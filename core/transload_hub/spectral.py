@@ -16,10 +16,24 @@ from transload.ir.build import Builder
 from . import tables
 from .build import MAX_CONSTANT, permute, reshape
 
-__all__ = ["basis", "mirrored_basis", "transformed"]
+__all__ = ["basis", "mirrored_basis", "transformed", "waves"]
 
-_NOTHING = 1e-14
-"""Sines below this are those of half turns, which float64 does not hold: of real signals some results are real, not nearly so."""
+
+def waves(rows: int, columns: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cosine and sine of `row * column / length` turns, `[rows, columns]`, float64.
+
+    Those of quarter turns are exact, and what has the same size by symmetry is the same number: some results of real signals
+    are real, not nearly so, and which way a number next to 0 lies would decide on phases of half a turn.
+    """
+    length = max(length, 1)
+    quarter, rest = np.divmod(4 * tables.arange(length), length)  # a turn is 4 quarters, each of `length` steps
+    beyond = 2 * rest > length  # half of a quarter, from where one is the other
+    angle = (math.pi / 2) * np.where(beyond, length - rest, rest) / length
+    near = np.cos(angle), np.where(2 * rest == length, np.cos(angle), np.sin(angle))
+    cosine, sine = np.where(beyond, near[::-1], near)
+    turned = np.stack([cosine, -sine, -cosine, sine]) + 0.0, np.stack([sine, cosine, -sine, -cosine]) + 0.0  # no -0.0
+    places = tables.outer(tables.arange(rows), tables.arange(columns)) % length
+    return tuple(np.take_along_axis(each, quarter[None], 0)[0][places] for each in turned)
 
 
 def basis(length: int, frequencies: int, parts: int, inverse: bool = False) -> np.ndarray:
@@ -29,11 +43,9 @@ def basis(length: int, frequencies: int, parts: int, inverse: bool = False) -> n
     """
     if length * parts * frequencies * 2 > MAX_CONSTANT >> 2:
         raise Unsupported(f"transforms {length:,} elements; the matrix for it would be too large")
-    turns = tables.outer(tables.arange(length), tables.arange(frequencies)) % max(length, 1)
-    angles = 2 * math.pi * turns / max(length, 1)
-    waves = np.cos(angles), (1.0 if inverse else -1.0) * np.sin(angles)
-    cosine, sine = (np.where(np.abs(wave) < _NOTHING, 0.0, wave) for wave in waves)
-    made = np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)][:parts], axis=1)
+    cosine, sine = waves(length, frequencies, length)
+    sine = sine if inverse else -sine
+    made = np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)][:parts], axis=1) + 0.0  # no -0.0
     return made / length if inverse else made
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
-from transload_hub import tables
 from transload_hub.complex_numbers import as_complex, by_parts, imaginary_zero, is_complex, pair_of, product
+from transload_hub.spectral import waves
 
 from . import constants, elementwise, gather, movement, slicing
 from .common import constant_ints, limited, static_shape
@@ -39,12 +39,11 @@ def rfft2d(op: Op, rw: Rewriter) -> Value:
     if not height or not width:
         raise Unsupported("a transform of no numbers is not supported")
     value = _fitted(rw, op.operands[0], sizes, (height, width))
-    angles = 2 * np.pi / width * (tables.outer(tables.arange(width), tables.arange(width // 2 + 1)) % width)
+    cosines, sines = waves(width, width // 2 + 1, width)
     real, imaginary = (
-        rw.emit("top.MatMul", value, rw.constant(part.astype(np.float32))) for part in (np.cos(angles), -np.sin(angles)))
+        rw.emit("top.MatMul", value, rw.constant(part.astype(np.float32))) for part in (cosines, 0.0 - sines))
     if height > 1:
-        angles = 2 * np.pi / height * (tables.outer(tables.arange(height), tables.arange(height)) % height)
-        cosine, sine = (rw.constant(part.astype(np.float32)) for part in (np.cos(angles), np.sin(angles)))
+        cosine, sine = (rw.constant(part.astype(np.float32)) for part in waves(height, height, height))
         real, imaginary = (
             rw.emit("top.Add", rw.emit("top.MatMul", cosine, real), rw.emit("top.MatMul", sine, imaginary)),
             rw.emit("top.Sub", rw.emit("top.MatMul", cosine, imaginary), rw.emit("top.MatMul", sine, real)))

@@ -16,6 +16,7 @@ from transload.errors import Unsupported
 from transload.ir import ComplexType, Op, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.spectral import waves
 
 from ..types import element_of, shape_of
 from .bodies import single_op
@@ -215,16 +216,10 @@ def fft(op: Fft, rw: Rewriter) -> Value:
     return _joined(rw, *pair)
 
 
-def _waves(rows: int, columns: int, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cosine and sine of `2 pi row column / length`, exact in the angle."""
-    angle = 2 * np.pi * (tables.outer(tables.arange(rows), tables.arange(columns)) % length) / length
-    return np.cos(angle), np.sin(angle)
-
-
 def _times(rw: Rewriter, x: Value, axis: int, matrix: np.ndarray) -> Value:
     """`x` with dimension `axis` multiplied by `matrix` [size, new size]."""
     order = [place for place in range(x.rank) if place != axis] + [axis]
-    weight = rw.constant(np.ascontiguousarray(matrix.T).astype(dtype_of(x.element)))
+    weight = rw.constant(np.ascontiguousarray(matrix.T + 0.0).astype(dtype_of(x.element)))  # no -0.0
     made = rw.emit("top.MatMul", _as_matrix(rw, permute(rw, x, order)), weight, right_transpose=True)
     made = reshape(rw, made, (*(shape_of(x)[place] for place in order[:-1]), matrix.shape[1]))
     return permute(rw, made, [order.index(place) for place in range(x.rank)])
@@ -235,7 +230,7 @@ def _as_matrix(rw: Rewriter, x: Value) -> Value:
 
 
 def _transformed(rw: Rewriter, pair: Pair, axis: int, length: int, inverse: bool) -> Pair:
-    cosine, sine = _waves(length, length, length)
+    cosine, sine = waves(length, length, length)
     if inverse:
         cosine, sine = cosine / length, -sine / length
     real, imag = pair
@@ -245,7 +240,7 @@ def _transformed(rw: Rewriter, pair: Pair, axis: int, length: int, inverse: bool
 
 
 def _transformed_real(rw: Rewriter, x: Value, length: int) -> Pair:
-    cosine, sine = _waves(length, length // 2 + 1, length)
+    cosine, sine = waves(length, length // 2 + 1, length)
     return _times(rw, x, x.rank - 1, cosine), _times(rw, x, x.rank - 1, -sine)
 
 
@@ -253,7 +248,7 @@ def _transformed_back(rw: Rewriter, pair: Pair, length: int) -> Value:
     """Frequencies that are not there are those that are, conjugated: all but the first and the middle one count twice."""
     real, imag = pair
     count = length // 2 + 1
-    cosine, sine = _waves(count, length, length)
+    cosine, sine = waves(count, length, length)
     weight = tables.full((count, 1), 2.0)
     weight[0] = 1
     if length % 2 == 0:
