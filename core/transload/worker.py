@@ -254,10 +254,14 @@ def answered(function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any
     try:
         return ["done", function(*arguments)]
     except TransloadError as error:
-        return ["failed", type(error).__name__, error.message, [
-            [f.what, f.why, list(f.names), f.hint, f.count] for f in error.findings], error.hint]
+        return _told(error)
     except Exception as error:  # whatever other people's code raises is told
         return ["failed", "RunError", f"{type(error).__name__}: {str(error)[:600]}", [], ""]
+
+
+def _told(error: TransloadError) -> list[Any]:
+    findings = [[f.what, f.why, list(f.names), f.hint, f.count] for f in error.findings]
+    return ["failed", type(error).__name__, error.message, findings, error.hint]
 
 
 def taken(answer: Sequence[Any]) -> Any:
@@ -328,7 +332,8 @@ def _packed(value: Any, buffers: list[memoryview]) -> Any:
 
     array = np.asarray(value)
     if array.dtype.hasobject:
-        raise RunError(f"values of type {type(value).__name__} cannot be sent to a process")
+        what = "text, and objects like it," if isinstance(value, np.ndarray) else f"values of type {type(value).__name__}"
+        raise RunError(f"{what} cannot be sent from process to process")
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     buffers.append(flat.data)
     return ["a", len(buffers) - 1, array.dtype.name, list(array.shape)]
@@ -385,7 +390,10 @@ def serve(memory: int = 0, file: int = 0, first: Sequence[str] = ()) -> None:
         if how == "open" and answer[0] == "done":
             number = next(numbers)
             objects[number], answer = answer[1], ["done", number]
-        _send(sink, answer)
+        try:
+            _send(sink, answer)
+        except RunError as error:  # what does not travel
+            _send(sink, _told(error))
 
 
 def _called(objects: Mapping[int, Any], how: str, what: Any, arguments: Sequence[Any]) -> Any:

@@ -179,3 +179,9 @@ def test_a_process_that_is_just_starting_is_ended(worker: Worker, monkeypatch: p
     assert not thread.is_alive() and len(raised) == 1
     with pytest.raises(ChildEnded, match="was ended"):
         worker.call("time:sleep", 0.0)
+
+
+def test_what_does_not_travel_is_told_and_the_process_stays(worker: Worker) -> None:
+    with pytest.raises(RunError, match="text, and objects like it, cannot be sent"):
+        worker.call("numpy:full", [2], "text", "object")
+    assert worker.call("operator:add", 1, 2) == 3

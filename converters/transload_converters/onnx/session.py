@@ -27,13 +27,13 @@ class Session:
         self._sessions: dict[bool, Any] = {}
 
     def __call__(self, inputs: Mapping[str, np.ndarray], keep: bool) -> dict[str, np.ndarray]:
-        """Run once."""
+        """Run once. Inputs of text may be missing, and are empty; with `keep`, what is text is left out."""
         if keep not in self._sessions:
             self._sessions[keep] = _session(self.path, self.name, keep, self.optimized)
         session = self._sessions[keep]
         names = [output.name for output in session.get_outputs()]
         fed = {entry.name: _fed(entry, inputs) for entry in session.get_inputs()
-               if entry.name in inputs or not entry.type.startswith("tensor")}
+               if entry.name in inputs or not entry.type.startswith("tensor") or entry.type == _TEXTS}
         try:
             made = session.run(names, fed)
             values = dict(each for entry, value in zip(session.get_outputs(), made, strict=True) for each in _given(entry, value))
@@ -47,7 +47,8 @@ class Session:
                 results[name if name not in results else f"{name}_{index}"] = values[name]
             else:
                 results.update({key: value for key, value in values.items() if key.startswith(f"{name}[")})
-        return {**{n: v for n, v in values.items() if n not in results}, **results}
+        found = {**{n: v for n, v in values.items() if n not in results}, **results}
+        return {name: value for name, value in found.items() if not value.dtype.hasobject} if keep else found
 
 
 def _session(file: str, name: str, keep: bool, optimized: bool) -> Any:
@@ -109,10 +110,15 @@ _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(fl
            "tensor(uint16)": np.uint16, "tensor(uint32)": np.uint32, "tensor(uint64)": np.uint64, "tensor(bool)": np.bool_}
 
 
+_TEXTS = "tensor(string)"
+
+
 def _fed(entry: Any, inputs: Mapping[str, np.ndarray]) -> Any:
     """What an input is fed: an array, a list of those in a sequence, None for one that is left out."""
     if entry.name in inputs:
         return _as_wanted(entry, inputs[entry.name])
+    if entry.type == _TEXTS:
+        return np.full([size if isinstance(size, int) else 0 for size in entry.shape], "", object)
     items: list[np.ndarray] = []
     while (name := element_name(entry.name, len(items))) in inputs:
         items.append(_as_wanted(entry, inputs[name]))

@@ -179,8 +179,18 @@ _MANY_RESULTS = frozenset(f"STABLEHLO_{name}" for name in (
     "CASE", "COMPOSITE", "CUSTOM_CALL", "REDUCE", "REDUCE_WINDOW", "SCATTER", "SORT", "WHILE"))
 """Operators of StableHLO that give any number of results; the others give one."""
 
+_HANDLE_MAKERS = frozenset(("tfl.var_handle", "tfl.hashtable"))
+_HANDLE_TAKERS = frozenset((
+    "tfl.read_variable", "tfl.assign_variable", "tfl.hashtable_find", "tfl.hashtable_import", "tfl.hashtable_size"))
+
+
 def _is_handle(value: Value) -> bool:
-    return getattr(value.type, "element", value.type) == DialectType("tf_type.resource")
+    """By what makes and takes it, too: files have handles of INT32, which LiteRT takes for what they are."""
+    if getattr(value.type, "element", value.type) == DialectType("tf_type.resource"):
+        return True
+    made_so = value.op is not None and value.op.name in _HANDLE_MAKERS
+    return made_so or any(user.name in _HANDLE_TAKERS and user.operands[0] is value for user in value.uses)
+
 
 
 def _state(op: Op) -> tuple[Any, ...] | None:

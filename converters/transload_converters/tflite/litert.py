@@ -25,8 +25,11 @@ class Session:
         self._kernels = kernels
         self._interpreters: dict[bool, Any] = {}
 
-    def __call__(self, inputs: Sequence[np.ndarray], keep: bool) -> dict[str, np.ndarray]:
-        """Run once, on arrays in the order of the model's inputs."""
+    def __call__(self, inputs: Sequence[np.ndarray | None], keep: bool) -> dict[str, np.ndarray]:
+        """Run once, on arrays in the order of the model's inputs; None for one of strings, which is empty ones.
+
+        With `keep`, what holds no numbers is left out: handles of variables, strings.
+        """
         interpreter = self._interpreter(keep)
         try:
             return self._invoke(interpreter, inputs, keep)
@@ -61,19 +64,28 @@ class Session:
             return {"model_content": Path(self.path).read_bytes()}
         return {"model_path": self.path}
 
-    def _invoke(self, interpreter: Any, inputs: Sequence[np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+    def _invoke(self, interpreter: Any, inputs: Sequence[np.ndarray | None], keep: bool) -> dict[str, np.ndarray]:
         details = interpreter.get_input_details()
-        for detail, array in zip(details, inputs, strict=True):
+        given = [
+            np.zeros(detail["shape"], detail["dtype"]) if array is None else array
+            for detail, array in zip(details, inputs, strict=True)]
+        for detail, array in zip(details, given, strict=True):
             if tuple(detail["shape"]) != array.shape:
                 interpreter.resize_tensor_input(detail["index"], array.shape)
         interpreter.allocate_tensors()
         interpreter.reset_all_variables()
-        for detail, array in zip(details, inputs, strict=True):
+        for detail, array in zip(details, given, strict=True):
             interpreter.set_tensor(detail["index"], array.astype(detail["dtype"], copy=False))
         interpreter.invoke()
-        outputs = [np.asarray(interpreter.get_tensor(detail["index"])) for detail in interpreter.get_output_details()]
-        kept = self._intermediates(interpreter) if keep else {}
-        return {**kept, **dict(zip(self.outputs, outputs, strict=True))}
+        arrays = [np.asarray(interpreter.get_tensor(detail["index"])) for detail in interpreter.get_output_details()]
+        outputs = dict(zip(self.outputs, arrays, strict=True))
+        if not keep:
+            for name, array in outputs.items():
+                if array.dtype.hasobject:
+                    raise RunError(f"{self.name}: its output {name!r} holds no numbers")
+            return outputs
+        kept = {**self._intermediates(interpreter), **outputs}
+        return {name: array for name, array in kept.items() if not array.dtype.hasobject}
 
     def _intermediates(self, interpreter: Any) -> dict[str, np.ndarray]:
         """The tensors of the main subgraph by name; those that LiteRT has no data for are left out.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Finding, RunError
-from transload.ir import I16, Module, QuantType
+from transload.ir import I16, DialectType, Module, QuantType
 from transload.plugin import Source
 from transload.worker import Remote, Worker
 
@@ -23,6 +23,7 @@ from .dialect import BLOCKWISE
 
 __all__ = ["available", "open_model", "warm"]
 
+_STRING = DialectType("tf_type.string")
 _INSTALL = "pip install ai-edge-litert"
 LITERT = Worker(
     "LiteRT", needs=("transload_converters", "numpy", "ml_dtypes", "ai_edge_litert"),
@@ -43,8 +44,9 @@ def available() -> str | None:
 def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
     """Load a model; returns `run(inputs, keep=False)`, input arrays by name to outputs by name, in the model's order.
 
-    Inputs may have other shapes than the model's own where it can be resized. With `keep`, every intermediate
-    tensor that LiteRT still has after the run comes before the outputs. State starts with zeros in every run.
+    Inputs may have other shapes than the model's own where it can be resized; those of text may be missing, and are empty. With
+    `keep`, every intermediate tensor of numbers that LiteRT still has after the run comes before the outputs. State starts with
+    zeros in every run.
     Raises `RunError` where LiteRT refuses the model or the inputs.
     """
     return _Session(Path(path)).run
@@ -66,12 +68,14 @@ class _Session:
         if dangerous:
             raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")
         self.inputs, self.outputs, self.names = tensor_names(source)
+        self._texts = {name for name, type_ in module.inputs.items() if getattr(type_, "element", None) == _STRING}
         self._kernels = "delegate" if _needs_delegate(module) else "usual" if _has_wrong_reference(module) else "reference"
         self._there: Remote | None = None
 
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
         """Run once."""
-        wrong = [Finding(f"input {name!r}", "is missing") for name in self.inputs if name not in inputs]
+        missing = [name for name in self.inputs if name not in inputs and name not in self._texts]
+        wrong = [Finding(f"input {name!r}", "is missing") for name in missing]
         known = set(self.inputs)
         wrong += [Finding(f"input {name!r}", "is not an input of the model") for name in inputs if name not in known]
         if wrong:
@@ -81,7 +85,8 @@ class _Session:
             self._there = LITERT.open(
                 "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
                 self._kernels)
-        found: dict[str, np.ndarray] = self._there([np.asarray(inputs[name]) for name in self.inputs], keep)
+        given = [np.asarray(inputs[name]) if name in inputs else None for name in self.inputs]
+        found: dict[str, np.ndarray] = self._there(given, keep)
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
@@ -15,11 +16,11 @@ import numpy as np
 
 from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
-from ..errors import PluginFailure, RunError, UsageError
+from ..errors import PluginFailure, ReadError, RunError, TransloadError, Unfit, UsageError
 from ..given import has_images, open_given, shapes_of
 from ..guard import failure
 from ..input_shapes import static_inputs
-from ..ir import Cut, Module, QuantType, TensorType, initial_states, input_names
+from ..ir import Cut, Module, QuantType, TensorType, Type, initial_states, input_names
 from ..ir.constants import dtype_of
 from ..kinds import MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
 from ..meanings import (
@@ -161,16 +162,23 @@ def runtime_failed(runtime: Runtime, why: str) -> PluginFailure:
 def _run_cut(
     run: Callable[..., dict[str, np.ndarray]], cut: Cut, fetches: bool, given: Mapping[str, np.ndarray], keep: bool = False,
 ) -> dict[str, np.ndarray]:
-    unused = {
-        name: np.zeros([size or 0 for size in type_.shape or ()], dtype_of(type_.element))
-        for name, type_ in cut.unused.items() if isinstance(type_, TensorType)}
     how: dict[str, Any] = {"outputs": cut.outputs, "keep": keep} if fetches else {"keep": True}
-    found = {**given, **run({**unused, **given}, **how)}
+    found = {**given, **run({**_zeros(cut.unused), **given}, **how)}
     missing = next((name for name in cut.outputs if name not in found), None)
     if missing is not None:
         raise RunError(f"it does not give the numbers of {missing!r}, where the model was cut")
     outputs = {name: found[name] for name in cut.outputs}
     return {**{name: array for name, array in found.items() if name not in outputs}, **outputs} if keep else outputs
+
+
+def _zeros(types: Mapping[str, Type]) -> dict[str, np.ndarray]:
+    """Zeros for inputs; none for one of text and the like, which a runtime gives something empty, or says that it is missing."""
+    found = {}
+    for name, type_ in types.items():
+        with suppress(Unfit):
+            if isinstance(type_, TensorType):
+                found[name] = np.zeros([size or 0 for size in type_.shape or ()], dtype_of(type_.element))
+    return found
 
 
 def warm_runtime(format: str | None) -> None:

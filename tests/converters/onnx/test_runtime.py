@@ -92,3 +92,19 @@ def test_what_it_has_no_kernel_for_is_not_judged_and_that_is_said(tmp_path: Path
         made = transload.convert(tmp_path / "m.mlir", "onnx", tmp_path / "out")
     assert made.verification is not None and made.verification.status == "skipped"
     assert "cannot load m.onnx: " in made.verification.why and "NOT_IMPLEMENTED" in made.verification.why
+
+
+def test_a_model_with_text_is_cut_and_judged(tmp_path: Path) -> None:
+    """Text that nothing asked for needs is empty, and what is computed of it is not looked at."""
+    from onnx import TensorProto, helper
+
+    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4]),
+             helper.make_tensor_value_info("text", TensorProto.STRING, [2])]
+    made = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4]),
+            helper.make_tensor_value_info("same", TensorProto.STRING, [2])]
+    graph = helper.make_graph(
+        [helper.make_node("Abs", ["x"], ["y"]), helper.make_node("Identity", ["text"], ["same"])], "text", given, made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    converted = transload.convert(transload.load(tmp_path / "m.onnx", outputs=["y"]), out=tmp_path / "out", verify="require")
+    assert converted.verification is not None and converted.verification.passed
