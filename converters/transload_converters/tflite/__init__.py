@@ -45,6 +45,8 @@ def register_conversions(register: Any) -> None:
 
 @hookimpl
 def register_passes(register: Any) -> None:
+    register(Pass("tfl-sizes", f"{_HERE}.legalize.sizes:find_sizes",
+                  "Give tensors the sizes that follow from those of the inputs, where they are others than the file's."))
     register(Pass("tfl-check-operators", f"{_HERE}.legalize.checks:check_operators",
                   "Refuse results and states of types or scales that no kernel of LiteRT gives them."))
     register(Pass("tfl-variables", f"{_HERE}.legalize.variables:resolve_variables",

@@ -30,7 +30,7 @@ class TfliteTarget(Target):
     name = "tflite"
     doc = "TensorFlow Lite: a .tflite file, for LiteRT and the tools of many chips."
     accepts = ("tfl",)
-    pipeline = "tfl-check-operators"
+    pipeline = "tfl-sizes,tfl-check-operators"
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         """What is no operator, and what LiteRT, where it is here, has no kernel of for such types: it is asked about each."""

@@ -38,7 +38,7 @@ class TflmTarget(Target):
     name = "tflm"
     doc = "TensorFlow Lite for Microcontrollers: the model as an array of C, its operators, its arena, a project."
     accepts = ("tfl",)
-    pipeline = "tfl-check-operators,tflm-write-otherwise,dce"
+    pipeline = "tfl-sizes,tfl-check-operators,tflm-write-otherwise,dce"
     converting = MappingProxyType({
         "tfl-to-top.hybrid": "float",  # no kernel there quantizes while it runs
         "top-to-tfl.bytes": "signed"})  # nor computes with unsigned bytes
