@@ -102,6 +102,7 @@ class _ModuleWriter:
     def __init__(self, module: Module) -> None:
         main = module.main
         self.functions = dict(sorted(module.functions.items(), key=lambda item: item[1] is not main))
+        self.states = module.states
         self.findings = [*_foreign(module), *_too_large(module), *misfits(module)]
         self.writer = ModelWriter(str(module.attributes.get("tfl.description", "")))
         self.subgraphs = {
@@ -307,19 +308,39 @@ class _FunctionWriter:
     # --- signatures
 
     def _signatures(self) -> None:
-        """The signatures that the model was read with; else one of the inputs and outputs of `main`."""
-        index = self.graph.index
-        kept = self.function.attributes.get("tfl.signatures")
-        named = dict(zip(self.inputs, self.graph.inputs, strict=True)) | dict(zip(self.outputs, self.graph.outputs, strict=False))
-        for signature in kept if isinstance(kept, list) else ():
-            parts: list[Mapping[str, str]] = [signature["inputs"], signature["outputs"]]
-            if all(tensor in named for part in parts for tensor in part.values()):
-                inputs, outputs = ({key: named[tensor] for key, tensor in part.items()} for part in parts)
-                self.model.writer.add_signature(signature["key"], inputs, outputs, index)
-        if index == 0 and not kept:
-            self.model.writer.add_signature(
-                _SIGNATURE, dict(zip(self.inputs, self.graph.inputs, strict=True)),
-                dict(zip(self.outputs, self.graph.outputs, strict=False)), index)
+        """The signatures that the model was read with, where they still fit; of `main` else one of its inputs and outputs."""
+        inputs = dict(zip(self.inputs, self.graph.inputs, strict=True))
+        outputs = dict(zip(self.outputs, self.graph.outputs, strict=False))
+        tensors, writer = inputs | outputs, self.model.writer
+        is_main = self.graph.index == 0
+        states = self.model.states if is_main else ()
+        fitting = [
+            signature for signature in _kept_signatures(self.function)
+            if {*signature["inputs"].values(), *signature["outputs"].values()} <= tensors.keys()]
+        for signature in fitting:
+            taken, given = ({key: tensors[name] for key, name in signature[part].items()} for part in ("inputs", "outputs"))
+            writer.add_signature(
+                signature["key"], _with_states(taken, {state.input: inputs[state.input] for state in states}),
+                _with_states(given, {state.output: outputs[state.output] for state in states}), self.graph.index)
+        if is_main and not fitting:
+            others = [each for each in self.model.functions.values() if each is not self.function]
+            keys = [signature["key"] for function in others for signature in _kept_signatures(function)]
+            writer.add_signature(FreshNames(keys)(_SIGNATURE), inputs, outputs, self.graph.index)
+
+
+def _kept_signatures(function: Op) -> list[dict[str, Any]]:
+    """The signatures that a function of a file had."""
+    kept = function.attributes.get("tfl.signatures")
+    return kept if isinstance(kept, list) else []
+
+
+def _with_states(named: Mapping[str, int], states: Mapping[str, int]) -> dict[str, int]:
+    """What a signature names, and states, which it was made without: nobody who runs it would give and take them else."""
+    made, fresh = dict(named), FreshNames(named)
+    for name, tensor in states.items():
+        if named.get(name) != tensor:
+            made[fresh(name)] = tensor
+    return made
 
 
 def _is_variable(value: Value) -> bool:
