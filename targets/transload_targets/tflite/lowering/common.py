@@ -8,7 +8,24 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, BOOL, F16, F32, I8, I32, UI8, Dense, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
+from transload.ir import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    UI8,
+    Dense,
+    IntegerType,
+    Op,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+)
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter
 from transload_hub.permuting import merged
@@ -16,7 +33,7 @@ from transload_hub.permuting import merged
 __all__ = [
     "NO_HALVES", "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "need_floats",
     "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped",
-    "same_numbers", "static_shape", "transpose",
+    "same_numbers", "static_shape", "stored_as_result", "transpose",
 ]
 
 NO_HALVES = (
@@ -183,6 +200,21 @@ def retyped(rw: Rewriter, value: Value, element: Type) -> Value:
         signed = QuantType(I8, element.expressed, element.scales, (element.zero_point - 128,), None, *ends)
         value = emit(rw, "quantize", value, like=value, element=signed)
     return emit(rw, "quantize", value, like=value, element=element)
+
+
+def stored_as_result(op: Op, rw: Rewriter, value: Value) -> Value:
+    """An operand of a product, stored as the result is, for LiteRT's kernels give what they take: bytes in 16 bits.
+
+    The numbers are the same. `Unsupported` where the result's storage does not hold them.
+    """
+    source, target = quant(value), quantized_result(op)
+    if source is None or target is None or source.storage == target.storage:
+        return value
+    if target.storage != I16 or source.storage.width > 8:
+        raise Unsupported(
+            f"it takes {source.storage} and gives {target.storage}, and LiteRT's kernels of products give what they take",
+            "quantize its input and its result in as many bits")
+    return retyped(rw, value, QuantType(I16, source.expressed, source.scales, (0,) * len(source.scales), source.axis))
 
 
 def dequantized(rw: Rewriter, value: Value) -> Value:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I4, I8, I16, I32, I64, Dense, QuantType, Value, dtype_of
+from transload.ir import F32, I4, I8, I16, I32, I64, UI8, Dense, IntegerType, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import need_place
@@ -29,6 +29,7 @@ from .common import (
     permuted_constant,
     quant,
     static_shape,
+    stored_as_result,
     transpose,
 )
 from .hybrid import is_hybrid
@@ -37,14 +38,17 @@ from .windows import Window, need_channels_last, padded, same_padding, window_of
 if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
 
-__all__ = ["TABLE", "product_bias"]
+__all__ = ["TABLE", "bias_type", "in_type_of_result", "need_narrow_weights", "product_bias"]
 
 TABLE = RewriteTable()
 
 
-def product_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value, channels: int) -> Value | None:
-    """The bias of a product, `[channels]`: of quantized operands integers in the scale of the products, 64 bits beside int16.
+def product_bias(
+    rw: Rewriter, bias: Value | None, value: Value, weights: Value, channels: int, storage: IntegerType | None = None,
+) -> Value | None:
+    """The bias of a product, `[channels]`: of quantized operands integers in the scale of the products.
 
+    Beside int16 it has the bits of `storage`, or those 32 it is given in, else 64: these say how sums are rounded (`bias_type`).
     Where there is none it is of zeros: LiteRT's convolutions want one. None where a float one is no number for each channel.
     `Unsupported` where it would have to be computed in another scale when the model runs.
     """
@@ -56,11 +60,14 @@ def product_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value,
     held = quant(bias)
     scales = tuple(float(np.float32(a.scale)) * float(np.float32(scale)) for scale in b.scales)
     array = rw.constant_of(bias) if bias is not None else np.zeros(1, np.int32)
+    if a.storage != I16:
+        storage = I32
+    elif storage is None:
+        storage = I32 if held is not None and held.storage == I32 else I64
     if array is None:
-        if held is not None and held.storage in (I32, I64) and np.allclose(held.scales, scales, 1e-3, 0):
+        if held is not None and held.storage == storage and np.allclose(held.scales, scales, 1e-3, 0):
             return bias
         raise Unsupported("its bias is computed in another scale than input scale times weight scale", "make the bias a constant")
-    storage = (held.storage if held is not None and held.storage in (I32, I64) else I64) if a.storage == I16 else I32
     is_stored = held is not None and not any(held.zero_points) and len(held.scales) in (1, len(scales)) and np.allclose(
         held.scales, scales, 1e-3, 0)
     if held is not None and not is_stored:
@@ -72,6 +79,25 @@ def product_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value,
     numbers = np.ascontiguousarray(np.broadcast_to(numbers, (channels,)))
     element = QuantType(storage, F32, scales, (0,) * len(scales), 0 if len(scales) > 1 else None)
     return constant(rw, Dense(numbers), element)
+
+
+def bias_type(value: Value, bias: Value | None) -> dict[str, Any]:
+    """The option that says that a bias beside int16 has 32 bits: kernels read 64 without it, and sum and round as such."""
+    a, held = quant(value), quant(bias)
+    small = a is not None and held is not None and a.storage == I16 and held.storage == I32
+    return {"quantized_bias_type": "INT32"} if small else {}
+
+
+def in_type_of_result(op: Op, rw: Rewriter, value: Value, weights: Value) -> tuple[Value, Value]:
+    """What a product is of, its input stored as its result is (`stored_as_result`), and weights that such kernels take."""
+    kind, made = quant(weights), stored_as_result(op, rw, value)
+    if made is value or kind is None:
+        return value, weights
+    if kind.storage == UI8 or any(kind.zero_points):
+        raise Unsupported(
+            f"beside 16 bits, which it gives, LiteRT's kernels take signed weights with zero points of 0, and these are {kind}",
+            "quantize weights symmetrically")
+    return made, in_bytes(rw, weights)
 
 
 def need_narrow_weights(weights: QuantType) -> None:
@@ -115,9 +141,9 @@ def conv(op: Conv, rw: Rewriter) -> Value:
     _check_types(op)
     need_rounding(op, rw, "double", operator="CONV_2D")
     window = window_of(op)
-    value, weights = op.input, op.filter
+    value, weights = in_type_of_result(op, rw, op.input, op.filter)
     channels = static_shape(weights)[0]
-    bias = product_bias(rw, op.bias, value, weights, channels)
+    bias = product_bias(rw, op.bias, value, weights, channels, I32 if value is not op.input else None)
     flat = len(window.kernel) == 1
     if flat:
         window, value = window.with_height(), with_height(rw, value)
@@ -142,11 +168,24 @@ def _convolve(
         "dilation_h_factor": window.dilations[0], "dilation_w_factor": window.dilations[1]}
     outputs, height, width, _ = static_shape(weights)
     if op.group == 1 or op.group != static_shape(value)[-1]:
-        return emit(rw, "conv_2d", value, weights, bias, like=op.output, shape=shape, **options)
-    weights = in_bytes(rw, weights)
+        return emit(rw, "conv_2d", value, weights, bias, like=op.output, shape=shape, **options, **bias_type(value, bias))
+    weights, bias = in_bytes(rw, weights), _wide_bias(rw, value, bias)
     turned = permuted_constant(rw, weights, (3, 1, 2, 0), (1, height, width, outputs)) or transpose(rw, weights, (3, 1, 2, 0))
     options["depth_multiplier"] = outputs // op.group
     return emit(rw, "depthwise_conv_2d", value, turned, bias, like=op.output, shape=shape, **options)
+
+
+def _wide_bias(rw: Rewriter, value: Value, bias: Value | None) -> Value | None:
+    """The bias of DEPTHWISE_CONV_2D, which knows none of 32 bits beside int16: it sums and rounds in 64."""
+    held = quant(bias)
+    if bias is None or held is None or not bias_type(value, bias):
+        return bias
+    if rw.options.get("rounding") != "litert":
+        raise Unsupported(
+            "its sums have 32 bits, as its bias says; those of LiteRT's DEPTHWISE_CONV_2D of 16 bits have 64, rounded otherwise",
+            "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+    array = rw.need_constant(bias, "the bias of a depthwise convolution of 16 bits")
+    return constant(rw, Dense(array.astype(np.int64)), held.replace(storage=I64, storage_min=None, storage_max=None))
 
 
 def _conv_3d(op: Conv, rw: Rewriter, window: Window, value: Value, weights: Value, bias: Value | None) -> Value:
@@ -170,7 +209,7 @@ def deconv(op: Deconv, rw: Rewriter) -> Value:
     need_channels_last(op)
     _check_types(op)
     need_rounding(op, rw, "double", operator="TRANSPOSE_CONV")
-    window, value, weights = window_of(op), op.input, op.filter
+    window, (value, weights) = window_of(op), in_type_of_result(op, rw, op.input, op.filter)
     channels = static_shape(weights)[0] * op.group
     extra = tuple(op.output_padding)
     flat = len(window.kernel) == 1
@@ -181,7 +220,8 @@ def deconv(op: Deconv, rw: Rewriter) -> Value:
     if len(window.kernel) == 3:
         raise Unsupported("a transposed convolution of three dimensions", "LiteRT has none whose bits are known")
     weights = in_bytes(rw, _written_out(op, rw, window, weights))
-    bias = product_bias(rw, op.bias, value, weights, channels)  # in the scales of all groups
+    sums = I32 if value is not op.input else None
+    bias = product_bias(rw, op.bias, value, weights, channels, sums)  # in the scales of all groups
     made = _transposed(op, rw, window, value, weights, bias, channels)
     made = activated(op, rw, made)
     return without_height(rw, made) if flat else made
@@ -222,7 +262,7 @@ def _transposed(
     def emitted(shape: tuple[int, ...], padding: str) -> Value:
         return emit(
             rw, "transpose_conv", ints(rw, *shape), weights, value, bias, like=op.output, shape=shape, padding=padding,
-            stride_h=strides[0], stride_w=strides[1], fused_activation_function=fused(op))
+            stride_h=strides[0], stride_w=strides[1], fused_activation_function=fused(op), **bias_type(value, bias))
 
     def fits(out: Sequence[int], padding: str) -> bool:
         counted = [-(-o // s) if padding == "SAME" else (o + s - k) // s for o, s, k in zip(out, strides, kernel, strict=True)]

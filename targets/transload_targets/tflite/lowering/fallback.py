@@ -88,10 +88,11 @@ def through_floats(op: Op, rw: Rewriter) -> Any:
     if not is_quantized:
         return None
     if op.name in _OF_INTEGERS and rw.options.get("rounding") != "litert":
-        held = ", ".join(dict.fromkeys(str(value.element_or_none) for value in (*op.operands, op.results[0])))
-        raise Unsupported(
-            f"LiteRT has no kernel of it for {held}",
-            "leave the op float, or take --option rounding=litert: it is computed in floats then")
+        values = *op.operands, op.results[0]
+        held = ", ".join(dict.fromkeys(str(value.element_or_none) for value in values))
+        in_floats = all(kind is None or kind.storage in (I8, UI8, I16) for kind in map(quant, values))
+        otherwise = ", or take --option rounding=litert: it is computed in floats then" if in_floats else ""
+        raise Unsupported(f"LiteRT has no kernel of it for {held}", f"leave the op float{otherwise}")
     operands = [dequantized(rw, value) for value in op.operands]
     types = [result.tensor_type.with_element(F32) if quant(result) is not None else result.type for result in op.results]
     attributes = {key: value for key, value in op.attributes.items() if key != "rounding"}

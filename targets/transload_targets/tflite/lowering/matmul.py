@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, Value
+from transload.ir import I8, I16, I32, I64, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
 
@@ -27,9 +27,10 @@ from .common import (
     quant,
     reshape,
     static_shape,
+    stored_as_result,
     transpose,
 )
-from .conv import need_narrow_weights, product_bias
+from .conv import bias_type, in_type_of_result, need_narrow_weights, product_bias
 from .hybrid import is_hybrid
 
 if TYPE_CHECKING:
@@ -77,19 +78,21 @@ def _layer(op: MatMul, rw: Rewriter) -> Value:
     held = quant(op.right)
     if held is not None:
         need_narrow_weights(held)
-    value, weights = op.input, _rows(op, rw)
+    value, weights = in_type_of_result(op, rw, op.input, _rows(op, rw))
     outputs, inputs = static_shape(weights)
     if value.rank == 1:
         value = reshape(rw, value, (1, inputs))
     bias = product_bias(rw, op.bias, value, weights, outputs) if op.bias is not None or quant(value) is not None else None
     made_shape = (*static_shape(value)[:-1], outputs)
+    options = bias_type(value, bias)
+    if is_hybrid(op):
+        options["asymmetric_quantize_inputs"] = op.attributes[DYNAMIC] == "asymmetric"
     separate = op.bias is not None and bias is None
     if separate and quant(value) is not None:
         raise Unsupported(f"its bias of shape {list(static_shape(op.bias))} is not one number for each output")  # type: ignore[arg-type]
     made = emit(
         rw, "fully_connected", value, weights, bias, like=op.output, shape=made_shape,
-        fused_activation_function="NONE" if separate else fused(op), keep_num_dims=value.rank > 2,
-        **({"asymmetric_quantize_inputs": op.attributes[DYNAMIC] == "asymmetric"} if is_hybrid(op) else {}))
+        fused_activation_function="NONE" if separate else fused(op), keep_num_dims=value.rank > 2, **options)
     made = reshape(rw, made, static_shape(op.output))
     return _with_bias(op, rw, made) if separate else activated(op, rw, made)
 
@@ -103,19 +106,23 @@ def _with_bias(op: MatMul, rw: Rewriter, made: Value) -> Value:
 
 def _suits_convolution(op: MatMul) -> bool:
     element = quant(op.right)
-    return element is not None and (not element.per_tensor or op.bias is not None) and not any(element.zero_points)
+    if element is None or any(element.zero_points):
+        return False
+    source, target = quant(op.input), quant(op.output)
+    of_bytes = source is not None and target is not None and source.storage != target.storage
+    return of_bytes or not element.per_tensor or op.bias is not None
 
 
 def _as_convolution(op: MatMul, rw: Rewriter) -> Value:
     """CONV_2D over all rows, with a kernel of one element."""
-    value, weights = op.input, _rows(op, rw)
+    value, weights = in_type_of_result(op, rw, op.input, _rows(op, rw))
     outputs, inputs = static_shape(weights)
     count = math.prod(static_shape(value)) // inputs
     kernel = permuted_constant(rw, weights, (0, 1), (outputs, 1, 1, inputs))
-    bias = product_bias(rw, op.bias, value, weights, outputs)
+    bias = product_bias(rw, op.bias, value, weights, outputs, I64 if value is op.input else I32)
     made = emit(
         rw, "conv_2d", reshape(rw, value, (1, count, 1, inputs)), kernel, bias, like=op.output, shape=(1, count, 1, outputs),
-        padding="VALID", stride_h=1, stride_w=1, fused_activation_function=fused(op))
+        padding="VALID", stride_h=1, stride_w=1, fused_activation_function=fused(op), **bias_type(value, bias))
     return activated(op, rw, reshape(rw, made, static_shape(op.output)))
 
 
@@ -124,9 +131,13 @@ def _as_convolution(op: MatMul, rw: Rewriter) -> Value:
 def _batched(op: MatMul, rw: Rewriter) -> Value:
     """BATCH_MATMUL; matrices that are vectors become such."""
     need_rounding(op, rw, "double", operator="BATCH_MATMUL")
-    value, right = op.input, op.right
     if quant(op.output) is not None:
         _check_quantized(op)
+    value, right = stored_as_result(op, rw, op.input), stored_as_result(op, rw, op.right)
+    if value is not op.input and rw.options.get("rounding") != "litert":
+        raise Unsupported(
+            "its sums are rounded as those of bytes are; LiteRT's BATCH_MATMUL gives 16 bits of 16 bits alone, rounded otherwise",
+            "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
     if value.rank == 1:
         value = reshape(rw, value, (1, *static_shape(value)))
     if right.rank == 1:
