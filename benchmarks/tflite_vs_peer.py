@@ -148,7 +148,7 @@ def step_litert(path: Path, inputs: Path, out: Path) -> None:
     from transload.plugin_host import host
     from transload_converters.tflite.reader import tensor_names
 
-    names, _, _ = tensor_names(Source(path))
+    names = tensor_names(Source(path)).inputs
     execute = resolve(host().runtimes["litert"].open)(path)
     outputs = execute(dict(zip(names, load(inputs), strict=True)))
     np.savez(out, **{f"{index:04}": array for index, array in enumerate(outputs.values())})

@@ -41,6 +41,8 @@ class Inspection:
     """How many ops of each name, the most frequent first; constants left out."""
     constant_bytes: int = 0
     functions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the reader says of it: sizes that it chose, signatures beside the one that was read."""
     target: str | None = None
     """The target that was asked, if any."""
     refusal: ConversionError | None = None
@@ -67,7 +69,8 @@ class Inspection:
             f"  {self.refusal}" if self.refusal is not None
             else f"  {self.target} takes all of it" + (f" but {left}, left to the host" if left else "")]
         heading = f"{self.format or self.dialect}: {sum(self.ops.values())} ops, {self.constant_bytes:,} bytes of constants"
-        return "\n".join([heading, *values, f"  ops {ops}", *said])
+        notes = [f"  note: {note}" for note in self.notes]
+        return "\n".join([heading, *values, f"  ops {ops}", *notes, *said])
 
 
 def inspect(
@@ -96,7 +99,7 @@ def inspect(
     refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {}, host)
     return Inspection(
         module.source_format, main_dialect(module), module.inputs, module.outputs, op_counts(module), constant_bytes(module),
-        tuple(module.functions), target, refusal, on_host)
+        tuple(module.functions), module.notes, target, refusal, on_host)
 
 
 def _asked(

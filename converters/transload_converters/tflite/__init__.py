@@ -61,4 +61,4 @@ def register_passes(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "litert", "tflite", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available", "LiteRT's reference kernels.",
-        warm=f"{_HERE}.runtime:warm", undefined=f"{_HERE}.undefined:undefined"))
+        warm=f"{_HERE}.runtime:warm", undefined=f"{_HERE}.undefined:undefined", functions=True))

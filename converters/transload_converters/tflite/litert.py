@@ -17,10 +17,14 @@ class Session:
     """A model, and the interpreters made for it: one for speed, one that keeps all tensors, each when first needed.
 
     `name` is what errors call the model; `outputs` and `names` are the names of its outputs and of all tensors; `kernels`
-    says what is to compute: the "reference" kernels, the "usual" ones, or XNNPACK where it can ("delegate").
+    says what is to compute: the "reference" kernels, the "usual" ones, or XNNPACK where it can ("delegate"). Of a function that
+    is not the main one `signature` is the key, what it calls inputs and outputs, in their order, and the subgraph's number.
     """
 
-    def __init__(self, path: str, name: str, outputs: Sequence[str], names: Sequence[str], kernels: str) -> None:
+    def __init__(
+        self, path: str, name: str, outputs: Sequence[str], names: Sequence[str], kernels: str, signature: Sequence[Any] = (),
+    ) -> None:
+        self.signature = signature
         self.path, self.name, self.outputs, self.names = path, name, outputs, names
         self._kernels = kernels
         self._interpreters: dict[bool, Any] = {}
@@ -65,6 +69,8 @@ class Session:
         return {"model_path": self.path}
 
     def _invoke(self, interpreter: Any, inputs: Sequence[np.ndarray | None], keep: bool) -> dict[str, np.ndarray]:
+        if self.signature:
+            return self._by_signature(interpreter, inputs, keep)
         details = interpreter.get_input_details()
         given = [
             np.zeros(detail["shape"], detail["dtype"]) if array is None else array
@@ -78,7 +84,21 @@ class Session:
             interpreter.set_tensor(detail["index"], array.astype(detail["dtype"], copy=False))
         interpreter.invoke()
         arrays = [np.asarray(interpreter.get_tensor(detail["index"])) for detail in interpreter.get_output_details()]
-        outputs = dict(zip(self.outputs, arrays, strict=True))
+        return self._given(interpreter, dict(zip(self.outputs, arrays, strict=True)), keep)
+
+    def _by_signature(self, interpreter: Any, inputs: Sequence[np.ndarray | None], keep: bool) -> dict[str, np.ndarray]:
+        """Run the function of a signature."""
+        key, taken, given, _ = self.signature
+        runner = interpreter.get_signature_runner(key)
+        details = runner.get_input_details()
+        found = runner(**{
+            name: np.zeros(details[name]["shape"], details[name]["dtype"]) if array is None
+            else array.astype(details[name]["dtype"], copy=False) for name, array in zip(taken, inputs, strict=True)})
+        outputs = {name: np.asarray(found[called]) for name, called in zip(self.outputs, given, strict=True)}
+        return self._given(interpreter, outputs, keep)
+
+    def _given(self, interpreter: Any, outputs: dict[str, np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+        """What is given of a run: the outputs, and where it is asked for what is kept before them."""
         if not keep:
             for name, array in outputs.items():
                 if array.dtype.hasobject:
@@ -88,7 +108,7 @@ class Session:
         return {name: array for name, array in kept.items() if not array.dtype.hasobject}
 
     def _intermediates(self, interpreter: Any) -> dict[str, np.ndarray]:
-        """The tensors of the main subgraph by name; those that LiteRT has no data for are left out.
+        """The tensors of the subgraph by name; those that LiteRT has no data for are left out.
 
         A delegate keeps its tensors to itself: LiteRT's own hold nothing then.
         """
@@ -99,7 +119,7 @@ class Session:
             if name in self.outputs:
                 continue
             try:
-                kept[name] = np.asarray(interpreter.get_tensor(index))
+                kept[name] = np.asarray(interpreter.get_tensor(index, self.signature[-1] if self.signature else 0))
             except (RuntimeError, ValueError):
                 continue  # an inner tensor of a kernel, or one that was never allocated
         return kept

@@ -10,11 +10,13 @@ Source: the TFLite schema; which models are valid follows `tensorflow/lite/core/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from transload.entry import choose_entry
 from transload.errors import Finding, ForeignContent, ReadError, UsageError
 from transload.flatbuffer import FlatFile, Table
 from transload.input_shapes import Size, StaticShapes, static_shapes
@@ -43,7 +45,7 @@ from .operators import OperatorCode, read_attributes, read_operator_code
 from .schema import numbers
 from .tensors import Tensor, constant_data, read_tensor, tensor_name, zero_state
 
-__all__ = ["detect", "open_model", "read", "tensor_names"]
+__all__ = ["Names", "detect", "open_model", "read", "tensor_names"]
 
 _IDENTIFIER = b"TFL3"
 
@@ -67,10 +69,18 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None, as_plan
 
     Sizes that the file leaves open must be given, but for a batch; with `as_planned`, they are what the file was planned with.
 
-    Raises `ReadError` for anything wrong with the file, `UsageError` for inputs that do not fit the model.
+    The subgraph of a signature, or of a name, that the user asks for is the model; the first one else. Raises `ReadError` for
+    anything wrong with the file, `UsageError` for inputs that do not fit the model, and for a signature that is not there.
     """
     file, model = open_model(source)
-    module = _ModelReader(file, model, dict(inputs or {}), as_planned).module()
+    wanted, source.function = source.function, None
+    entry = entry_of(file, model, wanted)
+    reader = _ModelReader(file, model, dict(inputs or {}), as_planned, entry.subgraph)
+    module = reader.module()
+    module.notes += entry.notes
+    if entry.subgraph and wanted is not None:
+        choose_entry(module, reader.functions[entry.subgraph])
+        module.entry = wanted
     module.source = source.path
     module.source_format = "tflite"
     findings = check(module, inferred=False)
@@ -96,21 +106,72 @@ def open_model(source: Source) -> tuple[FlatFile, Table]:
     return file, model
 
 
-def tensor_names(source: Source) -> tuple[list[str], list[str], list[str]]:
-    """The names of the main subgraph's inputs, outputs and of all its tensors, as `read` gives them."""
+@dataclass(frozen=True)
+class Entry:
+    """Which subgraph of a file is the model, and its signature where it was asked for by that one's name."""
+
+    subgraph: int
+    signature: Table | None = None
+    notes: tuple[str, ...] = ()
+
+
+def entry_of(file: FlatFile, model: Table, wanted: str | None) -> Entry:
+    """The first subgraph, or that of a signature, or of a name, which the user wants. `UsageError` where there is none."""
+    signatures = {table.text(_SIGNATURE_KEY): table for table in model.tables(_SIGNATURES)}
+    places = {key: int(table.scalar(_SIGNATURE_SUBGRAPH, "I")) for key, table in signatures.items()}
+    functions = _function_names(model.tables(_SUBGRAPHS))
+    place = 0 if wanted is None else places.get(wanted, functions.index(wanted) if wanted in functions else None)
+    if place is None or (wanted is not None and place >= len(functions)):
+        there = [*signatures, *functions]
+        guess = nearest(str(wanted), there)
+        raise UsageError(
+            f"{file.name} has no signature or function {wanted!r}", hint=(f"did you mean {guess!r}? " if guess else "") + (
+                f"signatures: {', '.join(signatures) or 'none'}; functions: {', '.join(functions)}"))
+    own, others = ([key for key, at in places.items() if (at == place) == same] for same in (True, False))
+    read = f"{'signatures' if len(own) > 1 else 'signature'} {', '.join(map(repr, own))} {'are' if len(own) > 1 else 'is'} read"
+    further = f"--signature takes {', '.join(others)}, too"
+    note = "; ".join([*([read] if own else []), *([further] if others else [])])
+    return Entry(place, signatures.get(wanted or ""), (note,) if len(signatures) > 1 or others else ())
+
+
+def _function_names(subgraphs: Sequence[Table]) -> list[str]:
+    return _unique(["main", *(table.text(_NAME) for table in subgraphs[1:])], "subgraph")
+
+
+class Names(NamedTuple):
+    """The names of tensors, as `read` gives them."""
+
+    inputs: list[str]
+    outputs: list[str]
+    tensors: list[str]
+    """Those of all tensors of the subgraph."""
+    signature: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    """By the names that the signature which was asked for has for inputs and outputs, those of the tensors."""
+    subgraph: int = 0
+
+
+def tensor_names(source: Source, function: str | None = None) -> Names:
+    """The names of the inputs, outputs and of all tensors of the main subgraph, or that of a function or signature."""
     file, model = open_model(source)
     subgraphs = model.tables(_SUBGRAPHS)
     if not subgraphs:
         file.fail("the model has no subgraph")
-    names = _unique([tensor_name(table) for table in subgraphs[0].tables(_TENSORS)])
+    entry = entry_of(file, model, function)
+    table = subgraphs[entry.subgraph]
+    names = _unique([tensor_name(each) for each in table.tables(_TENSORS)])
 
-    def pick(slot: int) -> list[str]:
-        indices = subgraphs[0].numbers(slot, "i")
+    def pick(indices: Sequence[int]) -> list[str]:
         if not all(0 <= index < len(names) for index in indices):
             file.fail(f"a tensor number among {list(indices)} does not exist; there are {len(names)}")
         return [names[index] for index in indices]
 
-    return pick(_INPUTS), _unique(pick(_OUTPUTS)), names
+    def named(slot: int) -> dict[str, str]:
+        entries = entry.signature.tables(slot) if entry.signature is not None else []
+        tensors = pick([each.scalar(_MAP_TENSOR, "I") for each in entries])
+        return dict(zip([each.text(_MAP_NAME) for each in entries], tensors, strict=True))
+
+    inputs, outputs = (pick(table.numbers(slot, "i")) for slot in (_INPUTS, _OUTPUTS))
+    return Names(inputs, _unique(outputs), names, (named(_SIGNATURE_INPUTS), named(_SIGNATURE_OUTPUTS)), entry.subgraph)
 
 
 def _unique(names: Sequence[str], stem: str = "tensor") -> list[str]:
@@ -131,10 +192,11 @@ def _unique(names: Sequence[str], stem: str = "tensor") -> list[str]:
 class _ModelReader:
     """Reads the parts that the subgraphs share, then each subgraph."""
 
-    def __init__(self, file: FlatFile, model: Table, inputs: dict[str, TensorType], as_planned: bool) -> None:
+    def __init__(self, file: FlatFile, model: Table, inputs: dict[str, TensorType], as_planned: bool, entry: int) -> None:
         self.file = file
         self.model = model
         self.as_planned = as_planned
+        self.entry = entry
         self.wanted = inputs
         self.findings: list[Finding] = []
         self.codes: list[OperatorCode] = []
@@ -144,8 +206,7 @@ class _ModelReader:
         file.place = "the list of buffers"
         self.buffers = model.tables(_BUFFERS)
         self.subgraphs = model.tables(_SUBGRAPHS)
-        names = [table.text(_NAME) for table in self.subgraphs[1:]]
-        self.functions = _unique(["main", *names], "subgraph")
+        self.functions = _function_names(self.subgraphs)
 
     def module(self) -> Module:
         """The whole model."""
@@ -224,7 +285,7 @@ class _SubgraphReader:
         if len(set(inputs)) != len(inputs):
             file.fail(f"a tensor is an input twice: {list(inputs)}")
         types = self._input_types(inputs)
-        if self.index == 0 and not self.model.as_planned:
+        if self.index == self.model.entry and not self.model.as_planned:
             chosen = self._chosen_sizes(inputs)
             module.notes = chosen.notes
             types = [
@@ -262,7 +323,7 @@ class _SubgraphReader:
 
     def _input_types(self, inputs: Sequence[int]) -> list[TensorType]:
         """The types of the arguments, as wanted by the user where the subgraph is the main one."""
-        wanted = self.model.wanted if self.index == 0 else {}
+        wanted = self.model.wanted if self.index == self.model.entry else {}
         names = [self.names[i] for i in inputs]
         for name in wanted:
             if name not in names:

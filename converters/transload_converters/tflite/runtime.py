@@ -20,6 +20,7 @@ from transload.plugin import Source
 from transload.worker import Remote, Worker
 
 from .dialect import BLOCKWISE
+from .reader import Names, read, tensor_names
 
 __all__ = ["available", "open_model", "warm"]
 
@@ -41,33 +42,34 @@ def available() -> str | None:
     return None if found else f"LiteRT is not installed; {_INSTALL}"
 
 
-def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
-    """Load a model; returns `run(inputs, keep=False)`, input arrays by name to outputs by name, in the model's order.
+def open_model(path: str | Path, function: str = "main") -> Callable[..., dict[str, np.ndarray]]:
+    """Load a model, or a function that a signature of its file is of, by the name with which it was read; returns `run(inputs,
+    keep=False)`, input arrays by name to outputs by name, in the model's order.
 
     Inputs may have other shapes than the model's own where it can be resized; those of text may be missing, and are empty. With
     `keep`, every intermediate tensor of numbers that LiteRT still has after the run comes before the outputs. State starts with
     zeros in every run.
     Raises `RunError` where LiteRT refuses the model or the inputs.
     """
-    return _Session(Path(path)).run
+    return _Session(Path(path), function).run
 
 
 class _Session:
     """A model, and what runs it in a process of its own: LiteRT trusts files that it should not (`litert`)."""
 
-    def __init__(self, path: Path) -> None:
-        from .reader import read, tensor_names
-
+    def __init__(self, path: Path, function: str) -> None:
         why = available()
         if why is not None:
             raise RunError(f"{path} cannot be run: {why}")
         self.path = path
-        source = Source(path=path, name=str(path))
-        module = read(source, as_planned=True)
+        asked = function if function != "main" else None
+        module = read(Source(path=path, name=str(path), function=asked), as_planned=True)
         dangerous = _dangerous(module)
         if dangerous:
             raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")
-        self.inputs, self.outputs, self.names = tensor_names(source)
+        names = tensor_names(Source(path=path, name=str(path)), asked)
+        self.inputs, self.outputs, self.names = names.inputs, names.outputs, names.tensors
+        self._signature = _signature(path, function, names) if asked is not None else ()
         self._texts = {name for name, type_ in module.inputs.items() if getattr(type_, "element", None) == _STRING}
         self._kernels = "delegate" if _needs_delegate(module) else "usual" if _has_wrong_reference(module) else "reference"
         self._there: Remote | None = None
@@ -84,10 +86,19 @@ class _Session:
         if self._there is None:
             self._there = LITERT.open(
                 "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
-                self._kernels)
+                self._kernels, self._signature)
         given = [np.asarray(inputs[name]) if name in inputs else None for name in self.inputs]
         found: dict[str, np.ndarray] = self._there(given, keep)
         return found
+
+
+def _signature(path: Path, function: str, names: Names) -> tuple[str, list[str], list[str], int]:
+    """By which signature LiteRT runs a function that is not the main one: key, what it calls inputs and outputs, and where."""
+    taken, given = ({name: called for called, name in part.items()} for part in names.signature)
+    if not {*names.inputs} <= {*taken} or not {*names.outputs} <= {*given}:
+        raise RunError(
+            f"{path} cannot be run: LiteRT runs functions by their signatures, and no {function!r} has all inputs and outputs")
+    return function, [taken[name] for name in names.inputs], [given[name] for name in names.outputs], names.subgraph
 
 
 def _dangerous(module: Module) -> str:

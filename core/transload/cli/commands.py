@@ -349,6 +349,7 @@ def inspect_command(model: Path, target: str | None, host: str | None, json: boo
         "ops": found.ops,
         "constant_bytes": found.constant_bytes,
         "functions": list(found.functions),
+        "notes": list(found.notes),
     }
     error = found.refusal
     if target is not None:
@@ -376,6 +377,8 @@ def inspect_command(model: Path, target: str | None, host: str | None, json: boo
         )
     )
     out.print(table(("op", "count"), description["ops"].items(), right=("count",)))
+    for note in found.notes:
+        out.print(f"note: {note}", markup=False)
     if target is not None:
         if error is None:
             left = ", ".join(f"{name} ({count})" for name, count in found.on_host.items())

@@ -121,11 +121,15 @@ def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
     return None, "; ".join(reasons)
 
 
-def other_runtimes(format: str | None, target: str = "") -> list[Runtime]:
-    """Those that are here and run files of a format without defining what these mean (`Runtime.of_target`); or a target's."""
+def other_runtimes(format: str | None, target: str = "", function: str = "main") -> list[Runtime]:
+    """Those that are here and run files of a format without defining what these mean (`Runtime.of_target`); or a target's.
+
+    Of a function that is not the main one, those that run such ones.
+    """
     return [
         runtime for runtime in host().runtimes.values()
         if runtime.format == format and runtime.of_target and target in ("", runtime.of_target)
+        and (function == "main" or runtime.functions)
         and resolve(runtime.available)() is None]
 
 

@@ -126,7 +126,7 @@ def verify_conversion(
     if judge.refused and checked is None and hub is not None and plain_integers(hub):  # a shift by less than nothing, say
         judge = judge_by(runtime)
         verdict = judge.verdict(attempts(taken, hub, seed, signed=False))
-    for other in other_runtimes(judged_format(source)) if judge.refused else ():
+    for other in other_runtimes(judged_format(source), function=source.entry) if judge.refused else ():
         given = _checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed)
         again = judge_by(other).verdict(given)
         if again.status != "skipped":
@@ -432,7 +432,7 @@ class _Judge:
     ) -> tuple[dict[int, list[str]], list[str]]:
         """The limits that are broken all the same beside what the target's runtime gives of the source's own file."""
         own = self.running.own
-        for runtime in other_runtimes(judged_format(self.source), own.target) if own is not None else ():
+        for runtime in other_runtimes(judged_format(self.source), own.target, self.source.entry) if own is not None else ():
             try:
                 reference = self._of_model(run_of(runtime, self.source))(given)
             except (RunError, ReadError):

@@ -1,0 +1,82 @@
+"""Files with several signatures: which subgraph is the model, what is said of the others, and LiteRT runs them by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import main
+from transload.errors import UsageError
+from transload_converters.tflite.runtime import available, open_model
+from transload_converters.tflite.writer import ModelWriter
+
+F = "float32"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """`y = a - b` by two signatures, and a subgraph of another that gives `exp(|x|)` of any batch."""
+    model = ModelWriter()
+    a, b, y = (model.add_tensor(name, (1, 3), F) for name in "aby")
+    model.add_operator("SUB", [a, b], [y])
+    model.inputs, model.outputs = [a, b], [y]
+    model.add_signature("minus", {"left": a, "right": b}, {"difference": y})
+    model.add_signature("again", {"first": a, "second": b}, {"result": y})
+    beside = model.add_subgraph("beside")
+    x, size, power = (beside.add_tensor(name, (1, 5), F, shape_signature=(-1, 5)) for name in ("x", "size", "power"))
+    beside.add_operator("ABS", [x], [size])
+    beside.add_operator("EXP", [size], [power])
+    beside.inputs, beside.outputs = [x], [power]
+    model.add_signature("growth", {"argument": x}, {"result": power}, subgraph=1)
+    path = tmp_path / "several.tflite"
+    path.write_bytes(model.finish())
+    return path
+
+
+@pytest.mark.parametrize("name", ["growth", "beside"])
+def test_the_subgraph_of_a_signature_is_the_model(file: Path, name: str) -> None:
+    module = transload.load(file, function=name, inputs={"x": (2, 5)})
+    assert list(module.functions) == ["main"] and module.entry == name
+    x = np.array([[0, 1, -1, 2, -2]] * 2, np.float32)
+    assert np.allclose(transload.run(module, {"x": x})["power"], np.exp(abs(x)))
+
+
+@pytest.mark.parametrize("name", ["main", "minus", "again"])
+def test_a_signature_of_the_first_subgraph(file: Path, name: str) -> None:
+    module = transload.load(file, function=name)
+    assert list(module.inputs) == ["a", "b"] and module.entry == "main" and set(module.functions) == {"main", "beside"}
+
+
+def test_what_there_is_is_said(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError) as error:
+        transload.load(file, function="growht")
+    assert "'growht'" in str(error.value)
+    assert error.value.hint == "did you mean 'growth'? signatures: minus, again, growth; functions: main, beside"
+    found = transload.inspect(file)
+    assert found.notes == ("signatures 'minus', 'again' are read; --signature takes growth, too",)
+    assert found.notes[0] in str(found)
+    with pytest.raises(SystemExit):
+        main(["inspect", str(file)])
+    assert "--signature takes growth, too" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
+def test_litert_judges_it(file: Path, tmp_path: Path) -> None:
+    made = transload.convert(file, "tflite", tmp_path / "out", function="growth", verify="require")
+    assert made.verification is not None and made.verification.passed
+    compared = transload.compare(file, tmp_path / "out", function="growth", per_layer=True)
+    assert {tensor.name: tensor.metrics["max_abs"] for tensor in compared.tensors} == pytest.approx(
+        {"power": 0, "size": 0}, abs=1e-6)
+    x = np.array([[-1, 0, 1, 2, 3]], np.float32)
+    ours, theirs = open_model(made.files[0])({"x": x}), open_model(file, "growth")({"x": np.repeat(x, 3, 0)})
+    assert np.array_equal(ours["power"], theirs["power"][:1])
+
+
+@pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
+def test_a_function_without_a_signature_is_not_judged(file: Path, tmp_path: Path) -> None:
+    made = transload.convert(file, out=tmp_path / "out", function="beside")
+    assert made.verification is not None and made.verification.status == "skipped"
+    assert "LiteRT runs functions by their signatures" in made.verification.why
