@@ -24,6 +24,7 @@ from .partitioning import HOST, TARGET, Part, Partition, work_of
 from .plugin import Emitted, EmittedPart, Target, Writer, resolve
 from .plugin_host import host
 from .report import PartitionReport, PartReport
+from .wires import types_in_files, wrong_texts, wrong_wires
 
 __all__ = [
     "check_for", "emit_for", "is_program", "left_to_host", "looked_into", "partition_report", "program_among",
@@ -81,6 +82,9 @@ def _written_part(
     by = target.name
     if part.place == TARGET:
         emitted = _written(target, part.module, folder, stem, settings)
+        if emitted.parts:
+            raise failure(host().owner("targets", by), f"target {by!r}.emit()", TypeError(
+                "gives parts of what is a part already: `takes` or `leaves` says what it leaves, and the model is cut by that"))
     elif part.made is not None and hosted is not None:
         by = hosted.name
         emitted = _written(hosted.target, part.made, folder, stem, hosted.settings)
@@ -93,7 +97,9 @@ def _written_part(
         writer, suffix = _writer_for(part.module)
         resolve(writer.write)(part.module, folder / f"{stem}{suffix}")
         emitted = Emitted([folder / f"{stem}{suffix}"])
-    types = {name: str(type_) for side in (part.module.inputs, part.module.outputs) for name, type_ in side.items()}
+    made = part.module if part.made is None else part.made
+    types = {**types_in_files(part.module.inputs, made.inputs.values()),
+             **types_in_files(part.module.outputs, made.outputs.values())}
     return EmittedPart(
         part.place, emitted.files, list(part.module.inputs), list(part.module.outputs), emitted.report, by, types,
         op_counts(part.module))
@@ -104,14 +110,16 @@ def _written(target: Target, module: Module, directory: Path, stem: str, setting
     owner = host().owner("targets", target.name)
     ours = owner is not None and owner.is_ours
     emitted = target.emit(module if ours else module.clone(), directory, stem, settings)
-    wrong = _wrong_with(emitted, directory)
+    wrong = _wrong_with(emitted, directory, module)
     if wrong is not None:
         raise failure(owner, f"target {target.name!r}.emit()", TypeError(wrong))
+    if emitted.parts:
+        emitted.outputs = {name: emitted.outputs[name] for name in module.outputs}  # in the model's order
     return emitted
 
 
-def _wrong_with(emitted: Emitted, directory: Path) -> str | None:
-    """What is wrong with what a target says that it wrote into a directory, or None."""
+def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None:
+    """What is wrong with what a target says that it wrote of a module into a directory, or None."""
     if not isinstance(emitted.files, list | tuple) or not all(isinstance(file, Path) for file in emitted.files):
         return f"files must be a list of paths, and are {emitted.files!r:.200}"
     wrong = _wrong_report(emitted.report)
@@ -127,7 +135,7 @@ def _wrong_with(emitted: Emitted, directory: Path) -> str | None:
     there = {file for file in directory.rglob("*") if not file.is_dir()}
     if unlisted := there - set(emitted.files):
         return f"{min(unlisted).relative_to(directory)} was written, and is not among its files"
-    return _wrong_with_parts(emitted)
+    return _wrong_with_parts(emitted, module)
 
 
 def _wrong_report(report: Any) -> str | None:
@@ -153,25 +161,27 @@ def _wrong_part(part: Any) -> str | None:
             return f"{member} of a part must be a list of {'paths' if kind is Path else 'names'}, and are {held!r:.200}"
     if not isinstance(part.types, Mapping) or not isinstance(part.ops, Mapping) or not isinstance(part.target, str):
         return f"types and ops of a part must be dictionaries and its target a name, and it is {part!r:.200}"
-    return _wrong_report(part.report)
+    return _wrong_report(part.report) or wrong_texts(part.types)
 
 
-def _wrong_with_parts(emitted: Emitted) -> str | None:
+def _wrong_with_parts(emitted: Emitted, module: Module) -> str | None:
     if not isinstance(emitted.parts, list | tuple):
         return f"parts must be a list, and are {emitted.parts!r:.200}"
-    if not isinstance(emitted.outputs, Mapping) or not all(isinstance(name, str) for name in emitted.outputs.values()):
-        return f"outputs must be names of tensors by names, and are {emitted.outputs!r:.200}"
-    known: set[str] = set()
-    for part in emitted.parts:
+    outputs = emitted.outputs
+    if not isinstance(outputs, Mapping) or not all(isinstance(name, str) for name in (*outputs, *outputs.values())):
+        return f"outputs must be names of tensors by names, and are {outputs!r:.200}"
+    for number, part in enumerate(emitted.parts, 1):
         wrong = _wrong_part(part)
         if wrong is not None:
             return wrong
         if not set(part.files) <= set(emitted.files):
             return f"a part has {min(set(part.files) - set(emitted.files))}, which is not among the files"
-        known.update(part.outputs)
-    if emitted.parts and not set(emitted.outputs.values()) <= known | {name for part in emitted.parts for name in part.inputs}:
-        return f"the outputs are {', '.join(emitted.outputs.values())}, and the parts know {', '.join(sorted(known))}"
-    return None
+        if part.target and part.target not in host().targets:
+            return f"part {number} was written for target {part.target!r}, and there is none called so{host().absent()}"
+        if not part.target and program_among(part.files) is None:
+            named = ", ".join(file.name for file in part.files) or "none"
+            return f"part {number} names no target that runs it, and of its files ({named}) no reader takes one, for an engine to"
+    return wrong_wires(emitted.parts, outputs, module) if emitted.parts else None
 
 
 def left_to_host(target: Target, cut: Partition, module: Module, hosted: HostTarget | None = None) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LENDS", "LETS", "MAKERS", "READS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES", "a_kind", "in_order",
-    "need_right_module", "taken", "wrong_options", "wrong_outputs",
+    "kind_of", "need_right_module", "taken", "wrong_options", "wrong_outputs",
 ]
 
 _FEW = 8
@@ -126,13 +126,13 @@ def _other_kind(name: str, value: Any, type_: Any) -> str | None:
     if not isinstance(type_, TensorType) or isinstance(value, tuple):
         return None
     try:
-        wanted = _kind(dtype_of(type_.element))
+        wanted = kind_of(dtype_of(type_.element))
     except ValueError:  # of a dialect's own
         return None
-    return None if _kind(value.dtype) == wanted else f"gives {value.dtype} as output {name!r}, which is {type_}"
+    return None if kind_of(value.dtype) == wanted else f"gives {value.dtype} as output {name!r}, which is {type_}"
 
 
-def _kind(dtype: Any) -> str:
+def kind_of(dtype: Any) -> str:
     """Whether numbers are booleans, integers, complex, or real, as most of the types of others (bfloat16) are."""
     name = str(dtype)
     return next((kind for kind in ("bool", "int", "uint", "complex") if name.startswith(kind)), "float").removeprefix("u")

@@ -15,7 +15,7 @@ from .borders import note_borders
 from .contents import dialects_in
 from .emission import program_among
 from .engine import choice
-from .errors import ReadError, RunError, UsageError, VerifyError
+from .errors import ArtifactError, ReadError, RunError, UsageError, VerifyError
 from .files import is_file
 from .guard import failure
 from .ir import Module, TensorType, Type, dtype_of
@@ -23,8 +23,8 @@ from .options import settings_of
 from .outcomes import in_order, wrong_outputs
 from .plugin import Emitted, EmittedPart, Target
 from .plugin_host import host
-from .text import parse_type
 from .verification.running import OwnRuntime
+from .wires import as_type, same_bits, type_in
 
 if TYPE_CHECKING:
     from .ir import Value
@@ -33,14 +33,18 @@ __all__ = ["Parts", "by_target", "need_files", "own_runtime", "read_back", "runn
 
 
 class Parts:
-    """The parts of an artifact, and which tensor each output of the model is.
+    """The parts of an artifact, and which tensor each output of the model is, and of which type, where that is known.
+
+    Tensors are handed on as the numbers that they are: each part takes and gives them in the types that its own file has.
 
     A part is run by the target that it was written for, where that has a runtime and can be used here, else from a file of the
     part that a reader takes, by an engine. Raises `ReadError` where neither can be.
     """
 
-    def __init__(self, parts: Sequence[EmittedPart], outputs: Mapping[str, str]) -> None:
-        self.parts, self.outputs = list(parts), dict(outputs)
+    def __init__(
+        self, parts: Sequence[EmittedPart], outputs: Mapping[str, str], types: Mapping[str, Type] | None = None,
+    ) -> None:
+        self.parts, self.outputs, self.types = list(parts), dict(outputs), types or {}
         self.targets = [runner_of(part.target, Emitted(part.files, part.report))[0] for part in self.parts]
         self._programs: dict[int, Module] = {}
         self._ready: dict[tuple[int, str, int], Any] = {}
@@ -99,8 +103,9 @@ class Parts:
             inside.update(given_back if keep else {})
         missing = [wire for wire in self.outputs.values() if wire not in values]
         if missing:
-            raise RunError(f"no part gives {', '.join(missing)}, which the model gives")
-        named = {name: values[wire] for name, wire in self.outputs.items()}
+            raise ArtifactError(f"no part gives {', '.join(missing)}, which the model gives")
+        named = {name: as_type(values[wire], self.types.get(name), f"the model gives {name}")
+                 for name, wire in self.outputs.items()}
         return {**{name: array for name, array in inside.items() if name not in inputs and name not in named}, **named}
 
     def _execute(self, index: int, program: Module, engine: str, runs: int) -> Any:
@@ -144,7 +149,7 @@ def by_target(
 
 def _types_of(part: EmittedPart) -> dict[str, Type | None]:
     """What a part gives, by name; None where a type is not said."""
-    return {name: parse_type(part.types[name]) if name in part.types else None for name in part.outputs}
+    return {name: type_in(part, name) for name in part.outputs}
 
 
 def need_files(files: Sequence[Path]) -> None:
@@ -183,8 +188,8 @@ def own_runtime(
             target.name, partial(by_target, target, emitted, module.outputs), files=tuple(emitted.files),
             **_said([target], module, {target.name: settings}))
     try:
-        parts = Parts(emitted.parts, emitted.outputs)
-    except ReadError:
+        parts = Parts(emitted.parts, emitted.outputs, module.outputs)
+    except (ReadError, VerifyError):  # `read_back` says why
         return None
     by = [f"{name}'s own runtime" for name in parts.runners]
     if None in parts.targets:
@@ -198,10 +203,13 @@ def own_runtime(
 def read_back(target: Target, emitted: Emitted, module: Module) -> tuple[Module | None, str]:
     """What a target wrote of a module, as a reader has it, so that the writer is judged with the conversion.
 
-    None where no reader takes it, or what it reads is of another dialect; with a note where our own reader refuses it.
+    None where no reader takes it, it is in parts, or what it reads is of another dialect; with a note where our own reader
+    refuses it, or a part.
     """
+    if emitted.parts:
+        return None, _unread(emitted)
     file = program_among(emitted.files, target.name)
-    if file is None or emitted.parts:
+    if file is None:
         return None, ""
     try:
         written = load_artifact(file)
@@ -211,6 +219,19 @@ def read_back(target: Target, emitted: Emitted, module: Module) -> tuple[Module 
         return None, ""
     note_borders(written, module)
     return written, ""
+
+
+def _unread(emitted: Emitted) -> str:
+    """Why a part that an engine is to run cannot be read, for a note; empty where all can, or are in no file that can be."""
+    for index, part in enumerate(emitted.parts):
+        file = program_among(part.files)
+        if file is None or runner_of(part.target, Emitted(part.files, part.report))[0] is not None:
+            continue
+        try:
+            load_artifact(file)
+        except (ReadError, VerifyError) as error:
+            return f"{_called(index, part)} cannot be read back, and the module that it was made of is right: {error.message}"
+    return ""
 
 
 def _said(
@@ -233,46 +254,22 @@ def _near_enough(target: Target, settings: Mapping[str, Any] | None) -> Sequence
 
 
 def _typed(values: Mapping[str, Any], name: str, index: int, part: EmittedPart) -> Any:
-    """A tensor that a part takes, as its type says it; `RunError` where nobody gave it, or it is another one."""
+    """A tensor that a part takes, as its type says it; `ArtifactError` where nobody gave it, or it is another one."""
     if name not in values:
-        raise RunError(f"{_called(index, part)} takes {name}, which is no input and no part before it gives")
-    return _as_type(values[name], name, f"{_called(index, part)} takes", part)
+        raise ArtifactError(f"{_called(index, part)} takes {name}, which is no input and no part before it gives")
+    return as_type(values[name], type_in(part, name), f"{_called(index, part)} takes {name}")
 
 
 def _given_back(found: Mapping[str, Any], index: int, part: EmittedPart) -> dict[str, Any]:
-    """What a part gave, by the names that the others know; `RunError` where that is not what it is to give."""
+    """What a part gave, by the names that the others know; `ArtifactError` where that is not what it is to give."""
     made = dict(found)
     absent = [name for name in part.outputs if name not in made]
     if absent and len(made) == len(part.outputs):  # a runtime with names of its own gives them in order
         made, absent = dict(zip(part.outputs, made.values(), strict=True)), []
     if absent:
-        raise RunError(f"{_called(index, part)} did not give {', '.join(absent)}, but {', '.join(made) or 'nothing'}")
+        raise ArtifactError(f"{_called(index, part)} did not give {', '.join(absent)}, but {', '.join(made) or 'nothing'}")
     said = f"{_called(index, part)} gives"
-    return {**made, **{name: _as_type(made[name], name, said, part) for name in part.outputs}}
-
-
-def _as_type(array: Any, name: str, said: str, part: EmittedPart) -> Any:
-    """An array of the type that a part says of the tensor: the same bits, where signed ones are unsigned there."""
-    text = part.types.get(name)
-    type_ = parse_type(text) if text is not None and isinstance(array, np.ndarray) else None
-    if not isinstance(type_, TensorType):
-        return array
-    wanted = dtype_of(type_.element)
-    array = _same_bits(array, wanted)
-    fits = type_.shape is None or (len(type_.shape) == array.ndim and all(
-        size is None or size == there for size, there in zip(type_.shape, array.shape, strict=True)))
-    if array.dtype != wanted or not fits:
-        raise RunError(f"{said} {name} as {text}, and what is there is {'x'.join(map(str, array.shape)) or 'a scalar'} "
-                       f"of {array.dtype}")
-    return array
-
-
-def _same_bits(array: np.ndarray, wanted: np.dtype | None) -> np.ndarray:
-    """An integer array as one of the other sign, where that is what is wanted."""
-    have = array.dtype
-    if wanted is None or have == wanted or not (have.kind in "iu" and wanted.kind in "iu" and have.itemsize == wanted.itemsize):
-        return array
-    return array.view(wanted)
+    return {**made, **{name: as_type(made[name], type_in(part, name), f"{said} {name}") for name in part.outputs}}
 
 
 def _as_taken(program: Module, given: Mapping[str, Any], index: int, part: EmittedPart) -> dict[str, Any]:
@@ -282,5 +279,5 @@ def _as_taken(program: Module, given: Mapping[str, Any], index: int, part: Emitt
     taken = {}
     for (name, array), type_ in zip(given.items(), program.inputs.values(), strict=True):
         wanted = dtype_of(type_.element) if isinstance(type_, TensorType) else None
-        taken[name] = _same_bits(array, wanted) if isinstance(array, np.ndarray) else array
+        taken[name] = same_bits(array, wanted) if isinstance(array, np.ndarray) else array
     return dict(zip(program.inputs, taken.values(), strict=True))

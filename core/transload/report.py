@@ -203,7 +203,7 @@ class PartReport:
     files: list[str]
     inputs: Annotated[list[str], "the tensors that it takes: inputs of the model, or what parts before it give"]
     outputs: Annotated[list[str], "the tensors that it gives"]
-    types: Annotated[dict[str, str], "of these tensors, by name"]
+    types: Annotated[dict[str, str], "of these tensors, by name, as its file has them"]
     ops: Annotated[dict[str, int], "how many there are of each op, in the dialect that the target was given the model in"]
     target_report: Annotated[dict[str, Any], "what the target says of this part"] = field(default_factory=dict)
 

@@ -225,14 +225,15 @@ def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
     cut = report["partition"]
     parts = [EmittedPart(each["place"], [folder / name for name in each["files"]], each["inputs"], each["outputs"],
                          each["target_report"], _written_for(each, report), each.get("types", {})) for each in cut["parts"]]
-    ready = Parts(parts, cut["outputs"])
+    borders = _borders_of(report)
+    ready = Parts(parts, cut["outputs"], borders.outputs)
     by = [f"{name}'s by its own runtime" for name in ready.runners]
     if None in ready.targets:
         by.append(f"{'the others' if by else 'all'} by an engine")
     alone = [each.target for each, target in zip(parts, ready.targets, strict=True)
              if target is not None and program_among(each.files, each.target) is None]
     but = f", but {', '.join(alone)}'s by its own runtime" if alone else ""
-    return Written(_borders_of(report), ready.run, (
+    return Written(borders, ready.run, (
         f"{len(parts)} parts are run, {', '.join(by)}", f"{len(parts)} parts are run by an engine{but}"), in_parts=True)
 
 

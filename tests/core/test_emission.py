@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -45,6 +46,16 @@ def wrote(directory: Path, name: str, **more: Any) -> Emitted:
     return Emitted([directory / name], **more)
 
 
+def in_part(
+    directory: Path, inputs: Sequence[str] = ("image",), given: Sequence[str] = ("y",), target: str = "strange",
+    types: Any = MappingProxyType({}), outputs: Mapping[str, str] = MappingProxyType({"probabilities": "y"}),
+) -> Emitted:
+    """A model in one part, of which something may be wrong."""
+    made = wrote(directory, "a.bin", outputs=dict(outputs))
+    made.parts.append(EmittedPart("target", made.files, list(inputs), list(given), target=target, types=dict(types)))
+    return made
+
+
 def cyclic() -> dict[str, Any]:
     report: dict[str, Any] = {}
     report["report"] = report
@@ -76,7 +87,18 @@ def linked(directory: Path) -> Emitted:
     (lambda d: Emitted([], parts=["x"]), "each part must be an EmittedPart"),
     (lambda d: Emitted([], parts=[EmittedPart("moon", [], [], [])]), "each part must be an EmittedPart of 'target' or 'host'"),
     (lambda d: Emitted([], parts=[EmittedPart("host", [d / "a"], [], [])]), "which is not among the files"),
-    (lambda d: Emitted([], parts=[EmittedPart("host", [], ["x"], ["y"])], outputs={"p": "z"}), "the parts know y"),
+    (lambda d: in_part(d, outputs={"p": "y"}), "the outputs are 'p', and those of the model 'probabilities'"),
+    (lambda d: in_part(d, outputs={"probabilities": "z"}),
+     "output 'probabilities' is 'z', which no part gives; known are 'image', 'y'"),
+    (lambda d: in_part(d, inputs=["zz"]), "part 1 takes 'zz', which is no input of the model, and no part before it gives it"),
+    (lambda d: in_part(d, given=["image"]), "part 1 gives 'image', which is there already"),
+    (lambda d: in_part(d, types={"y": "tensor<9x9xi8>"}),
+     "output 'probabilities' is tensor<1x10xf32>, and the part that gives it has tensor<9x9xi8>"),
+    (lambda d: in_part(d, types={"image": "tensor<1x1x8x8xi32>"}), "part 1 takes 'image' as tensor<1x1x8x8xi32>, and it is"),
+    (lambda d: in_part(d, types={"image": 5}), "types of a part must be texts by names, and one is 'image': 5"),
+    (lambda d: in_part(d, types={"image": "tensor<zz>"}), "the type of 'image' in a part is 'tensor<zz>', which is none:"),
+    (lambda d: in_part(d, target="moon"), "part 1 was written for target 'moon', and there is none called so"),
+    (lambda d: in_part(d, target=""), "part 1 names no target that runs it, and of its files (a.bin) no reader takes one"),
 ])
 def test_what_it_says_that_it_wrote(
     emit: Callable[[Path], Emitted], why: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -125,6 +147,30 @@ def test_whose_mistake_it_is(
     monkeypatch.setattr(Strange, member, value)
     with pytest.raises(PluginError, match=f"plugin 'strangers' .*: {why}"):
         transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
+
+
+@pytest.mark.parametrize("text", ["", "func.func @main(%x: tensor<1xf32>) {"])
+def test_a_part_that_its_reader_refuses_does_not_pass(
+    text: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An engine runs the module that it was to hold, which says nothing of the file."""
+    def emit(self: Any, module: Any, directory: Path, stem: str, options: Any) -> Emitted:
+        (directory / "a.mlir").write_text(text)
+        files = [directory / "a.mlir"]
+        return Emitted(files, parts=[EmittedPart("host", files, ["image"], ["y"])], outputs={"probabilities": "y"})
+
+    monkeypatch.setattr(Strange, "emit", emit)
+    made = transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out")
+    assert made.verification is not None and made.verification.status == "inconclusive"
+    assert "part 1 (host) cannot be read back" in made.verification.why
+
+
+def test_a_part_is_not_given_in_parts(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Strange, "emit", lambda self, module, directory, stem, options: in_part(
+        directory, list(module.inputs), ["y"], outputs=dict.fromkeys(module.outputs, "y")))
+    monkeypatch.setattr(Strange, "takes", lambda self, op, options: op.name == "tosa.conv2d", raising=False)
+    with pytest.raises(PluginFailure, match="gives parts of what is a part already"):
+        transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out")
 
 
 def test_what_it_does_to_the_module_stays_with_it(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import transload
 from transload.cli import commands
 from transload.context import Context
 from transload.engine import choice
-from transload.errors import Finding, TargetError, UsageError
+from transload.errors import ArtifactError, Finding, TargetError, UsageError
 from transload.ir import Module, Op
 from transload.plugin import Emitted, Target
 from transload.plugin_host import Host
@@ -362,6 +362,53 @@ def test_what_has_a_body_is_taken_where_all_in_it_is(
         assert written is not None and written.run is not None
         (found,), (wanted,) = written.run(given).values(), transload.run(module, given).values()
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("host", "accepts", "ops"), [
+    *((host, "tosa", "tosa.matmul tosa.conv2d") for host in (
+        None, "onnx", "stablehlo", "iree-llvm-cpu", "xla-cpu", "tosa", "tflite")),
+    *((host, "top", "top.MatMul") for host in (None, "onnx", "xla-cpu", "tosa", "tflite")),
+    ("tosa", "top", "top.Gather"), ("onnx", "top", "top.Gather"), ("xla-cpu", "tosa", "tosa.gather")])
+def test_integers_of_64_bits_go_through_parts_that_have_them_in_32(
+    host: str | None, accepts: str, ops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """TOSA has them in 32, and a host's file in another dialect as the model has them: as inputs, between parts, as outputs."""
+    if host is not None and transload.host().get("targets", host).available() is not None:
+        pytest.skip(f"{host} cannot be used here")
+    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    monkeypatch.setattr(Chip, "accepts", (accepts,))
+    monkeypatch.setattr(Chip, "ops", tuple(ops.split()))
+    random = np.random.default_rng(5)
+    model = onnx_model(tmp_path / "m.onnx", [
+        ("Gather", ["table", "id"], ["e"]), ("MatMul", ["e", "w"], ["y"]), ("ArgMax", ["y"], ["at"], {"axis": 1, "keepdims": 0}),
+        ("Gather", ["table", "at"], ["f"]), ("MatMul", ["f", "w"], ["z"]), ("Cast", ["id"], ["idf"], {"to": 1}),
+        ("Add", ["z", "idf"], ["s"]),
+    ], {"id": (7, [1])}, ["y", "s"], table=random.normal(size=(9, 4)).astype(np.float32),
+        w=random.normal(size=(4, 4)).astype(np.float32))
+    loaded = onnx.load(model)
+    loaded.graph.output.append(onnx.helper.make_tensor_value_info("at", 7, [1]))
+    onnx.save(loaded, model)
+    given = {"id": np.array([7])}
+    made = transload.convert(model, "chip", tmp_path / "out", host=host, input_data=given, verify="require")
+    assert made.verification is not None and not any("cannot run" in note for note in made.verification.notes)
+    assert len(places(made)) > 1
+    found = transload.run(tmp_path / "out", given)
+    wanted = dict(zip(found, runtime.InferenceSession(str(model)).run(list(found), given), strict=True))
+    for name, array in found.items():
+        np.testing.assert_allclose(array, wanted[name], rtol=1e-5)
+        assert f"x{transload.ir.element_type_of(array.dtype)}>" in next(
+            each.type for each in made.report.outputs if each.name == name)
+
+
+def test_what_does_not_fit_the_next_part_is_not_run_by_an_engine_in_its_place(
+    digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The artifact can be run nowhere then: it passed, with a note."""
+    own = Chip.run
+    monkeypatch.setattr(Chip, "run", lambda self, emitted, inputs: {
+        name: array[:, :1] for name, array in own(self, emitted, inputs).items()})
+    with pytest.raises(ArtifactError, match=r"part . \(chip\) gives .* as tensor<.*>, and what is there has shape"):
+        transload.convert(digits, "chip", tmp_path / "out", host="picky")
 
 
 def looping(path: Path) -> Path:

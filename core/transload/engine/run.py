@@ -34,7 +34,7 @@ from ..plugin_host import host
 from .facts import facts_kept
 from .integers import exact_kernel
 
-__all__ = ["Plan", "Watch", "check_inputs", "fitted", "named_outputs"]
+__all__ = ["Plan", "Watch", "check_inputs", "fit", "fitted", "named_outputs"]
 
 Form = tuple[tuple[int, ...], np.dtype] | None
 
@@ -280,7 +280,7 @@ def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
             findings.append(Finding(f"input {name!r}", f"is missing; it is {type_}"))
             continue
         given = inputs[name]  # of a tuple or a dialect's own type, whatever its kernels take
-        arrays[name], why = _fit(given, type_) if isinstance(type_, TensorType) else (given, "")
+        arrays[name], why = fit(given, type_) if isinstance(type_, TensorType) else (given, "")
         if why:
             hint = _sign_hint(arrays[name], type_) if hasattr(given, "dtype") else ""  # which lists have not
             findings.append(Finding(f"input {name!r}", why, hint=hint))
@@ -289,7 +289,7 @@ def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return arrays
 
 
-def _fit(given: Any, type_: TensorType) -> tuple[Any, str]:
+def fit(given: Any, type_: TensorType) -> tuple[Any, str]:
     """What is given as an array of `type_`, or why it cannot be: numbers of another type must be such that this one has.
 
     What lies in a file still is not read before its shape is known to fit.
