@@ -40,6 +40,7 @@ from .mistaken import mistaken
 from .outcomes import need_right_module
 from .plugin import Reader, Source
 from .plugin_host import host
+from .reported import unreported
 from .roles import default_target, hub
 from .valid import module_given
 
@@ -214,7 +215,7 @@ def model_file(folder: Path) -> Path:
         for name in reader.folder:
             if is_file(folder / name):
                 return folder / name
-    raise _foreign(folder, b"") or ReadError(f"{folder}: is a directory, not a model file")
+    raise _foreign(folder, b"") or unreported(folder, _suffixes()) or ReadError(f"{folder}: is a directory, not a model file")
 
 
 def _weights_for(reader: Reader, weights: Path) -> Path:
@@ -295,11 +296,17 @@ def reader_for(source: Source) -> Reader:
         raise foreign
     if failed is not None:
         raise failed
+    if (written := unreported(path, _suffixes())) is not None:
+        raise written
     others = [reader for reader in readers if reader not in by_suffix]
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
     raise ReadError(
         f"{path}: no reader knows this format",
         hint=mistaken(head, path, None, others) or f"readers: {known}; or say which with --format{host().absent()}")
+
+
+def _suffixes() -> list[str]:
+    return [suffix for reader in host().readers.values() for suffix in reader.suffixes]
 
 
 def _foreign(path: Path, head: bytes) -> ReadError | None:

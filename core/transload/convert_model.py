@@ -33,7 +33,7 @@ from .options import Owner, own_options, settings_of
 from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host, misstated
-from .report import Digests, Report, files_of_report, versions, write_refusal
+from .report import Digests, Report, VerificationReport, files_of_report, versions, write_refusal
 from .telling import Tell, told_to
 from .verification.asked import unverified, verify_mode
 
@@ -372,12 +372,18 @@ class _Work:
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,
                                "written": written, "fused": self.fused, "post": self.post}
         hub, quantized = self.at_hub, self.at_hub.quantized
-        if quantized is not None:
-            self.verification = self.journey.through(VERIFY, lambda: verify_quantized_conversion(
-                self.source, self.module, floats=hub.floats or hub.module, quantized=quantized, limits=given, **how), self.module)
-        else:
-            self.verification = self.journey.through(VERIFY, lambda: verify_conversion(
-                self.source, self.module, hub=hub.module, **how), self.module)
+
+        def verified() -> Verification:
+            if quantized is None:
+                return verify_conversion(self.source, self.module, hub=hub.module, **how)
+            return verify_quantized_conversion(
+                self.source, self.module, floats=hub.floats or hub.module, quantized=quantized, limits=given, **how)
+
+        try:
+            self.verification = self.journey.through(VERIFY, verified, self.module)
+        except TransloadError as error:
+            self.report.verification = VerificationReport("failed", error.message)
+            raise
         if note and self.verification.passed:
             self.verification.status, self.verification.why = "inconclusive", note
         self.report.verification = self.verification.report()

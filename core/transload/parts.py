@@ -194,7 +194,7 @@ def own_runtime(
     by = [f"{name}'s own runtime" for name in parts.runners]
     if None in parts.targets:
         by.append(f"engine {engine}")
-    title = f"{len(parts.parts)} parts in turn, by {' and '.join(by)}"
+    title = f"{'1 part' if len(parts.parts) == 1 else f'{len(parts.parts)} parts in turn'}, by {' and '.join(by)}"
     runners = [host().targets[name] for name in parts.runners]
     return OwnRuntime(
         target.name, partial(parts.run, engine=engine), title, **_said(runners, settings={target.name: settings}))

@@ -181,7 +181,7 @@ class VerificationReport:
     """The comparison with the source framework's own runtime."""
 
     status: Literal["passed", "failed", "inconclusive", "skipped", "not asked for"] = "not asked for"
-    why: Annotated[str, "why it was skipped, is not conclusive, or passed with a poor result"] = ""
+    why: Annotated[str, "why it was skipped, is not conclusive, passed with a poor result, or ended the conversion"] = ""
     runtime: Annotated[str, "who judged"] = ""
     engine: Annotated[str, "what ran the result"] = ""
     broken: Annotated[list[str], "what is not near enough, in words"] = field(default_factory=list)
@@ -288,8 +288,10 @@ class Report:
         (folder / REPORT).write_text(self.as_json(), encoding="utf-8")
 
     def refuse(self, error: BaseException) -> None:
-        """Say that the conversion ended with an error."""
+        """Say that the conversion ended with an error: what it wrote, it wrote into no place."""
         self.status, self.error, self.exit_code = "refused", error_report(error), getattr(error, "exit_code", 1)
+        for part in self.partition.parts if self.partition is not None else ():
+            part.files = []
         if isinstance(error, TransloadError):
             error.report = self
 

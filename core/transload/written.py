@@ -7,8 +7,7 @@ for target and host, runs as a whole.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,14 +45,10 @@ from .partitioning import TARGET
 from .parts import Parts, by_target, runner_of
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
+from .reported import report_in
 from .text import parse_type
 
 __all__ = ["Written", "opened_at", "with_sizes_of", "written_at"]
-
-_REPORT_BYTES = 1 << 24
-_TOLD = (
-    ("inputs", "name"), ("inputs", "type"), ("outputs", "name"), ("outputs", "type"), ("states", "input"), ("states", "output"))
-"""What a report says of a model's borders in words."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +185,7 @@ def written_at(path: Path) -> Written | None:
     if readable and all(is_program(path, name) for name in host().targets):
         return None
     for folder in (path,) if is_folder(path) else (path.parent, path.parent.parent):
-        report = _report(folder)
+        report = report_in(folder)
         if report is not None and (path in (folder, folder / REPORT) or path in [folder / name for name in report["files"]]):
             return None if readable and is_program(path, report["target"]) else _opened(path, folder, report)
     return None
@@ -229,12 +224,15 @@ def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
     ready = Parts(parts, cut["outputs"], borders.outputs)
     by = [f"{name}'s by its own runtime" for name in ready.runners]
     if None in ready.targets:
-        by.append(f"{'the others' if by else 'all'} by an engine")
-    alone = [each.target for each, target in zip(parts, ready.targets, strict=True)
-             if target is not None and program_among(each.files, each.target) is None]
-    but = f", but {', '.join(alone)}'s by its own runtime" if alone else ""
+        by.append(f"{'the others ' if by else 'all ' if len(parts) > 1 else ''}by an engine")
+    programs = [target is None or program_among(each.files, each.target) is not None
+                for each, target in zip(parts, ready.targets, strict=True)]
+    alone = dict.fromkeys(each.target for each, has_one in zip(parts, programs, strict=True) if not has_one)
+    kept = [f"{name}'s by its own runtime" for name in alone]
+    asked = f"{', but' if any(programs) else ','} {', '.join(kept)}" if kept else ""
+    run = "1 part is run" if len(parts) == 1 else f"{len(parts)} parts are run"
     return Written(borders, ready.run, (
-        f"{len(parts)} parts are run, {', '.join(by)}", f"{len(parts)} parts are run by an engine{but}"), in_parts=True)
+        f"{run}, {', '.join(by)}", f"{run}{' by an engine' if any(programs) else ''}{asked}"), in_parts=True)
 
 
 def _written_for(part: Mapping[str, Any], report: Mapping[str, Any]) -> str:
@@ -285,37 +283,3 @@ def _initial(numbers: Any, type_: Type) -> Dense:
         return Dense(np.broadcast_to(np.asarray(numbers, dtype_of(type_.element)), type_.static_shape).copy())
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
         raise ReadError(f"{REPORT} does not say what a state is at first: {error}") from None
-
-
-def _report(folder: Path) -> dict[str, Any] | None:
-    """The report of a conversion in a folder; None where there is none that is one."""
-    file = folder / REPORT
-    if not is_file(file) or file.stat().st_size > _REPORT_BYTES:
-        return None
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        files, name, more, cut = found["files"], found["target"], found["target_report"], found.get("partition")
-        plain = isinstance(files, dict) and isinstance(name, str) and isinstance(more, dict)
-        inside = plain and all((folder / each).resolve().is_relative_to(folder.resolve()) for each in files)
-        borders = {side: found.get(side, []) for side in ("inputs", "outputs", "states")}
-        told = all(isinstance(each[key], str) for side, key in _TOLD for each in borders[side])
-        if not (inside and told and (cut is None or _is_partition(cut, files, borders["inputs"]))):
-            return None
-        return {"files": list(files), "target": name, "target_report": more, "partition": cut, **borders}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _is_partition(cut: Any, files: Mapping[str, Any], inputs: Sequence[Any]) -> bool:
-    """Whether something is what a report says of parts, of files of the artifact alone; nothing is given twice."""
-    def are_names(given: Any) -> bool:
-        return isinstance(given, list) and all(isinstance(name, str) for name in given)
-
-    def are_texts(given: Any) -> bool:
-        return isinstance(given, dict) and all(isinstance(text, str) for text in given.values())
-
-    given = [each["name"] for each in inputs] + [name for each in cut["parts"] for name in each["outputs"]]
-    return are_texts(cut["outputs"]) and isinstance(cut["parts"], list) and len(set(given)) == len(given) and all(
-        isinstance(each["place"], str) and isinstance(each.get("target"), str | None) and isinstance(each["target_report"], dict)
-        and are_names(each["files"]) and set(each["files"]) <= set(files) and are_names(each["inputs"])
-        and are_names(each["outputs"]) and are_texts(each.get("types", {})) for each in cut["parts"])

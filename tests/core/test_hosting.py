@@ -14,7 +14,7 @@ import transload
 from transload.cli import commands
 from transload.context import Context
 from transload.engine import choice
-from transload.errors import ArtifactError, Finding, TargetError, UsageError
+from transload.errors import ArtifactError, Finding, RunError, TargetError, UsageError
 from transload.ir import Module, Op
 from transload.plugin import Emitted, Target
 from transload.plugin_host import Host
@@ -398,6 +398,44 @@ def test_integers_of_64_bits_go_through_parts_that_have_them_in_32(
         np.testing.assert_allclose(array, wanted[name], rtol=1e-5)
         assert f"x{transload.ir.element_type_of(array.dtype)}>" in next(
             each.type for each in made.report.outputs if each.name == name)
+
+
+def test_what_verification_refuses_says_so_and_lists_no_files(
+    digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
+) -> None:
+    def run(self: Target, emitted: Emitted, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        raise ArtifactError("the program is corrupt")
+
+    monkeypatch.setattr(Chip, "run", run)
+    with pytest.raises(ArtifactError, match="the program is corrupt"):
+        transload.convert(digits, "chip", tmp_path / "out", host="picky")
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["status"] == "refused" and report["files"] == {} and len(report["partition"]["parts"]) > 1
+    assert [part["files"] for part in report["partition"]["parts"]] == [[]] * len(report["partition"]["parts"])
+    assert (report["verification"]["status"], report["verification"]["why"]) == ("failed", "the program is corrupt")
+    code, _, said = cli("run", tmp_path / "out")
+    assert code == 3 and "the conversion for 'chip' was refused, and nothing was written" in said
+    report["partition"]["parts"][0]["files"] = ["1-target/digits_float.chip"]  # as reports had them
+    (tmp_path / "out" / "report.json").write_text(json.dumps(report))
+    assert "was refused, and nothing was written" in cli("run", tmp_path / "out")[2]
+
+
+def test_by_whom_parts_are_run_is_said_once_of_each(
+    digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
+) -> None:
+    made = transload.convert(digits, "chip", tmp_path / "out", host="picky", verify=False)
+    count, kept = len(places(made)), "chip's by its own runtime"
+    assert f"note: {count} parts are run, {kept}, the others by an engine\n" in cli("run", tmp_path / "out")[2]
+    assert f"note: {count} parts are run by an engine, but {kept}\n" in cli("run", tmp_path / "out", "--all")[2]
+    monkeypatch.setattr(Chip, "run", lambda *_: (_ for _ in ()).throw(RunError("no licence")))
+    made = transload.convert(digits, "chip", tmp_path / "out", host="picky")
+    assert made.verification is not None and made.verification.notes[0] == (
+        f"the artifact cannot be run as {count} parts in turn, by chip's own runtime and engine auto; an engine ran the module "
+        "instead: no licence")
+    monkeypatch.setattr(Chip, "ops", ())
+    transload.convert(digits, "chip", tmp_path / "out", host="picky")
+    for option in (), ("--all",):
+        assert "note: 1 part is run" in (said := cli("run", tmp_path / "out", *option)[2]) and "by an engine\n" in said
 
 
 def test_what_does_not_fit_the_next_part_is_not_run_by_an_engine_in_its_place(

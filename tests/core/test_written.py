@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,47 @@ from transload.errors import ReadError, RunError, TransloadError, UsageError
 from transload.plugin_host import host
 
 from tests.support.graphs import Graph, summing
+
+
+def cut_short(report: Path) -> None:
+    report.write_bytes(report.read_bytes()[:300])
+
+
+def made_a_folder(report: Path) -> None:
+    report.unlink()
+    report.mkdir()
+
+
+def linked_to_itself(report: Path) -> None:
+    report.unlink()
+    report.symlink_to(report.name)
+
+
+@pytest.mark.parametrize("damage", [
+    cut_short, made_a_folder, linked_to_itself, lambda report: report.write_text("{}"), lambda report: report.write_text("[[[["),
+    lambda report: report.write_bytes(b"\xff"), lambda report: os.truncate(report, 1 << 25), Path.unlink])
+@pytest.mark.parametrize("command", ["run", "inspect", "compare"])
+def test_a_report_that_is_damaged_or_missing_is_told(
+    command: str, damage: Callable[[Path], Any], written: Path, examples: Path, tmp_path: Path, cli: Any,
+) -> None:
+    """With what can be given in its place; a file that no reader takes was only the report's to explain."""
+    out = tmp_path / "art"
+    shutil.copytree(written / "tp-tiny", out)
+    damage(out / "report.json")
+    there = os.path.lexists(out / "report.json")
+    model = [examples / "digits" / "digits_int8.tflite"] if command == "compare" else []
+    (out / "unknown").write_bytes(b"what is this")
+    for place in (out, *([out / "report.json", out / "unknown"] if there and damage is not linked_to_itself else [])):
+        code, _, said = cli(command, *model, place)
+        said = " ".join(said.split())
+        assert code == 3 and f"given in its place: {out / 'digits_int8.mlir'}" in said, said
+        assert ("is damaged" if there else "has no report.json of a conversion") in said
+    assert cli("run", out / "digits_int8.mlir")[0] == 0
+
+
+def test_a_folder_of_nothing_is_no_artifact(tmp_path: Path, cli: Any) -> None:
+    _, _, said = cli("run", tmp_path)
+    assert said.strip().endswith("is a directory, not a model file")
 
 
 @pytest.mark.parametrize(("target", "options"), [

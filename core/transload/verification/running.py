@@ -34,6 +34,12 @@ class OwnRuntime:
     files: tuple[Path, ...] = ()
     """The artifact's, which lie elsewhere until it is done: errors call them by their names alone."""
 
+    @property
+    def refusal(self) -> str:
+        """That it does not run the artifact."""
+        by_itself = f"{self.target}'s own runtime cannot run the artifact"
+        return f"the artifact cannot be run as {self.title}" if self.title else by_itself
+
     def told(self, error: RunError) -> str:
         """What an error says."""
         return reduce(lambda text, file: text.replace(str(file), file.name), self.files, error.message)
@@ -69,9 +75,10 @@ class Running:
                 raise
             except RunError as error:
                 why = self.own.told(error)
-                self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {why}")
+                said = self.own.refusal
+                self.notes.append(f"{said}; an engine ran the module instead: {why}")
                 kind = MissingKernel if isinstance(error, MissingKernel) else RunError
-                self._refused = kind(f"{self.used} cannot run the artifact: {why}")
+                self._refused = kind(f"{said}: {why}")
                 self.own = None
         if self._execute is None:
             self._execute = self._prepared()

@@ -1,0 +1,83 @@
+"""What the report in a folder says, where it is one of a conversion; and what to say where none is, or it is damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from .artifact_set import REPORT
+from .errors import ReadError
+from .files import is_file, is_folder
+
+__all__ = ["report_in", "unreported"]
+
+_FEW = 3
+"""Files that a hint names."""
+_REPORT_BYTES = 1 << 24
+_TOLD = (
+    ("inputs", "name"), ("inputs", "type"), ("outputs", "name"), ("outputs", "type"), ("states", "input"), ("states", "output"))
+"""What a report says of a model's borders in words."""
+
+
+def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
+    """What to say of a folder, or a file of none of these `suffixes`, that a conversion may have written, and no report tells of.
+
+    None where nothing speaks for a conversion, or its report is in order.
+    """
+    folder = path if is_folder(path) and path.name != REPORT else path.parent
+    file = folder / REPORT
+    programs: list[Path] = []
+    there = os.path.lexists(file)
+    with suppress(OSError):  # of a folder that may not be looked into nothing is known
+        programs = sorted(each for each in folder.iterdir() if is_file(each) and each.name.lower().endswith(tuple(suffixes)))
+    if (not there and (path != folder or not programs)) or report_in(folder) is not None:
+        return None
+    if not there:
+        said = f"{path}: is a directory, not a model file, and has no {REPORT} of a conversion"
+    elif path in (folder, file):
+        said = f"{file}: is damaged, or is no report of a conversion"
+    else:
+        said = f"{path}: no reader knows this format, and {REPORT} beside it is damaged, or is none of a conversion"
+    named = " or ".join(shlex.quote(str(each)) for each in programs[:_FEW])
+    return ReadError(said, hint=f"a file can be given in its place: {named}" if named else "convert the model again")
+
+
+def report_in(folder: Path) -> dict[str, Any] | None:
+    """The report of a conversion in a folder; None where there is none that is one."""
+    file = folder / REPORT
+    if not is_file(file) or file.stat().st_size > _REPORT_BYTES:
+        return None
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        files, name, more, cut = found["files"], found["target"], found["target_report"], found.get("partition")
+        if found.get("status") == "refused":  # of parts that were written nowhere
+            files, cut = {}, None
+        plain = isinstance(files, dict) and isinstance(name, str) and isinstance(more, dict)
+        inside = plain and all((folder / each).resolve().is_relative_to(folder.resolve()) for each in files)
+        borders = {side: found.get(side, []) for side in ("inputs", "outputs", "states")}
+        told = all(isinstance(each[key], str) for side, key in _TOLD for each in borders[side])
+        if not (inside and told and (cut is None or _is_partition(cut, files, borders["inputs"]))):
+            return None
+        return {"files": list(files), "target": name, "target_report": more, "partition": cut, **borders}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _is_partition(cut: Any, files: Mapping[str, Any], inputs: Sequence[Any]) -> bool:
+    """Whether something is what a report says of parts, of files of the artifact alone; nothing is given twice."""
+    def are_names(given: Any) -> bool:
+        return isinstance(given, list) and all(isinstance(name, str) for name in given)
+
+    def are_texts(given: Any) -> bool:
+        return isinstance(given, dict) and all(isinstance(text, str) for text in given.values())
+
+    given = [each["name"] for each in inputs] + [name for each in cut["parts"] for name in each["outputs"]]
+    return are_texts(cut["outputs"]) and isinstance(cut["parts"], list) and len(set(given)) == len(given) and all(
+        isinstance(each["place"], str) and isinstance(each.get("target"), str | None) and isinstance(each["target_report"], dict)
+        and are_names(each["files"]) and set(each["files"]) <= set(files) and are_names(each["inputs"])
+        and are_names(each["outputs"]) and are_texts(each.get("types", {})) for each in cut["parts"])
