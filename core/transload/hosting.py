@@ -13,6 +13,7 @@ from typing import Any
 
 from .contents import main_dialect
 from .errors import ConversionError, Finding, TargetError, UsageError, merge_findings
+from .guard import failure
 from .ir import Module, Op, input_names, output_names
 from .ir.borders import name_borders
 from .ir.verify import verify
@@ -20,7 +21,7 @@ from .journey import Journey
 from .options import Owner, own_options, settings_of
 from .partitioning import HOST, Part, Partition, is_held, parted, work_of
 from .plugin import Target
-from .plugin_host import host, misstated
+from .plugin_host import host, misstated, wished
 from .rewrite import names_of
 from .roles import hub
 
@@ -60,7 +61,7 @@ def host_for(target: Target, name: str | None, options: Mapping[str, Any]) -> Ho
     if not chosen:
         return None
     try:
-        found: Target = host().get("targets", chosen)
+        found = _other_target(target, chosen)
     except UsageError as error:
         if name is not None:
             raise
@@ -70,16 +71,22 @@ def host_for(target: Target, name: str | None, options: Mapping[str, Any]) -> Ho
         return None
     if why is not None:
         raise UsageError(f"host {chosen!r} cannot be used: {why}")
-    if chosen == target.name:
-        raise UsageError(f"{chosen!r} is the target itself", hint="the host is another target, which takes what this one leaves")
-    if not cuts(target):
-        raise UsageError(
-            f"target {target.name!r} takes a model as a whole, and leaves nothing to a host",
-            hint=f"targets that do: {', '.join(each.name for each in host().targets.values() if cuts(each))}")
     own = {key[len(chosen) + 1:]: value for key, value in options.items() if key.startswith(f"{chosen}.")}
     made = HostTarget(found, own)
     _ = made.settings  # a value that is none is said now
     return made
+
+
+def _other_target(target: Target, name: str) -> Target:
+    """The target that is called so, for what another one leaves; `UsageError` where there is none, or that leaves nothing."""
+    found: Target = host().get("targets", name)
+    if name == target.name:
+        raise UsageError(f"{name!r} is the target itself", hint="the host is another target, which takes what this one leaves")
+    if not cuts(target):
+        raise UsageError(
+            f"target {target.name!r} takes a model as a whole, and leaves nothing to a host",
+            hint=f"targets that do: {', '.join(each.name for each in host().targets.values() if cuts(each))}")
+    return found
 
 
 def cut_for(target: Target, module: Module, settings: Mapping[str, Any], hosted: HostTarget | None = None) -> Partition | None:
@@ -104,6 +111,9 @@ def _taken(target: Target, module: Module, settings: Mapping[str, Any]) -> Calla
     leaves, takes = getattr(target, "leaves", None), getattr(target, "takes", None)
     if leaves is not None:
         left = set(leaves(module, settings))
+        if foreign := left - set(module.walk()):
+            wrong = TypeError(f"gives a {min(op.name for op in foreign)} that is no op of the module which it was given")
+            raise failure(host().owner("targets", target.name), f"target {target.name!r}.leaves()", wrong)
         return lambda op: op not in left
     return None if takes is None else lambda op: all(takes(each, settings) for each in _work_in(op))
 
@@ -119,9 +129,9 @@ def hosted_for(
 ) -> tuple[HostTarget | None, dict[str, Any]]:
     """The target of the host's parts (`host_for`), and the options of the rest, with the wishes of the other target."""
     hosted = host_for(target, name, options)
-    wishes = getattr(target, "hosting", {}) if name is not None else {}
+    wishes = wished("targets", target.name, "hosting", Owner(target.name, target.options()), getattr(target, "hosting", {}))
     given = {key: value for key, value in options.items() if hosted is None or not key.startswith(f"{hosted.name}.")}
-    return hosted, {**wishes, **given}
+    return hosted, {**(wishes if name is not None else {}), **given}
 
 
 def made_for_host(cut: Partition, hosted: HostTarget) -> Partition:

@@ -28,7 +28,7 @@ from .options import Owner, own_options, settings_of, shared_out
 from .passes.manager import Pipeline
 from .passes.steps import PassRecord, Step, reads
 from .plugin import Conversion, Target
-from .plugin_host import host, misstated
+from .plugin_host import host, misstated, wished
 from .rewrite import cannot_convert, names_of
 from .roles import hub
 from .routes import companions
@@ -297,15 +297,17 @@ class Journey:
             return []
 
     def _stage(self, conversion: Conversion) -> Stage:
+        owner = Owner(conversion.name, options_of(conversion))
         given = self._shared.get(conversion.name)
         if given is None:  # one that nobody expected on the way, or no options
-            given = own_options(Owner(conversion.name, options_of(conversion)), self.options)
+            given = own_options(owner, self.options)
         if self._quantize_due:
-            given = {**conversion.before_quantizing, **given}
+            wishes = wished("conversions", conversion.name, "before_quantizing", owner, conversion.before_quantizing)
+            given = {**wishes, **given}
         if self._target is not None:
             own = f"{conversion.name}."
             wishes = {key.removeprefix(own): value for key, value in self._target.converting.items() if key.startswith(own)}
-            given = {**wishes, **given}
+            given = {**wished("targets", self._target.name, "converting", owner, wishes), **given}
         steps = steps_of(conversion, given)
         return Stage(conversion.name, tuple(steps), f"{conversion.source} → {conversion.target}", conversion)
 

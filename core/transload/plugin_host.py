@@ -27,6 +27,7 @@ from .context import current, use_host
 from .errors import Finding, PluginError, TransloadError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
 from .guard import FOREIGN, Guarded, PluginInfo, failure
+from .options import Owner, settings_of
 from .plugin import (
     Calibrator,
     Conversion,
@@ -85,6 +86,18 @@ def misstated(kind: str, name: str, what: str, error: UsageError) -> PluginError
     """The error for text of a plugin that does not read: passes, limits; `name` is the object of that kind which says it."""
     owner = host().owner(kind, name)
     return PluginError(f"{f'{owner}: ' if owner is not None else ''}{what}: {error.message}", error.findings, error.hint)
+
+
+def wished(kind: str, name: str, member: str, owner: Owner, wishes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values of an owner's options, as an object of a plugin wishes them in a member; `PluginError` where these are none."""
+    try:
+        if unknown := [key for key in wishes if key not in owner.options]:
+            raise UsageError(f"{owner.name} takes no option {', '.join(unknown)}",
+                             hint=f"options: {', '.join(sorted(owner.options)) or 'none'}")
+        settings_of(owner.options, wishes)
+    except UsageError as error:
+        raise misstated(kind, name, f"{member} of {singular(kind)} {name!r}", error) from error
+    return wishes
 
 
 class Host:

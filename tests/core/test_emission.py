@@ -124,13 +124,14 @@ def findings_that_raise() -> Iterator[Any]:
     ("check", lambda *_: [Finding("top.Relu", "no", hint=3)], "hint of a Finding is text, and is 3"),
     ("check", lambda *_: [Finding("top.Relu", "no", count="many")], "count of a Finding is a whole number, and is 'many'"),
     ("check", lambda *_: repeat(Finding("top.Relu", "no")), "gives more than 1,048,576 of them"),
+    ("leaves", lambda self, module, options: list(module.clone().body_of_main)[:1], "no op of the module which it was given"),
     ("options", lambda *_: {"a": (int, "x", "doc")}, "option 'a' has the default 'x', which is not of its type"),
     ("options", lambda *_: {"a": (("on", "off"), "of", "doc")}, "has the default 'of'"),
 ])
 def test_what_it_says_of_itself(
     member: str, value: Any, why: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Strange, member, value)
+    monkeypatch.setattr(Strange, member, value, raising=False)
     with pytest.raises(PluginFailure, match=f"failed in target 'strange'.{member}") as raised:
         transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
     assert why in raised.value.message
@@ -139,12 +140,19 @@ def test_what_it_says_of_itself(
 @pytest.mark.parametrize(("member", "value", "why"), [
     ("pipeline", "nosuchpass", "the pipeline of target 'strange': no pass is called 'nosuchpass'"),
     ("host", "nosuch", "the host of target 'strange': no target is called 'nosuch'"),
+    ("host", "strange", "the host of target 'strange': 'strange' is the target itself"),
+    ("host", "tosa", "the host of target 'strange': target 'strange' takes a model as a whole"),
+    ("hosting", {"zz": 1}, "hosting of target 'strange': strange takes no option zz"),
+    ("hosting", {"level": "high"}, "hosting of target 'strange': option level must be int, not 'high'"),
+    ("converting", {"top-to-tosa.bias": "zz"}, "converting of target 'strange': option bias must be fine or plain, not 'zz'"),
+    ("converting", {"top-to-tosa.zz": 1}, "converting of target 'strange': top-to-tosa takes no option zz"),
     ("tolerance", ("cos=abc",), "the tolerance of target 'strange': tolerance cos must be a number"),
 ])
 def test_whose_mistake_it_is(
     member: str, value: Any, why: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Strange, member, value)
+    monkeypatch.setattr(Strange, "options", lambda self: {"level": (int, 1, "for tests")})
     with pytest.raises(PluginError, match=f"plugin 'strangers' .*: {why}"):
         transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
 

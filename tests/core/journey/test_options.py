@@ -85,7 +85,7 @@ def test_a_target_wishes_what_nobody_else_says(toy, monkeypatch):
 
 def test_a_target_that_wishes_what_there_is_not_is_told(toy, monkeypatch):
     monkeypatch.setattr(Chip, "converting", {"b-to-c.height": "16"})
-    with pytest.raises(UsageError, match="b-to-c takes no option height"):
+    with pytest.raises(PluginError, match="converting of target 'chip': b-to-c takes no option height"):
         toy.make(chip={})()
 
 
