@@ -255,7 +255,8 @@ class Pass:
 class KernelTable:
     """Functions that execute ops: `kernel(op, *arrays) -> array or tuple of arrays`.
 
-    The arrays are read-only to the kernel, of the operands' storage dtype; absent operands are None.
+    The arrays are read-only to the kernel, of the operands' storage dtype; absent operands are None, also those that an
+    op leaves out at its end, unless the parameter has a default.
     How quantized operands are treated is said when a kernel is added:
 
     - `"float"` (the default): the engine dequantizes the inputs, and quantizes the result;

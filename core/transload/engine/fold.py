@@ -13,6 +13,7 @@ from ..budget import budget
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of, may_fold
+from .absent import given_absent
 from .integers import exact_kernel
 
 __all__ = ["fold_op"]
@@ -66,7 +67,7 @@ def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
         return None
     # The kernel reads shapes alone, so arrays that occupy no memory will do.
     stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.static_shape) for v in op.operands]
-    return _results(op, found[0], stand_ins, found[0])
+    return _results(op, given_absent(op, found[0]), stand_ins, found[0])
 
 
 def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: Callable[..., Any]) -> list[np.ndarray]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..context import current
 from ..ir import Op
+from .absent import given_absent
 from .quantized import is_quantized, keeps_stored, quantized_kernel
 
 __all__ = ["exact_kernel", "kernel_on_reals", "note_of"]
@@ -23,6 +24,7 @@ def exact_kernel(op: Op, kernel: Callable[..., Any], mode: str) -> tuple[Callabl
 
     It does not where an op computes through real numbers, and nobody says which integers it gives.
     """
+    kernel = given_absent(op, kernel)
     if not is_quantized(op) or keeps_stored(op, mode):
         return kernel, True
     if op.regions:
@@ -38,7 +40,7 @@ def exact_kernel(op: Op, kernel: Callable[..., Any], mode: str) -> tuple[Callabl
 def kernel_on_reals(op: Op) -> Callable[..., Any] | None:
     """The op's kernel between dequantization and quantization: the fact "integers" of ops whose meaning is just that."""
     found = current().host.kernel(op.name)
-    return None if found is None else quantized_kernel(op, *found)
+    return None if found is None else quantized_kernel(op, given_absent(op, found[0]), found[1])
 
 
 def note_of(inexact: Iterable[Op]) -> tuple[str, ...]:
