@@ -58,9 +58,11 @@ def run(
     if watch is not None:
         watch = _watching(watch)
     if preprocess is not None:
-        from .samples.preprocess import need_images
+        from .samples.preprocess import beside_of, need_images
 
         need_images(has_images(given))
+        if not isinstance(module, Module):
+            preprocess = preprocess.before(beside_of(Path(module)))
     if written is not None:
         written.need_unasked(Path(module), function=function)
         if tell is not None:

@@ -100,6 +100,8 @@ def settled(
                 f"which input is it for, of {', '.join(asked) or 'none'}?", hint="say it before the file: --input NAME=FILE")
         named = {asked[0]: named[ONLY], **{name: value for name, value in named.items() if name != ONLY}}
     limits = input_limits(module.main)
+    if preprocess is not None:
+        preprocess.need_inputs(types)
     for name, value in named.items():
         if isinstance(value, ImageFile) and name in types:
             image = (preprocess or Preprocess()).settled(name, types[name], limits.get(name))  # type: ignore[arg-type]

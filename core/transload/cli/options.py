@@ -380,8 +380,6 @@ def take_preprocess(given: dict[str, Any], beside: Path | None = None, *, models
     `models` that are given the same images, the first that there is (`beside_first`).
     Raises `UsageError` for what is said of images that keep their shape, where they do not.
     """
-    from dataclasses import replace
-
     said = {name: given.pop(name) for name in _FIELDS}
     said = {name: value for name, value in said.items() if value is not None}
     file = given.pop("preprocess")
@@ -390,13 +388,13 @@ def take_preprocess(given: dict[str, Any], beside: Path | None = None, *, models
     from ..samples.preprocess import Preprocess, beside_first, beside_of
 
     if file is not None:
-        found: Preprocess | None = Preprocess.read(file)
+        found: Preprocess | None = Preprocess.read(file).before(beside_of(beside) if beside is not None else None)
     else:
         found = beside_of(beside) if beside is not None else beside_first(models)
     if not said:
         return found
     of_file = found or Preprocess()
-    made = replace(of_file, **said, inputs={name: replace(own, **said) for name, own in of_file.inputs.items()})
+    made = of_file.with_said(said, fused=beside is None)
     lost = next((name for name in ("keep_ratio_mode", "pad_value", "pad_type") if name in said), None)
     if lost is not None and not made.keep_aspect_ratio:
         from ..errors import UsageError

@@ -128,6 +128,8 @@ def evaluate(
     models = models_of(models)
     ready = models_ready(models, how, engine)
     said, preprocess = preprocess is not None, preprocess if preprocess is not None else beside_first(models)
+    if preprocess is not None:
+        preprocess.need_inputs(dict.fromkeys(name for model in ready for name in model.taken))
     wanted = data if isinstance(data, Data) else Data(data)
     opened = _opened(ready, wanted, preprocess, said)
     first = opened[0]
@@ -238,7 +240,7 @@ def _without_labels() -> str:
 
 def _by_place(models: Sequence[Ready], facts: Sequence[Mapping[str, T]]) -> list[dict[str, T]]:
     """What is known of inputs, for each model by input: what the first model that knows says, so that all are given the same."""
-    names = [list(model.inputs.inputs if isinstance(model.inputs, Module) else model.inputs) for model in models]
+    names = [list(model.taken) for model in models]
     known: dict[int, T] = {}
     for each, inputs in zip(facts, names, strict=True):
         known = {**{place: each[name] for place, name in enumerate(inputs) if name in each}, **known}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -62,10 +62,18 @@ class Ready:
     beside: Preprocess | None = None
     """What the file beside it says of images."""
 
+    @property
+    def taken(self) -> Collection[str]:
+        """The names of its inputs."""
+        return (self.inputs.inputs if isinstance(self.inputs, Module) else self.inputs).keys()
+
     def opened(self, data: Data, preprocess: Preprocess | None, limits: Mapping[str, tuple[float, float]]) -> Samples:
         """Samples for it, of the same parts of images as for all; of pixels for a program that takes these."""
-        if self.beside is not None and self.beside.is_fused:
-            preprocess = self.beside if preprocess is None else self.beside.with_sizes_of(preprocess)
+        if preprocess is not None:
+            own = preprocess.whole().before(self.beside)
+            preprocess = replace(own, inputs={name: each for name, each in own.inputs.items() if name in self.taken})
+        elif self.beside is not None and self.beside.is_fused:
+            preprocess = self.beside
         return data.open(self.inputs, preprocess, limits).with_states(self.module)
 
     def otherwise(self, samples: Samples) -> list[str]:

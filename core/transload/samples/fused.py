@@ -35,7 +35,9 @@ class Fused:
 
     def __init__(self, module: Module, preprocess: Preprocess | None = None) -> None:
         host().get("passes", FUSE)
-        self.images = _images(module, preprocess or Preprocess())
+        preprocess = preprocess or Preprocess()
+        preprocess.need_inputs(module.inputs)
+        self.images = _images(module, preprocess)
         """By input, what the pixels become."""
         self.preprocess = Preprocess(inputs={name: _before(image) for name, image in self.images.items()})
         """What becomes of an image before the program sees it."""

@@ -38,6 +38,8 @@ RATIO_MODES = ("letterbox", "short_side_scale")
 PAD_TYPES = ("center", "normal")
 _PARTS = ("resize_dims", "keep_aspect_ratio", "keep_ratio_mode", "pad_value", "pad_type", "crop")
 """Fields that say which part of an image is taken, and how large."""
+_OF_FUSED = ("mean", "scale", "pixel_format", "channel_format")
+"""Fields that say what a program does with pixels."""
 _LARGEST = 1 << 15
 """Rows and columns that an image may be resized to."""
 
@@ -112,10 +114,41 @@ class Preprocess:
             self, mean=fused.mean, scale=fused.scale, pixel_format=fused.pixel_format, channel_format=fused.channel_format,
             fused=None, inputs={name: own.whole() for name, own in self.inputs.items()})
 
+    def before(self, beside: Preprocess | None) -> Preprocess:
+        """The same before a program with this file `beside` it: pixels go into one that takes such, and into no other.
+
+        Where there is no file, the type of an input tells which it is (`settled`).
+        """
+        if beside is None:
+            return self
+        if beside.is_fused:
+            return self if self.is_fused else beside.with_sizes_of(self)
+        whole = self.whole()
+        return replace(whole, stored=whole.stored or beside.stored, inputs={
+            name: replace(own, stored=own.stored or beside.of(name).stored) for name, own in whole.inputs.items()})
+
     def with_sizes_of(self, other: Preprocess) -> Preprocess:
         """The same for the part of an image that the other one takes."""
         said = {name: getattr(other, name) for name in _PARTS}
         return replace(self, **said, inputs={name: own.with_sizes_of(other.of(name)) for name, own in self.inputs.items()})
+
+    def with_said(self, said: Mapping[str, Any], fused: bool) -> Preprocess:
+        """The same with what is `said` of it, for each input; also of what is `fused`, where no program is there that does it."""
+        within = self.fused
+        if within is not None and fused:
+            within = replace(within, **{name: value for name, value in said.items() if name in _OF_FUSED})
+        return replace(
+            self, **said, fused=within, inputs={name: own.with_said(said, fused) for name, own in self.inputs.items()})
+
+    def need_inputs(self, names: Iterable[str]) -> None:
+        """Raise `UsageError` where something is said of an input that there is not."""
+        known = list(names)
+        for name in self.inputs:
+            if name not in known:
+                guess = nearest(name, known)
+                raise UsageError(
+                    f"preprocessing: [inputs.{_text(name)}] is for an input that there is not",
+                    hint=f"did you mean {guess!r}?" if guess else f"the inputs are {', '.join(map(repr, known)) or 'none'}")
 
     def of(self, name: str) -> Preprocess:
         """What holds for one input."""
@@ -125,9 +158,10 @@ class Preprocess:
         """For an input of a type, all that is left open said: layout, sizes, pixel format, mean and scale.
 
         `limits` are the numbers that the input takes, where the model's file says them. Raises `UsageError` where the input
-        takes no image, or not such a one.
+        takes no image, or not such a one. What a program does with pixels is done before an input that takes no pixels.
         """
         own = self.of(name)
+        own = own if _takes_pixels(type_) else own.whole()
         type_ = _as_meant(type_, own.stored)
         layout, rows, columns, channels = _layout(own, name, type_)
         pixel_format = own.pixel_format or next(key for key, count in CHANNELS.items() if count == channels)
@@ -185,12 +219,7 @@ class Preprocess:
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Preprocess:
         """From a dictionary as the file has it. `UsageError` for names that there are not, and values that cannot be."""
-        known = [each.name for each in fields(cls)]
-        for key in table:
-            if key not in known:
-                guess = nearest(key, known)
-                raise UsageError(
-                    f"preprocessing has no {key!r}", hint=f"did you mean {guess!r}?" if guess else f"it has {', '.join(known)}")
+        _need_known("preprocessing", table, [each.name for each in fields(cls)])
         given = dict(table)
         inputs = given.pop("inputs", {})
         if not isinstance(inputs, Mapping) or not all(isinstance(own, Mapping) for own in inputs.values()):
@@ -199,6 +228,7 @@ class Preprocess:
         fused = given.pop("fused", None)
         if fused is not None and not isinstance(fused, Mapping):
             raise UsageError("preprocessing: fused is a table, [fused]")
+        _need_known("preprocessing: what is fused", fused or (), _OF_FUSED)
         stored = given.pop("stored", None)
         return cls(**given, fused=None if fused is None else cls.from_table(fused), inputs=own,
                    stored=None if stored is None else _stored(stored))
@@ -353,6 +383,22 @@ def _stored(text: Any) -> QuantType:
     if not isinstance(type_, QuantType) or not type_.per_tensor:
         raise UsageError(f"preprocessing: stored is {text!r}", hint="what integers stand for: !quant.uniform<i8:f32, SCALE:ZERO>")
     return type_
+
+
+def _need_known(what: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """`UsageError` for a name that there is not."""
+    for key in given:
+        if key not in known:
+            guess = nearest(key, known)
+            raise UsageError(f"{what} has no {key!r}", hint=f"did you mean {guess!r}?" if guess else f"it has {', '.join(known)}")
+
+
+def _takes_pixels(type_: TensorType) -> bool:
+    """Whether pixels can go into an input as they are: of bytes, whatever these stand for."""
+    from ..ir import IntegerType, QuantType
+
+    storage = type_.element.storage if isinstance(type_.element, QuantType) else type_.element
+    return isinstance(storage, IntegerType) and storage.range == (0, 255)
 
 
 def _no_image(type_: TensorType) -> str:

@@ -108,6 +108,7 @@ class _Inputs:
             if not isinstance(type_, TensorType) or not type_.is_static:
                 raise UsageError(f"input {name!r} takes {type_}, and samples need a shape", hint=f"--shape {name}:SIZES")
             self.types[name] = type_
+        preprocess.need_inputs(types)
         self._settled: dict[str, Settled] = {}
 
     def with_states(self, initial: Mapping[str, np.ndarray], types: Mapping[str, Any]) -> _Inputs:

@@ -264,8 +264,10 @@ def _preprocess_of(
     asked: Preprocess | None, given: Mapping[str, Any] | None, artifact: str | Path | Module,
 ) -> Preprocess | None:
     """What becomes of images: as it is asked, where there are some, or else as the file beside the artifact says."""
+    beside = None if isinstance(artifact, Module) else beside_of(Path(artifact))
     if asked is None:
-        return None if isinstance(artifact, Module) else beside_of(Path(artifact))
+        return beside
+    asked = asked.before(beside)
     if not asked.is_fused:
         need_images(has_images(given))
     return asked

@@ -60,6 +60,57 @@ def test_the_program_takes_pixels_and_is_verified(model: Path, images: Path, tmp
     np.testing.assert_allclose(answer, right, rtol=1e-4, atol=1e-4)
 
 
+def test_what_a_program_does_with_pixels_is_done_before_a_model_that_takes_none(
+    model: Path, images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The file beside an artifact, given for the model itself: everywhere the numbers are those that it was made with."""
+    fused, plain = tmp_path / "fused", tmp_path / "plain"
+    how: dict[str, Any] = {"data": images, "preprocess": PREPROCESS}
+    transload.convert(model, "onnx", fused, fuse_preprocess=True, **how)
+    transload.convert(model, "onnx", plain, quantize="int8", quantizer_options={"quant_input": "all"}, **how)
+    left = transload.Preprocess.read(fused / "preprocess.toml")
+    wanted, made = (transload.open_samples(images, transload.load(model), preprocess=each) for each in (PREPROCESS, left))
+    for one, other in zip(wanted, made, strict=True):
+        np.testing.assert_allclose(one["image"], other["image"], rtol=1e-6)
+    image = images / "0.png"
+    for place in (model, plain):  # integers too, which are not pixels
+        [[right], [answer]] = [
+            transload.run(place, {"image": image}, preprocess=each).values() for each in (PREPROCESS, left)]
+        assert np.array_equal(right, answer)
+    [[right], [answer]] = [transload.run(fused, {"image": image}, preprocess=each).values() for each in (PREPROCESS, left)]
+    assert np.array_equal(right, answer)
+    found = transload.evaluate([model, fused, plain], images, metrics=["sqnr"], preprocess=left)
+    assert found[str(fused)]["sqnr"].value > 60
+    assert found[str(plain)]["sqnr"].value > 20
+    table = tmp_path / "t.table"
+    for data in (["--preprocess", fused / "preprocess.toml"],
+                 ["--pixel-format", "bgr", "--resize", "9x9", "--mean", ",".join(map(str, MEAN)),
+                  "--scale", ",".join(map(str, SCALE))]):
+        assert cli(["calibrate", str(model), "--data", str(images), "-o", str(table), *map(str, data)]) == 0
+        ranges, capsys_text = table.read_text(), capsys.readouterr()
+        assert "bgr, nchw" in capsys_text.err
+        table.rename(tmp_path / f"{len(data)}.table")
+    assert (tmp_path / "2.table").read_text() == ranges
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("[fused]\nmeann = 3", "did you mean 'mean'"), ("[fused]\ncrop = [3, 3]", "it has mean, scale"),
+    ("[inputs.imag]\nmean = 3", "did you mean 'image'"), ("[inputs.nope.fused]\nmean = 3", "the inputs are 'image'")])
+def test_a_file_that_says_what_there_is_not_is_refused_everywhere(
+    model: Path, images: Path, tmp_path: Path, text: str, says: str, capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "p.toml").write_text(text)
+    said = ["--preprocess", str(tmp_path / "p.toml")]
+    data = ["--data", str(images), *said]
+    for words in (
+        ["run", model, "--input", images / "0.png", *said], ["convert", model, "-o", tmp_path / "o", *data],
+        ["convert", model, "-o", tmp_path / "o", "--fuse-preprocess", *said], ["eval", model, model, "--metric", "sqnr", *data],
+        ["calibrate", model, "-o", tmp_path / "o", *data],
+    ):
+        assert cli(list(map(str, words))) in (2, 3)
+        assert says in capsys.readouterr().err.replace("\n", " ")
+
+
 def test_a_program_that_is_wrong_is_found_in_the_fused_form(
     model: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
