@@ -110,13 +110,16 @@ def register_scores(register: Any) -> None:
     scores = "transload.evaluation.scores"
     label, reference = ("label",), ("reference",)
     for score in (
-        Score("top1", f"{scores}:top1", None, "The label is the best class.", label, unit="%"),
-        Score("top5", f"{scores}:top5", None, "The label is among the five best classes.", label, unit="%"),
-        Score("agreement", f"{scores}:agreement", None, "The best class is that of the first model.", reference, unit="%"),
+        Score("top1", f"{scores}:top1", None, "The label is the best class.", label, unit="%", by_row=True),
+        Score("top5", f"{scores}:top5", None, "The label is among the five best classes.", label, unit="%", by_row=True),
+        Score("agreement", f"{scores}:agreement", None, "The best class is that of the first model.", reference, unit="%",
+              by_row=True),
         Score("sqnr", f"{scores}:energies", f"{scores}:least_ratio",
               "Signal to quantization noise over all samples, of the output where it is least.", reference, unit="dB"),
-        Score("cos", f"{scores}:cosine", None, "Cosine of the angle to the first model's outputs, their mean.", reference),
-        Score("euclid", f"{scores}:euclid", None, "1 - |a - b| / |a|, the mean over samples.", reference),
+        Score("cos", f"{scores}:cosine", None, "Cosine of the angle to the first model's outputs, their mean.", reference,
+              bounds=(-1.0, 1.0)),
+        Score("euclid", f"{scores}:euclid", None, "1 - |a - b| / |a|, the mean over samples.", reference,
+              bounds=(float("-inf"), 1.0)),
         Score("psnr", f"{scores}:squared_error", f"{scores}:peak_ratio",
               "Peak signal to noise, by labels that are images, or by the first model.", (), unit="dB"),
         Score("pixels", f"{scores}:pixels", None, "Share of pixels of the same class as the first model's.", reference, unit="%"),

@@ -198,7 +198,7 @@ def _no_number(outcome: Any) -> str | None:
 
 
 def _no_numbers(outcome: Any) -> str | None:
-    """Of a score that sums up itself what it measured: lists of numbers will do."""
+    """Of a score that sums up itself what it measured, or measures row by row: lists of numbers will do."""
     if isinstance(outcome, list | tuple):
         return next((wrong for each in outcome if (wrong := _no_numbers(each)) is not None), None)
     return _no_number(outcome)
@@ -302,7 +302,7 @@ TARGET_TAKES: dict[str, Check] = {
 
 
 def taken(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:
-    sums_up = kind == "scores" and member == "measure" and item.total is not None
+    sums_up = kind == "scores" and member == "measure" and (item.total is not None or item.by_row)
     return _no_numbers if sums_up else TAKES.get((kind, member))
 
 

@@ -570,6 +570,10 @@ class Score:
     """Whether an interval of confidence is told, for which `total` is asked many times."""
     available: Any = None
     """`available()` gives None, or the reason why it cannot be had here (what to install)."""
+    bounds: tuple[float, float] | None = None
+    """The least and the greatest that there can be, beyond which no interval reaches; where None, 0 and 1 of a share."""
+    by_row: bool = False
+    """Whether `measure` gives a list where a sample is a batch, a number for each row; the mean, or `total`, is of all rows."""
 
 
 @dataclass(frozen=True)

@@ -127,9 +127,7 @@ def evaluate(
     how = {"inputs": shapes or {}, "format": format, "weights": weights, "function": function}
     models = models_of(models)
     ready = models_ready(models, how, engine)
-    said, preprocess = preprocess is not None, preprocess if preprocess is not None else beside_first(models)
-    if preprocess is not None:
-        preprocess.need_inputs(dict.fromkeys(name for model in ready for name in model.taken))
+    said, preprocess = preprocess is not None, _preprocess_of(models, ready, preprocess)
     wanted = data if isinstance(data, Data) else Data(data)
     opened = _opened(ready, wanted, preprocess, said)
     first = opened[0]
@@ -168,6 +166,14 @@ def _opened(models: Sequence[Ready], data: Data, preprocess: Preprocess | None, 
     if said:
         need_images(bool(opened[0].images))
     return opened
+
+
+def _preprocess_of(models: Sequence[Any], ready: Sequence[Ready], asked: Preprocess | None) -> Preprocess | None:
+    """What becomes of images: as it is asked, or as the file beside the first artifact says; of inputs that a model has."""
+    preprocess = asked if asked is not None else beside_first(models)
+    if preprocess is not None:
+        preprocess.need_inputs(dict.fromkeys(name for model in ready for name in model.taken))
+    return preprocess
 
 
 def _told(source: Any) -> str:

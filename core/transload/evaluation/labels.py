@@ -35,7 +35,8 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
       whose names are numbers have these, less 1 where they go from 1 on without a gap;
     - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
       labels are numbers, or names of `classes`;
-    - an `.npy` of numbers, in the order of the samples; a `.json` of COCO's annotations, by the images' names;
+    - an `.npy` of numbers, in the order of the samples (of their rows, where a sample is a batch, here and in a file of labels
+      alone: a list for each sample then); a `.json` of COCO's annotations, by the images' names;
     - a folder of masks: `.png` or `.npy` of the samples' names, a class for each pixel;
     - a mapping by name, or a sequence in the order of the samples.
 
@@ -48,6 +49,8 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
 
 
 def _moved(label: Any, offset: int) -> Any:
+    if offset and isinstance(label, list | tuple):  # of the rows of a batch
+        return [_moved(each, offset) for each in label]
     number = class_of(label) if offset else None
     return label if number is None else number + offset
 
@@ -107,9 +110,11 @@ def _numbered(folders: Sequence[str]) -> dict[str, int]:
 
 
 def _in_order(samples: Samples, labels: Sequence[Any], what: str) -> Labels:
-    names = samples.names
+    names, rows = samples.names, samples.rows
+    if rows > 1 and len(labels) == rows * len(names):
+        labels = [list(labels[at:at + rows]) for at in range(0, len(labels), rows)]
     if len(labels) != len(names):
-        raise UsageError(f"{what}: {len(labels)} labels for {len(names)} samples")
+        raise UsageError(f"{what}: {len(labels)} labels for {len(names)} samples" + (f" of {rows} rows each" if rows > 1 else ""))
     return dict(zip(names, labels, strict=True)).get
 
 

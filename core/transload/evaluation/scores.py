@@ -60,7 +60,7 @@ def _find(name: str) -> Score:
         return Score(name, _of_user(name), doc="a function of the user's", unit=unit if isinstance(unit, str) else "")
     best = re.fullmatch(r"([a-z]+)([1-9][0-9]{0,3})", name)
     if best is not None and name not in host().scores and f"{best[1]}1" in host().scores:  # of K best, as the one of 1
-        return Score(name, _top(int(best[2])), doc=f"The label is among the {best[2]} best.", needs=("label",), unit="%")
+        return Score(name, _top(int(best[2])), None, f"The label is among the {best[2]} best.", ("label",), unit="%", by_row=True)
     found: Score = host().get("scores", name)
     return found
 
@@ -85,20 +85,22 @@ def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
     """The total of what was measured, with an interval: Wilson's of a share, else by the bootstrap (`intervals`)."""
     if not rows:
         raise UsageError(f"{score.name}: no sample was measured")
-    total = _total(score)
+    count, total, plain = len(rows), _total(score), score.total is None
+    if score.by_row:
+        rows = [number for row in rows for number in (row if isinstance(row, list) else [row])]
     value = float(total(rows))
     if not score.spread or len(rows) < 2:
-        return Estimate(value, samples=len(rows))
-    plain = score.total is None
+        return Estimate(value, samples=count)
     if plain and score.unit == "%" and all(row in (0.0, 1.0) for row in rows):
-        return Estimate(value, *_wilson(value, len(rows)), samples=len(rows))
+        return Estimate(value, *_wilson(value, len(rows)), samples=count)
     if plain:
         numbers = np.asarray(rows, np.float64)
         low, high = interval(lambda places: float(numbers[list(places)].mean()), len(rows), error=lambda places: float(
             numbers[list(places)].std(ddof=1) / len(rows) ** 0.5))
     else:
         low, high = interval(lambda places: float(total([rows[place] for place in places])), len(rows))
-    return Estimate(value, low, high, len(rows))
+    least, most = score.bounds or ((0.0, 1.0) if score.unit == "%" else (-np.inf, np.inf))
+    return Estimate(value, max(low, min(value, least)), min(high, max(value, most)), count)
 
 
 def _total(score: Score) -> Callable[[Any], float]:
@@ -121,17 +123,37 @@ def first_of(outputs: Outputs) -> np.ndarray:
     return np.asarray(next(iter(outputs.values())), np.float64)
 
 
-def _top(count: int) -> Callable[..., float]:
-    def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
-        numbers = first_of(outputs).ravel()
+def _rows(scores: np.ndarray) -> int:
+    """Of how many samples an output has the scores: the first size of what has several numbers for each."""
+    return scores.shape[0] if scores.ndim > 1 and scores.size > scores.shape[0] > 1 else 1
+
+
+def _each(found: Sequence[float]) -> float | list[float]:
+    """What was measured, a number for each row where there are several."""
+    return found[0] if len(found) == 1 else list(found)
+
+
+def _top(count: int) -> Callable[..., float | list[float]]:
+    def best(numbers: np.ndarray, label: Any, output: str) -> float:
         number = class_of(label)
         if number is None or not 0 <= number < numbers.size:
-            raise _no_class(label, next(iter(outputs)), numbers.size)
-        label = number
+            raise _no_class(label, output, numbers.size)
         if np.isnan(numbers).any():
             return 0.0  # comparing with NaN would call any class the best
-        ahead = int((numbers > numbers[label]).sum() + (numbers[:label] == numbers[label]).sum())
+        ahead = int((numbers > numbers[number]).sum() + (numbers[:number] == numbers[number]).sum())
         return float(ahead < count)
+
+    def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float | list[float]:
+        scores, output = first_of(outputs), next(iter(outputs))
+        size = _rows(scores)
+        labels = list(label) if size > 1 and isinstance(label, list | tuple | np.ndarray) and np.ndim(label) else [label]
+        if len(labels) != size:
+            found = f"are {len(labels)} labels" if len(labels) > 1 else "is one label"
+            raise UsageError(
+                f"{output!r} has {size} rows ({'x'.join(map(str, scores.shape))}), of a batch one each, and there {found}",
+                hint="labels for each row, in the order of the samples and their rows, in a file of labels alone or an .npy; "
+                     "or the model of a batch of 1: --batch 1")
+        return _each([best(row, each, output) for row, each in zip(scores.reshape(size, -1), labels, strict=True)])
 
     return measure
 
@@ -153,10 +175,15 @@ def _no_class(label: Any, output: str, count: int) -> UsageError:
 top1, top5 = _top(1), _top(5)
 
 
-def agreement(outputs: Outputs, label: Any, reference: Outputs) -> float:
-    """1 where the best class is that of the reference; of NaN none is."""
+def agreement(outputs: Outputs, label: Any, reference: Outputs) -> float | list[float]:
+    """1 where the best class is that of the reference, of each row where there are several; of NaN none is."""
     ours, theirs = first_of(outputs), first_of(reference)
-    return float(ours.argmax() == theirs.argmax() and not np.isnan(ours).any() and not np.isnan(theirs).any())
+    size = _rows(theirs)
+    if ours.size % size or (size == 1 and _rows(ours) > 1):
+        raise UsageError(f"outputs of shape {theirs.shape} and {ours.shape} cannot be compared, of which one has rows of a batch")
+    return _each([
+        float(mine.argmax() == yours.argmax() and not np.isnan(mine).any() and not np.isnan(yours).any())
+        for mine, yours in zip(ours.reshape(size, -1), theirs.reshape(size, -1), strict=True)])
 
 
 # --- numbers beside the reference's

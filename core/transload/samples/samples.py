@@ -171,6 +171,12 @@ class Samples:
         return joined(self.images.values())
 
     @property
+    def rows(self) -> int:
+        """How many there are in a sample that is a batch: the first size, where all inputs have the same."""
+        sizes = {type_.static_shape[0] if type_.static_shape else 1 for type_ in self.types.values()}
+        return sizes.pop() if len(sizes) == 1 else 1
+
+    @property
     def known_length(self) -> int | None:
         """How many samples there are, where that is known."""
         return None if isinstance(self._source, Stream) else len(self)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import transload
+from transload import open_samples
 from transload.errors import ReadError, UsageError
 from transload.evaluation.labels import labels_of
+from transload.ir import F32, TensorType
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
@@ -20,10 +22,22 @@ class Names:
     """What labels need of samples."""
 
     names = ["0.png", "1.png"]
+    rows = 1
 
 
 def find(path: Path, classes: Path | None = None) -> Any:
     return labels_of(Names(), path, classes)  # type: ignore[arg-type]
+
+
+def test_labels_of_the_rows_of_batches(tmp_path: Path) -> None:
+    samples = open_samples(np.zeros((2, 3, 4), np.float32), {"x": TensorType((3, 4), F32)})
+    (tmp_path / "l.txt").write_text("a\nb\nc\nc\nb\na\n")
+    np.save(tmp_path / "l.npy", [0, 1, 2, 2, 1, 0])
+    for source, classes in ((tmp_path / "l.txt", ["a", "b", "c"]), (tmp_path / "l.npy", None), ([0, 1, 2, 2, 1, 0], None)):
+        find = labels_of(samples, source, classes, offset=1)
+        assert [find(name) for name in samples.names] == [[1, 2, 3], [3, 2, 1]]
+    with pytest.raises(UsageError, match="5 labels for 2 samples of 3 rows each"):
+        labels_of(samples, [0] * 5)
 
 
 @pytest.mark.parametrize("labels", [["a", "b"], [np.nan, 1.0], [0.5, 1.0], [np.inf, 1.0], [1j, 0]])

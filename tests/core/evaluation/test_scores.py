@@ -35,6 +35,36 @@ def test_the_best_of_equals_is_the_first() -> None:
     assert [top(numbers, label, None) for label in range(4)] == [0, 1, 1, 0]
 
 
+def test_the_rows_of_a_batch_are_samples() -> None:
+    """Each has its own best class, and its own label."""
+    rng = np.random.default_rng(2)
+    ours, theirs = rng.integers(0, 3, (2, 16, 4, 3))
+    labels = rng.integers(0, 3, (16, 4))
+    agreed = [agreement({"y": one}, None, {"y": other}) for one, other in zip(ours, theirs, strict=True)]
+    assert np.array_equal(agreed, (ours.argmax(-1) == theirs.argmax(-1)))
+    right = [top1({"y": one}, each.tolist(), None) for one, each in zip(ours, labels, strict=True)]
+    assert np.array_equal(right, ours.argmax(-1) == labels)
+    found = estimate(find_scores(["agreement"])["agreement"], agreed)
+    assert found.value == np.mean(agreed) and found.samples == 16
+    assert agreement({"y": ours[0].reshape(4, 3, 1, 1)}, None, {"y": theirs[0]}) == agreed[0]
+    for shape in ((1, 12), (12,), (12, 1, 1), (1, 2, 2, 3)):  # of one row
+        assert agreement({"y": ours[0].reshape(shape)}, None, {"y": ours[0].reshape(shape)}) == 1.0
+    for given, says in ((1, "there is one label"), ([1, 2, 0], "there are 3 labels")):
+        with pytest.raises(UsageError, match=r"'y' has 4 rows \(4x3\)") as caught:
+            top1({"y": ours[0]}, given, None)
+        assert says in str(caught.value) and "--batch 1" in (caught.value.hint or "")
+    with pytest.raises(UsageError, match="rows of a batch"):
+        agreement({"y": ours[0]}, None, {"y": ours[0].reshape(1, 12)})
+
+
+@pytest.mark.parametrize("count", [12, 200])
+def test_intervals_stay_where_a_score_can_be(count: int) -> None:
+    rows = [1.0] * (count - 1) + [0.2]
+    for name in ("cos", "euclid", "pixels"):
+        found = estimate(find_scores([name])[name], rows)
+        assert found.low is not None and found.high is not None and found.low < found.value < found.high <= 1.0
+
+
 def test_signal_to_noise_is_over_all_samples_of_the_worst_output() -> None:
     a, b = {"p": np.array([10.0, 0]), "q": np.array([1.0])}, {"p": np.array([10.0, 1]), "q": np.array([1.0])}
     rows = [energies(b, None, a), energies(a, None, a)]
