@@ -21,7 +21,19 @@ from .engine.choice import work_of
 from .engine.memory import peak_bytes
 from .engine.quantized import dequantize, quantize
 from .errors import UsageError
-from .ir import Dense, FloatType, Module, Op, TensorType, Value, dtype_of, input_names, output_names, update_function_type
+from .ir import (
+    Dense,
+    FloatType,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Value,
+    dtype_of,
+    input_names,
+    output_names,
+    update_function_type,
+)
 from .ir.borders import NAME
 from .ir.build import constant_of
 from .metrics import as_numbers, comparable
@@ -53,7 +65,7 @@ def layers_report(
         raise UsageError("there are no samples to measure on")
     reasons = _reasons(module.quantization)
     layers = [layer.report(place, reasons) for place, layer in enumerate(measuring.layers)]
-    outputs = {name: sums.nearness() for name, sums in measuring.outputs.items()}
+    outputs = {name: near for name, sums in measuring.outputs.items() if (near := sums.nearness()) is not None}
     both = (floats, module)
     sizes = SizeReport([_constant_bytes(each) for each in both], [peak_bytes(each.body_of_main) for each in both])
     return LayersReport(taken, outputs, layers, sizes)
@@ -109,21 +121,30 @@ class _Sums:
     other: float = 0.0
     both: float = 0.0
     noise: float = 0.0
+    count: int = 0
+    """Of how many tensors."""
+    held: tuple[float, float] | None = None
+    """Between what all numbers are that are given out, where those are that are measured before it."""
 
     def add(self, wanted: np.ndarray, found: np.ndarray) -> None:
+        if self.held is not None:
+            wanted = np.clip(wanted, *self.held)
         a, b = as_numbers(wanted, found)
         with np.errstate(invalid="ignore"):
             short = a - b
         if not np.isfinite(short @ short):
             a, b = comparable(a, b)
             short = a - b
+        self.count += 1
         self.signal += float(a @ a)
         self.other += float(b @ b)
         self.both += float(a @ b)
         self.noise += float(short @ short)
 
-    def nearness(self) -> Nearness:
-        """As `transload.metrics` has them of one tensor."""
+    def nearness(self) -> Nearness | None:
+        """As `transload.metrics` has them of one tensor; None where nothing was measured."""
+        if not self.count:
+            return None
         if not self.noise:
             return Nearness(1.0, 1.0, float("inf"))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -154,11 +175,7 @@ class _Layer:
     @property
     def range(self) -> tuple[float, float] | None:
         """What the type holds."""
-        quant = self.held.quant
-        if quant is None:
-            return None
-        low, high = ((end - quant.zero_point) * quant.scale for end in (quant.storage_min, quant.storage_max))
-        return low, high
+        return _range(self.held.quant)
 
     def count(self, array: np.ndarray) -> None:
         """Take in the float model's numbers; what lies beyond the bounds of the first sample counts in the last bars."""
@@ -181,7 +198,8 @@ class _Layer:
                 self.outside += int(((array < kept[0] - half) | (array > kept[1] + half)).sum())
 
     def report(self, place: int, reasons: Mapping[str, str]) -> LayerReport:
-        quant, kept = self.held.quant, self.range
+        quant, kept, accumulated = self.held.quant, self.range, self.accumulated.nearness()
+        assert accumulated is not None, "each tensor of a layer is looked at"
         low, high = kept if kept is not None else (None, None)
         element = self.held.element if quant is None else quant.storage
         return LayerReport(
@@ -189,8 +207,16 @@ class _Layer:
             quant.scale if quant is not None else None, quant.zero_point if quant is not None else None, low, high,
             max(map(abs, kept)) if kept is not None else None, *(self.seen if self.counts.any() else (0.0, 0.0)),
             self.outside / max(int(self.counts.sum()), 1), self.own.nearness() if quant is not None else None,
-            self.accumulated.nearness(), [_constants_of(self.op), _constants_of(self.quantized)],
+            accumulated, [_constants_of(self.op), _constants_of(self.quantized)],
             self.counts.tolist(), *self.bounds, reasons.get(self.name, ""))
+
+
+def _range(quant: QuantType | None) -> tuple[float, float] | None:
+    """The least and the greatest number that a type of one scale holds."""
+    if quant is None:
+        return None
+    low, high = ((end - quant.zero_point) * quant.scale for end in (quant.storage_min, quant.storage_max))
+    return low, high
 
 
 def _constants_of(op: Op | None) -> int:
@@ -215,8 +241,9 @@ class _Measuring:
             self._beside.setdefault(layer.floats, []).append((layer.held, layer, layer.accumulated))
         returned = zip(floats.body_of_main.terminator.operands, quantized.body_of_main.terminator.operands, strict=True)
         for name, (given, held) in zip(output_names(floats.main), returned, strict=True):
-            value, self.outputs[name] = _before_cast(given), _Sums()
-            if constant_of(held) is None and isinstance(value.element_or_none, FloatType):
+            kept = _range(given.quant) if given.quant is not None and given.quant.per_tensor else None
+            value, self.outputs[name] = _before_cast(given), _Sums(held=kept)
+            if constant_of(held) is None and (isinstance(value.element_or_none, FloatType) or value.quant is not None):
                 self._beside.setdefault(value, []).append((held, None, self.outputs[name]))
 
     def add(self, sample: Mapping[str, Any]) -> None:
@@ -226,7 +253,7 @@ class _Measuring:
 
         def compare(value: Value, array: Any) -> None:
             for other, layer, sums in self._beside.get(value, ()):
-                sums.add(array, held[other])
+                sums.add(_real(value, np.asarray(array)), held[other])
                 if layer is not None:
                     layer.count(np.asarray(array))
 

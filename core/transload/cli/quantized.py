@@ -43,7 +43,7 @@ def _cost_rows(measured: LayersReport) -> list[tuple[str, str]]:
     return [
         ("weights", f"{bytes_text(weights)}, were {bytes_text(weights_before)}"),
         ("activations", f"at most {bytes_text(values)}, were {bytes_text(values_before)}"),
-        ("outputs", f"{_outputs(measured)}, beside the float model on {sized(measured.samples, 'sample')}")]
+        ("outputs", f"{_outputs(measured) or 'none measured'}, beside the float model on {sized(measured.samples, 'sample')}")]
 
 
 def all_rows(made: QuantizationReport) -> list[tuple[str, str]]:

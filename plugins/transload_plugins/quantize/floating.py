@@ -62,7 +62,7 @@ def narrowed(
     take_casts_off(result, quant_input, quant_output)
     Pipeline.parse("dce").run(result)
     verify(result)
-    return Quantized(result, {**decided, **_with_regions(result)}, {"floats": scheme.name})
+    return Quantized(result, {**decided, **_with_regions(result)}, {"floats": scheme.name}, module.clone())
 
 
 def _beyond(module: Module, scheme: FloatScheme, samples: Iterable[Sample] | None) -> dict[str, str]:

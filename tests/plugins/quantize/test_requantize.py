@@ -9,9 +9,11 @@ import pytest
 
 import transload
 from transload.api import at_hub
+from transload.engine.quantized import dequantize
 from transload.errors import UsageError
 from transload.ir import F32, I8, I16, I32, UI8, FloatType, Module, QuantType
 from transload.ir.build import constant_of
+from transload.layers import layers_report
 from transload.metrics import sqnr
 from transload.quantization import quantize_at_hub
 
@@ -21,15 +23,16 @@ DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
 G = np.random.default_rng(2)
 
 
-def of_bytes() -> Module:
-    """A layer as early TFLite files have it: bytes without signs, one scale for all weights, a ReLU that saturation does."""
+def of_bytes(real: bool = True) -> Module:
+    """A layer as early TFLite files have it: bytes without signs, one scale for all weights, a ReLU that saturation does; the
+    output as `real` numbers, or as bytes."""
     g = Graph((4, 16))
     held = g.builder.emit("top.Cast", g.inputs[0], element=QuantType(UI8, F32, (0.03,), (128,)))
     weights = g.builder.constant(G.integers(0, 256, (8, 16)).astype(np.uint8), element=QuantType(UI8, F32, (0.01,), (120,)))
     bias = g.builder.constant(G.integers(-2000, 2000, 8).astype(np.int32), element=QuantType(I32, F32, (0.0003,), (0,)))
     product = g.builder.emit(
         "top.MatMul", held, weights, bias, right_transpose=True, element=QuantType(UI8, F32, (0.02,), (0,)), location="layer")
-    return g.done(g.builder.emit("top.Cast", product, element=F32))
+    return g.done(g.builder.emit("top.Cast", product, element=F32) if real else product)
 
 
 def samples(count: int = 16) -> list[dict[str, np.ndarray]]:
@@ -151,3 +154,34 @@ def test_bytes_in_schemes_of_floats(scheme: str, options: dict[str, object], lea
     made = quantize_at_hub(module, scheme, None if scheme == "dynamic" else samples(), dict(options)).module
     assert decibels(module, made, samples()) > least
     assert all(op.operands[0].quant is None or op.operands[0].quant.storage == I8 for op in made.ops() if op.name == "top.MatMul")
+
+
+@pytest.mark.parametrize("scheme", ["f16", "bf16"])
+def test_what_floats_of_16_bits_lose_of_bytes_is_measured(scheme: str) -> None:
+    """Beside the floats that the bytes stand for; and beside the bytes themselves, where a quantizer says no others."""
+    module, given = of_bytes(real=False), samples(4)
+    made = quantize_at_hub(module, scheme, given, {})
+    for before in (made.source, module):
+        report = layers_report(before, made.module, given)
+        [near] = report.outputs.values()
+        both = [[_real(each, transload.run(each, sample)) for sample in given] for each in (before, made.module)]
+        truth = 10 * np.log10(np.sum(np.square(both[0])) / np.sum(np.subtract(*both) ** 2))
+        if before is module:
+            assert near.sqnr == pytest.approx(truth, abs=0.05)
+        else:
+            assert 35 < near.sqnr < np.inf  # the outputs' own rounding, which both do
+
+
+def test_what_is_not_measured_is_not_told() -> None:
+    g = Graph((4, 16))
+    product = g.MatMul(g.inputs[0], g.constant(G.standard_normal((16, 8)).astype(np.float32)))
+    module = g.done(product, g.builder.emit("top.Arg", product, mode="ArgMax", axis=1, keepdims=False))
+    made = quantize_at_hub(module, "int8", samples(), {})
+    report = layers_report(made.source, made.module, samples())
+    assert [near.sqnr < 60 for near in report.outputs.values()] == [True]
+
+
+def _real(module: Module, made: dict[str, np.ndarray]) -> np.ndarray:
+    [(array, type_)] = zip(made.values(), module.outputs.values(), strict=True)
+    quantized = isinstance(type_.element, QuantType) and array.dtype.kind in "iu"
+    return dequantize(array, type_.element) if quantized else array.astype(np.float64)
