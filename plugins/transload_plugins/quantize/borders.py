@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from transload.analysis.movement import is_cast
 from transload.errors import UsageError
 from transload.ir import BF16, F16, FloatType, IntegerType, Module, Value, input_names, output_names, update_function_type
 
-__all__ = ["ALL", "Which", "join_casts", "take_casts_off"]
+from .groups import Groups
+
+__all__ = ["ALL", "Which", "fixed_by", "join_casts", "take_casts_off"]
 
 ALL = "all"
 Which = str | bool | Sequence[str] | None
 """Names, `ALL` (or True), or None (or False)."""
 
 
-def take_casts_off(module: Module, inputs: Which = None, outputs: Which = None) -> None:
-    """Have inputs and outputs of a quantized module's main function hold integers: those named, or all that can.
+def take_casts_off(
+    module: Module, inputs: Which = None, outputs: Which = None, floats: Mapping[str, str] | None = None,
+    islands: Collection[str] = (),
+) -> list[str]:
+    """Have inputs and outputs of a quantized module's main function hold integers: those named, or all that can; a note for each
+    of all that cannot.
 
     An input can that is cast to one quantized type and nothing else, an output that is cast from one; one that takes integers
-    stays as it is. Raises `UsageError` for a
-    name that is none, and for one that was named and cannot.
+    stays as it is. `floats` are reasons of tensors that stay float, some of them `islands` maybe. Raises `UsageError` for a name
+    that is none, and for one that was named and cannot.
     """
+    notes: list[str] = []
+
+    def tell(what: str, whose: Iterable[Value], all_of: bool) -> None:
+        named = dict.fromkeys(value.name for value in whose if value.name in (floats or {}))
+        why = "; ".join(f"{name!r} stays float: {(floats or {})[name or '']}" for name in named)
+        is_island = any(name in islands for name in named)
+        hint = "--quantizer-option islands=none has nothing stay float for what it costs" if is_island else ""
+        if not all_of:
+            raise UsageError(what + (f" ({why})" if why else ""), hint=hint)
+        notes.append(f"{what}, though all were asked for" + (f" ({why})" if why else "") + (f"; {hint}" if hint else ""))
+
     block = module.body_of_main
     terminator = block.terminator
     for name, argument in _chosen("input", inputs, dict(zip(input_names(module.main), block.arguments, strict=True))):
@@ -33,17 +50,39 @@ def take_casts_off(module: Module, inputs: Which = None, outputs: Which = None) 
             for op in casts:
                 op.result.replace_all_uses_with(argument)
                 op.erase()
-        elif inputs not in (ALL, True):
-            raise UsageError(f"input {name!r} cannot be taken as integers: it is not quantized as it comes in")
+        elif inputs not in (ALL, True) or (argument.uses and isinstance(argument.element_or_none, FloatType)):
+            near = (value for op in argument.uses for value in (*op.operands, *op.results))
+            tell(f"input {name!r} cannot be taken as integers: it is not quantized as it comes in", (argument, *near),
+                 inputs in (ALL, True))
     for name, value in _chosen("output", outputs, dict(zip(output_names(module.main), terminator.operands, strict=True))):
         maker = value.op
         if maker is not None and is_cast(maker) and _is_narrow(maker.operands[0]):
             for index, operand in enumerate(terminator.operands):
                 if operand is value:
                     terminator.set_operand(index, maker.operands[0])
-        elif outputs not in (ALL, True) and not _is_narrow(value):
-            raise UsageError(f"output {name!r} cannot be given as integers: it is computed with floats")
+        elif not _is_narrow(value) and (outputs not in (ALL, True) or isinstance(value.element_or_none, FloatType)):
+            tell(f"output {name!r} cannot be given as integers: it is computed with floats",
+                 (value, *(maker.operands if maker is not None else ())), outputs in (ALL, True))
     update_function_type(module.main)
+    return notes
+
+
+def fixed_by(module: Module, groups: Groups, there: Collection[Value], inputs: Which, outputs: Which) -> set[Value]:
+    """The groups that have to be integers for inputs and outputs to be such: theirs, and those of the ops that take or make them.
+
+    Of the values that are `there`.
+    """
+    block = module.body_of_main
+    asked = [value for _, value in (
+        *_chosen("input", inputs, dict(zip(input_names(module.main), block.arguments, strict=True))),
+        *_chosen("output", outputs, dict(zip(output_names(module.main), block.terminator.operands, strict=True))))]
+    borders = {groups.root(value) for value in asked if value in there}
+    found = set(borders)
+    for op in block:
+        roots = {groups.root(value) for value in (*op.operands, *op.results) if value in there}
+        if roots & borders:
+            found |= roots
+    return found
 
 
 def join_casts(module: Module) -> None:

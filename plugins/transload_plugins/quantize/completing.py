@@ -82,9 +82,9 @@ def completed(
     Pipeline.parse("fold-qdq,dce,canonicalize,plain-biases,dce").run(result)
     if rounds is not None or "once" in words:
         round_all(result, rounds or "once", anew=rounds is not None)
-    take_casts_off(result, quant_input, quant_output)
+    notes = take_casts_off(result, quant_input, quant_output, floats)
     verify(result)
-    notes = [f"the model says nothing of {name!r}, whose range is that on the samples" for name in told]
+    notes += [f"the model says nothing of {name!r}, whose range is that on the samples" for name in told]
     return Quantized(result, kept_float(result, dict(floats)), {"notes": notes, "completed": {"tensors": len(told)}}, module)
 
 

@@ -59,10 +59,10 @@ def narrowed(
     check_tensors(module, kept)
     decided = {**_beyond(module, scheme, samples), **kept}
     _Narrowing(result, scheme, {named[name] for name in decided}).run()
-    take_casts_off(result, quant_input, quant_output)
+    notes = take_casts_off(result, quant_input, quant_output, decided)
     Pipeline.parse("dce").run(result)
     verify(result)
-    return Quantized(result, {**decided, **_with_regions(result)}, {"floats": scheme.name}, module.clone())
+    return Quantized(result, {**decided, **_with_regions(result)}, {"floats": scheme.name, "notes": notes}, module.clone())
 
 
 def _beyond(module: Module, scheme: FloatScheme, samples: Iterable[Sample] | None) -> dict[str, str]:

@@ -86,24 +86,26 @@ class Held:
 
 def find(
     simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], forms: Form = "mixed",
-    outputs: bool = True, fine: float = FINE,
+    outputs: bool = True, fine: float = FINE, fixed: Collection[Value] = (),
 ) -> Islands:
     """The groups of tensors to give up, of all that are held in `types`; `wide` has the same in 16 bits.
 
     From `fine` decibels of all outputs on nothing is looked for: then outputs alone may get 16 bits, if they are given as floats
-    (`outputs`) and floats are no loss. Where all have `FINE`, 16 bits do, and nothing is to stay float.
+    (`outputs`) and floats are no loss. Where all have `FINE`, 16 bits do, and nothing is to stay float. The groups that are
+    `fixed` are integers, whatever they cost.
     """
-    search = _Search(simulation, types, wide, samples, fine)
+    search = _Search(simulation, types, wide, samples, fine, () if forms == "none" else fixed)
     if forms == "none":
         return Islands()
     if not search.pays():
         return search.finer_outputs() if outputs and forms == "mixed" else Islands()
     floats = forms == "float" or (forms == "mixed" and not search.is_good)
     search.try_little(floats)
-    order = search.standing_out(search.types, [root for root in search.types if root not in search.little], search.most)
+    out = {*search.little, *(search.fixed if forms == "float" else ())}
+    order = search.standing_out(search.types, [root for root in search.types if root not in out], search.most)
     chosen = search.paying(order, floats)
     left = chosen if forms == "float" else search.too_much_for_16_bits(chosen) if floats else []
-    return search.told(chosen, left)
+    return search.told(chosen, [root for root in left if root not in search.fixed])
 
 
 def unlike(module: Module, ranges: Mapping[str, Range]) -> dict[str, str]:
@@ -146,9 +148,11 @@ class _Search:
 
     def __init__(
         self, simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], fine: float = FINE,
+        fixed: Collection[Value] = (),
     ) -> None:
         self.whole_simulation = simulation
         self.fine = fine
+        self.fixed = frozenset(fixed)
         self.simulation: OutputSimulation
         self.whole: float
         """What all groups cost together in 8 bits."""
@@ -233,7 +237,8 @@ class _Search:
         """
         fair = max(10 ** (-self.fine / 10), self.bare) / len(self.types)
         found: dict[Value, float] = {}
-        waiting = [(-np.inf, 0, list(groups))]
+        alone = self.loss({root: types[root] for root in groups}) - self.bare if len(groups) == 1 else np.inf
+        waiting = [(-alone, 0, list(groups))]
         tries = 0
         while waiting and tries < TRIES and len(found) < 2 * most:
             cost, _, group = heapq.heappop(waiting)
@@ -251,7 +256,7 @@ class _Search:
     def try_little(self, floats: bool) -> None:
         """Give up all groups that cost little, where that is worth anything; none of inputs and outputs."""
         block, root_of = self.whole_simulation.module.body_of_main, self.whole_simulation.groups.root
-        borders = {root_of(value) for value in (*block.arguments, *block.terminator.operands)}
+        borders = {*self.fixed, *(root_of(value) for value in (*block.arguments, *block.terminator.operands))}
         little = [root for root, price in self.prices.items() if price * len(self.types) < LITTLE and root not in borders]
         if little and self._worth(little, floats) > LEAST:
             self.little = little
@@ -313,8 +318,8 @@ class _Search:
 
     def _held(self, chosen: Sequence[Value], floats: Collection[Value]) -> dict[Value, QuantType]:
         """The types of all groups, where those that are chosen have 16 bits or are float."""
-        given_up = set(chosen)
-        return {root: self.wide[root] if root in given_up else type_ for root, type_ in self.types.items() if root not in floats}
+        given_up, away = set(chosen), set(floats) - self.fixed
+        return {root: self.wide[root] if root in given_up else type_ for root, type_ in self.types.items() if root not in away}
 
     def told(self, chosen: Sequence[Value], floats: Sequence[Value]) -> Islands:
         """What a user should know of each."""

@@ -31,8 +31,8 @@ def floats(
     if not has_quantized(module):
         raise UsageError("the model is not quantized, so that there is nothing to make floats of")
     result = as_floats(module)
-    take_casts_off(result, quant_input, quant_output)
-    return Quantized(result, {}, {"floats": "f32"}, result.clone())
+    notes = take_casts_off(result, quant_input, quant_output)
+    return Quantized(result, {}, {"floats": "f32", "notes": notes}, result.clone())
 
 
 def has_quantized(module: Module) -> bool:

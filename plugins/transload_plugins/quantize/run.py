@@ -31,7 +31,7 @@ from transload_hub.simplify.scales import scales_to_products
 from . import calibration as calibrations
 from .asked import check_asked, check_learning
 from .bias import corrections, move_biases, with_biases
-from .borders import Which, join_casts, take_casts_off
+from .borders import Which, fixed_by, join_casts, take_casts_off
 from .calibration import Calibration
 from .completing import completed, is_partly_quantized
 from .differences import write_out_squared_differences
@@ -51,7 +51,7 @@ from .names import with_our_names
 from .observe import observed
 from .possible import possible
 from .quantize import quantize_module, types_of
-from .requantize import begun
+from .requantize import begun, has_quantized
 from .room import roomy
 from .rounding import rounded
 from .saved import Saved
@@ -128,14 +128,14 @@ def quantized(
     given_up = {**(unlike(ready.module, ready.ranges) if free else {}), **kept}
     if held is not None:
         given_up, wide = {**given_up, **held.floats}, {**wide, **held.wide}
-    work = _Work(ready.module, scheme, ready.ranges, given_up, wide, real)
+    work = _Work(ready.module, scheme, ready.ranges, given_up, wide, quant_input, quant_output)
     work.told["notes"] = _notes(ready)
     if ready.scaled:
         work.told["scaled"] = ready.scaled
     looked = "none" if layers is not None or held is not None else form
     work.improve(ready, rounding=rounding, polish=polish, islands=looked, fine=fine, learning=learning,
                  bias_correction=bias_correction, room=room, resume=resume)
-    return work.finished(ready.module, known, quant_input, quant_output, rounds, layers)
+    return work.finished(ready.module, known, rounds, layers)
 
 
 def _taken_as_it_is(
@@ -184,13 +184,13 @@ class Prepared:
         """The module with these tensors float or of 16 bits, each with the reason, and all others in 8 bits, as `quantized` makes
         it where layers are said by name."""
         known = set(observed(self.module))
-        work = _Work(self.module, self.scheme, self.ranges, dict(floats), dict(wide), True)
+        work = _Work(self.module, self.scheme, self.ranges, dict(floats), dict(wide))
         work.weights = self.weights
         if self.samples.kept:
             work.correct(self.samples.kept)
             if not self.given:
                 work.make_room(self.samples.some(SEARCHED), self.calibration.histograms)
-        return work.finished(self.module, known, None, None, None)
+        return work.finished(self.module, known, None)
 
 
 @one_thread()
@@ -296,9 +296,9 @@ class _Work:
 
     def __init__(
         self, module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: dict[str, str], wide: dict[str, str],
-        outputs_float: bool,
+        inputs: Which = None, outputs: Which = None,
     ) -> None:
-        """`outputs_float` says whether outputs are given as floats, whatever they are held in before."""
+        """`inputs` and `outputs` of integers are integers, too; others are floats, whatever they are held in before or behind."""
         self.module = with_biases(module)
         self.scheme = scheme
         self.ranges = ranges
@@ -306,8 +306,10 @@ class _Work:
         self.wide = wide if scheme.activations.width == 8 else {}
         self.weights: Mapping[str, np.ndarray] = {}
         """Those that were rounded otherwise than to the nearest, by what their op computes."""
-        self.outputs_float = outputs_float
-        self.told: dict[str, Any] = {}
+        self.inputs, self.outputs = inputs, outputs
+        self.islands: list[str] = []
+        """The tensors that were found to stay float."""
+        self.told: dict[str, Any] = {"notes": []}
         """Measured on the way, for the report."""
         self._saved = Saved()
         """What is removed at the end."""
@@ -381,10 +383,15 @@ class _Work:
         if not observed(self.module):  # a model of integers alone
             return
         every = self.types(list(observed(self.module)))
-        found = find(self.simulation, self.types(()), every, samples, forms, self.outputs_float, fine)
+        simulation = self.simulation
+        there = set(observed(simulation.module).values())
+        fixed = fixed_by(simulation.module, simulation.groups, there, self.inputs, self.outputs)
+        found = find(simulation, self.types(()), every, samples, forms, self.outputs in (None, False), fine, fixed)
         self.wide |= self._named(found, found.wide)
         if found.floats:
-            self.floats |= self._named(found, found.floats)
+            islands = self._named(found, found.floats)
+            self.islands += islands
+            self.floats |= islands
             self._simulation = None
 
     def _named(self, found: Islands, roots: Mapping[Value, str]) -> dict[str, str]:
@@ -444,22 +451,25 @@ class _Work:
             move_biases(self.simulation, shifts, mapping)
 
     def finished(
-        self, source: Module, known: Collection[str], inputs: Which, outputs: Which, rounds: str | None,
-        layers: Layers | str | Path | None = None,
+        self, source: Module, known: Collection[str], rounds: str | None, layers: Layers | str | Path | None = None,
     ) -> Quantized:
-        """The module of integers; `inputs` and `outputs` of these are integers, too. `source` is what its tensors stand for.
+        """The module of integers. `source` is what its tensors stand for.
 
         `layers` says which of those that are no integers have floats of 8 bits.
         """
         result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights)
         small = with_layers_in(result, layers, self.ranges)
         write_out_squared_differences(result)
-        take_casts_off(result, inputs, outputs)
+        self.told["notes"] += take_casts_off(result, self.inputs, self.outputs, self.floats, self.islands)
         join_casts(result)
         if rounds is not None:
             round_all(result, rounds, anew=True)
         Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
         verify(result)
+        if self.islands and not has_quantized(result):
+            self.told["notes"].append(
+                "nothing is quantized: no tensor is held in 8 bits without a loss that does not pay; "
+                "--quantizer-option islands=none quantizes all the same")
         report = self.report(known)
         report["layers"] = {**report["layers"], **small}
         self._saved.finish()

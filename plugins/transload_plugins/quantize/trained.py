@@ -76,7 +76,7 @@ def as_trained(
     for op, each in weights.items():
         _weights_between_casts(op, each)
     Pipeline.parse("fold-qdq,round-once,dce,canonicalize,dce").run(result)
-    take_casts_off(result, quant_input, quant_output)
+    told += take_casts_off(result, quant_input, quant_output, decided)
     if rounds is not None:
         round_all(result, rounds, anew=True)
     verify(result)

@@ -14,7 +14,7 @@ import transload
 from transload.api import at_hub
 from transload.budget import allowed, timed
 from transload.errors import UsageError
-from transload.ir import I16, Module
+from transload.ir import I16, Module, QuantType
 from transload.ir.verify import verify
 from transload.layers import layers_report
 from transload.quantization import quantize_at_hub
@@ -326,7 +326,7 @@ class _Sums(islands._Search):
         self.types: Any = dict.fromkeys(range(20), "i8")
         self.wide: Any = dict.fromkeys(range(20), "i16")
         self.bare, self.alone, self.alone_wide, self.fine = 1e-5, {}, {}, islands.FINE
-        self.beside = beside
+        self.beside, self.fixed = beside, frozenset()
 
     def loss(self, types: Any) -> float:
         narrow = any(type_ == "i8" for type_ in types.values())
@@ -338,6 +338,47 @@ class _Sums(islands._Search):
 def test_what_16_bits_lose_beside_others_alone_is_all_that_stays_float_with_it(beside: int, floats: list[int]) -> None:
     search: Any = _Sums(beside)
     assert sorted(search.too_much_for_16_bits(list(range(16)))) == floats
+
+
+def test_what_one_tensor_costs_alone_is_measured() -> None:
+    """Where there is no other to be compared with, too: the reason says decibels, and none that nobody knows."""
+    search: Any = _Sums(0)
+    assert search.standing_out(search.wide, [3], 1) == [3] and search.alone_wide[3] == pytest.approx(0.1)
+
+
+def small() -> tuple[Module, Samples]:
+    """A product of two inputs, and what is made of it: each tensor reaches far beyond most of its numbers."""
+    g = Graph((2, 8), (2, 1))
+    x, gate = g.inputs
+    m = g.Mul(g.Add(x, g.random(2, 8), location="s"), gate, location="m")
+    module = at_hub(g.done(g.MatMul(m, g.random(8, 16), g.random(16), location="out"), g.Sigmoid(m, location="sig")))
+    rng = np.random.default_rng(0)
+    return module, [{"x0": rng.standard_t(2, (2, 8)).astype(np.float32), "x1": rng.uniform(0, 3, (2, 1)).astype(np.float32)}
+                    for _ in range(24)]
+
+
+@pytest.mark.parametrize("form", ["float", "mixed"])
+def test_inputs_and_outputs_that_are_to_be_integers_are_no_islands(form: str) -> None:
+    module, samples = small()
+    free = quantize_at_hub(module, "int8", samples, {"islands": form})
+    asked = quantize_at_hub(module, "int8", samples, {"islands": form, "quant_input": "all", "quant_output": "all"})
+    assert (free.floats or form == "mixed") and not asked.floats
+    nothing = not any(value.quant for op in free.module.ops() for value in op.results)
+    assert any("nothing is quantized" in note for note in free.report["notes"]) == nothing == (form == "float")
+    types = {**asked.module.inputs, **asked.module.outputs}
+    assert all(isinstance(type_.element, QuantType) for type_ in types.values())
+    held = quantize_at_hub(module, "int8", samples, {"islands": form, "quant_input": ["x0"]})
+    assert isinstance(held.module.inputs["x0"].element, QuantType) and not {"x0", "s"} & set(held.floats or ())
+
+
+def test_borders_that_stay_float_all_the_same_are_told() -> None:
+    module, samples = small()
+    made = quantize_at_hub(module, "int8", samples, {"islands": "none", "quant_input": "all", "floats": "s"})
+    notes = [note for note in made.report["notes"] if "asked for" in note]
+    assert len(notes) == 2 and all(f"input '{name}'" in note and "'s' stays float" in note for name, note in zip(
+        ("x0", "x1"), notes, strict=True))
+    with pytest.raises(UsageError, match="'s' stays float: as the caller asked"):
+        quantize_at_hub(module, "int8", samples, {"islands": "none", "quant_input": ["x0"], "floats": "s"})
 
 
 def test_looking_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
