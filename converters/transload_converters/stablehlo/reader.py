@@ -15,6 +15,7 @@ from pathlib import Path
 from transload.errors import ForeignContent, ReadError, UsageError
 from transload.files import is_binary
 from transload.ir import Module, TensorType
+from transload.ir.names import tell_apart
 from transload.ir.verify import check
 from transload.plugin import Source
 from transload.text import files, parse_module
@@ -67,6 +68,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
         raise ReadError(f"{name}: holds no function")
     if fix_inputs(module, inputs, source.function or "main", name):
         _refine(module, name)
+    tell_apart(module)
     return module
 
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..contents import dialects_in
 from ..errors import ReadError, UsageError
 from ..files import atomic_path
 from ..input_shapes import may_stay_open, static_shapes
 from ..ir import NONE, Module, TensorType, input_names, update_function_type
+from ..ir.names import tell_apart
 from ..ir.verify import check
 from ..plugin import Source
 from ..plugin_host import host
@@ -60,7 +62,18 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if not module.functions:
         raise ReadError(f"{source.name}: holds no function")
     fix_inputs(module, inputs, source.function or "main", source.name)
+    if _is_program(module):
+        tell_apart(module)
     return module
+
+
+def _is_program(module: Module) -> bool:
+    """Whether a module is of a dialect alone whose programs are `.mlir` files, too: a model as another reader would have it.
+
+    In what was made of a model, ops of one name are parts of one op.
+    """
+    held = set(dialects_in(module))
+    return any(held == {reader.dialect} for reader in host().readers.values() if ".mlir" in reader.suffixes)
 
 
 def read_text(source: Source) -> Module:

@@ -126,3 +126,51 @@ def test_the_page_shows_what_is_taken(relu_in_a_zero_point: tuple[Path, Path]) -
     told = by_name(floats, stepped, {"x": np.linspace(-2, 4, 24, dtype=np.float32).reshape(4, 6)})
     (layer,) = (each for each in told["layers"] if each["name"] == "a")
     assert layer["accumulated"]["sqnr"] > 40
+
+
+REPEATED = """"builtin.module"() ({
+  "func.func"() <{sym_name = "main", function_type = (tensor<1x4xf32>) -> tensor<1x4xf32>}> ({
+  ^bb0(%x: tensor<1x4xf32> loc("x")):
+    %0 = "stablehlo.tanh"(%x) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("f/tanh")
+    %1 = "stablehlo.negate"(%0) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("f/neg")
+    %2 = "stablehlo.tanh"(%1) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("f/tanh")
+    %3 = "stablehlo.exponential"(%2) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("f/exp")
+    %4 = "stablehlo.tanh"(%3) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("f/tanh")
+    "func.return"(%4) : (tensor<1x4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize("to_bytecode", [False, True])
+def test_tensors_whose_names_occur_again_are_told_apart(tmp_path: Path, to_bytecode: bool) -> None:
+    """JAX calls every op by where it stands in the source: the first `tanh` was compared with the last one."""
+    pytest.importorskip("jaxlib")
+    file = tmp_path / "again.mlir"
+    file.write_text(REPEATED)
+    if to_bytecode:
+        from transload_converters.stablehlo.worker import bytecode_of
+
+        program = bytecode_of(REPEATED.encode(), "again")
+        file = tmp_path / "again.stablehlo"
+        file.write_bytes(program)
+    model = transload.load(file)
+    x = np.linspace(-2, 2, 4, dtype=np.float32)[None]
+    found = transload.run(model, {"x": x}, keep=True, engine="reference")
+    first = np.tanh(x)
+    second = np.tanh(-first)
+    wanted = {"f/tanh#1": first, "f/neg": -first, "f/tanh#2": second, "f/exp": np.exp(second), "f/tanh": np.tanh(np.exp(second))}
+    assert list(found) == list(wanted)
+    for name, array in wanted.items():
+        np.testing.assert_allclose(found[name], array, rtol=1e-6)
+    transload.convert(file, "tosa", tmp_path / "out")
+    comparison = transload.compare(file, tmp_path / "out", per_layer=True)
+    assert [tensor.name for tensor in comparison.tensors] == list(wanted)
+    assert min(tensor.metrics["sqnr"] for tensor in comparison.tensors) > 100
+
+
+def test_what_is_inside_of_loops_does_not_count_with_what_a_function_computes() -> None:
+    from transload.ir.names import numbered
+
+    assert numbered(["a", "b", "a", "a#1", "a"]) == ["a#2", "b", "a#3", "a#1", "a"]
+    assert numbered(["a", "c"], ["a", "a#1"]) == ["a#2", "c"]
