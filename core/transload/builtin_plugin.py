@@ -107,7 +107,7 @@ def register_metrics(register: Any) -> None:
 
 @hookimpl
 def register_scores(register: Any) -> None:
-    scores = "transload.evaluation.scores"
+    scores, pictures = "transload.evaluation.scores", "transload.evaluation.pictures"
     label, reference = ("label",), ("reference",)
     for score in (
         Score("top1", f"{scores}:top1", None, "The label is the best class.", label, unit="%", by_row=True),
@@ -121,12 +121,13 @@ def register_scores(register: Any) -> None:
         Score("euclid", f"{scores}:euclid", None, "1 - |a - b| / |a|, the mean over samples.", reference,
               bounds=(float("-inf"), 1.0)),
         Score("psnr", f"{scores}:squared_error", f"{scores}:peak_ratio",
-              "Peak signal to noise, by labels that are images, or by the first model.", (), unit="dB"),
-        Score("pixels", f"{scores}:pixels", None, "Share of pixels of the same class as the first model's.", reference, unit="%"),
-        Score("miou", f"{scores}:overlaps", f"{scores}:mean_overlap",
-              "Mean over classes of intersection over union, by labels that are masks.", label, unit="%"),
+              "Peak signal to noise, by labels that are images, or by the first model.", (), unit="dB", pictured=True),
+        Score("pixels", f"{pictures}:pixels", None, "Share of pixels of the same class as the first model's.", reference,
+              unit="%", pictured=True),
+        Score("miou", f"{pictures}:overlaps", f"{pictures}:mean_overlap",
+              "Mean over classes of intersection over union, by labels that are masks.", label, unit="%", pictured=True),
         Score("map", "transload.evaluation.detection:detections", "transload.evaluation.detection:average_precision",
               "COCO's mean average precision, of a detector with TFLite's four outputs.", label, unit="%", spread=False,
-              available="transload.evaluation.detection:available"),
+              available="transload.evaluation.detection:available", pictured=True),
     ):
         register(score)

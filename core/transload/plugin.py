@@ -574,6 +574,8 @@ class Score:
     """The least and the greatest that there can be, beyond which no interval reaches; where None, 0 and 1 of a share."""
     by_row: bool = False
     """Whether `measure` gives a list where a sample is a batch, a number for each row; the mean, or `total`, is of all rows."""
+    pictured: bool = False
+    """Whether `measure` takes the label with what the model sees of a picture (`transload.evaluation.seen.Seen`)."""
 
 
 @dataclass(frozen=True)

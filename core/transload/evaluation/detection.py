@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
+from .seen import seen, window_of
 
 __all__ = ["TWELVE", "available", "average_precision", "detections", "twelve_numbers"]
 
@@ -28,19 +29,22 @@ def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) ->
     """The objects of one image that were found, and those that are there.
 
     `outputs` are those of TFLite's detection post-processing: boxes [1, N, 4] as upper, left, lower, right edge, from 0 to 1;
-    classes [1, N]; scores [1, N]; how many. Found: [image, class + 1, score, x, y, width, height]; there: [image, class, x, y,
-    width, height, area, crowd].
+    classes [1, N]; scores [1, N]; how many. Edges are of what the model sees, and are put back into the picture. Found: [image,
+    class + 1, score, x, y, width, height]; there: [image, class, x, y, width, height, area, crowd].
     """
     arrays = [np.asarray(array, np.float64) for array in outputs.values()]
     if len(arrays) != 4 or arrays[0].shape[-1:] != (4,):
         raise UsageError("map needs a detector with four outputs: boxes, classes, scores, and how many")
+    known = seen(label)
+    label = known.label
     if not isinstance(label, Mapping) or "objects" not in label:
         raise UsageError("map needs COCO's annotations as labels", hint="--labels instances.json")
     boxes, classes, scores = arrays[0].reshape(-1, 4), arrays[1].ravel(), arrays[2].ravel()
     count, image = int(arrays[3].ravel()[0]), label["image_id"]
-    size = np.array([label["height"], label["width"]] * 2)
+    upper, left, height, width = window_of(known.shown, label["height"], label["width"])
     found = []
-    for box, kind, score in zip((boxes * size)[:count], classes, scores, strict=False):
+    placed = boxes * np.array([height, width] * 2) + np.array([upper, left] * 2)
+    for box, kind, score in zip(placed[:count], classes, scores, strict=False):
         upper, left, lower, right = box
         found.append([image, int(kind) + 1, float(score), float(left), float(upper), float(right - left), float(lower - upper)])
     there = [

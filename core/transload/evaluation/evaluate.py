@@ -32,6 +32,7 @@ from ..samples.samples import Data, Samples
 from .labels import Labels, labels_of
 from .running import Ready, models_of, models_ready, run_ahead, run_by
 from .scores import Estimate, estimate, find_scores
+from .seen import Seen, Shown, shown_of
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -145,7 +146,8 @@ def evaluate(
     outcomes = run_ahead(ready, given) if scheduler is None else run_by(scheduler, models, how, engine, given)
     for name, outputs in outcomes:
         try:
-            state.add(name, _measured(ready, [each() for each in outputs], chosen, _label(label, name, chosen), output))
+            shown = [shown_of(samples.types, samples.images or first.images) for samples in opened]
+            state.add(name, _measured(ready, [each() for each in outputs], chosen, _label(label, name, chosen), output, shown))
         except UsageError as error:
             where = "" if name in error.message else f"{name}: "
             raise UsageError(f"{where}{error.message}", error.findings, error.hint) from None
@@ -293,7 +295,7 @@ def _signature(samples: Samples) -> str:
 
 def _measured(
     models: Sequence[Ready], given: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
-    output: str | None,
+    output: str | None, shown: Sequence[Shown],
 ) -> list[dict[str, Any]]:
     """What each score measures of what each model gave for one sample."""
     reference: Mapping[str, np.ndarray] | None = None
@@ -302,7 +304,8 @@ def _measured(
         outputs = _counted(outcome, output, model.name)
         beside = outputs if reference is None and len(models) > 1 else reference
         rows.append({
-            name: resolve(score.measure)(outputs, label, beside) for name, score in chosen.items()
+            name: resolve(score.measure)(outputs, Seen(label, shown[place], shown[0]) if score.pictured else label, beside)
+            for name, score in chosen.items()
             if place or "reference" not in score.needs})
         if any(np.isnan(np.asarray(each, np.float64)).any() for each in outputs.values()):
             rows[-1][NOT_NUMBERS] = True

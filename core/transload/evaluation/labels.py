@@ -187,11 +187,20 @@ def _masks(folder: Path) -> Labels:
 
         try:
             with Image.open(path) as image:
-                return np.asarray(image if image.mode in ("P", "L", "I", "I;16") else image.convert("L"))
+                return _numbers_of(image)
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             raise ReadError(f"{path}: cannot be read: {error}") from None
 
     return find
+
+
+def _numbers_of(image: Any) -> np.ndarray:
+    """Classes or grays as they are, of one bit 0 and 1; colours as [rows, columns, 3], which are no classes."""
+    if image.mode == "1":
+        return np.asarray(image).astype(np.uint8)
+    if image.mode in ("P", "L", "I", "I;16"):
+        return np.asarray(image)
+    return np.asarray(image.convert("L" if image.mode == "LA" else "RGB"))
 
 
 def _annotations(path: Path) -> Labels:

@@ -22,6 +22,8 @@ from ..plugin_host import host
 from ..samples.sources import function_at
 from .intervals import interval
 from .labels import class_of
+from .pictures import with_scale, without_ones
+from .seen import seen
 
 __all__ = ["Estimate", "estimate", "find_scores"]
 
@@ -190,26 +192,31 @@ def agreement(outputs: Outputs, label: Any, reference: Outputs) -> float | list[
 
 
 def _pairs(outputs: Outputs, reference: Outputs) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The outputs of the reference with those in the same place."""
+    """The outputs of the reference with those of the same names, or in the same place."""
     if len(reference) != len(outputs):
         raise UsageError(
             f"{len(reference)} outputs ({', '.join(reference)}) cannot be compared with {len(outputs)} ({', '.join(outputs)})",
             hint="--output says which one counts, where both have it")
-    pairs = list(zip(reference.values(), outputs.values(), strict=True))
-    for ours, theirs in pairs:
-        _need_comparable(ours, theirs)
-    return pairs
+    named = set(reference) == set(outputs)  # else by place, as artifacts may call outputs otherwise
+    return [_alike(wanted, outputs[name] if named else found)
+            for (name, wanted), found in zip(reference.items(), outputs.values(), strict=True)]
 
 
-def _need_comparable(ours: np.ndarray, theirs: np.ndarray) -> None:
-    """`UsageError` for outputs of other shapes, and for real numbers beside integers of which nothing says a scale."""
-    if np.size(ours) != np.size(theirs):
-        raise UsageError(f"outputs of shape {np.shape(theirs)} and {np.shape(ours)} cannot be compared")
+def _alike(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two outputs, the second with its channels where the first has them; `UsageError` for outputs of other shapes, and for real
+    numbers beside integers of which nothing says a scale."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    if without_ones(ours.shape) != without_ones(theirs.shape):
+        turned = [np.moveaxis(theirs, *ways) for ways in ((-1, 1), (1, -1)) if ours.ndim == theirs.ndim >= 3]
+        theirs = next((each for each in turned if each.shape == ours.shape), theirs)
+    if without_ones(ours.shape) != without_ones(theirs.shape):
+        raise UsageError(f"outputs of shape {theirs.shape} and {ours.shape} cannot be compared")
     kinds = {np.asarray(each).dtype.kind in "iu": np.asarray(each).dtype for each in (ours, theirs)}
     if len(kinds) > 1:
         raise UsageError(
             f"an output of {kinds[True]} cannot be compared with one of {kinds[False]}: nothing says what its integers stand for",
             hint="the report.json of the conversion says it, or a quantized model beside; top1 and agreement need no scale")
+    return ours, theirs.reshape(ours.shape)
 
 
 def energies(outputs: Outputs, label: Any, reference: Outputs) -> list[list[float]]:
@@ -244,14 +251,14 @@ def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> li
     A number is the label of a class, as samples have that lie in a folder for each.
     """
     made: np.ndarray = np.asarray(next(iter(outputs.values())))
-    if label is not None and (reference is None or isinstance(label, np.ndarray | list | tuple)):
-        truth = np.asarray(label)
-        if made.size != truth.size:
+    known = seen(label)
+    if known.label is not None and (reference is None or isinstance(known.label, np.ndarray | list | tuple)):
+        truth = with_scale(known, made)
+        if without_ones(made.shape) != without_ones(truth.shape):
             raise UsageError(f"an output of shape {made.shape} cannot be compared with a label of shape {truth.shape}",
-                             hint="psnr wants pictures as labels, or a reference")
+                             hint="psnr wants pictures of the output's rows, columns and channels as labels, or a reference")
     elif reference is not None:
-        truth = np.asarray(next(iter(reference.values())))
-        _need_comparable(made, truth)
+        truth, made = _alike(np.asarray(next(iter(reference.values()))), made)
     else:
         raise UsageError("psnr needs labels that are images, or a second model to compare", hint="--labels FOLDER")
     wanted = truth.astype(np.float64)
@@ -268,54 +275,3 @@ def peak_ratio(rows: Any) -> float:
     peak = 255.0 if array[:, 1].max() > 2 else 1.0
     with np.errstate(divide="ignore"):
         return float(10 * np.log10(peak**2 / array[:, 0].mean()))
-
-
-# --- pictures of classes
-
-
-def classes_of(scores: np.ndarray) -> np.ndarray:
-    """The class of each pixel, [rows, columns]: of scores [1, C, rows, columns] or [1, rows, columns, C], or of classes."""
-    picture = np.asarray(scores)
-    if picture.ndim == 4 and picture.shape[0] == 1:
-        picture = picture[0]
-    if picture.ndim == 3 and 1 in (picture.shape[0], picture.shape[-1]):
-        picture = picture.squeeze(0 if picture.shape[0] == 1 else -1)
-    if picture.ndim == 2:
-        return picture.astype(np.int64)
-    if picture.ndim != 3:
-        raise UsageError(f"an output of shape {np.shape(scores)} is no picture of classes")
-    return picture.argmax(axis=0 if picture.shape[0] <= picture.shape[-1] else -1)
-
-
-def pixels(outputs: Outputs, label: Any, reference: Outputs) -> float:
-    """The share of pixels that have the class of the reference."""
-    return float((classes_of(first_of(outputs)) == classes_of(first_of(reference))).mean())
-
-
-NO_CLASS = 255
-"""What masks have where no class counts (PASCAL VOC)."""
-
-
-def overlaps(outputs: Outputs, label: Any, reference: Outputs | None) -> list[list[int]]:
-    """Of each class that is there: the class, in how many pixels both have it, and in how many one of them has."""
-    truth = np.asarray(label)
-    if truth.ndim != 2:
-        raise UsageError("miou needs masks as labels", hint="--labels FOLDER, with a mask of the same name for each image")
-    found = classes_of(first_of(outputs))
-    rows, columns = (np.arange(size) * had // size for size, had in zip(truth.shape, found.shape, strict=True))
-    found = found[np.ix_(rows, columns)]
-    counted = truth != NO_CLASS
-    kinds = np.union1d(np.unique(truth[counted]), np.unique(found[counted]))
-    pairs = [(kind, (found == kind) & counted, (truth == kind) & counted) for kind in kinds]
-    return [[int(kind), int((mine & true).sum()), int((mine | true).sum())] for kind, mine, true in pairs]
-
-
-def mean_overlap(rows: Any) -> float:
-    """The mean over classes of what both have to what one of them has, all samples together (PASCAL VOC)."""
-    both: dict[int, int] = {}
-    one: dict[int, int] = {}
-    for sample in rows:
-        for kind, common, either in sample:
-            both[kind] = both.get(kind, 0) + common
-            one[kind] = one.get(kind, 0) + either
-    return float(np.mean([both[kind] / one[kind] for kind in both if one[kind]]))

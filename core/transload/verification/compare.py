@@ -303,8 +303,11 @@ def _as_taken(
 def _outputs(
     reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], source: Module, meanings: Mapping[str, QuantType],
 ) -> list[TensorDifference]:
-    """The outputs compared in order; `meanings` are what the artifact's integers stand for, by the names that it has for them."""
+    """The outputs compared by name where both have the same, else in order; `meanings` are what the artifact's integers stand
+    for, by the names that it has for them."""
     check_number(reference, actual)
+    if set(reference) == set(actual):
+        actual = {name: actual[name] for name in reference}
     own = {name: type_.element for name, type_ in source.outputs.items()
            if isinstance(type_, TensorType) and isinstance(type_.element, QuantType)}
     return [

@@ -12,15 +12,13 @@ import transload
 from transload.errors import ReadError, UsageError
 from transload.evaluation.detection import average_precision, detections
 from transload.evaluation.labels import labels_of
+from transload.evaluation.pictures import classes_of, mean_overlap, overlaps
 from transload.evaluation.scores import (
     agreement,
-    classes_of,
     energies,
     estimate,
     find_scores,
     least_ratio,
-    mean_overlap,
-    overlaps,
     peak_ratio,
     squared_error,
     top1,
@@ -85,8 +83,10 @@ def test_peak_to_noise_of_pixels_and_of_shares() -> None:
 def test_pictures_of_classes_in_both_layouts() -> None:
     scores = np.zeros((1, 3, 4, 5))
     scores[0, 2] = 1
-    assert (classes_of(scores) == 2).all() and classes_of(scores).shape == (4, 5)
-    assert (classes_of(np.moveaxis(scores, 1, -1)) == 2).all()
+    found = classes_of(scores, [(4, 5)])
+    assert (found == 2).all() and found.shape == (4, 5)
+    assert (classes_of(np.moveaxis(scores, 1, -1), [None, (4, 5)]) == 2).all()
+    assert (classes_of(scores, layout="nchw") == 2).all()
     assert classes_of(np.ones((1, 4, 5, 1), np.int64)).shape == (4, 5)
 
 

@@ -174,3 +174,16 @@ def test_what_is_inside_of_loops_does_not_count_with_what_a_function_computes() 
 
     assert numbered(["a", "b", "a", "a#1", "a"]) == ["a#2", "b", "a#3", "a#1", "a"]
     assert numbered(["a", "c"], ["a", "a#1"]) == ["a#2", "c"]
+
+
+def test_outputs_in_another_order_are_compared_by_their_names(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    from tests.support.onnx_models import make_model, node
+
+    files = []
+    for outputs in (["a", "b"], ["b", "a"]):
+        files.append(tmp_path / f"{''.join(outputs)}.onnx")
+        nodes = [node("Neg", ["x"], ["a"]), node("Exp", ["x"], ["b"])]
+        files[-1].write_bytes(make_model(nodes, {"x": np.zeros((2, 6), np.float32)}, outputs).SerializeToString())
+    comparison = transload.compare(*files)
+    assert [tensor.name for tensor in comparison.tensors] == ["a", "b"] and comparison.worst("cos") > 0.999

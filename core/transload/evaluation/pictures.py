@@ -1,0 +1,141 @@
+"""Scores of pictures: classes pixel by pixel, and how near pictures are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import UsageError
+from .seen import Seen, Shown, places_in, seen, window_of
+
+__all__ = ["NO_CLASS", "classes_of", "mean_overlap", "overlaps", "pixels", "with_scale", "without_ones"]
+
+Outputs = Mapping[str, np.ndarray]
+NO_CLASS = 255
+"""What masks have where no class counts (PASCAL VOC)."""
+_SURE = 0.5
+"""From what on a pixel is of the class that a model of one class gives a number for."""
+
+
+def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (), layout: str | None = None) -> np.ndarray:
+    """The class of each pixel, [rows, columns]: of scores [1, C, rows, columns] or [1, rows, columns, C], or of classes.
+
+    Where the classes lie, the first of `sizes` (rows and columns that are known) tells that fits one way alone, else the
+    `layout` of what the model takes. Numbers of one class that are not whole are shares, of which 0.5 and less is class 0.
+    Raises `UsageError` where nothing tells it.
+    """
+    picture = np.asarray(scores)
+    if picture.ndim == 4 and picture.shape[0] == 1:
+        picture = picture[0]
+    if picture.ndim == 3 and 1 in (picture.shape[0], picture.shape[-1]):
+        picture = picture.squeeze(0 if picture.shape[0] == 1 else -1)
+    if picture.ndim == 2:
+        whole = picture.dtype.kind != "f" or bool((picture == np.trunc(picture)).all())
+        return picture.astype(np.int64) if whole else (picture > _SURE).astype(np.int64)
+    if picture.ndim != 3:
+        raise UsageError(f"an output of shape {np.shape(scores)} is no picture of classes")
+    ways = _sizes_by_axis(picture)
+    for known in sizes:
+        fitting = [axis for axis, size in ways.items() if size == known]
+        if len(fitting) == 1:
+            return picture.argmax(axis=fitting[0])
+    if layout is None:
+        raise UsageError(f"nothing says whether classes come first or last in an output of shape {np.shape(scores)}",
+                         hint="masks, or a first model's output, of its rows and columns tell it")
+    return picture.argmax(axis=0 if layout == "nchw" else -1)
+
+
+def _sizes_by_axis(picture: np.ndarray) -> dict[int, tuple[int, ...]]:
+    """Rows and columns, by where the classes lie."""
+    return {0: picture.shape[1:], -1: picture.shape[:-1]}
+
+
+def _sizes_of(scores: np.ndarray) -> list[tuple[int, ...]]:
+    """The rows and columns that an output may be of."""
+    shape = np.shape(scores)[1:] if np.ndim(scores) == 4 and np.shape(scores)[0] == 1 else np.shape(scores)
+    return list(dict.fromkeys((shape[1:], shape[:-1]))) if len(shape) == 3 else [shape]
+
+
+def _first(outputs: Outputs) -> np.ndarray:
+    return np.asarray(next(iter(outputs.values())))
+
+
+def pixels(outputs: Outputs, label: Any, reference: Outputs) -> float:
+    """The share of pixels that have the class of the reference."""
+    known, ours, theirs = seen(label), _first(outputs), _first(reference)
+    common = [size for size in _sizes_of(ours) if size in _sizes_of(theirs)]
+    both = common if len(common) == 1 else []
+    found = classes_of(ours, [*both, known.shown.sizes], known.shown.layout)
+    wanted = classes_of(theirs, [*both, known.reference.sizes], known.reference.layout)
+    if found.shape != wanted.shape:
+        raise UsageError(
+            f"a picture of {found.shape[0]}x{found.shape[1]} pixels cannot be compared with one of "
+            f"{wanted.shape[0]}x{wanted.shape[1]} pixel by pixel", hint="miou compares pictures of any size with masks")
+    return float((found == wanted).mean())
+
+
+def overlaps(outputs: Outputs, label: Any, reference: Outputs | None) -> list[list[int]]:
+    """Of each class that is there: the class, in how many pixels both have it, and in how many one of them has.
+
+    Counted are the pixels of the mask that the model sees.
+    """
+    known = seen(label)
+    truth = np.asarray(known.label)
+    if truth.ndim != 2:
+        coloured = f": {truth.shape[-1]} numbers a pixel are a colour, and a mask has the number of a class" * (truth.ndim == 3)
+        raise UsageError(f"miou needs masks as labels{coloured}",
+                         hint="--labels FOLDER, with a mask of the same name for each image: .png, gray or of a palette, or .npy")
+    found = classes_of(_first(outputs), [truth.shape, known.shown.sizes], known.shown.layout)
+    upper, left, height, width = window_of(known.shown, *truth.shape)
+    rows, there = places_in(truth.shape[0], (upper, height), found.shape[0])
+    columns, across = places_in(truth.shape[1], (left, width), found.shape[1])
+    found = found[np.ix_(rows, columns)]
+    counted = (truth != NO_CLASS) & there[:, None] & across[None, :]
+    kinds = np.union1d(np.unique(truth[counted]), np.unique(found[counted]))
+    pairs = [(kind, (found == kind) & counted, (truth == kind) & counted) for kind in kinds]
+    return [[int(kind), int((mine & true).sum()), int((mine | true).sum())] for kind, mine, true in pairs]
+
+
+def mean_overlap(rows: Any) -> float:
+    """The mean over classes of what both have to what one of them has, all samples together (PASCAL VOC)."""
+    both: dict[int, int] = {}
+    one: dict[int, int] = {}
+    for sample in rows:
+        for kind, common, either in sample:
+            both[kind] = both.get(kind, 0) + common
+            one[kind] = one.get(kind, 0) + either
+    return float(np.mean([both[kind] / one[kind] for kind in both if one[kind]]))
+
+
+def with_scale(label: Seen, made: np.ndarray) -> np.ndarray:
+    """A label that is a picture, as an output has it: bytes as the numbers that the model's input has for them, channels where
+    they lie there."""
+    truth = np.asarray(label.label)
+    if truth.dtype.kind in "bu":
+        truth = _as_input(truth, label.shown).astype(made.dtype if made.dtype.kind == "f" else np.float64)
+    sizes = without_ones(made.shape)
+    if truth.ndim == 3 and without_ones(truth.shape) != sizes and without_ones(np.moveaxis(truth, -1, 0).shape) == sizes:
+        truth = np.moveaxis(truth, -1, 0)
+    return truth
+
+
+def _as_input(truth: np.ndarray, shown: Shown) -> np.ndarray:
+    if shown.image is None:
+        return truth
+    mean, scale = shown.image.real
+    channels = truth.shape[-1] if truth.ndim == 3 else 1
+    if len(mean) != channels and len(set(mean)) == len(set(scale)) == 1:
+        mean, scale = mean[:1], scale[:1]
+    if len(mean) not in (1, channels):
+        raise UsageError(f"a label of {channels} number{'s' * (channels > 1)} a pixel is no picture of the kind that the input "
+                         f"takes: --mean and --scale say {len(mean)} of them")
+    if shown.image.preprocess.pixel_format == "bgr" and channels == 3:
+        truth = truth[..., ::-1]
+    return (truth - np.asarray(mean)) * np.asarray(scale)
+
+
+def without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without its sizes of 1: arrays that are alike but for these hold the same."""
+    return tuple(size for size in shape if size != 1)

@@ -1,0 +1,87 @@
+"""What a model sees of a picture, so that what it says of places in it is put back into the picture, and told apart by sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..ir import TensorType
+from ..samples.preprocess import CHANNELS, Settled
+
+__all__ = ["Seen", "Shown", "Window", "places_in", "seen", "shown_of", "window_of"]
+
+Window = tuple[float, float, float, float]
+"""Upper edge, left edge, height and width, in pixels of a picture."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The picture that a model is given: its rows and columns, where channels lie, and how it was made of an image's file."""
+
+    sizes: tuple[int, int] | None = None
+    layout: str | None = None
+    """`nchw` or `nhwc`."""
+    image: Settled | None = None
+    """None where arrays are given."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A label, with what the model, and the first one, see of the sample: what scores are given that are `pictured`."""
+
+    label: Any
+    shown: Shown = field(default_factory=Shown)
+    reference: Shown = field(default_factory=Shown)
+
+
+def seen(label: Any) -> Seen:
+    """A label that nothing more is known of as one with what a model sees."""
+    return label if isinstance(label, Seen) else Seen(label)
+
+
+def shown_of(types: Mapping[str, Any], images: Mapping[str, Settled]) -> Shown:
+    """Of the first input that takes a picture: as the samples have settled it, else by its shape, as far as that tells."""
+    for name, image in images.items():
+        if name in types:
+            return Shown(image.preprocess.crop, image.preprocess.channel_format, image)
+    for type_ in types.values():
+        shape = type_.shape if isinstance(type_, TensorType) and type_.is_static else None
+        if shape is None or len(shape) != 4:
+            continue
+        first, last = shape[1] in CHANNELS.values(), shape[-1] in CHANNELS.values()
+        if first != last:
+            return Shown(shape[2:], "nchw") if first else Shown(shape[1:3], "nhwc")  # type: ignore[arg-type]
+    return Shown()
+
+
+def window_of(shown: Shown, rows: int, columns: int) -> Window:
+    """Which part of a picture of so many pixels a model sees: beyond its edges, where it is padded (`images.decode`)."""
+    if shown.image is None:
+        return 0.0, 0.0, float(rows), float(columns)
+    how = shown.image.pixels
+    (height, width), (kept_rows, kept_columns) = how["resize"], how["crop"]
+    wider = width * rows < height * columns
+    upper, left, down, across = 0.0, 0.0, rows / height, columns / width  # where it begins, and a pixel of what it was resized to
+    if how["mode"] == "short_side_scale":
+        taken = (rows, rows * width / height) if wider else (columns * height / width, columns)
+        upper, left, down, across = (rows - taken[0]) / 2, (columns - taken[1]) / 2, taken[0] / height, taken[1] / width
+    elif how["mode"] == "letterbox":
+        inner = (max(1, width * rows // columns), width) if wider else (height, max(1, height * columns // rows))
+        down, across = rows / inner[0], columns / inner[1]
+        if how["pad_type"] == "center":
+            upper, left = -((height - inner[0]) // 2) * down, -((width - inner[1]) // 2) * across
+    upper += (height // 2 - kept_rows // 2) * down
+    left += (width // 2 - kept_columns // 2) * across
+    return upper, left, kept_rows * down, kept_columns * across
+
+
+def places_in(size: int, window: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of each pixel along one side of a picture, which of `count` numbers along a window (its begin and length) stands for it.
+
+    And which pixels lie in the window.
+    """
+    found = np.floor((np.arange(size) + 0.5 - window[0]) / window[1] * count).astype(np.int64)
+    return np.clip(found, 0, count - 1), (found >= 0) & (found < count)

@@ -1,0 +1,148 @@
+"""Scores of pictures: where classes lie, and what a model sees of a picture put back into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload import Preprocess
+from transload.errors import UsageError
+from transload.evaluation.detection import detections
+from transload.evaluation.labels import labels_of
+from transload.evaluation.pictures import classes_of, overlaps, pixels
+from transload.evaluation.scores import cosine, energies, squared_error
+from transload.evaluation.seen import Seen, Shown, shown_of, window_of
+from transload.ir import F32, TensorType
+
+from tests.support.graphs import Graph
+
+
+@pytest.mark.parametrize("sizes", [(16, 16), (30, 12)])
+def test_more_classes_than_rows_are_found_by_what_is_known(sizes: tuple[int, int]) -> None:
+    """[1, 21, 16, 16] was taken for 21 rows, as there are fewer columns than that."""
+    scores = np.random.default_rng(0).normal(size=(1, 21, *sizes))
+    wanted = scores[0].argmax(axis=0)
+    last = np.moveaxis(scores, 1, -1)
+    for given in (scores, last):
+        assert (classes_of(given, [sizes]) == wanted).all()
+        assert pixels({"y": given}, None, {"y": scores if given is last else last}) == 1.0, "the other model's output tells"
+        assert {row[1] == row[2] for row in overlaps({"y": given}, wanted, None)} == {True}
+    assert (classes_of(last, layout="nhwc") == wanted).all()
+    with pytest.raises(UsageError, match=r"nothing says whether classes come first or last in an output of shape \(1, 21"):
+        classes_of(scores)
+
+
+def test_a_share_of_one_class_is_one_from_a_half_on() -> None:
+    share = np.array([[[[0.2, 0.99], [0.5, 0.51]]]], np.float32)
+    assert classes_of(share).tolist() == [[0, 1], [0, 1]]
+    assert classes_of(np.array([[[0.0, 3.0], [1.0, 255.0]]], np.float32)).tolist() == [[0, 3], [1, 255]]
+    assert classes_of(np.array([[[0, 3]]], np.int8)).tolist() == [[0, 3]]
+
+
+def test_pictures_of_other_sizes_are_not_compared_pixel_by_pixel() -> None:
+    with pytest.raises(UsageError, match="16x16 pixels cannot be compared with one of 8x8"):
+        pixels({"y": np.zeros((1, 1, 16, 16))}, None, {"y": np.zeros((1, 1, 8, 8))})
+
+
+@pytest.mark.parametrize("of", [
+    {}, {"resize_dims": (40, 50)}, {"keep_aspect_ratio": True}, {"keep_aspect_ratio": True, "pad_type": "normal"},
+    {"keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale"}, {"keep_aspect_ratio": True, "resize_dims": (60, 44)},
+    {"keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale", "resize_dims": (40, 60)}], ids=str)
+@pytest.mark.parametrize("sizes", [(64, 128), (150, 90)])
+def test_what_a_model_sees_is_put_back_where_it_was(tmp_path: Path, of: dict[str, Any], sizes: tuple[int, int]) -> None:
+    """An image whose pixels say where they are, decoded: what stands in the middle of the input says where that was."""
+    image = pytest.importorskip("PIL.Image")
+    rows, columns = sizes
+    plane = np.stack([*np.mgrid[:rows, :columns], np.full(sizes, 200)], axis=-1).astype(np.uint8)
+    image.fromarray(plane).save(tmp_path / "x.png")
+    samples = transload.open_samples(tmp_path, {"x": TensorType((1, 32, 32, 3), F32)}, preprocess=Preprocess(
+        **of, mean=(0.0,), scale=(1.0,)))
+    (made,) = samples
+    upper, left, height, width = window_of(shown_of(samples.types, samples.images), rows, columns)
+    for row, column in ((11, 11), (12, 20), (20, 9)):
+        place = np.array([(row + 0.5) / 32 * height + upper, (column + 0.5) / 32 * width + left]) - 0.5
+        said = made["x"][0, row, column]
+        if ((place >= 2) & (place < np.array(sizes) - 2)).all():
+            assert said[2] == 200 and np.abs(said[:2] - place).max() < 1.5, (place, said)
+        else:
+            assert not said.any(), "padding"
+
+
+def shown(**of: Any) -> Shown:
+    type_ = TensorType((1, 3, 52, 52), F32)
+    return shown_of({"x": type_}, {"x": Preprocess(**of).settled("x", type_)})
+
+
+def test_boxes_are_put_back_into_the_picture() -> None:
+    label = {"image_id": 1, "width": 200, "height": 100, "objects": []}
+    outputs = {
+        "boxes": np.array([[[0.25, 0.0, 0.75, 0.5]]]), "classes": np.zeros((1, 1)), "scores": np.ones((1, 1)), "n": np.ones(1)}
+
+    def box(of: Shown) -> list[float]:
+        return detections(outputs, Seen(label, of), None)[0][0][3:]
+
+    assert box(shown()) == [0, 25, 100, 50]
+    assert box(shown(keep_aspect_ratio=True)) == pytest.approx([0, 0, 100, 100]), "a quarter above and below is padding"
+    assert box(shown(resize_dims=(104, 104))) == pytest.approx([50, 37.5, 50, 25]), "the middle half"
+
+
+def test_masks_count_where_a_model_sees_the_picture() -> None:
+    truth = np.zeros((100, 200), np.uint8)
+    truth[:, 100:] = 1
+    found = np.zeros((1, 1, 52, 52), np.int64)
+    found[..., 26:] = 1
+    found[:, :, :13] = 7  # padding
+    found[:, :, -13:] = 7
+    assert overlaps({"y": found}, Seen(truth, shown(keep_aspect_ratio=True)), None) == [[0, 10000, 10000], [1, 10000, 10000]]
+    cropped = overlaps({"y": found[:, :, 13:39]}, Seen(truth, shown(resize_dims=(104, 104))), None)
+    assert cropped == [[0, 2500, 2500], [1, 2500, 2500]], "what is cut off does not count"
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "RGB", "P"])
+def test_masks_are_numbers_of_classes(tmp_path: Path, mode: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "i").mkdir()
+    (tmp_path / "m").mkdir()
+    plane = np.arange(16, dtype=np.uint8).reshape(4, 4) % 2
+    image.fromarray(plane).save(tmp_path / "i" / "x.png")
+    made = image.fromarray(plane * 255).convert("1") if mode == "1" else image.fromarray(plane)
+    if mode == "P":
+        made.putpalette([0, 0, 0, 200, 10, 10])
+    (made.convert("RGB") if mode == "RGB" else made).save(tmp_path / "m" / "x.png")
+    samples = transload.open_samples(tmp_path / "i", {"x": TensorType((1, 1, 4, 4), F32)})
+    label = labels_of(samples, tmp_path / "m")("x.png")
+    if mode == "RGB":
+        with pytest.raises(UsageError, match="3 numbers a pixel are a colour"):
+            overlaps({"y": plane}, label, None)
+    else:
+        assert overlaps({"y": plane[None].astype(np.int64)}, label, None) == [[0, 8, 8], [1, 8, 8]]
+
+
+@pytest.mark.parametrize(("channels", "of"), [
+    (1, {}), (3, {}), (3, {"pixel_format": "bgr", "mean": (1.0, 2.0, 3.0), "scale": (0.1, 0.2, 0.3)})], ids=str)
+def test_label_pictures_have_the_numbers_of_the_input(
+    tmp_path: Path, channels: int, of: dict[str, Any],
+) -> None:
+    """An identity is without error, whatever becomes of pixels: labels stayed 0 to 255, beside an input of 0 to 1."""
+    image = pytest.importorskip("PIL.Image")
+    draw = np.random.default_rng(0)
+    for name in ("a.png", "b.png"):
+        image.fromarray(draw.integers(0, 256, (16, 16, 3)[: 2 + (channels > 1)], np.uint8)).save(tmp_path / name)
+    g = Graph((1, channels, 16, 16))
+    model = g.done(g.Reshape(g.inputs[0], shape=(1, channels, 16, 16)))
+    found = transload.evaluate(model, tmp_path, labels=tmp_path, metrics=["psnr"], preprocess=Preprocess(**of))
+    assert next(iter(found.scores.values()))["psnr"].value == np.inf
+
+
+def test_outputs_are_compared_by_name_and_in_one_layout() -> None:
+    first = {"a": np.random.default_rng(0).normal(size=(1, 3, 4, 5)), "b": np.ones((2, 2))}
+    other = {"b": first["b"], "a": np.moveaxis(first["a"], 1, -1)}
+    assert [row[1] for row in energies(other, None, first)] == [0.0, 0.0]
+    assert cosine(other, None, first) == pytest.approx(1.0)
+    assert squared_error({"y": other["a"]}, None, {"y": first["a"]})[0] == 0.0
+    with pytest.raises(UsageError, match="cannot be compared"):
+        energies({"a": first["a"].transpose(0, 3, 2, 1)}, None, {"a": first["a"]})
