@@ -37,11 +37,29 @@ def as_numbers(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def _parts(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Both, comparable, a part after the other: in float64 all at once takes many times the memory that they have."""
+    for a, b in _cut(reference, actual):
+        yield comparable(a, b)
+
+
+def _cut(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     a, b = np.asarray(reference).ravel(), np.asarray(actual).ravel()
     if a.size != b.size:
         raise ValueError(f"{a.size} and {b.size} numbers cannot be compared")
     for first in range(0, a.size, _PART):
-        yield comparable(a[first : first + _PART], b[first : first + _PART])
+        yield a[first : first + _PART], b[first : first + _PART]
+
+
+def _whole_type(reference: np.ndarray, actual: np.ndarray) -> np.dtype | None:
+    """The type of integers that holds both; None of others."""
+    types = [np.asarray(each).dtype for each in (reference, actual)]
+    both = np.result_type(*types) if all(each.kind in "iu" for each in types) else None
+    return both if both is not None and both.kind in "iu" else None
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> int:
+    """The greatest difference of integers of one type, which floats do not hold where they have 64 bits."""
+    most, least = (choose(a, b).astype(np.uint64) for choose in (np.maximum, np.minimum))
+    return int((most - least).max(initial=0))
 
 
 @np.errstate(all="ignore")  # NaN is told as such
@@ -70,6 +88,9 @@ def euclid(reference: np.ndarray, actual: np.ndarray) -> float:
 @np.errstate(all="ignore")  # NaN is told as such
 def max_abs(reference: np.ndarray, actual: np.ndarray) -> float:
     """Greatest absolute difference; equal infinities and NaNs in the same place differ by 0."""
+    whole = _whole_type(reference, actual)
+    if whole is not None:
+        return float(max((_apart(a.astype(whole), b.astype(whole)) for a, b in _cut(reference, actual)), default=0))
     greatest = 0.0
     for a, b in _parts(reference, actual):
         difference = np.abs(a - b)

@@ -87,6 +87,7 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
 
     from ..plugin import resolve
     from ..plugin_host import host
+    from ..samples.sources import same_but_ones
     from ..verification.tolerance import names_among
 
     wanted = _limits(tolerance)
@@ -99,8 +100,9 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
         if name in left_out:
             continue
         other = b.get(name)
-        if other is None or other.size != array.size:
-            rows.append((name, "", "", "", "is missing" if other is None else f"has {other.size} elements, not {array.size}"))
+        if other is None or not same_but_ones(other.shape, array.shape):
+            shapes = ["x".join(map(str, each.shape)) or "scalar" for each in (array, other) if each is not None]
+            rows.append((name, "", "", "", "is missing" if other is None else f"is of shape {shapes[1]}, not {shapes[0]}"))
             broken += 1
             continue
         if not (_holds_numbers(array) and _holds_numbers(other)):
@@ -111,7 +113,9 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
         found = {key: float(measure(array, other.reshape(array.shape))) for key, measure in metrics.items()}
         bad = [key for key, least in wanted.items() if not found[key] >= least]
         broken += bool(bad)
-        rows.append((name, *(f"{found[key]:.6g}" for key in metrics), f"{' and '.join(bad)} too low" if bad else ""))
+        said = f"{' and '.join(bad)} too low" if bad else "one has NaN where the other has a number" if np.isnan(
+            found["max_abs"]) else ""
+        rows.append((name, *(f"{found[key]:.6g}" for key in metrics), said))
     rows += [(name, "", "", "", f"is in {second} alone") for name in b if name not in a and name not in left_out]
     console().print(table(("array", *metrics, ""), rows, right=tuple(metrics)))
     return 1 if broken else 0

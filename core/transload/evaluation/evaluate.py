@@ -23,6 +23,7 @@ from ..engine.quantized import dequantize
 from ..errors import ReadError, UsageError
 from ..files import need_file
 from ..ir import Module, QuantType, dtype_of
+from ..json_text import plain
 from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, takes
 from ..plugin import Score, resolve
 from ..plugin_host import host
@@ -32,7 +33,8 @@ from ..samples.samples import Data, Samples
 from .labels import Labels, labels_of
 from .running import Ready, models_of, models_ready, run_ahead, run_by
 from .scores import Estimate, estimate, find_scores
-from .seen import Seen, Shown, shown_of
+from .seen import Seen, shown_of
+from .sources import told
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -70,17 +72,13 @@ class Evaluation:
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON has it: numbers that are not finite as null."""
-        def finite(number: float | None) -> float | None:
-            return None if number is None or not np.isfinite(number) else number
-
-        return {
+        """The same as JSON has it: numbers that are not finite as texts, "Infinity" and "NaN", as everywhere (`json_text`)."""
+        return plain({
             "samples": self.samples, "skipped": dict(self.skipped), "notes": list(self.notes),
             "models": {
                 model: {
-                    name: {"value": finite(each.value), "low": finite(each.low), "high": finite(each.high)}
-                    for name, each in found.items()}
-                for model, found in self.scores.items()}}
+                    name: {"value": each.value, "low": each.low, "high": each.high} for name, each in found.items()}
+                for model, found in self.scores.items()}})
 
 
 def shown(name: str, found: Estimate) -> str:
@@ -137,17 +135,16 @@ def evaluate(
     if watch is not None:
         watch(first)
     _need_another(chosen, len(ready))
-    asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), *map(_told, (labels, classes, weights)),
-             str(shapes), format, function]
+    asked = [models, told(wanted), [told(each) for each in sorted(chosen)], output, label_offset, str(preprocess),
+             *map(told, (labels, classes, weights)), str(shapes), format, function]
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
     stored = _by_place(ready, [model.quants for model in ready])
 
     given = _given(ready, opened, stored, state.rows)
-    outcomes = run_ahead(ready, given) if scheduler is None else run_by(scheduler, models, how, engine, given)
-    for name, outputs in outcomes:
+    for name, outputs in run_ahead(ready, given) if scheduler is None else run_by(scheduler, models, how, engine, given):
         try:
-            shown = [shown_of(samples.types, samples.images or first.images) for samples in opened]
-            state.add(name, _measured(ready, [each() for each in outputs], chosen, _label(label, name, chosen), output, shown))
+            given_back, known = [each() for each in outputs], _label(label, name, chosen, labels)
+            state.add(name, _measured(ready, given_back, chosen, known, output, opened))
         except UsageError as error:
             where = "" if name in error.message else f"{name}: "
             raise UsageError(f"{where}{error.message}", error.findings, error.hint) from None
@@ -176,12 +173,6 @@ def _preprocess_of(models: Sequence[Any], ready: Sequence[Ready], asked: Preproc
     if preprocess is not None:
         preprocess.need_inputs(dict.fromkeys(name for model in ready for name in model.taken))
     return preprocess
-
-
-def _told(source: Any) -> str:
-    """What is known of samples, as text: that of a file, as it is at this time."""
-    path = Path(source) if isinstance(source, str | Path) else None
-    return f"{source} {Digest(path).text()}" if path is not None and path.is_file() else str(source)
 
 
 def _notes(
@@ -227,14 +218,15 @@ def _unlabelled(classes: Any, label_offset: int) -> Labels:
     return lambda name: None
 
 
-def _label(find: Labels, name: str, chosen: Mapping[str, Score]) -> Any:
+def _label(find: Labels, name: str, chosen: Mapping[str, Score], labels: Any) -> Any:
     """The label of a sample; `UsageError` where a score needs one and there is none."""
     label = find(name)
     if label is None:
         needy = next((key for key, score in chosen.items() if "label" in score.needs), None)
         if needy is not None:
-            raise UsageError(f"{needy} needs labels, and {name!r} has none",
-                             hint=f"--labels FILE, or samples in a folder for each class; {_without_labels()} need none")
+            way = f"{labels} says the labels of others; it has to name all samples" if isinstance(labels, str | Path) else (
+                "--labels FILE, or samples in a folder for each class")
+            raise UsageError(f"{needy} needs labels, and {name!r} has none", hint=f"{way}; {_without_labels()} need none")
     return label
 
 
@@ -295,10 +287,11 @@ def _signature(samples: Samples) -> str:
 
 def _measured(
     models: Sequence[Ready], given: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
-    output: str | None, shown: Sequence[Shown],
+    output: str | None, opened: Sequence[Samples],
 ) -> list[dict[str, Any]]:
     """What each score measures of what each model gave for one sample."""
     reference: Mapping[str, np.ndarray] | None = None
+    shown = [shown_of(samples.types, samples.images or opened[0].images) for samples in opened]
     rows = []
     for place, (model, outcome) in enumerate(zip(models, given, strict=True)):
         outputs = _counted(outcome, output, model.name)

@@ -43,6 +43,12 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
     `classes` are their names in order, or a file with one a line. `offset` is added to labels that are numbers. Raises
     `UsageError` and `ReadError` where that does not fit.
     """
+    if isinstance(source, str | Path) and (Path(source).is_dir() or Path(source).suffix == ".json") and (
+            offset or classes is not None):
+        said = "classes" if classes is not None else "label_offset"
+        what = "masks" if Path(source).is_dir() else "annotations"
+        raise UsageError(f"{said} is said of labels that are {what}, which have numbers of their own",
+                         hint="leave it out: labels that are numbers or names, one a sample, take it")
     names = _lines(Path(classes)) if isinstance(classes, str | Path) else list(classes) if classes is not None else None
     find = _found(samples, source, names)
     return lambda name: _moved(find(name), offset)

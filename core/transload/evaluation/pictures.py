@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
+from ..samples.sources import same_but_ones
 from .seen import Seen, Shown, places_in, seen, window_of
 
-__all__ = ["NO_CLASS", "classes_of", "mean_overlap", "overlaps", "pixels", "with_scale", "without_ones"]
+__all__ = ["NO_CLASS", "classes_of", "mean_overlap", "overlaps", "pixels", "with_scale"]
 
 Outputs = Mapping[str, np.ndarray]
 NO_CLASS = 255
@@ -115,10 +116,8 @@ def with_scale(label: Seen, made: np.ndarray) -> np.ndarray:
     truth = np.asarray(label.label)
     if truth.dtype.kind in "bu":
         truth = _as_input(truth, label.shown).astype(made.dtype if made.dtype.kind == "f" else np.float64)
-    sizes = without_ones(made.shape)
-    if truth.ndim == 3 and without_ones(truth.shape) != sizes and without_ones(np.moveaxis(truth, -1, 0).shape) == sizes:
-        truth = np.moveaxis(truth, -1, 0)
-    return truth
+    turned = np.moveaxis(truth, -1, 0) if truth.ndim == 3 else truth
+    return turned if not same_but_ones(truth.shape, made.shape) and same_but_ones(turned.shape, made.shape) else truth
 
 
 def _as_input(truth: np.ndarray, shown: Shown) -> np.ndarray:
@@ -134,8 +133,3 @@ def _as_input(truth: np.ndarray, shown: Shown) -> np.ndarray:
     if shown.image.preprocess.pixel_format == "bgr" and channels == 3:
         truth = truth[..., ::-1]
     return (truth - np.asarray(mean)) * np.asarray(scale)
-
-
-def without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape without its sizes of 1: arrays that are alike but for these hold the same."""
-    return tuple(size for size in shape if size != 1)

@@ -19,10 +19,10 @@ from ..guard import FOREIGN, OURS, said
 from ..lending import read_only
 from ..plugin import Score, resolve
 from ..plugin_host import host
-from ..samples.sources import function_at
+from ..samples.sources import function_at, same_but_ones
 from .intervals import interval
 from .labels import class_of
-from .pictures import with_scale, without_ones
+from .pictures import with_scale
 from .seen import seen
 
 __all__ = ["Estimate", "estimate", "find_scores"]
@@ -206,10 +206,10 @@ def _alike(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Two outputs, the second with its channels where the first has them; `UsageError` for outputs of other shapes, and for real
     numbers beside integers of which nothing says a scale."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
-    if without_ones(ours.shape) != without_ones(theirs.shape):
+    if not same_but_ones(ours.shape, theirs.shape):
         turned = [np.moveaxis(theirs, *ways) for ways in ((-1, 1), (1, -1)) if ours.ndim == theirs.ndim >= 3]
         theirs = next((each for each in turned if each.shape == ours.shape), theirs)
-    if without_ones(ours.shape) != without_ones(theirs.shape):
+    if not same_but_ones(ours.shape, theirs.shape):
         raise UsageError(f"outputs of shape {theirs.shape} and {ours.shape} cannot be compared")
     kinds = {np.asarray(each).dtype.kind in "iu": np.asarray(each).dtype for each in (ours, theirs)}
     if len(kinds) > 1:
@@ -254,7 +254,7 @@ def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> li
     known = seen(label)
     if known.label is not None and (reference is None or isinstance(known.label, np.ndarray | list | tuple)):
         truth = with_scale(known, made)
-        if without_ones(made.shape) != without_ones(truth.shape):
+        if not same_but_ones(made.shape, truth.shape):
             raise UsageError(f"an output of shape {made.shape} cannot be compared with a label of shape {truth.shape}",
                              hint="psnr wants pictures of the output's rows, columns and channels as labels, or a reference")
     elif reference is not None:

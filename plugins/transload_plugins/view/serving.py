@@ -11,15 +11,16 @@ from threading import Thread
 from typing import Any
 
 from transload.cli.arguments import parse_given, parse_options
-from transload.cli.options import take_data, take_preprocess, take_quantizer
+from transload.cli.options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
 from transload.cli.show import bytes_text, console, printable
 from transload.errors import UsageError
 from transload.files import atomic_path, exists
-from transload.given import open_given, settled, shapes_of
+from transload.given import has_images, open_given, settled, shapes_of
 
 from .document import document
 from .looking import Looking
 from .server import Server
+from .stages import opened
 
 __all__ = ["hand_over", "looked_at", "tell_refusals", "write_page"]
 
@@ -36,20 +37,26 @@ def looked_at(models: tuple[Path, ...], page: Path | None, given: dict[str, Any]
         raise UsageError("--report is a page of `transload quantize`", hint="--html FILE writes this one")
     if len(models) > MOST:
         raise UsageError(f"{len(models)} models were given; two can stand side by side")
+    said = said_of_images(given)
     settings, preprocess, data = take_quantizer(given), take_preprocess(given), take_data(given)
     shapes, arrays = parse_given(given.pop("shape"), given.pop("input"))
     scheme, target, options = given.pop("quantize"), given.pop("target"), parse_options(given.pop("option"))
     passes = given.pop("passes")
     if settings and scheme is None:
         raise UsageError(f"{', '.join(settings)}: of which quantizer?", hint="--quantize NAME")
-    opened = open_given(arrays) if arrays is not None else None
-    how = {"inputs": {**shapes_of(opened or {}), **shapes}, **given}
+    if data is not None and scheme is None and len(models) == 1:
+        raise UsageError("--data is for what is compared, and there is one model", hint="--quantize NAME, or a second model")
+    given_arrays = open_given(arrays) if arrays is not None else None
+    how = {"inputs": {**shapes_of(given_arrays or {}), **shapes}, **given}
+    if data is None:
+        need_images(said, has_images(given_arrays))
     looking = Looking()
     samples: Any = None
     if data is not None:
-        samples = data.open(load(models[0], **how), preprocess)
-    elif opened is not None:
-        samples = [settled(load(models[0], **how), opened, preprocess)]
+        samples = data.open(opened(models[0], len(models) == 1, **how)[0], preprocess)
+        need_images(said, bool(samples.images))
+    elif given_arrays is not None:
+        samples = [settled(load(models[0], **how), given_arrays, preprocess)]
     for path in models:
         quantization = None
         if scheme is not None and path is models[-1]:
@@ -72,6 +79,9 @@ def tell_refusals(looking: Looking) -> None:
 
 def write_page(looking: Looking, title: str, file: Path) -> None:
     """Write the page as one file, whole or not at all."""
+    if str(file) == "-":
+        raise UsageError("--html takes the file to write, and '-' is none: standard output is for what the command says",
+                         hint="--html page.html")
     if exists(file) and file.is_dir():
         raise UsageError(f"{file} is a folder; --html takes the file to write")
     made = document(looking.data(title), title)

@@ -157,3 +157,24 @@ def test_arrays_of_what_numpy_does_not_know(cli: Cli, tmp_path: Path) -> None:
     assert code == 0 and len(re.findall("is no array of numbers, and the same", said)) == 2
     code, said, _ = cli("npz", "compare", a, b)
     assert code == 1 and re.search(r"tiny\s+is no array of numbers, and differs", said)
+
+
+def test_arrays_of_other_shapes_are_not_the_same(cli: Cli, tmp_path: Path) -> None:
+    x = np.arange(6, dtype=np.float32)
+    a, b = tmp_path / "a.npz", tmp_path / "b.npz"
+    np.savez(a, x=x.reshape(2, 3))
+    for shape, ends in (((3, 2), 1), ((6,), 1), ((1, 2, 3, 1), 0)):
+        np.savez(b, x=x.reshape(shape))
+        code, said, _ = cli("npz", "compare", a, b)
+        assert code == ends and ("is of shape" in said) == bool(ends)
+
+
+def test_whole_numbers_that_floats_do_not_hold_and_nan(cli: Cli, tmp_path: Path) -> None:
+    a, b = tmp_path / "a.npz", tmp_path / "b.npz"
+    np.savez(a, i=np.array([2**53 + 1, -2**63]), f=np.array([1.0, np.nan]))
+    np.savez(b, i=np.array([2**53, -2**63]), f=np.array([np.nan, np.nan]))
+    said = cli("npz", "compare", a, b)[1]
+    assert re.search(r"i\s+1\s+1\s+1\s*\n", said) and "one has NaN where the other has a number" in said
+    np.savez(a, i=np.array([2**63 - 1]))
+    np.savez(b, i=np.array([-2**63]))
+    assert "1.84467e+19" in cli("npz", "compare", a, b)[1]

@@ -320,3 +320,58 @@ def test_a_pipe_beside_an_artifact_is_told(examples: Path, tmp_path: Path) -> No
     os.mkfifo(tmp_path / "out" / "preprocess.toml")
     with pytest.raises(ReadError, match=r"preprocess\.toml: is a pipe, not a file"):
         transload.compare(model, tmp_path / "out")
+
+
+def test_an_evaluation_of_the_same_paths_with_other_samples(
+    labels: list[int], held: dict[str, np.ndarray], tmp_path: Path,
+) -> None:
+    """Measures of other samples were taken for those of these: of a file, a folder, a list, a function's file."""
+    model, images = DIGITS / "digits_float.onnx", (held["images"][:4] / np.float32(16)).reshape(-1, 1, 8, 8)
+    (tmp_path / "folder").mkdir()
+
+    def write(of: np.ndarray) -> None:
+        np.save(tmp_path / "x.npy", of)
+        np.save(tmp_path / "folder" / "0.npy", of[0])
+        (tmp_path / "list.txt").write_text("folder/0.npy\n")
+        (tmp_path / "mine.py").write_text(f"def best(outputs, label):\n    return {of.sum()}\n")
+
+    for place, (source, metric) in enumerate((
+            ("x.npy", "top1"), ("folder", "top1"), ("list.txt", "top1"), ("x.npy", f"python:{tmp_path / 'mine.py'}:best"))):
+        write(images)
+        state, given = tmp_path / f"{place}.jsonl", labels[: 4 if source == "x.npy" else 1]
+        asked: dict[str, Any] = {"labels": given, "metrics": [metric], "resume": state}
+        first = transload.evaluate(model, tmp_path / source, **asked)
+        assert transload.evaluate(model, tmp_path / source, **asked) == first
+        write(np.concatenate([images, images[:1]])[1:] * np.float32(0.5))
+        with pytest.raises(UsageError, match="other models, samples or metrics"):
+            transload.evaluate(model, tmp_path / source, **asked)
+
+
+def test_numbers_that_are_not_finite_are_texts_in_json(data: Path) -> None:
+    found = transload.evaluate([DIGITS / "digits_float.onnx"] * 2, data, metrics=["sqnr"])
+    assert [each["sqnr"]["value"] for each in found.as_dict()["models"].values() if each] == ["Infinity"]
+
+
+@pytest.mark.parametrize("said", [{"label_offset": 1}, {"classes": ["a", "b"]}])
+@pytest.mark.parametrize("kind", ["masks", "annotations"])
+def test_what_is_said_of_labels_that_take_none_of_it_is_refused(
+    data: Path, tmp_path: Path, kind: str, said: dict[str, Any],
+) -> None:
+    source = tmp_path / "m"
+    if kind == "masks":
+        source.mkdir()
+    else:
+        source = tmp_path / "m.json"
+        source.write_text('{"images": [], "annotations": []}')
+    with pytest.raises(UsageError, match=f"is said of labels that are {kind}"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=source, metrics=["miou"], **said)
+
+
+def test_a_file_that_has_labels_of_some_samples_alone(held: dict[str, np.ndarray], tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    for place in range(2):
+        np.save(tmp_path / "s" / f"{place}.npy", held["images"][place].reshape(1, 8, 8).astype(np.float32))
+    (tmp_path / "half.csv").write_text("0.npy,4\n")
+    with pytest.raises(UsageError, match=r"'1\.npy' has none") as caught:
+        transload.evaluate(DIGITS / "digits_float.onnx", tmp_path / "s", labels=tmp_path / "half.csv")
+    assert "half.csv says the labels of others; it has to name all samples" in str(caught.value.hint)

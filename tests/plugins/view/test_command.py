@@ -9,7 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
+
+import transload
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -76,3 +79,30 @@ def test_ctrl_c_ends_it_quietly(model: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
+
+
+def save_samples(file: Path, model: Path) -> None:
+    np.savez(file, **{name: np.zeros((2, *type_.shape), np.float32) for name, type_ in transload.load(model).inputs.items()})
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    (["--mean", "3"], "nothing that is given is one"),
+    (["--data", "val.npz"], "is for what is compared, and there is one model"), (["--html", "-"], "'-' is none"),
+    (["--data", "val.npz", "--quantize", "int8", "--mean", "3"], "nothing that is given is one")])
+def test_what_would_be_left_aside_in_silence_is_refused(
+    cli: Cli, model: Path, tmp_path: Path, asked: list[str], said: str,
+) -> None:
+    save_samples(tmp_path / "val.npz", model)
+    given = [str(tmp_path / "val.npz") if each == "val.npz" else each for each in asked]
+    given += [] if "--html" in given else ["--html", str(tmp_path / "x.html")]
+    code, _, error = cli("view", model, *given)
+    assert code == 2 and said in " ".join(error.split())
+
+
+def test_an_artifact_that_is_to_be_quantized_is_told_to_be_one(cli: Cli, model: Path, tmp_path: Path) -> None:
+    """It was called a directory, as samples asked for the model's inputs first."""
+    transload.convert(model, "tosa", tmp_path / "build", verify=False)
+    save_samples(tmp_path / "val.npz", model)
+    asked = ["--quantize", "int8", "--data", tmp_path / "val.npz", "--html", tmp_path / "x.html"]
+    code, _, error = cli("view", tmp_path / "build", *asked)
+    assert code != 0 and "is what was written, and is shown as that" in " ".join(error.split())
