@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import Finding, InternalError, ReadError, UsageError
+from .errors import Finding, InternalError, ReadError, RunError, UsageError
 from .guard import FOREIGN, OURS, Reference, failure, imported
 from .options import Options, parameters_of
 
@@ -352,7 +352,13 @@ class Runtime:
     def opened(
         self, path: Path | None, beside: tuple[Path, ...] = (), function: str = "main",
     ) -> Callable[..., dict[str, np.ndarray]]:
-        """What runs the model of a file, or a function of it; `beside` are the files that were read with it."""
+        """What runs the model of a file, or a function of it; `beside` are the files that were read with it.
+
+        Raises `RunError` for a function of a file of which it runs only the main one.
+        """
+        if function != "main" and not self.functions:
+            raise RunError(f"{self.name} runs the function main of a file, and not {function!r}",
+                           hint="compare with what is converted of the function main, or run the file in its own framework")
         how = {"function": function} if self.functions else {}
         run: Callable[..., dict[str, np.ndarray]] = (
             resolve(self.open)(path, beside, **how) if self.beside else resolve(self.open)(path, **how))

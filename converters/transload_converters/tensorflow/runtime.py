@@ -33,9 +33,9 @@ def warm() -> None:
         TENSORFLOW.start()
 
 
-def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
+def open_model(path: str | Path, function: str = "main") -> Callable[..., dict[str, np.ndarray]]:
     """`run(inputs, keep=False, outputs=())` for a model: outputs by name, in order, or the tensors that are asked for as
-    `outputs`; with `keep`, what nodes give before them.
+    `outputs`; with `keep`, what nodes give before them. `function` is the signature that is run; main: the default one.
 
     Inputs that are states are what its variables hold before the run, and outputs of theirs what they hold after it.
     Raises `ReadError` where the file is none that is read here, `RunError` where TensorFlow refuses it or the inputs.
@@ -50,7 +50,7 @@ def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
     ) -> dict[str, np.ndarray]:
         key = tuple(sorted(inputs)), tuple(outputs)
         if key not in there:
-            names = outline(Source(file, name=str(file)), inputs, outputs)
+            names = outline(Source(file, name=str(file), function=function), inputs, outputs)
             there[key] = TENSORFLOW.open(
                 "transload_converters.tensorflow.session:Session", str(file.resolve()), str(file), *names, bool(outputs))
         found: dict[str, np.ndarray] = there[key](dict(inputs), keep)

@@ -26,6 +26,8 @@ __all__ = ["chosen_graph", "module_of", "outline_of", "signature_of"]
 
 _DEFAULT = "serving_default"
 _SERVE = "serve"
+_MAIN = "main"
+"""What the default signature is called as a function, unless another has that name."""
 _INTERNAL = "__saved_model"
 """How the names of signatures begin that are no models: `__saved_model_init_op`."""
 
@@ -57,8 +59,8 @@ def module_of(
         meta.graph_def, contents, _borders_of(meta, name, contents), outputs, files, _assets(meta, folder, contents.name))
     module = model.module(wanted)
     if name is not None:
-        if name != signature_of(meta, None, contents.name, choose=False):
-            module.entry = name
+        if name != signature_of(meta, None, contents.name, choose=False) or _MAIN in meta.signature_def:
+            module.entry = name  # where one is called main, main is not the default one
         others = [key for key in meta.signature_def if key != name and not key.startswith(_INTERNAL)]
         if others:
             module.notes += (f"signature {name!r} is read; --signature takes {', '.join(sorted(others))}, too",)
@@ -67,7 +69,9 @@ def module_of(
 
 
 def outline_of(meta: Any, contents: Contents, signature: str | None = None) -> Model:
-    """A meta graph of which only what it is given and gives is asked."""
+    """A meta graph of which only what it is given and gives is asked; `signature` is as `Module.entry` has it."""
+    if signature == _MAIN and signature not in meta.signature_def:
+        signature = None
     return Model(meta.graph_def, contents, _borders_of(meta, signature_of(meta, signature, contents.name), contents))
 
 

@@ -47,6 +47,30 @@ def test_a_saved_model(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["output"], x @ W)
 
 
+def two_signatures(folder: Path) -> Path:
+    """A model with the signatures serving_default, a product, and other, the exponential of that."""
+    meta = first_kind("serving_default", "other")
+    meta.graph_def.node.append(node("z", "Exp", "y", T=T("float32")))
+    meta.signature_def["other"].outputs["output"].name = "z:0"
+    return write_model(folder, meta, tensors=TENSORS)
+
+
+def test_the_outline_is_of_the_signature_that_is_asked_for(tmp_path: Path) -> None:
+    file = two_signatures(tmp_path / "m") / "saved_model.pb"
+    assert outline(Source(file, function="other"), []) == ({"input": "x:0"}, {"output": "z:0"}, [])
+    assert outline(Source(file, function="main"), []) == outline(Source(file), []) == ({"input": "x:0"}, {"output": "y:0"}, [])
+
+
+@needs_tensorflow
+def test_what_is_converted_of_another_signature_is_judged_by_that(tmp_path: Path) -> None:
+    folder = two_signatures(tmp_path / "m")
+    verdict = transload.convert(folder, "tosa", tmp_path / "other", function="other").verification
+    assert verdict.status == "passed" and verdict.runtime == "tensorflow"
+    transload.convert(folder, "tosa", tmp_path / "default")
+    assert transload.compare(folder, tmp_path / "other", function="other").worst("cos") == pytest.approx(1)
+    assert transload.compare(folder, tmp_path / "default", function="other").worst("cos") < 0.9
+
+
 @needs_tensorflow
 def test_a_conversion_is_judged(tmp_path: Path) -> None:
     (tmp_path / "m.pb").write_bytes(cond().SerializeToString())

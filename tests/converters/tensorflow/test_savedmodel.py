@@ -135,6 +135,8 @@ def test_a_signature_is_chosen(tmp_path: Path) -> None:
     assert module.entry == "main" and transload.load(folder, function="serving_default").entry == "main"
     assert "signature 'serving_default' is read; --signature takes other, too" in module.notes
     assert transload.load(folder, function="other").entry == "other"
+    called_main = write_model(tmp_path / "main", first_kind("serving_default", "main"), tensors=TENSORS)
+    assert transload.load(called_main).entry == "serving_default" and transload.load(called_main, function="main").entry == "main"
     with pytest.raises(UsageError, match="has no signature 'othr'") as caught:
         transload.load(folder, function="othr")
     assert "did you mean 'other'?" in caught.value.hint

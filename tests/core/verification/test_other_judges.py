@@ -162,6 +162,14 @@ def test_a_function_of_a_file_is_judged(tmp_path: Path) -> None:
     assert found is not None and (found.status, found.runtime) == ("passed", "xla")
 
 
+def test_a_runtime_of_main_functions_does_not_stand_in_for_another_function() -> None:
+    """What a file's main function gives was taken for what the one that was asked for gives."""
+    alone = Runtime("own", "format", lambda path: smooth, lambda: None)
+    assert alone.opened(Path("m")) is smooth
+    with pytest.raises(RunError, match="own runs the function main of a file, and not 'predict'"):
+        alone.opened(Path("m"), (), "predict")
+
+
 def test_what_a_targets_runtime_refuses_is_said_in_its_words(examples: Path, tmp_path: Path) -> None:
     class Refusing(Chip):
         accepts = ("onnx",)
