@@ -38,7 +38,7 @@ from .program import OMITTED, Graph, Node, Ref, Sym
 from .schemas import Argument, op_name, overwriting, schema_of
 from .symbols import Expression, Symbols
 
-__all__ = ["Importer", "Scope"]
+__all__ = ["Importer", "Scope", "number_as_tensor"]
 
 _HIGHER_ORDER = "aten.higher_order."
 
@@ -82,6 +82,19 @@ def value_names(graph: Graph, taken: Sequence[str]) -> dict[str, str]:
 def _refs(outputs: Sequence[Any]) -> list[Ref]:
     """The tensors among what a node gives, lists of them taken apart."""
     return [each for output in outputs for each in (output if isinstance(output, list) else [output]) if isinstance(each, Ref)]
+
+
+def number_as_tensor(number: bool | int | float, element: Type | None = None) -> tuple[np.ndarray, Type]:
+    """The array of a number where a tensor is due, and its element type; beside an `element` it takes that, of its own kind."""
+    own: Type = BOOL if isinstance(number, bool) else I64 if isinstance(number, int) else F64
+    if element is not None and (isinstance(element, FloatType) or (own != F64 and element != BOOL)):
+        own = element
+    elif own == F64:
+        own = F32
+    try:
+        return np.array(number, dtype_of(own)), own
+    except OverflowError:
+        return np.array(number, np.float64), F64
 
 
 class Importer:
@@ -161,15 +174,7 @@ class Importer:
             data = np.array(number, np.complex128 if wide else np.complex64)
             type_ = TensorType((), ComplexType(F64 if wide else F32))
             return block.append(Op("aten.Constant", (), (type_,), {"value": Dense(ArrayData(data), type_)})).results[0]
-        own: Type = BOOL if isinstance(number, bool) else I64 if isinstance(number, int) else F64
-        if element is not None and (isinstance(element, FloatType) or (own != F64 and element != BOOL)):
-            own = element
-        elif own == F64:
-            own = F32
-        try:
-            array = np.array(number, dtype_of(own))
-        except OverflowError:
-            array, own = np.array(number, np.float64), F64
+        array, own = number_as_tensor(number, element)
         return block.append(Op("aten.Constant", (), (TensorType((), own),), {"value": Dense(ArrayData(array))})).results[0]
 
     def number(self, given: Any, scope: Scope) -> Any:

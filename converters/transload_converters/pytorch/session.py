@@ -19,7 +19,7 @@ from transload.errors import RunError
 from transload.plugin import Source
 
 from .archive import Archive
-from .importer import value_names
+from .importer import number_as_tensor, value_names
 from .program import ELEMENTS, OMITTED, Graph, Node, Program, Ref, Sym, read_program
 from .reader import output_names
 from .schemas import op_name, overwriting, schema_of
@@ -68,8 +68,8 @@ class Session:
         called = value_names(self.program.graph, names)
         self._run(self.program.graph, values, (kept, called) if keep else None)
         specs = [spec for spec in self.program.outputs if spec.kind in ("user_output", "loss_output")]
-        found = [values[spec.value.name] for spec in specs if isinstance(spec.value, Ref)]
-        outputs = dict(zip(output_names(self.program), map(_array, found), strict=False))
+        found = [self._value(spec.value, values) for spec in specs if spec.value is not None and not isinstance(spec.value, str)]
+        outputs = dict(zip(output_names(self.program), map(_output, found), strict=True))
         return {**{name: array for name, array in kept.items() if name not in outputs}, **outputs}
 
     def _given(self, name: str, inputs: Mapping[str, np.ndarray]) -> torch.Tensor:
@@ -195,6 +195,11 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
     if array.dtype.kind == "V" or array.dtype.name.startswith("float8"):
         return torch.from_numpy(array.view(np.uint8)).view(_DTYPES[f"f8{array.dtype.name.removeprefix('float8_').upper()}"])
     return torch.from_numpy(array)
+
+
+def _output(value: torch.Tensor | bool | int | float) -> np.ndarray:
+    """What a program gives: a tensor's numbers, or a number as the reader has it."""
+    return _array(value) if isinstance(value, torch.Tensor) else number_as_tensor(value)[0]
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -149,3 +149,19 @@ def test_conversion_is_verified_by_torch(tmp_path: Path, name: str) -> None:
     artifact = transload.convert(KEPT / f"{name}.pt2", "tosa", tmp_path, inputs=given)
     assert artifact.verified
     assert artifact.verification is not None and artifact.verification.runtime == "torch"
+
+
+@pytest.mark.skipif(not LIVE, reason="torch is not installed")
+def test_numbers_that_a_program_gives_beside_tensors_are_verified(tmp_path: Path) -> None:
+    """The judge gave tensors alone, and what else a program gives was told as its defect."""
+    import torch
+
+    class Numbers(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * 2, 3, None, 1.5, True, x.shape[0], x + 1
+
+    program = torch.export.export(Numbers(), (torch.ones(4, 3),), dynamic_shapes={"x": {0: torch.export.Dim("n", min=2)}})
+    torch.export.save(program, tmp_path / "m.pt2")
+    found = transload.convert(tmp_path / "m.pt2", "tosa", tmp_path / "out", inputs={"x": (4, 3)}).verification
+    assert found is not None and found.passed
+    assert [tensor.dtype for tensor in found.tensors] == ["float32", "int64", "float32", "bool", "int64", "float32"]
