@@ -10,7 +10,22 @@ from typing import Any
 from transload.errors import Finding, ReadError, UsageError
 from transload.extraction import names_among
 from transload.input_shapes import static_shapes
-from transload.ir import BOOL, I32, NONE, Block, Dense, IntAttr, Module, Op, TensorType, Type, Value, new_module, set_results
+from transload.ir import (
+    BOOL,
+    I32,
+    NONE,
+    Block,
+    Dense,
+    IntAttr,
+    Module,
+    Op,
+    TensorType,
+    Type,
+    Value,
+    new_module,
+    set_results,
+    update_function_type,
+)
 from transload.ir.verify import check
 
 from .executor.dialect import data_of
@@ -21,6 +36,7 @@ from .library import import_functions
 from .likely import likely_shape
 from .nodes import CONTROL_FLOW, VARIABLES, Edge, Graph, Node, Problems, op_def_of
 from .tensors import Contents, Strings
+from .texts import unneeded
 from .types import RESOURCE, STRING, VARIANT, sizes_of, tensor_of
 
 __all__ = ["DAMAGED", "Borders", "Input", "Model"]
@@ -54,6 +70,8 @@ class Borders:
 
     inputs: dict[str, Input]
     outputs: dict[str, Edge]
+    inner: list[str] = field(default_factory=list)
+    """Those of the inputs that are tensors within the graph, given in place of what computes them."""
 
 
 @dataclass
@@ -86,6 +104,7 @@ class Model:
             edge = graph.edge(name)
             if name not in borders.inputs and edge is not None and _can_be_given(graph, edge):
                 borders.inputs[name] = Input(edge, _declared_sizes(graph.nodes[edge[0]], self.graph_def.versions.producer))
+                borders.inner.append(name)
         self._narrow(graph, borders)
         return graph, borders
 
@@ -120,10 +139,10 @@ class Model:
         else:
             importer.nodes(nodes, block, values, graph)
             results = [values[edge] for edge in outputs]
-        notes = self._give_types(main, graph, used, elements, wanted, results)
         set_results(main, results, list(borders.outputs))
         import_functions(module, importer, library, graph.functions)
         problems.refuse()
+        module, notes = self._with_types(module, graph, used, elements, wanted, bool(self.outputs or borders.inner))
         module.notes = notes
         if off := sorted(importer.switched_off):
             module.notes += (f"{', '.join(off)}: false, since this is no training; --shape {off[0]}:scalar makes it an input",)
@@ -132,30 +151,36 @@ class Model:
         return module
 
 
-    def _give_types(
-        self, main: Op, graph: Graph, inputs: Mapping[str, Input], elements: Mapping[str, Type],
-        wanted: Mapping[str, TensorType], results: Sequence[Value],
-    ) -> tuple[str, ...]:
-        """Make the inputs of a function static, and say what was chosen that nobody said; those go that a cut leaves over."""
-        block = main.regions[0].block
-        over = {key for key, argument in zip(inputs, block.arguments, strict=True)
-                if self.outputs and not argument.uses and argument not in results and key not in wanted}
-        left = {key: each for key, each in inputs.items() if key not in over}
-        texts = [key for key, argument in zip(inputs, block.arguments, strict=True) if elements[key] == STRING and argument.uses]
-        if texts:
+    def _with_types(
+        self, module: Module, graph: Graph, inputs: Mapping[str, Input], elements: Mapping[str, Type],
+        wanted: Mapping[str, TensorType], is_cut: bool,
+    ) -> tuple[Module, tuple[str, ...]]:
+        """The module with static inputs, and what was chosen that nobody said; those go that a cut leaves over, and texts."""
+        block, keys = module.body_of_main, list(inputs)
+        over = {place for place, key in enumerate(keys) if is_cut and not block.arguments[place].uses and key not in wanted}
+        texts = [place for place, key in enumerate(keys) if elements[key] == STRING and place not in over]
+        left_out, module = unneeded(module, texts)
+        block = module.body_of_main
+        if needed := [keys[place] for place in texts if place not in left_out]:
             raise ReadError(
                 f"{self.contents.name}: the model is given texts",
-                [Finding(f"input {key!r}", "is a tensor of texts") for key in texts],
+                [Finding(f"input {key!r}", "is a tensor of texts") for key in needed],
                 f"give tensors behind the parsing in their place, --shape {_behind_texts(block) or 'NODE'}:SIZES, "
                 "or read a signature that takes numbers")
-        types, notes = _input_types(left, elements, wanted, self.contents.name, partial(self._likely, graph, left))
-        for index, key in reversed(list(enumerate(inputs))):
-            if key in over:
-                block.erase_argument(index)
-                del main.attributes["arg_attrs"][index]
-            else:
-                block.arguments[index].type = types[key]
-        return notes
+        left = {key: each for place, (key, each) in enumerate(inputs.items()) if place not in over | left_out}
+        given = {key: each for key, each in wanted.items() if key not in {keys[place] for place in left_out}}
+        types, notes = _input_types(left, elements, given, self.contents.name, partial(self._likely, graph, left))
+        for place, key in reversed(list(enumerate(keys))):
+            argument = block.arguments[place]
+            if key in left:
+                argument.type = types[key]
+                continue
+            block.erase_argument(place)
+            del module.main.attributes["arg_attrs"][place]
+        update_function_type(module.main)
+        if named := ", ".join(repr(keys[place]) for place in sorted(left_out)):
+            notes += (f"left out, as nothing needs its text: input {named}",)
+        return module, notes
 
     def _likely(self, graph: Graph, inputs: Mapping[str, Input], name: str) -> tuple[int, ...]:
         """A shape that an input may have."""
@@ -209,6 +234,7 @@ def frozen_borders(graph: Graph, producer: int, where: str) -> Borders:
         (node.name, index) for node in graph.nodes.values()
         if not uses[node.name] and node.op not in _NO_OUTPUTS and not _is_saver(graph, node)
         for index in range(len(node.elements))]
+    outputs = [edge for edge in outputs if not _is_way(graph, graph.nodes[edge[0]])] or outputs
     if not outputs:
         raise ReadError(f"{where}: the graph computes nothing that it gives out", hint=DAMAGED)
     inputs = {
@@ -221,6 +247,17 @@ def _is_saver(graph: Graph, node: Node) -> bool:
     """Whether a node says that a checkpoint is written or read."""
     return node.elements == [STRING] and any(
         graph.nodes[name].op in ("SaveV2", "RestoreV2") for name in graph.needed([node.name]))
+
+
+def _is_way(graph: Graph, node: Node) -> bool:
+    """Whether a node is a way into a branch, or its name: conditionals have both, and where nothing takes them they are dead."""
+    for _ in graph.nodes:
+        if node.op in ("Switch", "RefSwitch"):
+            return True
+        if node.op != "Identity" or not node.inputs or node.inputs[0][0] not in graph.nodes:
+            return False
+        node = graph.nodes[node.inputs[0][0]]
+    return False
 
 
 def _is_placeholder(graph: Graph, node: Node) -> bool:

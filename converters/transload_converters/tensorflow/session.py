@@ -131,12 +131,21 @@ class Session:
                 assign, value, _ = self.variables[name]
                 self.session.run(assign, {value: inputs[name]})
             feeds.update({f"{name}:0": np.array(False) for name in self.off})
+            feeds.update(self._texts(inputs))
             fetched = {**(self._intermediates(feeds) if keep else {}), **self.outputs}
             found = dict(zip(fetched, self.session.run(list(fetched.values()), feeds), strict=True))
             after = {f"{name}_next": self.session.run(self.variables[name][2]) for name in states}
         except Exception as error:  # whatever TensorFlow raises
             raise RunError(f"TensorFlow cannot run {self.name}: {_first_line(error)}") from None
         return {name: np.asarray(value) for name, value in {**found, **after}.items()}
+
+    def _texts(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Empty texts for the inputs that the reader left out, since nothing needs them."""
+        import tensorflow as tf
+
+        tensors = [self.graph.get_tensor_by_name(tensor) for name, tensor in self.inputs.items() if name not in given]
+        return {tensor.name: np.full([size or 1 for size in tensor.shape.as_list()] if tensor.shape.rank is not None else [], "")
+                for tensor in tensors if tensor.dtype.base_dtype == tf.string}
 
     def _intermediates(self, feeds: Mapping[str, Any]) -> dict[str, str]:
         """The numbers that nodes give which the outputs need; none of a graph with control flow, where some are dead."""

@@ -81,7 +81,8 @@ def _type_reasons(type_: Type, level: str) -> Iterator[tuple[str, str]]:
     if isinstance(element, QuantType):
         yield f"still has the quantized type {element}", "run strip-quant-types"
     elif str(element) not in _ELEMENTS:
-        yield f"has elements of {element}, which TOSA does not have", "unsigned tensors are rescaled to signed ones"
+        hint = "unsigned tensors are rescaled to signed ones" if str(element).startswith("ui") else ""
+        yield f"has elements of {element}, which TOSA does not have", hint
 
 
 _ELEMENTS = frozenset(["i1", "i4", "i8", "i16", "i32", "i48", "i64", "f16", "bf16", "f32", "f8E4M3FN", "f8E5M2"])

@@ -68,6 +68,15 @@ def test_what_is_fetched_must_be_live() -> None:
         transload.run(module, {"x": np.zeros(2, np.float32), "p": np.array(False)})
 
 
+def test_ways_into_branches_are_no_outputs() -> None:
+    """TensorFlow 1 names both ways of a conditional, and a branch that computes of tensors alone does not take its name."""
+    module = read_graph(graph(*cond().node, node("q", "Switch", "p", "p", T=B), node("switch_t", "Identity", "q:1", T=B),
+                              node("switch_f", "Identity", "q", T=B), node("same", "Identity", "switch_f", T=B)))
+    assert list(module.outputs) == ["z"]
+    x = np.array([1, 3], np.float32)
+    np.testing.assert_array_equal(transload.run(transload.legalize(module), {"x": x, "p": np.array(False)})["z"], [2, 6])
+
+
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_a_loop_goes_round_in_its_frame(n: int) -> None:
     outputs = transload.run(read_graph(graph(*loop())), {"n": np.int32(n)})

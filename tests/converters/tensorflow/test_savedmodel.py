@@ -218,3 +218,40 @@ def test_functions_that_call_themselves_twice_are_looked_into_once(tmp_path: Pat
         for name in ("again", "once_more"))
     module = transload.load(write_model(tmp_path / "m", meta, tensors=TENSORS))
     np.testing.assert_array_equal(variable_of(module), W)
+
+
+def test_texts_that_nothing_needs_are_left_out(tmp_path: Path) -> None:
+    """Also those that are handed to a function which does not use them, or for an output that is not asked for."""
+    meta = second_kind()
+    called, model = meta.graph_def.library.function[0], meta.graph_def.node[3]
+    called.signature.input_arg.add(name="label", type=7)
+    called.signature.output_arg.add(name="length", type=3)
+    called.node_def.append(node("count", "StringLength", "label"))
+    called.ret["length"] = "count:output:0"
+    meta.graph_def.node.append(placeholder("label", (), "str"))
+    model.input.append("label")
+    model.attr["Tin"].list.type.append(7)
+    model.attr["Tout"].list.type.append(3)
+    told = meta.signature_def["serving_default"]
+    told.inputs["label"].name, told.inputs["label"].dtype = "label:0", 7
+    module = transload.load(write_model(tmp_path / "m", meta, tensors=TENSORS), inputs={"x": (1, 2)})
+    assert list(module.inputs) == ["x"] and "left out, as nothing needs its text: input 'label'" in module.notes
+    x = np.ones((1, 2), np.float32)
+    np.testing.assert_allclose(transload.run(transload.legalize(module), {"x": x})["y"], x @ W)
+    told.outputs["length"].name, told.outputs["length"].dtype = "model:1", 3
+    both = write_model(tmp_path / "both", meta, tensors=TENSORS)
+    with pytest.raises(ReadError, match="the model is given texts"):
+        transload.load(both, inputs={"x": (1, 2)})
+    assert list(transload.load(both, inputs={"x": (1, 2)}, outputs=["y"]).inputs) == ["x"]
+
+
+def test_what_is_given_in_the_place_of_tensors_leaves_out_what_computes_them(tmp_path: Path) -> None:
+    meta = first_kind("serving_default")
+    meta.graph_def.node.extend([node("text", "Placeholder", dtype=TEXT, shape=()), node(
+        "parsed", "StringToNumber", "text", out_type=F), node("sum", "Add", "y", "parsed", T=F)])
+    told = meta.signature_def["serving_default"]
+    told.inputs["text"].name, told.inputs["text"].dtype = "text:0", 7
+    told.outputs["output"].name = "sum:0"
+    folder = write_model(tmp_path / "m", meta, tensors=TENSORS)
+    assert list(transload.load(folder, inputs={"input": (1, 2), "parsed": ()}).inputs) == ["input", "parsed"]
+    assert list(transload.load(folder, inputs={"y": (1, 3), "parsed": ()}).inputs) == ["y", "parsed"]

@@ -84,7 +84,8 @@ class _Functional:
 
     def refuse(self, op: Op, why: str) -> PassError:
         """The error for an op that has no functional form, with all else that is known to have none."""
-        finding = Finding(op.name, why, (op.origin,) if op.origin else (), "the graph runs as it is in the engine")
+        hint = "the graph runs as it is in the engine; --outputs NAME,... converts what these alone need"
+        finding = Finding(op.name, why, (op.origin,) if op.origin else (), hint)
         return PassError("the graph has no functional form", merge_findings([finding, *self.contexts.findings]))
 
     # --- values
