@@ -53,7 +53,7 @@ def open_arrays(path: Path) -> dict[str, TensorData]:
                 info.filename.removesuffix(".npy"): _member(path, archive, info)
                 for info in archive.infolist() if not info.is_dir()}
     except _DAMAGED as error:
-        raise ReadError(f"{path}: is not an .npz of plain arrays: {error}") from None
+        raise ReadError(f"{path}: is not an .npz of plain arrays: {_why(error)}") from None
 
 
 def open_array(path: Path) -> np.ndarray:
@@ -65,7 +65,8 @@ def open_array(path: Path) -> np.ndarray:
                 raise ValueError("it does not begin as one")  # of such files numpy tells how to unpickle them
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except _DAMAGED as error:
-        raise ReadError(f"{path}: is not an .npy of a plain array: {error}", hint="numpy.save(path, array) writes one") from None
+        raise ReadError(
+            f"{path}: is not an .npy of a plain array: {_why(error)}", hint="numpy.save(path, array) writes one") from None
 
 
 def as_array(given: Any) -> np.ndarray:
@@ -115,7 +116,19 @@ def _unpacked(path: Path, member: str) -> np.ndarray[Any, Any]:
     except MemoryError:
         raise ReadError(f"{path}: member {member!r} claims more data than memory can hold") from None
     except _DAMAGED as error:
-        raise ReadError(f"{path}: member {member!r} cannot be read: {error}") from None
+        raise ReadError(f"{path}: member {member!r} cannot be read: {_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with an array's file: numpy advises to trust such files, and to have them unpickled."""
+    said = str(error)
+    if isinstance(error, OSError):
+        return error.strerror or said
+    if "Header info length" in said:
+        return f"its header is longer than {_HEADER:,} characters"
+    if "allow_pickle" in said or "Python objects" in said:
+        return "it holds Python objects, which are never read"
+    return said
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

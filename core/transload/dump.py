@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ReadError, UsageError
-from .files import atomic_path
+from .files import atomic_path, reason_of
 from .ir import Dense, Module
 from .ir.verify import check
 from .journey import QUANTIZE, READ, Observer, Stage
@@ -65,7 +65,7 @@ class Dump(Observer):
                 if file not in kept:
                     (self.directory / file).unlink(missing_ok=True)
         except OSError as error:
-            raise UsageError(f"cannot write into {self.directory}: {error.strerror or error}") from None
+            raise UsageError(f"cannot write into {self.directory}: {reason_of(error, self.directory)}") from None
 
     def enters(self, stage: Stage) -> None:
         target = stage.conversion.target if stage.conversion is not None else None

@@ -13,13 +13,24 @@ from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
 __all__ = [
-    "archive_names", "atomic_path", "current_directory", "exists", "is_binary", "is_file", "is_folder", "need_directory",
-    "need_file", "need_place", "permitted", "reason_of", "text_of",
+    "LOST", "archive_names", "atomic_path", "current_directory", "exists", "is_binary", "is_file", "is_folder",
+    "lost_directory", "need_directory", "need_file", "need_place", "permitted", "reason_of", "text_of",
 ]
+
+
+LOST = "the current directory is not there any more"
+
+
+def lost_directory(error: OSError) -> bool:
+    """Whether an error comes of that the directory in which this process stands was removed."""
+    return isinstance(error, FileNotFoundError) and current_directory() is None and (
+        not isinstance(error.filename, str | bytes) or not Path(os.fsdecode(error.filename)).is_absolute())
 
 
 def reason_of(error: OSError, place: Path) -> str:
     """What the system said, with the name of the file that it is about where that is not in `place`, a file or a folder."""
+    if lost_directory(error):
+        return LOST
     said, other = error.strerror or str(error) or type(error).__name__, error.filename
     if not isinstance(other, str | bytes) or Path(os.fsdecode(other)).absolute().is_relative_to(place.absolute()):
         return said

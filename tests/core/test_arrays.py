@@ -134,3 +134,19 @@ def test_headers_that_numpy_cannot_make_tokens_of(header: bytes, version: int, t
         open_array(tmp_path / "x.npy")
     with pytest.raises(ReadError, match=r"is not an \.npz"):
         read_arrays(tmp_path / "x.npz")
+
+
+def test_what_numpy_advises_of_such_files_is_not_repeated(tmp_path: Path) -> None:
+    """To trust them, and to have them unpickled."""
+    np.save(tmp_path / "objects.npy", np.array([{}], object))
+    np.savez(tmp_path / "objects.npz", np.array([{}], object))
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), " + b" " * 20_000 + b"}\n"
+    long = b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header + bytes(4)
+    (tmp_path / "long.npy").write_bytes(long)
+    with zipfile.ZipFile(tmp_path / "long.npz", "w") as archive:
+        archive.writestr("x.npy", long)
+    for name, says in (("objects", "Python objects, which are never read"), ("long", "header is longer than 10,000 characters")):
+        for read, end in ((open_array, "npy"), (read_arrays, "npz")):
+            with pytest.raises(ReadError, match=says) as caught:
+                read(tmp_path / f"{name}.{end}")
+            assert "pickle" not in str(caught.value) and "max_header" not in str(caught.value)

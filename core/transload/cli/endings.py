@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import ConversionError, TransloadError, Unsupported, no_memory
+from ..files import LOST, lost_directory
 from .session import Session
 
 __all__ = ["Ending", "ending"]
@@ -43,7 +44,8 @@ def ending(error: BaseException, session: Session) -> Ending:
     if isinstance(error, MemoryError):
         error = no_memory(error).with_traceback(error.__traceback__)
     if isinstance(error, OSError):  # of a plugin's command, whose files are its own
-        error = TransloadError(f"{error.filename or 'a file'}: {error.strerror or error}").with_traceback(error.__traceback__)
+        said = LOST if lost_directory(error) else f"{error.filename or 'a file'}: {error.strerror or error}"
+        error = TransloadError(said).with_traceback(error.__traceback__)
     if isinstance(error, Unsupported):  # which a rule says, and a plugin said elsewhere
         error = ConversionError(error.why, hint=error.hint).with_traceback(error.__traceback__)
     if isinstance(error, TransloadError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -85,6 +86,12 @@ def type_text(kind: type | tuple[str, ...]) -> str:
     return " or ".join(kind) if isinstance(kind, tuple) else kind.__name__
 
 
+def _declared(option: inspect.Parameter) -> dict[str, Any]:
+    """An option of a pass: its type, and its default, or that there is none and it has to be given."""
+    said: dict[str, Any] = {"type": getattr(option.annotation, "__name__", str(option.annotation))}
+    return {**said, "required": True} if option.default is option.empty else {**said, "default": option.default}
+
+
 def passes_command(json: bool) -> int:
     passes: list[dict[str, Any]] = []
     for p in host().passes.values():
@@ -92,8 +99,7 @@ def passes_command(json: bool) -> int:
         declared: dict[str, Any] = {}
         try:
             declared = {
-                key: {"type": getattr(option.annotation, "__name__", str(option.annotation)), "default": option.default}
-                for key, option in p.options().items()
+                key: _declared(option) for key, option in p.options().items()
             }
         except PluginFailure as error:  # likewise
             doc = error.message
@@ -117,7 +123,8 @@ def passes_command(json: bool) -> int:
     out.print(
         table(
             ("pass", "options", "what it does"),
-            [(p["name"], ", ".join(f"{k}={v['default']}" for k, v in p["options"].items()), p["doc"]) for p in passes],
+            [(p["name"], ", ".join(f"{key}={option.get('default', '(required)')}" for key, option in p["options"].items()), p["doc"])
+             for p in passes],
         )
     )
     out.print()

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..engine.quantized import dequantize
-from ..errors import ReadError, UsageError
+from ..errors import ReadError, TransloadError, UsageError
 from ..files import need_file
 from ..ir import Module, QuantType, dtype_of
 from ..json_text import plain
@@ -369,7 +370,10 @@ class _State:
             with self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
         except OSError as error:
-            raise ReadError(f"{self.file}: cannot be written: {error.strerror}") from None
+            with suppress(OSError):
+                if not self.file.stat().st_size:
+                    self.file.unlink()
+            raise TransloadError(f"{self.file}: cannot be written: {error.strerror}") from None
 
 
 def _digest(parts: Any) -> str:

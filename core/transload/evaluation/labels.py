@@ -222,12 +222,28 @@ def _annotations(path: Path) -> Labels:
                    "objects": objects.get(image["id"], [])}
             for name, image in images.items()}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ReadError(f"{path}: is no file of COCO's annotations: {error!r}") from None
+        raise ReadError(
+            f"{path}: is no file of COCO's annotations: {_why(error)}",
+            hint="it is an object with the lists 'images' (file_name, id, width, height) and 'annotations' (image_id, "
+                 "category_id, bbox)") from None
     return lambda name: named.get(name, named.get(Path(name).name))
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with such a file, in words."""
+    if isinstance(error, KeyError):
+        return f"there is no {error.args[0]!r} where one is needed"
+    if isinstance(error, TypeError):
+        return "an object or a list is missing where one is needed"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _object(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is used of an object; `KeyError`, `TypeError` or `ValueError` where it is none of COCO's."""
+    if len(given["bbox"]) != 4:
+        raise ValueError(f"a bbox has 4 numbers, and not {len(given['bbox'])}")
     left, upper, width, height = (_real(number) for number in given["bbox"])
     return {
         "category_id": _integer(given["category_id"]), "bbox": [left, upper, width, height], "area": _real(given.get("area", 0)),
@@ -236,11 +252,11 @@ def _object(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _integer(given: Any) -> int:
     if not isinstance(given, int) or abs(given) >= 1 << 53:  # what evaluators count with
-        raise TypeError(f"{str(given)[:40]} is no whole number")
+        raise ValueError(f"{str(given)[:40]} is no whole number")
     return given
 
 
 def _real(given: Any) -> float:
     if not isinstance(given, int | float) or not abs(given) < 1 << 53:
-        raise TypeError(f"{str(given)[:40]} is no number of pixels")
+        raise ValueError(f"{str(given)[:40]} is no number of pixels")
     return float(given)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ReadError, UsageError
 from ..files import atomic_path, exists, is_folder, need_file
 from ..suggest import nearest
+from ..toml_text import MAX_BYTES, toml_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,20 +202,17 @@ class Preprocess:
         file = Path(path)
         need_file(file)
         try:
-            return cls.from_toml(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+            with file.open("rb") as opened:
+                return cls.from_toml(opened.read(MAX_BYTES + 1))
+        except (OSError, ValueError) as error:  # TOMLDecodeError is a ValueError
             raise ReadError(f"{file}: cannot be read as {FILE}: {getattr(error, 'strerror', None) or error}") from None
         except UsageError as error:
             raise ReadError(f"{file}: {error.message}", hint=error.hint) from None
 
     @classmethod
-    def from_toml(cls, text: str) -> Preprocess:
+    def from_toml(cls, text: str | bytes) -> Preprocess:
         """From the text of such a file. `ValueError` for what is no TOML, `UsageError` as `from_table`."""
-        try:
-            import tomllib
-        except ModuleNotFoundError:  # before Python 3.11
-            import tomli as tomllib  # type: ignore[no-redef]
-        return cls.from_table(tomllib.loads(text))
+        return cls.from_table(toml_table(text))
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Preprocess:

@@ -274,6 +274,14 @@ def test_listings(cli):
         assert json.loads(out)
 
 
+def test_options_of_passes_without_a_default_are_required(cli):
+    told = {each["name"]: each["options"] for each in json.loads(cli("passes", "--json")[1])["passes"]}
+    assert told["add-postprocess"]["type"] == {"type": "str", "required": True}
+    assert told["add-postprocess"]["score"]["default"] == -1.0
+    out = cli("passes")[1]
+    assert "type=(required)" in out and "_empty" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

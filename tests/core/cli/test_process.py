@@ -141,6 +141,11 @@ def test_in_a_directory_that_is_gone(digits: Path, examples: Path, tmp_path: Pat
         there.mkdir()
     done = shell(line.format(there=there, model=digits, out="out"))
     assert done.returncode == 1 and done.stderr == "error: cannot write to out: the current directory is not there any more\n"
+    for command in (f"convert {digits} {digits} --target tosa", f"gen-input {digits} -o o.npz",
+                    f"convert {digits} -o {tmp_path / 'out'} --dump d"):
+        there.mkdir()
+        done = shell(f"cd {there}; rmdir {there}; transload {command}")
+        assert done.returncode and "the current directory is not there any more\n" in done.stderr, done.stderr
 
 
 def test_a_signal_that_was_ignored_stays_so(tmp_path: Path, digits: Path) -> None:

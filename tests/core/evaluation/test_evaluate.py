@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 from collections.abc import Callable
@@ -13,7 +15,8 @@ import pytest
 
 import transload
 from transload.cli import run as command
-from transload.errors import ReadError, UsageError
+from transload.errors import ReadError, TransloadError, UsageError
+from transload.evaluation.evaluate import _State
 from transload.evaluation.scores import Estimate, estimate
 from transload.plugin import Score
 
@@ -375,3 +378,20 @@ def test_a_file_that_has_labels_of_some_samples_alone(held: dict[str, np.ndarray
     with pytest.raises(UsageError, match=r"'1\.npy' has none") as caught:
         transload.evaluate(DIGITS / "digits_float.onnx", tmp_path / "s", labels=tmp_path / "half.csv")
     assert "half.csv says the labels of others; it has to name all samples" in str(caught.value.hint)
+
+
+def test_a_full_disk_is_no_fault_of_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And leaves no empty file."""
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def opened(path: Path, mode: str = "r", **how: Any) -> Any:
+        path.touch()
+        return Full()
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "open", opened)
+        with pytest.raises(TransloadError, match=r"saved: cannot be written: No space left on device") as caught:
+            _State(tmp_path / "saved", "digest")
+    assert caught.value.exit_code == 1 and not (tmp_path / "saved").exists()

@@ -77,7 +77,7 @@ def test_annotations_that_are_none(tmp_path: Path, part: str, key: str, value: A
     path.write_text(json.dumps(COCO), encoding="utf-8")
     assert find(path)("0.png")["objects"][0]["bbox"] == [1, 1, 3, 3]
     path.write_text(json.dumps({**COCO, part: [{**COCO[part][0], key: value}]}), encoding="utf-8")
-    with pytest.raises(ReadError, match="no file of COCO's annotations"):
+    with pytest.raises(ReadError, match=r"no file of COCO's annotations: (?!\w+Error)"):
         find(path)
 
 
@@ -96,3 +96,14 @@ def test_psnr_is_beside_labels_or_beside_the_first_model() -> None:
         transload.evaluate(model, data, metrics=("psnr",))
     found = transload.evaluate([model, model], data, metrics=("psnr", "sqnr"))
     assert [scores["psnr"].value for scores in found.scores.values()] == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ('{"images": [], "annotations": ' + "[" * 100_000, "it is nested too deeply"), ("[1]", "an object or a list is missing"),
+    ("{}", "there is no 'images'"), (json.dumps({**COCO, "images": 3}), "an object or a list is missing"),
+    (json.dumps({**COCO, "annotations": [{**COCO["annotations"][0], "bbox": [1, 2]}]}), "a bbox has 4 numbers, and not 2"),
+    (json.dumps({**COCO, "annotations": [{**COCO["annotations"][0], "image_id": [1]}]}), r"\[1\] is no whole number")])
+def test_what_is_wrong_with_annotations_is_said_in_words(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "coco.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ReadError, match=f"no file of COCO's annotations: {says}"):
+        find(tmp_path / "coco.json")

@@ -12,8 +12,9 @@ import transload
 from transload.context import Context
 from transload.errors import ReadError, UsageError
 from transload.plugin_host import Host
+from transload.toml_text import toml_table
 from transload_targets.tensor_processor.chip import CHIPS, Chip, load_chip
-from transload_targets.tensor_processor.chip.reading import FOLDER, LIMIT, ChipError, chip_of, parse_size, tomllib
+from transload_targets.tensor_processor.chip.reading import FOLDER, ChipError, chip_of, parse_size
 from transload_targets.tensor_processor.target import TensorProcessor
 
 from tests.support.plugins import registering
@@ -78,7 +79,7 @@ BAD = (-1, 0, 1 << 60, 10**400, 1.5, float("inf"), float("nan"), True, "", "eigh
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: str(bad)[:12])
 def test_whatever_stands_where_numbers_belong_all_findings_come_at_once(bad: object) -> None:
-    content = tomllib.loads((FOLDER / "tp-small.toml").read_text())
+    content = toml_table((FOLDER / "tp-small.toml").read_text())
     numbers = [(table, key) for table, entries in content.items() if isinstance(entries, dict) for key, value in entries.items()
                if isinstance(value, int) and not isinstance(value, bool)]
     numbers += [("local", "local_bytes"), ("global", "global_bytes")]
@@ -137,7 +138,7 @@ def test_what_no_binary_can_say_is_no_chip(tmp_path: Path, old: str, new: str, w
 
 
 def test_operations_that_nobody_computes_are_told_with_their_likes_all_at_once() -> None:
-    content = tomllib.loads((FOLDER / "tp-tiny.toml").read_text())
+    content = toml_table((FOLDER / "tp-tiny.toml").read_text())
     content["operations"] |= {"conv2": ["int8"], "Matmul": ["int8"], "slice": ["byte"], "acme.sharpen": ["int8"]}
     content["compute"]["mac"] = {}
     with pytest.raises(ChipError) as caught:
@@ -150,7 +151,7 @@ def test_operations_that_nobody_computes_are_told_with_their_likes_all_at_once()
 
 
 def test_what_may_be_none_is_told_so() -> None:
-    content = tomllib.loads((FOLDER / "tp-tiny.toml").read_text())
+    content = toml_table((FOLDER / "tp-tiny.toml").read_text())
     content["dma"]["dma_latency"], content["compute"]["start_cycles"] = 0, 0
     assert chip_of(content, "fast.toml").dma_latency == 0
     content["dma"]["dma_latency"] = -4
@@ -165,7 +166,8 @@ def test_sizes_may_have_units() -> None:
             parse_size(bad)
 
 
-@pytest.mark.parametrize("content", [None, b"lanes = ", b"\xff\xfe", b"lanes = 3\n", b"[[" * 2000, b"x = 1\n" * 200_000])
+@pytest.mark.parametrize("content", [
+    None, b"lanes = ", b"\xff\xfe", b"lanes = 3\n", b"[[" * 2000, b"x = 1\n" * 200_000, b".".join([b"a"] * 200_000) + b" = 1"])
 def test_files_that_are_no_chips_say_where_to_start(content: bytes | None, tmp_path: Path) -> None:
     """They are damaged files, not defects, as their exit code says."""
     file = tmp_path / "my.toml"
@@ -174,7 +176,7 @@ def test_files_that_are_no_chips_say_where_to_start(content: bytes | None, tmp_p
     with pytest.raises(ReadError, match=r"my\.toml") as caught:
         load_chip(file)
     assert caught.value.exit_code == 3
-    assert len(content or b"") > LIMIT or "new-plugin my-chip --kind chip" in caught.value.hint
+    assert "new-plugin my-chip --kind chip" in caught.value.hint
 
 
 def test_a_file_in_place_of_a_target_says_how_it_becomes_one(examples: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,13 +11,9 @@ from typing import Any
 
 from transload.errors import Finding, ReadError, UsageError
 from transload.files import need_file
+from transload.toml_text import MAX_BYTES, toml_table
 
 from .description import DTYPES, ROUNDINGS, WIDEST, Chip
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["CHIPS", "ChipError", "changed_chip", "load_chip", "parse_size", "read_chip"]
 
@@ -28,8 +23,6 @@ CHIPS = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 
 OF_YOUR_OWN = "`transload new-plugin my-chip --kind chip` makes a package with a chip's file that works"
 """What to do without a file to start from."""
-LIMIT = 1 << 20
-"""Bytes that a chip's file may have."""
 
 MOST = {"lanes": 1 << 12, "vector_bytes": 1 << 16, "cores": 1 << 10, "banks": 64, "local_bytes": 1 << 32}
 """What a binary can say at most of a machine, and of lanes what is simulated in some time."""
@@ -65,13 +58,11 @@ def load_chip(chip: str | Path) -> Chip:
 def read_chip(path: Path) -> Chip:
     """The chip that a TOML file describes; `ChipError` with everything that is wrong with it."""
     try:
-        data = path.read_bytes()
-        if len(data) > LIMIT:
-            raise ChipError(f"{path.name}: {len(data):,} bytes are more than a chip's file has")
-        content = tomllib.loads(data.decode("utf-8"))
+        with path.open("rb") as file:
+            content = toml_table(file.read(MAX_BYTES + 1))
     except OSError as error:
         raise ChipError(f"{path.name}: cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+    except ValueError as error:  # TOMLDecodeError, too
         raise ChipError(f"{path.name}: is no TOML: {error}", hint=OF_YOUR_OWN) from None
     return chip_of(content, path.name)
 
