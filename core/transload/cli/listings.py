@@ -123,7 +123,7 @@ def passes_command(json: bool) -> int:
     out.print(
         table(
             ("pass", "options", "what it does"),
-            [(p["name"], ", ".join(f"{key}={option.get('default', '(required)')}" for key, option in p["options"].items()), p["doc"])
+            [(p["name"], ", ".join(f"{k}={each.get('default', '(required)')}" for k, each in p["options"].items()), p["doc"])
              for p in passes],
         )
     )
