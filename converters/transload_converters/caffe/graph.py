@@ -289,9 +289,10 @@ class _Builder:
         if rule is not None and shapes is not None:
             wanted = list(rule(op, shapes, len(held) if held is not None else None))
         if held is None:
-            if declared is not None and wanted:
+            places = [missing(shape) for shape in wanted]
+            if declared is not None and not all(self._of_others(layer, place, dense) for place, dense in enumerate(places)):
                 self.missing.append(layer.name)
-            return self._all_named(layer, declared, [missing(shape) for shape in wanted])
+            return self._all_named(layer, declared, places)
         if len(held) < len(wanted):
             self._wrong(f"weights of layer {layer.name!r}", f"has {len(held)} blobs, and needs {len(wanted)}", layer.name)
             return []
@@ -299,6 +300,11 @@ class _Builder:
         assert where is not None
         made = [where.dense(blob, shape, layer.name, self.findings) for blob, shape in zip(held, wanted, strict=False)]
         return self._all_named(layer, declared, made)
+
+    def _of_others(self, layer: Layer, place: int, dense: Any) -> Value | None:
+        """The value of a layer before that shares a blob of these sizes by a name that both have for it; None where none does."""
+        found = self.shared.get(layer.shared[place]) if place < len(layer.shared) and layer.shared[place] else None
+        return found if found is not None and dense is not None and found.type == TensorType(dense.type.shape, F32) else None
 
     def _all_named(self, layer: Layer, declared: Signature | None, made: list[Any]) -> list[Value]:
         """Constants under the names that the layer has for its blobs, or those of other layers that share them.
@@ -312,8 +318,8 @@ class _Builder:
             shared = layer.shared[place] if place < len(layer.shared) else ""
             if dense is None:
                 continue
-            if shared and shared in self.shared and self.shared[shared].type == TensorType(dense.type.shape, F32):
-                values.append(self.shared[shared])
+            if (other := self._of_others(layer, place, dense)) is not None:
+                values.append(other)
                 continue
             value = self._constant(dense, name)
             values.append(value)
