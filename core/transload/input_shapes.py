@@ -20,8 +20,8 @@ from .limits import MAX_ELEMENTS
 from .suggest import nearest
 
 __all__ = [
-    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "no_input", "sizes_given", "sizes_of_another",
-    "sizes_said", "static_inputs", "static_shapes",
+    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "nearest_of", "no_input", "sizes_given",
+    "sizes_of_another", "sizes_said", "static_inputs", "static_shapes",
 ]
 
 Size = int | str | None
@@ -125,9 +125,11 @@ def anonymous(name: str) -> bool:
 
 def static_shapes(
     declared: Mapping[str, Sequence[Size] | None], given: Mapping[str, Sequence[int | None]], where: str,
-    likely: Callable[[str], Sequence[int]] | None = None,
+    likely: Callable[[str], Sequence[int]] | None = None, allowed: Mapping[str, range] | None = None,
 ) -> StaticShapes:
     """The static shape of every input in `declared` (None: not even the rank is known), with the shapes that the user gives.
+
+    `allowed` are the numbers that sizes may be, by their names, where a file says them: what is chosen or shown is one of them.
 
     Raises `UsageError` where `given` names no input or does not fit one, and `ReadError` that lists every input with sizes
     that must be given, with an example of the flags that give them all: `likely` says of an input of which not even the rank is
@@ -140,15 +142,15 @@ def static_shapes(
     shapes: dict[str, list[Size] | None] = {}
     for name, shape in declared.items():
         shapes[name] = _fit(name, shape, given.get(name), sizes, where)
-    notes = _choose_batches(shapes, sizes, where)
+    notes = _choose_batches(shapes, sizes, where, allowed or {})
     resolved = {name: None if shape is None else [_known(size, sizes) for size in shape] for name, shape in shapes.items()}
     missing = [
         Finding(f"input {name!r}", "has no shape, not even a rank" if shape is None
                 else f"has sizes that only the user knows: {_text(_open(declared[name], shape), sizes)}")
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
-        raise SizesMissing(
-            f"{where}: the model's inputs have no static shape", missing, _example(declared, resolved, likely), tuple(declared))
+        example = _example(declared, resolved, likely, allowed or {})
+        raise SizesMissing(f"{where}: the model's inputs have no static shape", missing, example, tuple(declared))
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
 
@@ -200,24 +202,33 @@ def _known(size: Size, sizes: Mapping[str, int]) -> Size:
     return sizes.get(size, size) if isinstance(size, str) else size
 
 
-def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, int], where: str) -> tuple[str, ...]:
+def _is_batch(shape: Sequence[Size]) -> bool:
+    """Whether the leading size of a shape, which is open, is taken for a batch."""
+    first = shape[0]
+    if isinstance(first, str) and _BATCH.search(first) is not None:
+        return True
+    return len(shape) > 1 and not (isinstance(first, str) and _NO_BATCH.search(first))
+
+
+def _choose_batches(
+    shapes: Mapping[str, list[Size] | None], sizes: dict[str, int], where: str, allowed: Mapping[str, range],
+) -> tuple[str, ...]:
     """Make the leading sizes that are batches 1, or what the user says, in place; what was chosen, in words.
 
     Raises `UsageError` where the user says a size, and it is of no use.
     """
-    chosen: dict[str, list[str]] = {}
+    chosen: dict[tuple[str, int], list[str]] = {}
     asked = _GIVEN.get(_NONE).batch
     batch = 1 if asked is None else asked
     for name, shape in shapes.items():
         if not shape or isinstance(_known(shape[0], sizes), int):
             continue
         first = shape[0]
-        said = isinstance(first, str) and _BATCH.search(first) is not None
-        if said or (len(shape) > 1 and not (isinstance(first, str) and _NO_BATCH.search(first))):
-            shape[0] = batch
+        if _is_batch(shape):
+            shape[0] = made = batch if asked is not None else nearest_of(batch, allowed.get(str(first)))
             if isinstance(first, str):
-                sizes[first] = batch
-            chosen.setdefault(f"size {first!r}" if isinstance(first, str) else "first size", []).append(name)
+                sizes[first] = made
+            chosen.setdefault((f"size {first!r}" if isinstance(first, str) else "first size", made), []).append(name)
     has_none = not chosen and all(not shape or _known(shape[0], sizes) != asked for shape in shapes.values())
     if asked is not None and has_none and not _GIVEN.get(_NONE).of_another:
         raise UsageError(
@@ -225,8 +236,16 @@ def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, in
             hint="; ".join(f"{name!r} is {_text(shape, sizes)}" for name, shape in list(shapes.items())[:8] if shape))
     other = "; --batch SIZE makes it another" if asked is None else ""
     return tuple(
-        f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made {batch}{other}"
-        for what, names in chosen.items())
+        f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made {made}{other}"
+        for (what, made), names in chosen.items())
+
+
+def nearest_of(size: int, allowed: range | None) -> int:
+    """The size, or that of those which are allowed that is nearest to it."""
+    if not allowed or size in allowed:
+        return size
+    place = (size - allowed.start) // allowed.step
+    return allowed[min(max(place, 0), len(allowed) - 1)]
 
 
 def _text(shape: Sequence[Size], sizes: Mapping[str, int]) -> str:
@@ -235,7 +254,7 @@ def _text(shape: Sequence[Size], sizes: Mapping[str, int]) -> str:
 
 def _example(
     declared: Mapping[str, Sequence[Size] | None], shapes: Mapping[str, Sequence[Size] | None],
-    likely: Callable[[str], Sequence[int]] | None,
+    likely: Callable[[str], Sequence[int]] | None, allowed: Mapping[str, range],
 ) -> str:
     """Flags that give a shape to every input that lacks one."""
     named: dict[str, int] = {}
@@ -246,7 +265,7 @@ def _example(
         elif _is_image(declared[name]) and shape[1] is None:
             flags.append(_flag(name, (_PIXELS, _PIXELS, *shape[2:])))  # type: ignore[arg-type]
         elif any(not isinstance(size, int) for size in shape):
-            flags.append(_flag(name, [_likely(shape, place, named) for place in range(len(shape))]))
+            flags.append(_flag(name, [_likely(shape, place, named, allowed) for place in range(len(shape))]))
     return f"say them, for example: {' '.join(flags)}"
 
 
@@ -268,7 +287,7 @@ def _flag(name: str, sizes: Sequence[int]) -> str:
     return f"--shape {shlex.quote(name + ':' + ('x'.join(map(str, sizes)) or 'scalar'))}"
 
 
-def _likely(shape: Sequence[Size], place: int, named: dict[str, int]) -> int:
+def _likely(shape: Sequence[Size], place: int, named: dict[str, int], allowed: Mapping[str, range]) -> int:
     """A size for the example: pixels in images, 1 for what lies between the first and the last of three, else a length."""
     size = shape[place]
     if isinstance(size, int):
@@ -276,4 +295,4 @@ def _likely(shape: Sequence[Size], place: int, named: dict[str, int]) -> int:
     likely = _PIXELS if len(shape) >= 4 else _LENGTH
     if (place == 0 and len(shape) > 1) or (place == 1 and len(shape) == 3):
         likely = 1
-    return likely if size is None else named.setdefault(size, likely)
+    return likely if size is None else named.setdefault(size, nearest_of(likely, allowed.get(size)))

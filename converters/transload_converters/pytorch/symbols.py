@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from transload.errors import ReadError, UsageError
-from transload.input_shapes import static_shapes
+from transload.input_shapes import nearest_of, static_shapes
+from transload.limits import MAX_ELEMENTS
 
 __all__ = ["Expression", "Symbols", "parse"]
 
@@ -169,31 +170,53 @@ class Symbols:
         """
         asked = {
             name: [size.text if isinstance(size, Expression) else size for size in shape] for name, shape in declared.items()}
-        found = static_shapes(asked, {name: list(shape) for name, shape in given.items()}, self.where)
+        allowed = {size.text: numbers for shape in declared.values() for size in shape
+                   if isinstance(size, Expression) and (numbers := self._allowed(size)) is not None}
+        found = static_shapes(
+            asked, {name: list(shape) for name, shape in given.items()}, self.where, allowed=allowed)
         self.notes = found.notes
-        pending = [(name, size, number) for name, shape in declared.items()
-                   for size, number in zip(shape, found.shapes[name], strict=True) if isinstance(size, Expression)]
-        for name, size, number in sorted(pending, key=lambda each: len(each[1].symbols)):
-            self._enter(name, size, number)
-        for name, size, number in pending:
+        pending = [(name, size, number, place) for name, shape in declared.items()
+                   for place, (size, number) in enumerate(zip(shape, found.shapes[name], strict=True))
+                   if isinstance(size, Expression)]
+        for name, size, number, place in sorted(pending, key=lambda each: len(each[1].symbols)):
+            self._enter(name, size, number, found.shapes[name], place)
+        for name, size, number, _ in pending:
             if size.value(self.values) != number:
                 raise UsageError(f"{self.where}: a dimension of input {name!r} is {size.text}, which is "
                                  f"{size.value(self.values)} "
                                  f"by the other inputs, and cannot be {number}")
 
-    def _enter(self, name: str, size: Expression, number: int) -> None:
+    def _allowed(self, size: Expression) -> range | None:
+        """The numbers that a size of one symbol may be, a multiple of it and a number more; None where it is another."""
+        if len(size.symbols) != 1:
+            return None
+        try:
+            zero, one, two = (size.value({size.symbols[0]: n}) for n in (0, 1, 2))
+        except ValueError:
+            return None
+        if not (type(zero) is type(one) is type(two) is int and two - one == one - zero > 0):
+            return None
+        least, most = self.ranges.get(size.symbols[0], (None, None))
+        least, most = max(least or 0, 0), MAX_ELEMENTS if most is None else min(most, MAX_ELEMENTS)
+        return range(zero + (one - zero) * least, zero + (one - zero) * most + 1, one - zero)
+
+    def _enter(self, name: str, size: Expression, number: int, shape: Sequence[int], place: int) -> None:
+        """Find a symbol by one dimension, at a `place` in a `shape`, of an input."""
         if size.value(self.values) is not None:
             return
         solved = size.solve(number, self.values)
+        other = nearest_of(number, self._allowed(size))
+        example = "x".join(str(other if at == place else each) for at, each in enumerate(shape))
+        hint = f"give the input another shape, for example --shape {name}:{example}" if other != number else ""
         if solved is None:
-            raise UsageError(f"{self.where}: a dimension of input {name!r} is {size.text}, which cannot be {number}")
+            raise UsageError(f"{self.where}: a dimension of input {name!r} is {size.text}, which cannot be {number}", hint=hint)
         symbol, value = solved
         least, most = self.ranges.get(symbol, (None, None))
         if (least is not None and value < least) or (most is not None and value > most) or value < 0:
             span = f"{least if least is not None else 0} to {most if most is not None else 'any number'}"
             raise UsageError(
                 f"{self.where}: a dimension of input {name!r} is {size.text}, and with {number} {symbol} would be {value}; the "
-                f"program was exported for {span}", hint=f"give the input a shape, as --shape {name}:2x3")
+                f"program was exported for {span}", hint=hint)
         self.values[symbol] = value
 
     def number(self, size: int | Expression) -> int | None:

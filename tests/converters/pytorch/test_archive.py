@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import transload
 from transload.errors import ReadError, TransloadError, UsageError
 from transload.testing import check_reader
+from transload_converters.pytorch.symbols import Symbols, parse
 
 from .conftest import KEPT
 
@@ -163,6 +165,34 @@ def test_mutations_of_an_archive_are_read_or_refused() -> None:
             archive.writestr(name, data)
     outcome = check_reader(buffer.getvalue(), "pytorch", count=300)
     assert outcome["refused"] > 100
+
+
+def sized(*sizes: str, **ranges: tuple[int | None, int | None]) -> tuple[Symbols, dict[str, list[Any]]]:
+    """The symbols of a program with one input x, of sizes with symbols a, b in SymPy's form."""
+    texts = [re.sub(r"\b[ab]\b", lambda name: f"Symbol('{name[0]}')", size) for size in sizes]
+    return Symbols("p", ranges), {"x": [parse(text) if "S" in text else int(text) for text in texts]}
+
+
+def test_sizes_that_are_chosen_or_shown_are_in_the_programs_ranges() -> None:
+    symbols, declared = sized("Mul(Integer(2), a)", "4", a=(1, 8))
+    symbols.settle(declared, {})
+    assert symbols.values == {"a": 1} and "was taken for the batch and made 2" in symbols.notes[0]
+    symbols, declared = sized("a", "b", a=(3, 16), b=(2, 32))
+    with pytest.raises(ReadError, match="static shape") as caught:
+        symbols.settle(declared, {})
+    assert caught.value.hint == "say them, for example: --shape x:3x32"
+    for given, expected in (([3, 40], "3x32"), ([2, 8], "3x8")):
+        symbols, declared = sized("a", "b", a=(3, 16), b=(2, 32))
+        with pytest.raises(UsageError, match="exported for") as told:
+            symbols.settle(declared, {"x": given})
+        assert told.value.hint == f"give the input another shape, for example --shape x:{expected}"
+    symbols, declared = sized("Add(Mul(Integer(3), a), Integer(1))", a=(0, None))
+    with pytest.raises(UsageError, match="cannot be 9") as told:
+        symbols.settle(declared, {"x": [9]})
+    assert told.value.hint.endswith("--shape x:7")
+    symbols, declared = sized("Mul(a, a)", "b", a=(2, 4))  # of which no range is known
+    with pytest.raises(ReadError, match="static shape"):
+        symbols.settle(declared, {})
 
 
 def test_sizes_are_asked_for_and_checked() -> None:
