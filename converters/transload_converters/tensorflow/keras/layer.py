@@ -149,9 +149,21 @@ class Layer:
         """The element type of what the layer computes."""
         found = element_named(self.config.get("dtype"))
         if found is None:
-            raise Unsupported(f"it computes with numbers of type {str(self.config.get('dtype'))[:80]}",
-                              "only floats of 16, 32 and 64 bits are known here")
+            raise _no_numbers(self.config.get("dtype"))
         return found
+
+
+def _no_numbers(dtype: Any) -> Unsupported:
+    """Why a layer of a dtype policy, a name or a serialized one, is not read."""
+    known = "only floats of 16, 32 and 64 bits are known here"
+    if not isinstance(dtype, Mapping):
+        return Unsupported(f"it computes with numbers of type {str(dtype)[:80]}", known)
+    name, config = str(dtype.get("class_name"))[:80], dtype.get("config")
+    if isinstance(config, Mapping) and config.get("mode"):
+        return Unsupported(f"it was quantized by Keras ({name}, {str(config['mode'])[:40]})",
+                           "save the model as it was before `quantize`: `transload quantize` makes a quantized one of that")
+    called = config.get("name") if isinstance(config, Mapping) else None
+    return Unsupported(f"it computes with numbers of the policy {str(called or name)[:80]}", known)
 
 
 class Call:

@@ -88,7 +88,10 @@ def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Modul
     arguments = list(function.regions[0].block.arguments)
     graph = Graph(function.regions[0].block, _major(file.version))
     masks: dict[Value, Value] = {}
-    result = call_layer(graph, model, arguments, {}, masks, outermost=True)
+    try:
+        result = call_layer(graph, model, arguments, {}, masks, outermost=True)
+    except ReadError as error:  # sizes that were chosen may be why layers do not fit
+        raise ReadError(error.message, error.findings, "; ".join(filter(None, (error.hint, *notes)))) from None
     outputs = [value for value in flatten(result) if isinstance(value, Value)]
     names = _output_names(model, len(outputs))
     if not outputs or len(names) != len(outputs):

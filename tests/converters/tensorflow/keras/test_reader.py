@@ -185,7 +185,7 @@ LAMBDA = {"class_name": "__lambda__", "config": {"code": "4wEAAAAA"}}
     ([entry("Dense", "out", "x", units=3)], r"its weight 'kernel' has the shape \[3, 2\], where \[3, 3\] is needed"),
     ([entry("Dense", "out", "x", units=2, dtype="complex64")], "it computes with numbers of type complex64"),
     ([entry("Dense", "out", "x", units=2, dtype={"class_name": "QuantizedDTypePolicy", "config": {"mode": "int8"}})],
-     "it computes with numbers of type"),
+     r"it was quantized by Keras \(QuantizedDTypePolicy, int8\)"),
     ([entry("Conv2D", "out", "x", filters=1, kernel_size=[1, 1])], "where 4 dimensions are needed"),
     ([entry("RepeatVector", "out", "x", n=10**12)], "more elements than anything can hold"),
     ([entry("StringLookup", "out", "x")], "it works on texts"),
@@ -317,3 +317,12 @@ def test_real_files(models: Path) -> None:
     for file in files:
         module = transload.load(file)
         assert {op.name.partition(".")[0] for op in module.body_of_main} == {"tf", "func"}
+
+
+def test_where_layers_do_not_fit_it_is_said_which_sizes_were_chosen(tmp_path: Path) -> None:
+    layers = [input_entry("a", [None, 2]), input_entry("b", [None, 3]), entry("Concatenate", "out", ["a", "b"], axis=-1)]
+    path = keras_file(tmp_path / "m.keras", functional(layers, ["a", "b"], ["out"]), {})
+    assert transload.load(path, inputs={"a": (2, 2), "b": (2, 3)}).outputs["out"].shape == (2, 5)
+    with pytest.raises(ReadError, match="cannot be joined") as caught:
+        transload.load(path, inputs={"a": (2, 2)})
+    assert "the first size of 'b', unknown in the file, was taken for the batch and made 1" in caught.value.hint
