@@ -45,7 +45,8 @@ def register_readers(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "tensorflow", "tensorflow", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available",
-        "TensorFlow on the CPU, the graph run by a session.", fetches=True, warm=f"{_HERE}.runtime:warm", functions=True))
+        "TensorFlow on the CPU, the graph run by a session.", fetches=True, warm=f"{_HERE}.runtime:warm", functions=True,
+        undefined=f"{_HERE}.undefined:undefined"))
 
 
 @hookimpl

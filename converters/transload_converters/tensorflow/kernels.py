@@ -38,6 +38,7 @@ add_variables(KERNELS)
 EXECUTOR_KERNELS("tf_executor.graph", quantized="native")(graph)
 
 _CONVERSION = "tf-to-top"
+_WITHOUT_TEXTS = "texts are not computed with: --outputs NAME of `transload convert` or `extract` leaves out what needs them"
 _SETTINGS = {"random": "drawn"}
 """An engine runs a model once: random numbers are those of TensorFlow's first run."""
 _SMALL = 1 << 12
@@ -63,7 +64,7 @@ class _Lowered:
 
     def _plan(self, arrays: Sequence[Any]) -> tuple[Plan, tuple[int, ...]]:
         """The plan for such operands, and which of these it takes; the others are constants in it."""
-        ways, problem = _ways(arrays), ""
+        ways, problem, hint = _ways(arrays), "", ""
         for number in range(min(self.first, len(ways) - 1), len(ways)):
             key = (number, *(_key(array, place in ways[number]) for place, array in enumerate(arrays)))
             found = self.made.get(key)
@@ -71,14 +72,14 @@ class _Lowered:
                 try:
                     found = _lowered(self.op, arrays, ways[number])
                 except TransloadError as error:
-                    problem = error.message
+                    problem, hint = error.message, error.hint
                     continue
                 if len(self.made) >= _NEWEST:
                     self.made.pop(next(iter(self.made)))
                 self.made[key] = found
                 self.first = number
             return found
-        raise RunError("an op cannot be run", [Finding(self.op.name, problem, (self.op.origin or "",))])
+        raise RunError("an op cannot be run", [Finding(self.op.name, problem, (self.op.origin or "",), hint)])
 
 
 @KERNELS("tf.*", quantized="native")
@@ -175,7 +176,7 @@ def _convert(module: Module) -> None:
 def _type(op: Op, place: int, array: Any) -> TensorType:
     """The type of an operand: its own element, where that says more than the array does."""
     if not isinstance(array, np.ndarray | np.generic) or array.dtype == object:
-        raise RunError("an operand is no tensor of numbers")
+        raise RunError("an operand is no tensor of numbers", hint=_WITHOUT_TEXTS)
     declared = op.operands[place].type
     element = declared.element if isinstance(declared, TensorType) else None
     if not isinstance(element, IntegerType | FloatType | ComplexType):

@@ -75,3 +75,14 @@ def test_what_is_converted_of_another_signature_is_judged_by_that(tmp_path: Path
 def test_a_conversion_is_judged(tmp_path: Path) -> None:
     (tmp_path / "m.pb").write_bytes(cond().SerializeToString())
     assert transload.convert(tmp_path / "m.pb", "tosa", tmp_path / "out").verification.status == "passed"
+
+
+@needs_tensorflow
+def test_random_numbers_without_a_seed_are_not_judged(tmp_path: Path) -> None:
+    for seed, status in ((0, "inconclusive"), (3, "passed")):
+        (tmp_path / "m.pb").write_bytes(graph(
+            placeholder("x", (4,)), const("shape", np.array([4], np.int32)),
+            node("drawn", "RandomUniform", "shape", T=T("int32"), dtype=T("float32"), seed=seed, seed2=seed),
+            node("y", "Add", "x", "drawn", T=T("float32"))).SerializeToString())
+        found = transload.convert(tmp_path / "m.pb", "tosa", tmp_path / status, options={"random": "drawn"}).verification
+        assert found.status == status and ("drawn: random numbers without a seed" in found.why) == (not seed)
