@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .report import LayersReport, Nearness, QuantizationReport, Report
+    from .report import ComparedOutput, LayersReport, Nearness, QuantizationReport, Report
     from .verification.compare import Comparison
     from .verification.differences import TensorDifference
 
@@ -62,6 +62,18 @@ def _decibels(near: Nearness | None) -> Any:
     return _Coloured("exact" if near.sqnr == math.inf else f"{near.sqnr:.1f}", decibels_colour(near.sqnr))
 
 
+def _metric(tensor: TensorDifference | ComparedOutput, name: str) -> Any:
+    return tensor.metrics.get(name, "–")
+
+
+def _nearness(tensor: TensorDifference | ComparedOutput) -> Any:
+    """Decibels; of indices the share of equal ones."""
+    if "sqnr" in tensor.metrics or tensor.equal is None:
+        sqnr = tensor.metrics.get("sqnr", math.nan)
+        return _Coloured(f"{sqnr:.1f}", decibels_colour(sqnr))
+    return _Coloured(f"{tensor.equal:.1%} equal", decibels_colour(POOR + tensor.equal * (GOOD - POOR)))
+
+
 def report_html(report: Report) -> str:
     """A conversion: what became of which model, how near it is, what quantizing cost, and what the target says."""
     status = _Coloured(report.status, _STATUS[report.status])
@@ -77,7 +89,7 @@ def report_html(report: Report) -> str:
     parts = [table_html("Conversion", (), rows)]
     if checked.outputs:
         parts.append(table_html("Outputs", ("output", "cosine", "greatest difference", "dB"), [
-            (each.name, each.metrics["cos"], each.metrics["max_abs"], each.metrics["sqnr"]) for each in checked.outputs[:ROWS]]))
+            (each.name, _metric(each, "cos"), _metric(each, "max_abs"), _nearness(each)) for each in checked.outputs[:ROWS]]))
     if report.error is not None and report.error.findings:
         parts.append(table_html("Findings", ("what", "why", "how often"), [
             (each.what, each.why, each.count) for each in report.error.findings[:ROWS]], _rest(len(report.error.findings))))
@@ -113,14 +125,14 @@ def layers_html(report: LayersReport) -> str:
 def comparison_html(comparison: Comparison) -> str:
     """How the tensors of two runs differ, the worst first."""
     def lost(tensor: TensorDifference) -> float:
-        found = tensor.metrics.get("sqnr", math.inf)
+        found = tensor.metrics.get("sqnr", -math.inf if tensor.equal is not None and tensor.equal < 1.0 else math.inf)
         return -math.inf if math.isnan(found) else found
 
     tensors = sorted(comparison.tensors, key=lost)
     def row(tensor: TensorDifference) -> tuple[Any, ...]:
-        cos, greatest, sqnr = (tensor.metrics.get(key, math.nan) for key in ("cos", "max_abs", "sqnr"))
         shape = "×".join(map(str, tensor.shape)) or "scalar"
-        return tensor.name, shape, tensor.dtype, cos, greatest, tensor.note or _Coloured(f"{sqnr:.1f}", decibels_colour(sqnr))
+        return (tensor.name, shape, tensor.dtype, _metric(tensor, "cos"), _metric(tensor, "max_abs"),
+                tensor.note or _nearness(tensor))
 
     rows = [row(each) for each in tensors[:ROWS]]
     heading = f"{comparison.actual} beside {comparison.reference}, the worst first"

@@ -75,7 +75,8 @@ class ComparedOutput:
     name: str
     dtype: str
     shape: list[int]
-    metrics: Annotated[dict[str, float], "by name of the metric; cos, euclid, max_abs and sqnr (in dB) are always there"]
+    metrics: Annotated[dict[str, float], "by name of the metric: cos, euclid, max_abs and sqnr (in dB); of indices max_abs alone"]
+    equal: Annotated[float | None, "share of elements that are the same; null of floats"]
 
 
 @dataclass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..api import load, run, runnable
 from ..arrays import write_arrays
@@ -19,7 +19,7 @@ from ..given import has_images, settled, shapes_of
 from ..input_shapes import static_inputs
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..journey import Plan
-from ..report import PartReport, QuantizedOutput, TensorReport, error_report
+from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
 from ..verification.asked import unverified
 from .answer import print_json
 from .arguments import parse_given, parse_options, taken_to_load
@@ -28,6 +28,9 @@ from .quantized import all_rows, need_page, save_page, show_layers
 from .session import session
 from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, sized, table
 from .waiting import progress
+
+if TYPE_CHECKING:
+    from ..verification.differences import TensorDifference
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
@@ -165,12 +168,10 @@ def _dialects_out(artifact: Artifact) -> str:
 
 def _beside(outputs: Sequence[QuantizedOutput]) -> Any:
     """What quantizing cost: a row an output, the metrics, and the share of rows with the same answer."""
-    from ..plugin_host import host
-
-    metrics = host().metrics
-    headings = [*(metric.heading or name for name, metric in metrics.items()), "agreement"]
+    headings, measured = _measured(outputs)
+    headings.append("agreement")
     rows = [
-        (name, *(number(each.metrics[metric]) for metric in metrics), "" if each.agreement is None else f"{each.agreement:.1%}")
+        (name, *measured(each), "" if each.agreement is None else f"{each.agreement:.1%}")
         for name, each in zip(short_names([each.name for each in outputs]), outputs, strict=True)]
     return table(("beside the float model", *headings), rows, right=headings)
 
@@ -219,17 +220,29 @@ def _report_value(value: Any) -> str:
     )
 
 
-def _metric_table(tensors: Sequence[Any], title: str | None = None, excepts: Sequence[str] = ()) -> Any:
-    """A row a tensor, a column a metric: ours, and what plugins register."""
+def _measured(tensors: Sequence[TensorDifference | ComparedOutput]) -> tuple[list[str], Callable[[Any], list[str]]]:
+    """Headings of what is measured of some tensors, and what gives the cells of one; of indices, how many are equal."""
     from ..plugin_host import host
 
     metrics = host().metrics
     headings = [metric.heading or name for name, metric in metrics.items()]
+    has_integers = any(each.equal is not None for each in tensors)
+
+    def cells(tensor: TensorDifference | ComparedOutput) -> list[str]:
+        found = [number(tensor.metrics[name]) if name in tensor.metrics else "" for name in metrics]
+        return found + ([] if not has_integers else ["" if tensor.equal is None else f"{tensor.equal:.1%}"])
+
+    return headings + ["equal"] * has_integers, cells
+
+
+def _metric_table(tensors: Sequence[Any], title: str | None = None, excepts: Sequence[str] = ()) -> Any:
+    """A row a tensor, a column a metric: ours, and what plugins register."""
+    headings, measured = _measured(tensors)
     names = [name + " (not judged)" * (t.name in excepts)
              for name, t in zip(short_names([t.name for t in tensors]), tensors, strict=True)]
     rows = [
-        (name, t.dtype, "x".join(map(str, t.shape)) or "scalar", *(number(t.metrics[each]) for each in metrics))
-        if not t.note else (name, t.dtype, t.note, *("" for _ in metrics))
+        (name, t.dtype, "x".join(map(str, t.shape)) or "scalar", *measured(t))
+        if not t.note else (name, t.dtype, t.note, *("" for _ in headings))
         for name, t in zip(names, tensors, strict=True)
     ]
     return table(("tensor", "dtype", "shape", *headings), rows, title, right=headings)

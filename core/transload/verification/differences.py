@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,7 +13,12 @@ from ..guard import noted
 from ..plugin import resolve
 from ..plugin_host import host
 
-__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "incomparable", "not_measured"]
+__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "incomparable", "is_counted", "not_measured",
+           "of_plain"]
+
+
+_OF_REALS = ("cos", "euclid", "sqnr")
+"""Metrics that say something of numbers that are far from another or near, and nothing of indices, masks and counts."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class TensorDifference:
     note: str = ""
     unmeasured: dict[str, str] = field(default_factory=dict)
     """The metrics that could not be computed, as their plugins fail: NaN in `metrics`, and why."""
+    equal: float | None = None
+    """Of integers, the share of elements that are the same."""
 
     @property
     def is_integer(self) -> bool:
@@ -49,7 +56,23 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
             if error.plugin is None or error.plugin.is_ours:  # verdicts rest on these
                 raise
             measured[key], unmeasured[key] = math.nan, noted(error)
-    return TensorDifference(name, reference.shape, str(reference.dtype), measured, unmeasured=unmeasured)
+    equal = float(np.mean(reference == actual)) if reference.dtype.kind in "iub" and reference.size else None
+    return TensorDifference(name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal)
+
+
+def is_counted(dtype: np.dtype) -> bool:
+    """Whether numbers without a scale are indices, masks or counts: no angle and no noise says how near two of them are.
+
+    Integers of 8 and 16 bits may be numbers whose scale nobody says.
+    """
+    return dtype.kind == "b" or (dtype.kind in "iu" and dtype.itemsize >= 4)
+
+
+def of_plain(tensor: TensorDifference) -> TensorDifference:
+    """How a tensor differs that nothing gives a scale: what is counted or chosen by how many are equal (`is_counted`)."""
+    if not is_counted(np.dtype(tensor.dtype)):
+        return tensor
+    return replace(tensor, metrics={name: value for name, value in tensor.metrics.items() if name not in _OF_REALS})
 
 
 def not_measured(tensors: Iterable[TensorDifference]) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from ..engine.quantized import dequantize
 from ..ir import Module, QuantType, TensorType, dtype_of
 from ..meanings import Changes, real_numbers
-from .differences import TensorDifference, difference, incomparable
+from .differences import TensorDifference, difference, incomparable, of_plain
 
 __all__ = ["layer_differences", "meant_difference", "quantized_elements"]
 
@@ -45,6 +45,7 @@ def meant_difference(
     """How two tensors differ in what they mean; `element` and `stored` are the types of the model's and of the artifact's.
 
     Integers beside floats are compared as the real numbers that they stand for, and not at all where nothing says of what scale.
+    Integers that stand for no real numbers are compared by how many are equal (`of_plain`).
     Channels that were divided are multiplied, and what ends with the type of the artifact's ends there in the model's, too.
     """
     reference, actual = np.asarray(reference), _as_stored(np.asarray(actual), np.asarray(reference), stored)
@@ -58,7 +59,8 @@ def meant_difference(
         ends = dequantize(np.array([stored.storage_min, stored.storage_max], dtype_of(stored.storage)), stored)
         reference = np.clip(reference / along, *ends) * along
     scaled = _in_its_order(actual, reference / along if np.ndim(along) else reference)
-    return difference(name, reference, scaled * along if np.ndim(along) and scaled.shape == reference.shape else scaled)
+    found = difference(name, reference, scaled * along if np.ndim(along) and scaled.shape == reference.shape else scaled)
+    return found if element is not None or stored is not None else of_plain(found)
 
 
 def _factors_along(reference: np.ndarray, axis: int, factors: np.ndarray) -> np.ndarray | float:

@@ -33,7 +33,7 @@ from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
 from .bounds import has_bounds
 from .compare import judged_format, run_of, runtime_for
-from .differences import TensorDifference, compare_outputs, not_measured
+from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
 from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
@@ -128,7 +128,7 @@ def verify_quantized(
         elif broken and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
-    beside = compare_outputs(_joined(floats), _real(model.module, _joined(actual)))
+    beside = [of_plain(each) for each in compare_outputs(_joined(floats), _real(model.module, _joined(actual)))]
     if limits is not None:
         broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
     verdict = Verification(
@@ -138,7 +138,7 @@ def verify_quantized(
         samples=len(actual))
     verdict.excepts = [name for name in actual[0] if tolerance is not None and name in tolerance.excepts]
     verdict.quantized = [
-        QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, _agreement(name, floats, actual))
+        QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, each.equal, _agreement(name, floats, actual))
         for each, name in zip(beside, actual[0], strict=True)]
     if not broken and not any(is_informative(array) for array in _joined(wanted).values()):
         verdict.status = "inconclusive"
@@ -391,11 +391,13 @@ def _root_mean_square(a: np.ndarray, b: np.ndarray | np.float64) -> float:
 
 
 def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float | None:
-    """The share of rows (of outputs that are one vector a sample) whose greatest number is at the same place."""
+    """The share of rows (of outputs that are one vector of scores a sample) whose greatest number is at the same place."""
     place = list(actual[0]).index(name)
     pairs = [(list(a.values())[place], list(b.values())[place]) for a, b in zip(floats, actual, strict=True)]
     first = pairs[0][0]
-    if first.ndim != 2 or first.shape[0] < 1 or first.shape[1] < 2 or first.shape != pairs[0][1].shape:
+    if is_counted(first.dtype) or first.ndim != 2 or first.shape[0] < 1 or first.shape[1] < 2:
+        return None
+    if first.shape != pairs[0][1].shape:
         return None
     return float(np.mean([np.mean(a.argmax(1) == b.argmax(1)) for a, b in pairs]))
 

@@ -84,8 +84,8 @@ class Verification:
             self.status,  # type: ignore[arg-type]
             self.why, self.runtime, self.engine, self.broken, self.notes,
             [KeptBound(**asdict(bounded)) for bounded in self.bounds],
-            [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics) for t in self.tensors], self.samples, self.quantized,
-            self.excepts)
+            [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics, t.equal) for t in self.tensors],
+            self.samples, self.quantized, self.excepts)
 
 
 def verify_conversion(
@@ -533,7 +533,8 @@ def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | 
         return []
     if tensor.note:
         return [f"{tensor.name}: {tensor.note}, and the source gives {tensor.shape}"]
-    others = [(name, limit, host().metrics[name].better == "higher") for name, limit in tolerance.others]
+    others = [(name, limit, host().metrics[name].better == "higher") for name, limit in tolerance.others
+              if name in tensor.metrics]
     if broken := _beyond(tensor, others):
         return broken
     if tensor.is_integer:

@@ -77,5 +77,5 @@ def test_a_step_of_floats_of_16_bits_is_never_too_far() -> None:
 @pytest.mark.parametrize(("rows", "share"), [(0, None), (2, 0.5)])
 def test_rows_of_which_the_same_place_is_the_greatest(rows: int, share: float | None) -> None:
     """Of no row there is no share."""
-    floats, actual = ({"y": np.array([[1, 2, 3], greatest])[:rows]} for greatest in ([1, 2, 3], [3, 2, 1]))
+    floats, actual = ({"y": np.array([[1, 2, 3], greatest], np.float32)[:rows]} for greatest in ([1, 2, 3], [3, 2, 1]))
     assert _agreement("y", [floats], [actual]) == share

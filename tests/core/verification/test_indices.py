@@ -1,0 +1,74 @@
+"""Outputs that are indices are told by how many are equal: cosine and SQNR say nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.verification.differences import difference, of_plain
+from transload.verification.tolerance import Tolerance
+from transload.verification.verify import broken_limits
+
+Cli = Callable[..., tuple[int, str, str]]
+REALS = {"cos", "euclid", "sqnr"}
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> tuple[Path, Path]:
+    """Two models with other weights, whose indices differ."""
+    pytest.importorskip("onnxruntime")
+    from tests.support.onnx_models import make_model, node
+
+    paths = []
+    for seed in (0, 1):
+        weights = np.random.default_rng(seed).normal(size=(8, 16)).astype(np.float32)
+        nodes = [
+            node("MatMul", ["x", "w"], ["scores"]), node("ArgMax", ["scores"], ["best"], axis=1),
+            node("TopK", ["scores", "k"], ["values", "places"]), node("Greater", ["scores", "zero"], ["above"])]
+        model = make_model(
+            nodes, {"x": np.zeros((32, 8), np.float32)}, ["scores", "best", "places", "above"],
+            {"w": weights, "k": np.array([3], np.int64), "zero": np.float32(0)})
+        paths.append(tmp_path / f"{seed}.onnx")
+        paths[-1].write_bytes(model.SerializeToString())
+    return paths[0], paths[1]
+
+
+@pytest.mark.parametrize("per_layer", [False, True])
+def test_compare_says_how_many_are_equal(models: tuple[Path, Path], per_layer: bool) -> None:
+    given = {"x": np.random.default_rng(2).normal(size=(32, 8)).astype(np.float32)}
+    outputs = [transload.run(transload.load(path), given) for path in models]
+    compared = transload.compare(models[0], models[1], given, per_layer=per_layer)
+    tensors = {tensor.name: tensor for tensor in compared.tensors}
+    for name in ("best", "places", "above"):
+        share = np.mean(outputs[0][name] == outputs[1][name])
+        assert share < 1.0 and tensors[name].equal == share
+        assert "max_abs" in tensors[name].metrics and not REALS & set(tensors[name].metrics), name
+    assert tensors["scores"].equal is None and set(tensors["scores"].metrics) > REALS
+    assert compared.worst("cos") == tensors["scores"].metrics["cos"]
+    assert f"{tensors['best'].equal:.1%} equal" in compared._repr_html_()
+
+
+def test_the_command_shows_it(models: tuple[Path, Path], cli: Cli) -> None:
+    code, shown, _ = cli("compare", models[0], models[0])
+    assert code == 0 and "equal" in shown and shown.count("100.0%") == 3
+
+
+def test_quantizing_says_it_too(models: tuple[Path, Path], tmp_path: Path, cli: Cli) -> None:
+    samples = [{"x": sample} for sample in np.random.default_rng(3).normal(size=(4, 32, 8)).astype(np.float32)]
+    made = transload.convert(models[0], out=tmp_path / "out", quantize="int8", data=samples, tolerance=["sqnr=10"])
+    beside = {each.name: each for each in made.report.verification.quantized}
+    assert 0.5 < beside["best"].equal <= 1.0 and beside["best"].agreement is None and beside["places"].agreement is None
+    assert not REALS & set(beside["places"].metrics) and beside["scores"].equal is None
+    assert made.report.verification.status == "passed"  # the limit of what has an SQNR
+
+
+def test_which_integers_are_indices() -> None:
+    for dtype, is_index in ((np.int64, True), (np.int32, True), (bool, True), (np.uint8, False), (np.int16, False)):
+        found = of_plain(difference("t", np.array([0, 1, 1, 0], dtype), np.array([0, 1, 0, 0], dtype)))
+        assert found.equal == 0.75 and (not REALS & set(found.metrics)) == is_index, dtype
+    assert difference("t", np.zeros(0, np.int32), np.zeros(0, np.int32)).equal is None
+    assert not broken_limits(of_plain(difference("t", np.arange(3), np.arange(3))), Tolerance.parse(["sqnr=30"]))
