@@ -174,7 +174,7 @@ def judged(artifact: Any, sample: dict[str, np.ndarray], wanted: Sequence[np.nda
     if wanted is None:
         found = artifact.verification
         worst = {
-            "cos": min((tensor.metrics["cos"] for tensor in found.tensors), default=None),
+            "cos": min((tensor.metrics["cos"] for tensor in found.tensors if "cos" in tensor.metrics), default=None),
             "max_abs": max((tensor.metrics["max_abs"] for tensor in found.tensors), default=None),
             "integers": bool(found.tensors) and all(np.dtype(tensor.dtype).kind in "iu" for tensor in found.tensors)}
         return {"verdict": found.status, "why": found.why or "; ".join(found.broken), "by": found.engine, "judge": found.runtime,

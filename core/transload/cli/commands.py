@@ -226,13 +226,13 @@ def _measured(tensors: Sequence[TensorDifference | ComparedOutput]) -> tuple[lis
 
     metrics = host().metrics
     headings = [metric.heading or name for name, metric in metrics.items()]
-    has_integers = any(each.equal is not None for each in tensors)
+    has_indices = any(each.equal is not None and not metrics.keys() <= each.metrics.keys() for each in tensors)
 
     def cells(tensor: TensorDifference | ComparedOutput) -> list[str]:
         found = [number(tensor.metrics[name]) if name in tensor.metrics else "" for name in metrics]
-        return found + ([] if not has_integers else ["" if tensor.equal is None else f"{tensor.equal:.1%}"])
+        return found + ([] if not has_indices else ["" if tensor.equal is None else f"{tensor.equal:.1%}"])
 
-    return headings + ["equal"] * has_integers, cells
+    return headings + ["equal"] * has_indices, cells
 
 
 def _metric_table(tensors: Sequence[Any], title: str | None = None, excepts: Sequence[str] = ()) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
-from ..errors import PluginFailure, ReadError, RunError, TransloadError, Unfit, UsageError
+from ..errors import PluginFailure, RunError, Unfit, UsageError
 from ..given import has_images, open_given, shapes_of
 from ..guard import failure
 from ..input_shapes import static_inputs

@@ -19,14 +19,14 @@ from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
-from ..ir import F16, Dense, Module, Op, SplatData, TensorType, output_names
+from ..ir import F16, Dense, Module, Op, QuantType, SplatData, TensorType, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for
-from .differences import TensorDifference, compare_outputs, not_measured
+from .differences import TensorDifference, compare_outputs, not_measured, of_plain
 from .fineness import output_steps
 from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
@@ -337,7 +337,10 @@ class _Judge:
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         notes += not_measured(tensors)
         status = "failed" if broken else "passed"
-        return Verification(status, "", self.runtime.name, self.running.used, tensors, broken, bounds, notes), informative
+        types = self.source.outputs
+        told = [each if isinstance(type_ := types.get(each.name), TensorType) and isinstance(type_.element, QuantType)
+                else of_plain(each) for each in tensors]
+        return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
 
     def _by_bounds(
         self, hub: Module, given: Mapping[str, np.ndarray],

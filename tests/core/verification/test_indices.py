@@ -63,6 +63,8 @@ def test_quantizing_says_it_too(models: tuple[Path, Path], tmp_path: Path, cli: 
     beside = {each.name: each for each in made.report.verification.quantized}
     assert 0.5 < beside["best"].equal <= 1.0 and beside["best"].agreement is None and beside["places"].agreement is None
     assert not REALS & set(beside["places"].metrics) and beside["scores"].equal is None
+    outputs = {each.name: each for each in transload.convert(models[0], out=tmp_path / "floats").report.verification.outputs}
+    assert outputs["best"].equal == 1.0 and "cos" not in outputs["best"].metrics and "cos" in outputs["scores"].metrics
     assert made.report.verification.status == "passed"  # the limit of what has an SQNR
 
 
