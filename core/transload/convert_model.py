@@ -336,7 +336,7 @@ class _Work:
         self.report.dialect = self.journey.run(self.module)
         if self.quantization is not None:
             self.report.quantization = self.quantization.report()
-        describe(self.module, self.report)
+        describe(self.module, self.report, self.at_hub.quantized or self.at_hub.module or self.source)
         self.cut = self.journey.through(
             CHECK, lambda: check_for(self.target, self.module, self.settings, self.hosted), self.module)
         if self.cut is not None:

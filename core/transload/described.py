@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from .contents import constant_bytes, op_counts
 from .engine.memory import peak_bytes
 from .ir import Module, State, Type
+from .meanings import quantized_element, with_meanings
 from .report import Report, StateReport, TensorReport
 
 __all__ = ["describe"]
 
 
-def describe(module: Module, report: Report) -> None:
-    """Enter into the report what can be said of a module as the target takes it."""
-    report.inputs = _interface(module.inputs)
-    report.outputs = _interface(module.outputs)
+def describe(module: Module, report: Report, meant: Module) -> None:
+    """Enter into the report what can be said of a module as the target takes it; `meant` says what its integers stand for."""
+    report.inputs = _interface(module.inputs, meant.inputs)
+    report.outputs = _interface(module.outputs, meant.outputs)
     report.notes = list(module.notes)
     report.states = [_state(state) for state in module.states]
     report.ops_out = op_counts(module)
@@ -23,9 +24,11 @@ def describe(module: Module, report: Report) -> None:
     report.peak_value_bytes = peak_bytes(module.body_of_main)
 
 
-def _interface(types: Mapping[str, Type]) -> list[TensorReport]:
+def _interface(types: Mapping[str, Type], meant: Mapping[str, Type]) -> list[TensorReport]:
     """What a module takes or gives, as its user sees it: `tensor<1x4xui8>` where the artifact holds the bytes in an `i8`."""
-    return [TensorReport(name, str(type_)) for name, type_ in types.items()]
+    known = {name: element for name, type_ in {**types, **meant}.items() if (element := quantized_element(type_)) is not None}
+    stands = {name: quantized_element(type_) for name, type_ in with_meanings(types, known).items()}
+    return [TensorReport(name, str(type_), None if stands[name] is None else str(stands[name])) for name, type_ in types.items()]
 
 
 def _state(state: State) -> StateReport:

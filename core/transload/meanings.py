@@ -1,8 +1,9 @@
 """What stored integers stand for, where their own types do not say it.
 
 A dialect of plain integers (TOSA, StableHLO) keeps of a quantized tensor what is stored. Where a quantizer of ours made it, its
-scale is in the report that lies beside the artifact (`quantization.types`), by the tensor's name; so the artifact can be fed with
-real numbers, and its tensors be compared with those of the float model.
+scale is in the report that lies beside the artifact (`quantization.types`), by the tensor's name, and those of inputs and
+outputs are there whoever made them; so the artifact can be fed with real numbers, and its tensors be compared with those of the
+float model.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from .ir.types import Type
 from .text import parse_type
 
 __all__ = [
-    "Changes", "as_stored", "as_taken", "note_ranges", "quantized_tensors", "real_numbers", "reported_changes", "reported_types",
-    "taken_rounded", "with_meanings",
+    "Changes", "as_stored", "as_taken", "note_ranges", "quantized_element", "quantized_tensors", "real_numbers",
+    "reported_changes", "reported_types", "taken_rounded", "with_meanings",
 ]
 
 _REPORT_BYTES = 1 << 24
@@ -54,14 +55,24 @@ def _element(value: Value) -> QuantType | None:
     return element if isinstance(element, QuantType) else None
 
 
+def quantized_element(type_: Type) -> QuantType | None:
+    """What the integers of a tensor stand for, where its type says it and they have one scale."""
+    element = type_.element if isinstance(type_, TensorType) else None
+    return element if isinstance(element, QuantType) and element.per_tensor else None
+
+
 def reported_types(artifact: Path) -> dict[str, QuantType]:
-    """The types of the tensors that were quantized on the way to an artifact (a folder, a file in it, its report), by name.
+    """The types of quantized inputs and outputs of an artifact (a folder, a file in it, its report), and of the tensors that were
+    quantized on the way to it, by name.
 
     Empty where no report of ours is beside it, or where it says nothing of the kind.
     """
     try:
-        types = {name: parse_type(text) for name, text in (_reported(artifact).get("types") or {}).items()}
-    except (ValueError, TypeError, AttributeError, RecursionError, TransloadError):  # damaged
+        report = _report(artifact)
+        ends = {each["name"]: each.get("quantization") for side in ("inputs", "outputs") for each in report.get(side) or ()}
+        said = {**{name: text for name, text in ends.items() if text is not None}, **(_reported(report).get("types") or {})}
+        types = {name: parse_type(text) for name, text in said.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, TransloadError):  # damaged
         return {}
     return {name: type_ for name, type_ in types.items() if isinstance(type_, QuantType) and type_.per_tensor}
 
@@ -82,7 +93,7 @@ def reported_changes(artifact: Path) -> Changes:
     Nothing where no report of ours is beside it, or where it says nothing of the kind.
     """
     try:
-        details = _reported(artifact).get("details") or {}
+        details = _reported(_report(artifact)).get("details") or {}
         found = {name: (int(each["axis"]), np.asarray(each["factors"], np.float64))
                  for name, each in (details.get("scaled") or {}).items()}
         cut = {name for name in details.get("cut") or () if isinstance(name, str)}
@@ -91,8 +102,14 @@ def reported_changes(artifact: Path) -> Changes:
     return Changes({name: (axis, factors) for name, (axis, factors) in found.items() if factors.ndim == 1 and axis >= 0}, cut)
 
 
-def _reported(artifact: Path) -> Mapping[str, Any]:
-    """What the report beside an artifact says of quantization; nothing where there is none, or it is of something else."""
+def _reported(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a report says of quantization."""
+    said = report.get("quantization")
+    return said if isinstance(said, dict) else {}
+
+
+def _report(artifact: Path) -> Mapping[str, Any]:
+    """The report beside an artifact; nothing where there is none, or it is of something else."""
     folder = artifact if is_folder(artifact) else artifact.parent
     report = folder / REPORT
     try:
@@ -101,10 +118,9 @@ def _reported(artifact: Path) -> Mapping[str, Any]:
         found: Any = json.loads(report.read_text(encoding="utf-8"))
         if not artifact.is_dir() and artifact.name != REPORT and artifact.name not in found["files"]:
             return {}
-        said = found["quantization"] or {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or damaged
         return {}
-    return said if isinstance(said, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def with_meanings(types: Mapping[str, Type], meanings: Mapping[str, QuantType]) -> dict[str, Type]:

@@ -47,6 +47,8 @@ class TensorReport:
 
     name: Annotated[str, "as the model's file names it"]
     type: Annotated[str, "as MLIR writes it"]
+    quantization: Annotated[
+        str | None, "what its integers stand for, as MLIR writes a quantized type; null where there is not one scale"] = None
 
 
 @dataclass
