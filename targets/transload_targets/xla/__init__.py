@@ -40,4 +40,5 @@ def register_targets(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "xla", "stablehlo", f"{_HERE}.runtime:open_model", f"{_HERE}.platforms:available_cpu",
-        "XLA on the CPU, the program unchanged: the judge of StableHLO models.", warm=f"{_HERE}.client:warm", functions=True))
+        "XLA on the CPU, the program unchanged: the judge of StableHLO models.", warm=f"{_HERE}.client:warm", functions=True,
+        undefined=f"{_HERE}.undefined:undefined"))

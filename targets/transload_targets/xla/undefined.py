@@ -1,0 +1,84 @@
+"""Where XLA computes otherwise than the specification of StableHLO: a verification that fails there is not conclusive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from transload.api import run
+from transload.errors import TransloadError
+from transload.ir import Module, Op, Value
+from transload.ir.build import constant_of
+
+if TYPE_CHECKING:
+    from transload_plugins.stablehlo.dialect.indexing import Scatter
+
+__all__ = ["undefined"]
+
+_TOLD = 3
+"""Ops that are named."""
+
+
+def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
+    """Why XLA's results cannot be compared on these inputs; nothing where they can."""
+    scatters = [op for op in source.walk() if op.name == "stablehlo.scatter" and _has_wide_windows(op)]
+    if not scatters:
+        return ""
+    names = list(dict.fromkeys(str(op.origin or op.name) for op in _partly_outside(source, scatters, inputs)))
+    return "" if not names else (
+        f"{', '.join(names[:_TOLD])}: windows of a scatter lie partly outside of its operand, or are not known to lie inside; "
+        "XLA leaves out the whole of such a window, and the specification what is outside alone (docs/stablehlo.md)")
+
+
+def _has_wide_windows(op: Op) -> bool:
+    """Whether a window may lie partly outside: it has several elements along a dimension in which it is placed."""
+    return any(size is None or size > 1 for size, _ in _extents(op))
+
+
+def _extents(op: Op) -> list[tuple[int | None, int | None]]:
+    """Sizes of the windows, and of the operand, along the dimensions in which indices place them."""
+    numbers = cast("Scatter", op).scatter_dimension_numbers
+    sizes, updates = (op.operands[place].tensor_type.shape or () for place in (0, -1))
+    gone = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
+    kept = [axis for axis in range(len(sizes)) if axis not in gone]
+    window = dict(zip(kept, numbers.update_window_dims, strict=True))
+    return [(updates[window[axis]] if axis in window else 1, sizes[axis]) for axis in numbers.scatter_dims_to_operand_dims]
+
+
+def _partly_outside(source: Module, scatters: list[Op], inputs: Mapping[str, Any]) -> list[Op]:
+    """Those that have a window partly outside as the program runs, or whose indices are not seen: what a loop hands on."""
+    users: dict[Value, list[Op]] = {}
+    for op in scatters:
+        users.setdefault(op.operands[len(op.results)], []).append(op)
+    inside = dict[Op, bool]()
+
+    def look(value: Value, array: Any) -> None:
+        for op in users.get(value, ()):
+            inside[op] = inside.get(op, True) and not _has_cut_window(op, np.asarray(array))
+
+    for value, array in zip(source.body_of_main.arguments, inputs.values(), strict=False):
+        look(value, array)
+    for value in users:
+        if (dense := constant_of(value)) is not None:
+            look(value, dense.numpy())
+    try:
+        run(source, dict(inputs), engine="reference", watch=look)
+    except TransloadError:
+        return scatters  # nothing is known of their indices
+    return [op for op in scatters if not inside.get(op, False)]
+
+
+def _has_cut_window(op: Op, indices: np.ndarray) -> bool:
+    """Whether a window has elements inside of the operand, and others outside."""
+    axis = cast("Scatter", op).scatter_dimension_numbers.index_vector_dim
+    starts = (indices[..., None] if axis == indices.ndim else np.moveaxis(indices, axis, -1)).astype(np.int64)
+    met, whole = np.ones(starts.shape[:-1], bool), np.ones(starts.shape[:-1], bool)
+    for place, (window, size) in enumerate(_extents(op)):
+        if window is None or size is None:
+            return True
+        start = starts[..., place]
+        met &= (start < size) & (start + window > 0)
+        whole &= (start >= 0) & (start + window <= size)
+    return bool((met & ~whole).any())

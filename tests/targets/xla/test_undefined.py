@@ -1,0 +1,59 @@
+"""Where XLA computes otherwise than StableHLO's specification, a verdict says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload_targets.xla.undefined import undefined
+
+PROGRAM = """
+func.func @main(%x: tensor<5x3xf32>, %i: tensor<2x1xi32>, %u: tensor<2x{window}x3xf32>) -> tensor<5x3xf32> {{
+  {before}
+  %0 = "stablehlo.scatter"(%x, {indices}, %u) <{{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [1, 2], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }}) : (tensor<5x3xf32>, tensor<2x1xi32>, tensor<2x{window}x3xf32>) -> tensor<5x3xf32>
+  return %0 : tensor<5x3xf32>
+}}
+"""
+CONSTANT = "%c = stablehlo.constant dense<[[{}], [1]]> : tensor<2x1xi32>"
+MOVED = "%k = stablehlo.constant dense<3> : tensor<2x1xi32>\n  %c = stablehlo.add %i, %k : tensor<2x1xi32>"
+
+
+def written(folder: Path, window: int, before: str) -> Path:
+    path = folder / "scatter.mlir"
+    path.write_text(PROGRAM.format(window=window, before=before, indices="%c" if before else "%i"))
+    return path
+
+
+@pytest.mark.parametrize("before", [CONSTANT.format(4), CONSTANT.format(-1), MOVED, ""])
+def test_a_window_that_is_partly_outside_is_no_failure(tmp_path: Path, before: str) -> None:
+    """The verdict of XLA, which leaves out the whole of it, is said to be none; the rows inside are written."""
+    pytest.importorskip("jaxlib")
+    given = {"x": np.zeros((5, 3), np.float32), "u": np.ones((2, 2, 3), np.float32), "i": np.array([[1], [1]], np.int32)}
+    if not before:
+        given["i"] = np.array([[4], [0]], np.int32)
+    source = transload.load(written(tmp_path, 2, before))
+    given = dict(zip(source.inputs, (given["x"], given["i"], given["u"]), strict=True))
+    made = transload.convert(tmp_path / "scatter.mlir", "tosa", tmp_path / "out", input_data=given)
+    assert made.verification.status == "inconclusive", made.verification
+    assert "partly outside" in made.verification.why and "scatter" in made.verification.why
+    (result,) = transload.run(source, given).values()
+    assert result[0 if "-1" in before else 4].all()  # its own row alone
+
+
+@pytest.mark.parametrize(("window", "before"), [(1, CONSTANT.format(4)), (1, CONSTANT.format(9)), (2, CONSTANT.format(3)),
+                                                (2, CONSTANT.format(5)), (2, CONSTANT.format(-2))])
+def test_windows_that_are_wholly_in_or_out_are_judged(tmp_path: Path, window: int, before: str) -> None:
+    pytest.importorskip("jaxlib")
+    source = transload.load(written(tmp_path, window, before))
+    generator = np.random.default_rng(0)
+    given = {name: generator.normal(size=type_.static_shape).astype(np.float32) if name != list(source.inputs)[1]
+             else np.zeros((2, 1), np.int32) for name, type_ in source.inputs.items()}
+    assert undefined(source, None, given) == ""
+    assert transload.convert(tmp_path / "scatter.mlir", "tosa", tmp_path / "out", input_data=given).verification.passed
