@@ -103,6 +103,8 @@ def rewrites_alone(conversion: Conversion, settings: Mapping[str, Any]) -> Step:
 
 def _rewrite(conversion: Conversion, module: Module, settings: Mapping[str, Any]) -> None:
     """The rewrites; what they cannot convert is refused, together with what the passes before found."""
+    if conversion.retype is not None:
+        resolve(conversion.retype)(module)
     functions = list(module.functions.values())
     entries = functions if conversion.entries is None else resolve(conversion.entries)(module)
     rewriting = rewriting_of(conversion, module, settings)

@@ -211,6 +211,9 @@ class Conversion:
     entries: Any = None
     """`entries(module)` gives the functions to convert, where not all are. Rewrites copy ops of the others (`rw.function`),
     which are erased after."""
+    retype: Any = None
+    """`retype(module)` gives values types that the target has, where it lacks some, as the rewrites begin, and not in a pass
+    before: an op with them may be valid in neither dialect."""
     joins: tuple[str, ...] = ()
     """Conversions whose tables are used, too, for ops of their source dialects that rewrites of this one make."""
     unfit: Any = None

@@ -220,7 +220,7 @@ def _writer(problems: _Problems, item: Writer) -> None:
 def _conversion(problems: _Problems, item: Conversion) -> None:
     problems.name(item.source, "source")
     problems.name(item.target, "target")
-    problems.code("unfit", "entries", optional=True)
+    problems.code("unfit", "entries", "retype", optional=True)
     problems.data("table", None)
     problems.text("before", "after", "doc")
     problems.texts("joins")
@@ -295,9 +295,9 @@ _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
     "scores": _score,
 }
 _CODE = {
-    "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
-    "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives", "warm", "undefined"),
-    "quantizers": ("run",),
+    "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries", "retype"),
+    "passes": ("run",), "engines": ("prepare", "available"),
+    "runtimes": ("open", "available", "alternatives", "warm", "undefined"), "quantizers": ("run",),
     "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total", "available"), "formats": ("detect",),
 }
 """Members that are called."""

@@ -64,7 +64,8 @@ def register_conversions(register: Any) -> None:
             "tosa",
             "stablehlo",
             f"{_HERE}.from_tosa:TABLE",
-            before="tosa-strip-quantized,stablehlo-variables,stablehlo-widen-i48,stablehlo-check-elements",
+            before="tosa-strip-quantized,stablehlo-variables,stablehlo-check-elements",
+            retype=f"{_HERE}.from_tosa.widths:widen_48_bits",
             after="dce,cse,stablehlo-restore-borders",
             doc="TOSA to StableHLO: integers to the same bits.",
         )
@@ -105,7 +106,7 @@ def register_passes(register: Any) -> None:
         Pass(
             "stablehlo-check-elements",
             f"{_HERE}.lowering.types:check_elements",
-            "Refuse values of element types that StableHLO lacks.",
+            "Refuse values of element types that StableHLO lacks, but integers of 48 bits: those of TOSA become such of 64.",
         )
     )
     register(
@@ -113,11 +114,6 @@ def register_passes(register: Any) -> None:
             "stablehlo-variables",
             f"{_HERE}.from_tosa.variables:make_explicit",
             "Make arguments and results of `main` of TOSA's variables: StableHLO has no state.",
-        )
-    )
-    register(
-        Pass(
-            "stablehlo-widen-i48", f"{_HERE}.from_tosa.widths:widen_48_bits", "Give values of 48 bits, which TOSA has, 64."
         )
     )
     register(

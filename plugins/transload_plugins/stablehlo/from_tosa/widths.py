@@ -8,7 +8,7 @@ from transload.ir.regions import blocks_in
 __all__ = ["widen_48_bits"]
 
 
-def widen_48_bits(module: Module) -> bool:
+def widen_48_bits(module: Module) -> None:
     """Give all values of 48 bits 64: TOSA's programs never leave 48, so that results are the same."""
     changed = False
     for block in blocks_in(module):
@@ -20,4 +20,3 @@ def widen_48_bits(module: Module) -> bool:
     for function in module.functions.values():
         if changed and function.regions[0].blocks:
             update_function_type(function)
-    return changed

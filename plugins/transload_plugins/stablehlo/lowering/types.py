@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transload.errors import ConversionError, Finding, merge_findings
-from transload.ir import FloatType, IndexType, IntegerType, Module, TensorType, Value, input_names
+from transload.ir import I48, FloatType, IndexType, IntegerType, Module, TensorType, Value, input_names
 from transload.ir.build import constant_of
 from transload.ir.regions import blocks_in
 
@@ -60,17 +60,24 @@ def check_types(module: Module) -> bool:
 
 
 def check_elements(module: Module) -> bool:
-    """Raise `ConversionError` for values of element types that StableHLO lacks: each where it first occurs."""
+    """Raise `ConversionError` for values of element types that StableHLO lacks: each where it first occurs.
+
+    Integers of 48 bits are none of them: the rewrites give them 64.
+    """
     findings: list[Finding] = []
     for op in module.walk():
         arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
-        new = [*arguments, *(() if any(_is_foreign(value) for value in op.operands) else op.results)]
+        new = [*arguments, *(() if any(map(_is_refused, op.operands)) else op.results)]
         findings += [
             Finding(op.name, f"StableHLO has no type {value.element}", (value.name,) if value.name else ())
-            for value in new if _is_foreign(value)]
+            for value in new if _is_refused(value)]
     if findings:
         raise ConversionError("the model has types that cannot be converted to StableHLO", merge_findings(findings))
     return False
+
+
+def _is_refused(value: Value) -> bool:
+    return _is_foreign(value) and value.element_or_none != I48
 
 
 def _found(what: str, value: Value, name: str | None, hint: str) -> list[Finding]:
