@@ -178,7 +178,7 @@ def _wrong_with_parts(emitted: Emitted, module: Module) -> str | None:
             return f"a part has {min(set(part.files) - set(emitted.files))}, which is not among the files"
         if part.target and part.target not in host().targets:
             return f"part {number} was written for target {part.target!r}, and there is none called so{host().absent()}"
-        if not part.target and program_among(part.files) is None:
+        if not part.target and program_among(part.files, "") is None:
             named = ", ".join(file.name for file in part.files) or "none"
             return f"part {number} names no target that runs it, and of its files ({named}) no reader takes one, for an engine to"
     return wrong_wires(emitted.parts, outputs, module) if emitted.parts else None

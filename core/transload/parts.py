@@ -224,7 +224,7 @@ def read_back(target: Target, emitted: Emitted, module: Module) -> tuple[Module 
 def _unread(emitted: Emitted) -> str:
     """Why a part that an engine is to run cannot be read, for a note; empty where all can, or are in no file that can be."""
     for index, part in enumerate(emitted.parts):
-        file = program_among(part.files)
+        file = program_among(part.files, part.target)
         if file is None or runner_of(part.target, Emitted(part.files, part.report))[0] is not None:
             continue
         try:
