@@ -9,14 +9,15 @@ already, of the same request, is kept when the same is asked for again.
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..api import model_file
+from ..api import model_file, reader_for
 from ..convert_model import convert, target_options, usable_target
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
 from ..files import atomic_path, current_directory, need_directory
@@ -24,6 +25,7 @@ from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..json_text import json_text, plain
 from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, need_kinds, takes
+from ..plugin import Source
 from ..plugin_host import host
 from ..report import ErrorReport, error_report
 from ..samples.preprocess import Preprocess
@@ -34,6 +36,7 @@ from ..verification.tolerance import Tolerance
 from .cache import Cache, report_in
 from .crew import Crew
 from .requests import beside_is_same, digest_of_request
+from .seen import is_of_others, need_seen
 from .zoo import Found, found_in
 
 __all__ = ["MANIFEST", "Converted", "convert_all"]
@@ -103,6 +106,7 @@ def convert_all(
     lines = {name: line for name, line in before.items() if name not in {each.name for each in found}}
     lines |= {name: _line(each, None) for name, each in made.items()}
     with Crew(workers, scheduler) as crew:
+        need_seen(crew, _used(request, order))
         for number, answer in crew.done("transload.scale.conversions:convert_one", tasks):
             name, path = order[number].name, order[number].path
             made[name] = _converted(name, path, directory / name, answer)
@@ -165,6 +169,20 @@ def _checked_target(name: str | None, options: Mapping[str, Any], host_name: str
         raise UsageError(f"neither {chosen.name!r} nor any way to it has an option {wrong}",
                          hint=f"did you mean {guess!r}?" if guess else "")
     return chosen.name
+
+
+def _used(request: Mapping[str, Any], models: Iterable[Found]) -> Iterator[tuple[str, str]]:
+    """What of the plugins' objects a request is about, each by kind and name."""
+    target = host().targets[request["target"]]
+    yield from (("targets", target.name), ("targets", str(request.get("host") or getattr(target, "host", ""))))
+    yield from (("quantizers", request.get("quantize", "")), ("engines", request.get("engine", "")))
+    yield from (("passes", name) for name in re.findall(r"[\w.-]+", request.get("passes", "")))
+    if "format" in request:
+        yield "readers", request["format"]
+    elif any(is_of_others("readers", name) for name in host().readers):
+        for each in models:
+            file = model_file(each.path) if each.path.is_dir() else each.path
+            yield "readers", reader_for(Source(file, name=str(file))).name
 
 
 def _located(source: Any, here: Path) -> Any:

@@ -13,8 +13,10 @@ import pytest
 
 import transload
 from transload.cli import run
+from transload.context import Context
 from transload.errors import TransloadError, UsageError
 from transload.input_shapes import sizes_given
+from transload.plugin_host import Host
 from transload.scale import Crew, conversions, convert_all, models_in
 from transload.scale.conversions import MANIFEST
 
@@ -319,3 +321,52 @@ def test_the_largest_are_begun_first(zoo: Path, tmp_path: Path, monkeypatch: pyt
     made = convert_all(zoo, "tosa", tmp_path / "out", workers=1)
     assert begun == sorted(begun, key=lambda name: -next(zoo.rglob(name)).stat().st_size)
     assert [each.name for each in made] == ["cut.tflite", "digits_int8.tflite", "float/digits_float.onnx"]
+
+
+class Mole(transload.Target):
+    name, doc, accepts = "mole", "For tests.", ("tosa",)
+
+    def takes(self, op, options):
+        return op.name == "tosa.conv2d"
+
+    def emit(self, module, directory, stem, options):
+        return transload.Emitted([transload.save(module, directory / f"{stem}.mlir")])
+
+
+@pytest.mark.parametrize(("asked", "what"), [
+    ({"target": "mole"}, "target 'mole'"), ({"target": "tp-small", "host": "mole"}, "target 'mole'"),
+    ({"target": "tosa", "quantize": "quick"}, "quantizer 'quick'"),
+    ({"target": "tosa", "passes": "dce,tunnel{deep=3}"}, "pass 'tunnel'"),
+    ({"target": "tosa"}, "reader 'hut'"), ({"target": "tosa", "format": "hut"}, "reader 'hut'")])
+def test_what_only_this_process_knows_is_told_before_any_work(asked, what, zoo, tmp_path):
+    """It was told for each model, as if there were no such thing: workers have the plugins of installed packages."""
+    class Plugin:
+        @transload.hookimpl
+        def register_targets(self, register):
+            register(Mole())
+
+        @transload.hookimpl
+        def register_quantizers(self, register):
+            register(transload.Quantizer("quick", lambda module, samples: module))
+
+        @transload.hookimpl
+        def register_passes(self, register):
+            register(transload.Pass("tunnel", lambda module, deep=1: False))
+
+        @transload.hookimpl
+        def register_readers(self, register):
+            register(transload.Reader("hut", "top", (".hut",), lambda source, inputs: None))
+
+    own, request = Host(), dict(asked)
+    own.register(Plugin(), "moles")
+    if what == "reader 'hut'":
+        (zoo / "a.hut").write_text("hut")
+    with Context(own).bind():
+        with pytest.raises(UsageError, match=f"{what} is of plugin 'moles' .* processes that work on many models") as raised:
+            convert_all(zoo, request.pop("target"), tmp_path / "out", workers=1, **request)
+        assert "one model at a time" in raised.value.hint and not (tmp_path / "out").exists()
+        if what != "reader 'hut'":
+            return
+        (zoo / "a.hut").unlink()
+        if "format" not in asked:  # one that is not used is in nobody's way
+            assert [each.way for each in convert_all(zoo / "float", "tosa", tmp_path / "out", workers=1)] == ["converted"]
