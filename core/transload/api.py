@@ -30,7 +30,15 @@ from .files import atomic_path, is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
 from .guard import failure
-from .input_shapes import SizesMissing, no_input, sizes_of_another
+from .input_shapes import (
+    SizesMissing,
+    may_stay_open,
+    no_input,
+    shapes_asked,
+    sizes_of_another,
+    sizes_said,
+    static_shapes,
+)
 from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names
 from .ir.verify import verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
@@ -105,6 +113,22 @@ def load(
     wanted = _wanted(inputs or {})
     if weights is not None:
         source.weights = _weights_for(reader, Path(weights))
+    with shapes_asked() as asked:
+        module = _read_whole(reader, source, wanted)
+    if not asked:
+        module = _sized(module, reader, source, wanted)
+    module.source, module.source_format = source.path, reader.name
+    if source.function is not None:
+        from .entry import choose_entry
+
+        choose_entry(module, source.function)
+    _refuse_unread(module, {name: wanted[name] for name in wanted.keys() - source.obeyed}, reader.name)
+    note_borders(module)
+    return _cut(module, outputs)
+
+
+def _read_whole(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:
+    """What a reader makes of a source, with what is to be said where it makes nothing, or nothing right."""
     try:
         module = _read(reader, source, wanted)
     except MemoryError:
@@ -115,14 +139,29 @@ def load(
         _say_what_it_is(error, source, reader)
         raise
     _need_right(module, reader, source)
-    module.source, module.source_format = source.path, reader.name
-    if source.function is not None:
-        from .entry import choose_entry
+    return module
 
-        choose_entry(module, source.function)
-    _refuse_unread(module, {name: wanted[name] for name in wanted.keys() - source.obeyed}, reader.name)
-    note_borders(module)
-    return _cut(module, outputs)
+
+def _sized(module: Module, reader: Reader, source: Source, wanted: Mapping[str, TensorType]) -> Module:
+    """A module whose reader left sizes open that are known, or to be known, read once more with these (`static_shapes`).
+
+    Raises `UsageError` where the user said sizes, and the reader makes nothing of them.
+    """
+    if may_stay_open() or "main" not in module.functions:
+        return module
+    types = {name: type_ for name, type_ in module.inputs.items() if isinstance(type_, TensorType)}
+    found = static_shapes({name: type_.shape for name, type_ in types.items()},
+                          {name: type_.shape or () for name, type_ in wanted.items() if name in types}, source.name)
+    sizes = {name: TensorType(shape, wanted[name].element if name in wanted else NONE)
+             for name, shape in found.shapes.items() if types[name].shape != shape}
+    if not sizes:
+        return module
+    again = _read_whole(reader, source, {**wanted, **sizes})
+    if any(sizes_said()) or any(getattr(again.inputs.get(name), "shape", None) == type_.shape for name, type_ in sizes.items()):
+        _refuse_unread(again, sizes, reader.name)
+        again.notes = (*again.notes, *found.notes)
+        return again
+    return module  # a reader that takes no sizes: nobody said any
 
 
 def _need_right(module: Module, reader: Reader, source: Source) -> None:

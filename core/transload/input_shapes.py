@@ -20,7 +20,7 @@ from .limits import MAX_ELEMENTS
 from .suggest import nearest
 
 __all__ = [
-    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "nearest_of", "no_input", "sizes_given",
+    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "nearest_of", "no_input", "shapes_asked", "sizes_given",
     "sizes_of_another", "sizes_said", "static_inputs", "static_shapes",
 ]
 
@@ -63,6 +63,7 @@ class _Sizes:
 
 
 _NONE = _Sizes()
+_ASKED: ContextVar[list[str] | None] = ContextVar("for what static shapes were asked", default=None)
 _GIVEN: ContextVar[_Sizes] = ContextVar("sizes that the user gives by name")
 
 
@@ -112,6 +113,17 @@ def sizes_of_another() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def shapes_asked() -> Iterator[list[str]]:
+    """While it is open, the list gets what `static_shapes` is asked for: a reader that asks settles sizes itself."""
+    asked: list[str] = []
+    token = _ASKED.set(asked)
+    try:
+        yield asked
+    finally:
+        _ASKED.reset(token)
+
+
 def may_stay_open() -> bool:
     """Whether a reader whose programs run with any sizes may leave those open that nobody gives."""
     given = _GIVEN.get(_NONE)
@@ -135,6 +147,8 @@ def static_shapes(
     that must be given, with an example of the flags that give them all: `likely` says of an input of which not even the rank is
     known what it may be.
     """
+    if (asked := _ASKED.get()) is not None:
+        asked.append(where)
     unknown = [name for name in given if name not in declared]
     if unknown:
         raise no_input(unknown[0], declared, where)

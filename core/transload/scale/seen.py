@@ -26,8 +26,8 @@ def need_seen(crew: Crew, used: Iterable[tuple[str, str]]) -> None:
         raise answer
     for kind, name in answer:
         raise UsageError(
-            f"{singular(kind)} {name!r} is of {host().owner(kind, name)}, and the processes that work on many models have no such "
-            "one: they see the plugins of installed packages, not what this process registered, or found by PYTHONPATH",
+            f"{singular(kind)} {name!r} is of {host().owner(kind, name)}, and the processes that work on many models have no "
+            "such one: they see the plugins of installed packages, not what this process registered, or found by PYTHONPATH",
             hint="install the plugin's package (pip install -e DIR, with its entry point), or convert one model at a time")
 
 

@@ -1,0 +1,96 @@
+"""Sizes that the user says reach a plugin's reader, too, which knows nothing of batches and names: core settles them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transload
+from transload.context import Context
+from transload.errors import ReadError, UsageError
+from transload.input_shapes import sizes_given, static_inputs
+from transload.ir import F32, Module, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.plugin import Reader
+from transload.plugin_host import Host
+
+
+def relu(shape: tuple[int | None, ...]) -> Module:
+    module = new_module()
+    function = module.add_function("main", [TensorType(shape, F32)], ["in"])
+    block = function.regions[0].block
+    set_results(function, [Builder(block).emit("top.Relu", block.arguments[0])], ["out"])
+    return module
+
+
+def read(source: Any, inputs: Mapping[str, TensorType]) -> Module:
+    """`open` takes what is asked for, `deaf` does not."""
+    word, *sizes = bytes(source.data).decode().split()
+    shape = tuple(None if size == "?" else int(size) for size in sizes)
+    asked = inputs["in"].shape if "in" in inputs and word == "open" else None
+    return relu(shape if asked is None else tuple(asked))
+
+
+@pytest.fixture(autouse=True)
+def reader() -> Iterator[None]:
+    class Plugin:
+        @transload.hookimpl
+        def register_readers(self, register: Callable[[Reader], None]) -> None:
+            register(Reader("hut", "top", (".hut",), read))
+
+    own = Host()
+    own.register(Plugin(), "huts")
+    with Context(own).bind():
+        yield
+
+
+def model(folder: Path, text: str) -> Path:
+    (folder / "a.hut").write_text(text)
+    return folder / "a.hut"
+
+
+def shape_of(module: Module) -> Any:
+    return module.inputs["in"].shape  # type: ignore[attr-defined]
+
+
+def test_what_nobody_says_stays_open_or_is_one_batch(tmp_path: Path) -> None:
+    file = model(tmp_path, "open ? 12")
+    assert shape_of(transload.load(file)) == (None, 12)
+    with static_inputs():
+        read_ = transload.load(file)
+    assert shape_of(read_) == (1, 12) and any("was taken for the batch and made 1" in note for note in read_.notes)
+    made = transload.convert(file, "tosa", tmp_path / "out", verify=False)
+    assert made.report.inputs[0].type == "tensor<1x12xf32>"
+    assert any("was taken for the batch" in note for note in made.report.notes)
+
+
+def test_the_batch_is_obeyed(tmp_path: Path, cli: Any) -> None:
+    file = model(tmp_path, "open ? 12")
+    with sizes_given(batch=4):
+        assert shape_of(transload.load(file)) == (4, 12)
+    code, said, _ = cli("convert", file, "-t", "tosa", "--batch", "4", "--no-verify", "-o", tmp_path / "out")
+    assert code == 0 and "tensor<4x12xf32>" in said
+    assert shape_of(transload.load(file, inputs={"in": (5, 12)})) == (5, 12)
+
+
+@pytest.mark.parametrize(("text", "sizes", "said"), [
+    ("open 3 12", {"batch": 4}, "no input leaves the size of its batch open, so it cannot be 4"),
+    ("open ? 12", {"named": {"n": 3}}, "no input has a dimension called 'n'"),
+    ("deaf ? 12", {"batch": 4}, r"input 'in' was to be of shape \(4, 12\), and reader 'hut' made it tensor<\?x12xf32>")])
+def test_what_is_of_no_use_is_refused(text: str, sizes: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with sizes_given(**sizes), pytest.raises(UsageError, match=said):
+        transload.load(model(tmp_path, text))
+
+
+def test_open_sizes_are_asked_for_with_an_example(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="the model's inputs have no static shape") as raised:
+        transload.convert(model(tmp_path, "open ? ? 12"), "tosa", tmp_path / "out")
+    assert "--shape in:" in raised.value.hint
+
+
+def test_a_reader_that_takes_no_sizes_is_left_alone_where_nobody_says_any(tmp_path: Path) -> None:
+    with static_inputs():
+        assert shape_of(transload.load(model(tmp_path, "deaf ? 12"))) == (None, 12)
