@@ -443,7 +443,7 @@ def _arithmetic(
     else:
         raise UsageError(f"input {name!r} {_no_image(type_)}", hint="give an .npy file, or --mean and --scale")
     scale = (high - low) / 255 or 1.0
-    return (-low / scale,) * channels, (scale,) * channels, (low, high)
+    return (-low / scale,) * channels, (scale,) * channels, (low + 0.0, high + 0.0)
 
 
 def _each(name: str, numbers: Sequence[float], channels: int) -> tuple[float, ...]:
@@ -478,7 +478,7 @@ def _numbers(name: str, value: Any) -> tuple[float, ...] | None:
     given = (value,) if isinstance(value, int | float) else value
     if (isinstance(given, Sequence) and not isinstance(given, str) and len(given) in (1, 3, 4)
             and all(type(each) in (int, float) and math.isfinite(each) for each in given)):
-        return tuple(float(each) for each in given)
+        return tuple(each + 0.0 for each in given)  # no number is -0
     raise UsageError(f"preprocessing: {name} is {value!r}; it is one number, or one for each channel")
 
 
@@ -532,5 +532,5 @@ def _by(sizes: Sequence[int]) -> str:
 
 def _few(numbers: Sequence[float] | None) -> str:
     """Numbers of the channels, one where all are the same."""
-    shown = [f"{number:g}" for number in numbers or ()]
+    shown = [f"{number + 0.0:g}" for number in numbers or ()]  # no number is -0
     return shown[0] if len(set(shown)) == 1 else f"({', '.join(shown)})"

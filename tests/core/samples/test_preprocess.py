@@ -84,6 +84,15 @@ def test_without_mean_and_scale_pixels_span_what_the_input_takes(saved: Callable
     assert (made(white, Preprocess(scale=(1.0,))) == 255).all()
 
 
+def test_no_number_is_said_to_be_minus_0() -> None:
+    """What spans an input from 0 on has a mean of -0 by its formula."""
+    ready = Preprocess().settled("x", TensorType((1, 3, 4, 4), F32), (0.0, 1.0))
+    assert "-0" not in ready.arithmetic + ready.preprocess.as_toml()
+    own = Preprocess(mean=(-0.0,), scale=(1.0,))
+    assert "-0" not in own.as_toml() and own == Preprocess(mean=(0.0,), scale=(1.0,))
+    assert "-0 " not in Preprocess().settled("x", TensorType((1, 3, 4, 4), F32), (-0.0, 1.0)).arithmetic
+
+
 def test_numbers_of_a_quantized_input_are_its_stored_ones(saved: Callable[..., Path]) -> None:
     element = QuantType(I8, F32, (0.5,), (3,))
     array = made(saved(WIDE), Preprocess(mean=(100.0,), scale=(0.1,)), element=element)
