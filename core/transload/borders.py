@@ -62,20 +62,24 @@ def note_borders(module: Module, model: Module | None = None) -> None:
         said = _reported(module.source) if module.source is not None else [[], []]
     for function in there:
         block = function.regions[0].block
-        noted = noted_elements(function)
-        arguments = _Border("input", block.arguments, input_names(function), noted[0], said[0], _read_unsigned)
-        results = _Border("output", block.terminator.operands, output_names(function), noted[1], said[1], _written_unsigned)
+        noted, known = noted_elements(function), dict[Value, bool]()
+        arguments = _Border("input", block.arguments, input_names(function), noted[0], said[0], _read_unsigned, known)
+        results = _Border(
+            "output", block.terminator.operands, output_names(function), noted[1], said[1], _written_unsigned, known)
         note_elements(function, arguments.elements, results.elements)
         if model is None:
             module.notes = (*module.notes, *arguments.unknown, *results.unknown)
 
 
 class _Border:
-    """One side of a function: the element types outside, as far as they are others, and what is not known, in words."""
+    """One side of a function: the element types outside, as far as they are others, and what is not known, in words.
+
+    `known` is whether values are unsigned, as far as that was said by their names, for those that are handed on under others.
+    """
 
     def __init__(
         self, side: str, values: Iterable[Value], names: Iterable[str], noted: Iterable[Type | None],
-        said: list[tuple[str, Type]], is_unsigned: Callable[[Value], bool | None],
+        said: list[tuple[str, Type]], is_unsigned: Callable[[Value], bool | None], known: dict[Value, bool],
     ) -> None:
         self.elements: list[Type | None] = []
         self.unknown: list[str] = []
@@ -85,6 +89,11 @@ class _Border:
                 unsigned = is_unsigned(value) if held.width < _WORD else None  # type: ignore[attr-defined]
                 if unsigned is None and index < len(said) and said[index][0] == name:
                     unsigned = _is_unsigned(said[index][1], held)
+                    if unsigned is not None:
+                        known.update(dict.fromkeys(origins(value, by_value=False), unsigned))
+                if unsigned is None:
+                    handed_on = {known.get(origin) for origin in origins(value, by_value=False)}
+                    unsigned = handed_on.pop() if len(handed_on) == 1 else None
                 if unsigned:
                     element = IntegerType(held.width, "u")  # type: ignore[attr-defined]
                 elif unsigned is None and held.width < _WORD:  # type: ignore[attr-defined]

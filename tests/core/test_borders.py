@@ -16,6 +16,7 @@ from transload.ir import F32, I8, IntAttr, IntegerType, Module, TensorType, new_
 from transload.ir.build import Builder
 from transload.text import parse_module, print_module
 from transload.verification.inputs import random_inputs
+from transload_converters.tflite.writer import ModelWriter
 
 from tests.support.tflite_models import write_operator
 
@@ -131,6 +132,23 @@ def test_the_report_beside_a_file_says_it(tmp_path: Path) -> None:
     for wrong in ({**report, "files": {"x.tosa": 1}}, {**report, "inputs": [], "outputs": 3}, [], {**report, "files": {}}):
         (tmp_path / "report.json").write_text(json.dumps(wrong))
         assert elements(transload.load(file)) == {"i8"}
+
+
+def test_an_output_that_is_an_input_is_what_that_is(tmp_path: Path) -> None:
+    """In the file it has another name, as it is there twice; the report knows the one that the model has."""
+    for dtype in (np.int8, np.uint8):
+        model = ModelWriter()
+        x = model.add_tensor("x", (2, 3), dtype.__name__, quantization=([0.05], [3], 0))
+        n, z = (model.add_tensor(name, (2,), "int32") for name in "nz")
+        model.add_operator("ABS", [n], [z])
+        model.inputs, model.outputs = [x, n], [z, x]
+        file = tmp_path / f"{dtype.__name__}.tflite"
+        file.write_bytes(model.finish())
+        made = transload.convert(file, "tosa", tmp_path / dtype.__name__, verify="no")
+        read = transload.load(made.files[0])
+        assert not read.notes
+        given = dict(zip(read.inputs, (np.full((2, 3), 100, dtype), np.array([1, -2], np.int32)), strict=True))
+        assert [array.dtype for array in transload.run(read, given).values()] == [np.int32, dtype]
 
 
 def test_a_comparison_takes_what_nothing_says_from_the_model() -> None:
