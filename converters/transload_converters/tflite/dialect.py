@@ -53,7 +53,8 @@ from transload.ir.types import DialectType, NoneType, TensorType
 from .dialect_ops import SIGNATURES
 from .schema import ENUMERATIONS, OptionField, enumeration, operators, option_fields, options_table
 
-__all__ = ["BASIC_LSTM", "BLOCKWISE", "LSTM_INTERMEDIATES", "SUBGRAPH_ATTRIBUTES", "TFL", "attribute_name", "op_name"]
+__all__ = [
+    "BASIC_LSTM", "BLOCKWISE", "LSTM_INTERMEDIATES", "SPARSE_BLOCK", "SUBGRAPH_ATTRIBUTES", "TFL", "attribute_name", "op_name"]
 
 #: Options fields that number a subgraph, and the attribute that names its function.
 SUBGRAPH_ATTRIBUTES = {
@@ -72,6 +73,9 @@ LSTM_INTERMEDIATES = (
 
 #: Attribute of a layer whose weights the file quantizes in blocks: LiteRT leaves it to XNNPACK, even where a block is a row.
 BLOCKWISE = "blockwise"
+
+#: Attribute of a layer whose weights the file leaves zeros out of: LiteRT's kernels read few of the ways to store them.
+SPARSE_BLOCK = "sparse_block"
 
 #: The LSTM operator with the older, simpler kernel.
 BASIC_LSTM = "tfl.basic_lstm"
@@ -160,6 +164,8 @@ def _declare(name: str, operator: str, signature: str, meaning: str) -> OpDeclar
     if operator == "FULLY_CONNECTED":
         members[BLOCKWISE] = attribute(
             BOOLEAN, "whether the file gives the filter's scales by blocks, even if one takes a whole row", default=False)
+        members[SPARSE_BLOCK] = attribute(
+            INT32, "how many numbers of a row stand together, where the file leaves zeros of the filter out; else 0", default=0)
     if operator == "TRANSPOSE":
         members["turns"] = constraint(_turns)
     traits = ("effects",) if operator in _EFFECTS else ()

@@ -40,9 +40,10 @@ from transload.plugin import Source
 from transload.suggest import nearest
 
 from .blocks import blocked_element
-from .dialect import BLOCKWISE, LSTM_INTERMEDIATES
+from .dialect import BLOCKWISE, LSTM_INTERMEDIATES, SPARSE_BLOCK
 from .operators import OperatorCode, read_attributes, read_operator_code
 from .schema import numbers
+from .sparsity import row_block
 from .tensors import Tensor, constant_data, read_tensor, tensor_name, zero_state
 
 __all__ = ["Names", "detect", "open_model", "read", "tensor_names"]
@@ -437,6 +438,8 @@ class _SubgraphReader:
         weights = self.tensors[inputs[1]] if len(inputs) > 1 and inputs[1] >= 0 else None
         if code.operator == "FULLY_CONNECTED" and weights is not None and weights.blocks is not None:
             attributes[BLOCKWISE] = True
+        if code.operator == "FULLY_CONNECTED" and weights is not None and weights.sparse is not None:
+            attributes[SPARSE_BLOCK] = row_block(weights.sparse)
         outputs = table.numbers(_OP_OUTPUTS, "i")
         types: list[Type] = []
         for i in outputs:

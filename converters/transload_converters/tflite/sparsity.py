@@ -18,7 +18,7 @@ from transload.flatbuffer import FlatFile, Table
 
 from .schema import numbers
 
-__all__ = ["leaf_places"]
+__all__ = ["leaf_places", "row_block"]
 
 _ORDER, _BLOCKS, _LEVELS = numbers("SparsityParameters", "traversal_order", "block_map", "dim_metadata")
 _FORMAT, _SIZE, _SEGMENTS_TYPE, _SEGMENTS, _INDICES_TYPE, _INDICES = numbers(
@@ -59,6 +59,13 @@ def leaf_places(table: Table, shape: tuple[int, ...], name: str, n_stored: int) 
     if count != n_stored:
         file.fail(f"sparse constant {name!r} stores {n_stored} numbers; its structure has {count}")
     return places
+
+
+def row_block(table: Table) -> int:
+    """How many numbers of a row stand together in a matrix of which every row is a list of such blocks; 1 of other structures."""
+    order, blocks, levels = table.numbers(_ORDER, "i"), table.numbers(_BLOCKS, "i"), table.tables(_LEVELS)
+    in_rows = (list(order), list(blocks)) == ([0, 1, 2], [1]) and [level.scalar(_FORMAT, "b") for level in levels] == [0, 1, 0]
+    return int(levels[2].scalar(_SIZE, "i")) if in_rows else 1
 
 
 def _children(file: FlatFile, level: Table, count: int, size: int, name: str) -> tuple[np.ndarray, np.ndarray]:

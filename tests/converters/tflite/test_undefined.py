@@ -11,6 +11,7 @@ import pytest
 import transload
 from transload.verification.inputs import random_inputs
 from transload.verification.verify import verify_conversion
+from transload_converters.tflite.writer import ModelWriter, Sparsity
 
 from tests.support.tflite_models import write_operator
 
@@ -229,3 +230,45 @@ def test_real_models_have_nothing_of_that(name: str, models: Path) -> None:
     module = transload.load(path)
     hub = transload.lower(module, "top")
     assert undefined(module, hub, random_inputs(module, hub, 0)) == ""
+
+
+@pytest.mark.parametrize("given", ["float32", "int8", "int16"])
+@pytest.mark.parametrize("block", [1, 4, 16])
+@pytest.mark.parametrize("weights", ["int8", "float32"])
+def test_sparse_weights_that_litert_misreads(tmp_path: Path, given: str, block: int, weights: str) -> None:
+    """What LiteRT computes of a sparse layer is asked beside what it computes of the same one with its zeros."""
+    if weights == "float32" and (given != "float32" or block == 16):  # which LiteRT's usual kernels refuse
+        return
+    rng = np.random.default_rng(0)
+    rows, columns = 4, 32
+    mask = np.repeat(rng.integers(0, 2, (rows, columns // block)), block, 1)
+    mask[0, :block] = 1
+    held = (rng.integers(-127, 128, (rows, columns)) * mask).astype(weights)
+    there = mask.reshape(rows, -1, block)[:, :, 0]
+    segments = tuple(np.concatenate([[0], np.cumsum(there.sum(1))]).tolist())
+    level = segments, tuple(np.nonzero(there)[1].tolist())
+    sparsity = Sparsity((0, 1), (rows, level)) if block == 1 else Sparsity((0, 1, 2), (rows, level, block), (1,))
+
+    def model(sparse: bool) -> Path:
+        writer = ModelWriter()
+        kind = None if given == "float32" else ([0.02], [0], 0)
+        x = writer.add_tensor("x", (2, columns), given, quantization=kind)
+        w = writer.add_tensor(
+            "w", (rows, columns), weights, held[mask == 1].tobytes() if sparse else held,
+            ([0.01], [0], 0) if weights == "int8" else None, sparsity=sparsity if sparse else None)
+        y = writer.add_tensor("y", (2, rows), given, quantization=kind)
+        writer.add_operator("FULLY_CONNECTED", [x, w, None], [y], {})
+        writer.inputs, writer.outputs = [x], [y]
+        file = tmp_path / f"{sparse}.tflite"
+        file.write_bytes(writer.finish())
+        return file
+
+    x = rng.normal(size=(2, columns)) if given == "float32" else rng.integers(-99, 100, (2, columns))
+    x = x.astype(given)
+    made = transload.convert(model(True), out=tmp_path / "out", input_data={"x": x})
+    assert made.verification is not None
+    same = np.array_equal(transload.run(model(True), {"x": x})["y"], transload.run(model(False), {"x": x})["y"])
+    right = (block == 16 and given != "int16") or weights == "float32"
+    assert same and made.verification.status == ("passed" if right else "skipped" if given == "int8" else "inconclusive")
+    if made.verification.status == "inconclusive":
+        assert "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone" in made.verification.why
