@@ -65,7 +65,8 @@ def show_layers(made: QuantizationReport, page: Path | None, nearest: str = "") 
         title = f"the worst of {sized(len(measured.worst), 'layer')}, by their own error"
         out.print(table(("layer", "op", "type", *headings), rows, title, right=headings))
     _show_reasons(made)
-    out.print(f"next: {_next(made, page, nearest)}", markup=False)
+    if following := _next(made, page, nearest):
+        out.print(f"next: {following}", markup=False)
 
 
 def _show_reasons(made: QuantizationReport) -> None:

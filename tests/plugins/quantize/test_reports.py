@@ -47,6 +47,17 @@ def test_convert_says_it_and_its_report_does(cli: Cli, model: Path, samples: Pat
     assert Path("build/page.html").is_file()
 
 
+def test_what_is_next_reads_the_model_as_it_was_read(cli: Cli, model: Path, samples: Path) -> None:
+    asked = ("--quantize", "int8", "--data", samples)
+    code, out, err = cli("convert", model, *asked, "--shape", "image:1x1x8x8", "--format", "onnx", "-o", "build")
+    said = " ".join(out.split()).partition("next: `transload ")[2].partition("`")[0]
+    assert code == 0 and said.startswith("eval") and "--shape image:1x1x8x8 --format onnx --data ..." in said, out + err
+    code, out, err = cli(*said.replace("...", str(samples)).split())
+    assert code == 0, err
+    code, out, err = cli("convert", model, *asked, "--outputs", "conv1", "-o", "part")
+    assert code == 0 and "eval" not in out, out + err  # which has no part of a model to compare with
+
+
 def test_without_samples_nothing_is_measured_and_a_way_is_told(cli: Cli, model: Path, samples: Path) -> None:
     assert cli("calibrate", model, "--data", samples, "-o", "model.table")[0] == 0
     code, out, _ = cli("quantize", model, "--table", "model.table", "-o", "q.mlir")
