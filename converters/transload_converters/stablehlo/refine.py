@@ -15,9 +15,9 @@ from transload.context import current
 from transload.errors import Finding, ShapeError, UsageError, merge_findings
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import Dense
-from transload.ir.core import Block, Op
+from transload.ir.core import Block, Op, Value
 from transload.ir.module import Module, update_function_type
-from transload.ir.types import I64, TensorType, Type
+from transload.ir.types import BOOL, I64, FloatType, TensorType, Type
 from transload.passes.dce import eliminate_dead_code
 from transload.passes.inline import inline_calls
 from transload.passes.shapes import infer_op
@@ -30,9 +30,10 @@ MAX_SIZE = 4096
 
 def refine(module: Module) -> None:
     """Make static what follows from the types of the main function's arguments; `UsageError` where an assertion fails."""
-    if not any(_is_dynamic(value.type) for op in module.walk() for value in op.results):
+    if not any(_is_dynamic(value.type) for op in module.walk() for value in (*op.results, *_arguments(op))):
         return
     inline_calls(module)
+    called = _called(module)
     findings: list[Finding] = []
     changed: set[Any] = set()
     spoilt: set[Any] = set()
@@ -42,7 +43,20 @@ def refine(module: Module) -> None:
     if findings:
         merged = merge_findings(findings)
         raise ShapeError(f"shapes do not fit together in {sum(finding.count for finding in merged)} op(s)", merged)
+    for name in called - _called(module):
+        if name in module.functions:
+            module.functions[name].erase()  # it is the body of an operation now
     eliminate_dead_code(module)
+
+
+def _arguments(op: Op) -> list[Value]:
+    """Those of its regions: of a function, too, in which nothing else need be dynamic."""
+    return [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+
+
+def _called(module: Module) -> set[str]:
+    """The functions that calls of what only an implementation knows name."""
+    return {str(name) for op in module.walk() for name in op.attributes.get("called_computations") or ()}
 
 
 def _is_dynamic(type_: Type) -> bool:
@@ -55,8 +69,12 @@ def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoi
         op, before = following, following.prev
         following = op.next
         if op.name == "stablehlo.custom_call":
-            if op.attributes.get("call_target_name") == "shape_assertion":
+            target = str(op.attributes.get("call_target_name"))
+            if target == "shape_assertion":
                 _assert(op)
+            elif target in _CALLS:
+                _CALLS[target](op)
+        if op.parent is None or op.name == "stablehlo.custom_call":
             continue
         if op.name in _BRANCHES and _choose(op):
             following = block.first if before is None else before.next  # the branch's ops stand where the op stood
@@ -175,6 +193,14 @@ def _of_shape(name: str, sizes: int, kept: int) -> Callable[[Op], None]:
     return rule
 
 
+def _as_operand(op: Op) -> None:
+    """The shape of its operand, for an op whose element type alone is free."""
+    given, made = op.operands[0].type, op.results[0].tensor_type
+    shape = given.static_shape if isinstance(given, TensorType) and given.is_static else None
+    if shape is not None and made.shape is not None and len(made.shape) == len(shape):
+        op.results[0].type = made.with_shape(shape)
+
+
 def _with_lists(name: str, first: int, *keys: str) -> Callable[[Op], None]:
     """A rule for an op whose operands from number `first` on become lists of numbers."""
 
@@ -201,6 +227,7 @@ def _convolution(op: Op) -> None:
 
 
 _STATIC: dict[str, Callable[[Op], None]] = {
+    **dict.fromkeys(("stablehlo.convert", "stablehlo.uniform_quantize", "stablehlo.bitcast_convert"), _as_operand),
     "stablehlo.dynamic_reshape": _of_shape("stablehlo.reshape", 1, 1),
     "stablehlo.dynamic_broadcast_in_dim": _of_shape("stablehlo.broadcast_in_dim", 1, 1),
     "stablehlo.dynamic_iota": _of_shape("stablehlo.iota", 0, 0),
@@ -209,4 +236,83 @@ _STATIC: dict[str, Callable[[Op], None]] = {
     "stablehlo.real_dynamic_slice": _with_lists("stablehlo.slice", 1, "start_indices", "limit_indices", "strides"),
     "stablehlo.dynamic_gather": _with_lists("stablehlo.gather", 2, "slice_sizes"),
     "stablehlo.dynamic_conv": _convolution,
+}
+
+
+# --- calls by which JAX writes operations that StableHLO has with fixed sizes alone
+
+def _become(op: Op, name: str, operands: int, attributes: dict[str, Any]) -> None:
+    """Make of a call another operation on its first operands."""
+    op.name = name
+    op.operands = op.operands[:operands]
+    op.attributes = attributes
+
+
+def _reduce_window(op: Op) -> None:
+    """Inputs, initial values, and the windows: sizes, strides, dilations of inputs and windows, padding."""
+    values = len(op.operands) - 5
+    numbers = _numbers(op, *range(values, values + 5))
+    called = op.attributes.get("called_computations") or []
+    function = _functions_beside(op).get(str(called[0])) if len(called) == 1 else None
+    if numbers is None or function is None or values < 2:
+        return
+    keys = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    padding = np.array(numbers[4], np.int64).reshape(-1, 2)
+    _become(op, "stablehlo.reduce_window", values, {
+        **{key: tuple(each) for key, each in zip(keys, numbers, strict=False)},
+        "padding": Dense(padding, TensorType(padding.shape, I64))})
+    body = op.add_region()
+    function.regions[0].clone_into(body, {})
+    body.block.terminator.name = "stablehlo.return"
+
+
+def _top_k(op: Op) -> None:
+    """An operand, and how many of its last dimension: the first of all, sorted, as `chlo.top_k` is written without CHLO."""
+    numbers, type_ = _numbers(op, 1), op.operands[0].type
+    if numbers is None or not isinstance(type_, TensorType) or not type_.is_static or not type_.static_shape:
+        return
+    shape, axis = type_.static_shape, len(type_.static_shape) - 1
+    builder = Builder(op.parent, op, op.location)  # type: ignore[arg-type]
+    types = [type_, op.results[1].tensor_type.with_shape(shape)]
+    places = builder.create("stablehlo.iota", (), types[1:], {"iota_dimension": axis}).results[0]
+    found = builder.create("stablehlo.sort", (op.operands[0], places), types, {"dimension": axis, "is_stable": True})
+    body = found.add_region().add_block()
+    first, second, *_ = [body.add_argument(TensorType((), each.element)) for each in types for _ in range(2)]
+    is_float, is_unsigned = isinstance(type_.element, FloatType), getattr(type_.element, "unsigned", False)
+    kind = "TOTALORDER" if is_float else "UNSIGNED" if is_unsigned else "SIGNED"
+    inner = Builder(body)
+    greater = inner.create("stablehlo.compare", (first, second), [TensorType((), BOOL)],
+                           {"comparison_direction": "GT", "compare_type": kind})
+    inner.create("stablehlo.return", greater.results, ())
+    limits: tuple[int, ...] = (*shape[:-1], int(numbers[0]))  # type: ignore[call-overload]
+    op.replace_with([
+        builder.create("stablehlo.slice", (value,), [each.with_shape(limits)], {
+            "start_indices": (0,) * len(shape), "limit_indices": limits, "strides": (1,) * len(shape)}).results[0]
+        for value, each in zip(found.results, types, strict=True)])
+
+
+def _random_bits(op: Op) -> None:
+    """A state, and the shape of the bits."""
+    numbers, algorithm = _numbers(op, 1), op.attributes.get("rng_algorithm")
+    if numbers is None or algorithm is None:
+        return
+    _become(op, "stablehlo.rng_bit_generator", 1, {})
+    declared = op.declaration.attributes["rng_algorithm"].kind if op.declaration is not None else None
+    unwrapped = declared.unwrap if declared is not None else None
+    op.attributes["rng_algorithm"] = unwrapped(algorithm) if unwrapped is not None else algorithm
+    op.results[1].type = op.results[1].tensor_type.with_shape(tuple(numbers[0]))
+
+
+def _functions_beside(op: Op) -> dict[str, Op]:
+    """The functions of the module that an op is in."""
+    outer: Op | None = op
+    while outer is not None and not isinstance(outer, Module):
+        outer = outer.parent_op
+    return outer.functions if outer is not None else {}
+
+
+_CALLS: dict[str, Callable[[Op], None]] = {
+    "stablehlo.dynamic_reduce_window": _reduce_window,
+    "stablehlo.dynamic_top_k": _top_k,
+    "stablehlo.dynamic_rng_bit_generator": _random_bits,
 }

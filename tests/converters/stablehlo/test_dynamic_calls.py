@@ -1,0 +1,57 @@
+"""Operations that JAX writes as calls where a size is symbolic: operations of StableHLO once it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+
+jax = pytest.importorskip("jax")
+jnp, lax = jax.numpy, jax.lax
+
+PHILOX = lax.RandomAlgorithm.RNG_PHILOX
+
+
+def random_bits(x: Any) -> Any:
+    return lax.rng_bit_generator(jnp.arange(4, dtype="uint32"), x.shape, algorithm=PHILOX)[1].astype("float32") + x
+
+
+CASES: dict[str, tuple[Callable[..., Any], str]] = {
+    "cumsum": (lambda x: jnp.cumsum(x, 1), "2, s"),
+    "cummax": (lambda x: lax.cummax(x, 1), "2, s"),
+    "reversed": (lambda x: lax.cumsum(x, 0, reverse=True), "s, 3"),
+    "two of a kind": (lambda x: lax.cumprod(x, 1) + lax.cumsum(x, 1), "2, s"),
+    "max_pool": (lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 1), (1, 2, 1), "SAME"), "2, s, 3"),
+    "sums": (lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), "1, s, s, 3"),
+    "window": (lambda x: lax.reduce_window(x, 0.0, lax.add, (1, x.shape[1] - 2), (1, 1), "VALID"), "2, s + 3"),
+    "top_k": (lambda x: lax.top_k(x, x.shape[1] - 1), "4, s + 1"),
+    "top_k of integers": (lambda x: lax.top_k((x * 3).astype("int32"), x.shape[1] - 2), "4, s + 2"),
+    "top_k of bytes": (lambda x: lax.top_k((x * 30 + 100).astype("uint8"), x.shape[1] - 2), "4, s + 2"),
+    "random": (random_bits, "s"),
+    "cast": (lambda x: (x * 3).astype("int32") + lax.bitcast_convert_type(x, "int32"), "2, s"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_calls_of_symbolic_sizes_become_operations(name: str, tmp_path: Path) -> None:
+    function, shape = CASES[name]
+    symbolic = jax.export.symbolic_shape(shape)
+    made = jax.export.export(jax.jit(function))(jax.ShapeDtypeStruct(symbolic, "float32"))
+    file = tmp_path / "made.jaxexport"
+    file.write_bytes(made.serialize())
+    x = np.random.default_rng(0).normal(size=tuple(size if isinstance(size, int) else 6 for size in symbolic)).astype(np.float32)
+    x[..., 1] = x[..., 0]  # of equal numbers the first comes first
+    module = transload.load(file, format="stablehlo", inputs={"arg0": x.shape})
+    assert list(module.functions) == ["main"]
+    assert not any(op.name in ("stablehlo.custom_call", "chlo.top_k") for op in module.walk())
+    wanted = [np.asarray(each) for each in jax.tree.leaves(made.call(x))]
+    for each, engine in ((module, "reference"), (module, "xla"), (transload.lower(module, "top"), "reference")):
+        found = list(transload.run(each, {next(iter(each.inputs)): x}, engine=engine).values())
+        for ours, theirs in zip(found, wanted, strict=True):
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
