@@ -46,6 +46,8 @@ DAMPING = 0.01
 """The least share of the diagonal in `H`."""
 BLOCK = 64
 """Weights after which the others are told of what remains of them, at once."""
+FAR = 1e15
+"""The greatest number whose products, summed over all rows, a float of 32 bits surely holds."""
 MOVES = 2
 """How often a weight is moved on average, at most, where roundings are polished."""
 Array = NDArray[np.float64]
@@ -118,6 +120,8 @@ class Layer:
     def see(self, rows: NDArray[np.float32]) -> None:
         """Add what some of the op's sums take."""
         self.rows += rows.shape[1]
+        if rows.size and max(float(rows.max()), -float(rows.min())) > FAR:
+            rows = rows.astype(np.float64)
         if len(rows) == 1:  # of one matrix and itself numpy computes but a half
             self.products[0] += rows[0].T @ rows[0]
         else:

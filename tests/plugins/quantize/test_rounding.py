@@ -175,3 +175,17 @@ def test_of_no_images_weights_are_rounded_to_the_nearest(layout: str) -> None:
     shape, weights = ((0, 6, 7, 8), (4, 6, 3, 3)) if layout == "NCHW" else ((0, 7, 8, 6), (4, 3, 3, 6))
     module = convolution(shape, weights, layout=layout)
     assert rounded(module, INT8, Groups(module), [{"x0": np.zeros(shape, np.float32)}] * 2) == {}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("exponent", [60, 64, 100])
+def test_second_moments_of_what_is_far_are_those_of_what_is_near(exponent: int) -> None:
+    """Their squares are beyond floats of 32 bits, and the weights come out the same."""
+    module = product(True)
+    [(name, type_)] = module.inputs.items()
+    samples = [{name: smooth(seed, *type_.static_shape)} for seed in range(8)]
+    far = [{name: sample[name] * np.float32(2.0**exponent)} for sample in samples]
+    near, beyond = (rounded(module, INT8, Groups(module), given) for given in (samples, far))
+    for key, weights in near.items():
+        apart = np.abs(weights - beyond[key])
+        assert np.mean(apart > 0) < 0.01  # sums of float32 decide a tie otherwise
