@@ -431,6 +431,5 @@ def take_quantizer(given: dict[str, Any]) -> dict[str, Any]:
 
     texts = {"calibration": given.pop("table"), **{name: given.pop(name) for name in ("method", "floats", "layers", "effort")}}
     borders = {name: given.pop(name) for name in ("quant_input", "quant_output")}
-    lists = {name: text if text in (None, "all") else text.split(",") for name, text in borders.items()}
-    said = {name: value for name, value in {**texts, **lists}.items() if value is not None}
+    said = {name: value for name, value in {**texts, **borders}.items() if value is not None}
     return {**said, **parse_options(given.pop("quantizer_option"))}

@@ -279,7 +279,8 @@ def _of_list(path: Path, wanted: Wanted) -> Listing:
 
 def _line(path: Path, number: int, line: str, wanted: Wanted) -> Entry:
     names = _asked(wanted)
-    files = [line] if len(names) == 1 else [part.strip() for part in line.split(",")]
+    line = _without_comment(path.parent, line, len(names) == 1)
+    files = _files_said(line, len(names) == 1)
     if len(files) == 1 and files[0].lower().endswith(".npz"):
         files *= len(names)
     if len(files) != len(names):
@@ -288,6 +289,16 @@ def _line(path: Path, number: int, line: str, wanted: Wanted) -> Entry:
             f"{', '.join(names)}",
             hint="a file for each input, in this order, with commas between")
     return Entry(line, {name: _part(path.parent / file, name, wanted) for name, file in zip(names, files, strict=True)})
+
+
+def _without_comment(folder: Path, line: str, single: bool) -> str:
+    """A line without what stands behind ` #`, but for that of files that are called so."""
+    cuts = [line, *(line[:mark.start()].rstrip() for mark in reversed([*re.finditer(r"\s#", line)]))]
+    return next((cut for cut in cuts if all((folder / file).exists() for file in _files_said(cut, single))), cuts[-1])
+
+
+def _files_said(line: str, single: bool) -> list[str]:
+    return [line] if single else [part.strip() for part in line.split(",")]
 
 
 def _part(file: Path, name: str, wanted: Wanted) -> Part:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from transload.analysis.movement import is_cast
 from transload.errors import UsageError
+from transload.extraction import names_among
 from transload.ir import BF16, F16, FloatType, IntegerType, Module, Value, input_names, output_names, update_function_type
 
 from .groups import Groups
@@ -14,7 +15,7 @@ __all__ = ["ALL", "Which", "fixed_by", "join_casts", "take_casts_off"]
 
 ALL = "all"
 Which = str | bool | Sequence[str] | None
-"""Names, `ALL` (or True), or None (or False)."""
+"""Names, also as text with commas between, `ALL` (or True), or None (or False)."""
 
 
 def take_casts_off(
@@ -116,7 +117,7 @@ def _chosen(kind: str, which: Which, there: dict[str, Value]) -> list[tuple[str,
     """Those of the inputs or outputs that are asked for."""
     if which in (ALL, True):
         return list(there.items())
-    names = [which] if isinstance(which, str) else list(which or ())  # type: ignore[arg-type]
+    names = names_among([which], there) if isinstance(which, str) else list(which or ())  # type: ignore[arg-type]
     for name in names:
         if name not in there:
             raise UsageError(f"there is no {kind} {name!r}", hint=f"{kind}s: {', '.join(there)}")

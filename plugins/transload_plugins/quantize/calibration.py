@@ -33,6 +33,7 @@ from .measure import Progress, Sample, Spread, measured
 from .picture import picture
 from .state import load_histograms, save_histograms
 from .thresholds import LEVELS, METHODS, Method, Range
+from .words import as_word, of_word
 
 __all__ = ["ALL_INT8", "WORK_MODES", "Calibration", "calibrate", "chosen"]
 
@@ -40,7 +41,7 @@ ALL_INT8 = "QAT_all_int8"
 WORK_MODES = (ALL_INT8, "QAT_mix_prec")
 """What tables of models that were trained quantized say of themselves (manual, 15.5): whether what they leave out is float."""
 MODE = "# work_mode:{mode} //choices:[" + ", ".join(WORK_MODES) + "]\n"
-WEIGHTS = re.compile(r"(?P<name>\S.*_(?:weight|bias)) (?P<count>\d+) (?P<numbers>\S.*)")
+WEIGHTS = re.compile(r'(?P<name>\S.*_(?:weight|bias)"?) (?P<count>\d+) (?P<numbers>\S.*)')
 """A line of scales, and as many zero points, of weights or a bias, which says how many before each."""
 
 SHOWN = 24
@@ -92,15 +93,16 @@ class Calibration:
         """Write the table, and the histograms as an `.npz` with the table's name before that; files are complete or not there."""
         file = Path(path)
         lines = [
-            f"{name} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
+            f"{as_word(name)} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
         if self.histograms:
             save_histograms(_beside(file), self.histograms)
         tuned = f"# tune number: {self.tuned}\n" if self.tuned else ""
         header = HEADER.format(bins=self.bins, samples=self.samples, tuned=tuned, method=self.method)
         if self.mode:
             header = MODE.format(mode=self.mode) + "# op_name threshold min max\n"
-            lines += [f"{name} {len(each)} {' '.join(f'{scale:.9g}' for scale in each)} {len(each)} {' '.join('0' * len(each))}\n"
-                      for name, each in self.weights.items()]
+            lines += [
+                f"{as_word(name)} {len(each)} {' '.join(f'{scale:.9g}' for scale in each)} {len(each)} "
+                f"{' '.join('0' * len(each))}\n" for name, each in self.weights.items()]
         with atomic_path(file) as made:
             made.write_text(header + "".join(lines), encoding="utf-8")
         if not self.histograms:
@@ -203,7 +205,7 @@ def _parts(where: str, line: str) -> tuple[str, float, Range]:
         raise ReadError(f"{where}: {parts[0]!r} has the threshold {threshold:g}, which is negative")
     if low > high:
         raise ReadError(f"{where}: {parts[0]!r} has the least number {low:g}, which is above the greatest, {high:g}")
-    return parts[0], threshold, (low, high)
+    return of_word(parts[0]), threshold, (low, high)
 
 
 def _scales(where: str, line: str) -> tuple[str, tuple[float, ...]] | None:
@@ -225,7 +227,7 @@ def _scales(where: str, line: str) -> tuple[str, tuple[float, ...]] | None:
         raise ReadError(f"{where}: {name!r} has a scale that is no positive number")
     if points.any():
         raise ReadError(f"{where}: {name!r} has zero points, and products need weights whose zero is 0")
-    return name, tuple(held.astype(float).tolist())
+    return of_word(name), tuple(held.astype(float).tolist())
 
 
 def calibrate(

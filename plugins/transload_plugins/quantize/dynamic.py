@@ -52,7 +52,7 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
     """
     module = begun(module)
     result = module.clone()
-    kept = floats_of(floats)
+    kept = floats_of(floats, module)
     check_tensors(module, kept)
     constants_to_layers(result)
     layers, others = dict[str, Op](), dict[str, str]()

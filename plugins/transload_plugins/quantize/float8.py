@@ -110,7 +110,7 @@ def held_in(
     if samples is not None and has_masks(module):  # infinities of masks have no range
         some, samples = some_of(samples, 2 * ROUNDED)
         module = without_far_masks(module, some)
-    kept, formats = _asked(format, floats, layers)
+    kept, formats = _asked(module, format, floats, layers)
     check_tensors(module, (*kept, *formats))
     source = with_biases(module) if bias_correction else module
     mapping: dict[Value, Value] = {}
@@ -170,9 +170,11 @@ def with_layers_in(module: Module, layers: Layers | str | Path | None, ranges: M
     return work.formats
 
 
-def _asked(format: Format, floats: Floats, layers: Layers | str | Path | None) -> tuple[dict[str, str], dict[str, Format]]:
+def _asked(
+    module: Module, format: Format, floats: Floats, layers: Layers | str | Path | None,
+) -> tuple[dict[str, str], dict[str, Format]]:
     """The layers that stay as they are, each with the reason, and those that have a format of their own."""
-    kept, formats = floats_of(floats), {}
+    kept, formats = floats_of(floats, module), {}
     words, said = words_of(layers)
     for name, word in words.items():
         if word in _BY_WORD:

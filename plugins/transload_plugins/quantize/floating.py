@@ -55,7 +55,7 @@ def narrowed(
     """
     result = module.clone()
     named = observed(result)
-    kept = floats_of(floats)
+    kept = floats_of(floats, module)
     check_tensors(module, kept)
     decided = {**_beyond(module, scheme, samples), **kept}
     _Narrowing(result, scheme, {named[name] for name in decided}).run()

@@ -13,10 +13,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from transload.errors import ReadError, UsageError
+from transload.extraction import names_among
 from transload.files import atomic_path, text_of
 from transload.ir import Module
 
 from .observe import observed
+from .words import as_word, of_word
 
 __all__ = [
     "FLOAT", "FLOAT8", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers",
@@ -56,11 +58,11 @@ def words_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], str]:
     return table, str(asked) if isinstance(asked, str | Path) else "who called"
 
 
-def floats_of(asked: Floats) -> dict[str, str]:
-    """Names of tensors that are to stay float, each with the reason."""
+def floats_of(asked: Floats, module: Module) -> dict[str, str]:
+    """Names of a module's tensors that are to stay float, each with the reason."""
     if isinstance(asked, Mapping):
         return dict(asked)
-    names = asked.split(",") if isinstance(asked, str) else asked or ()
+    names = names_among([asked], observed(module)) if isinstance(asked, str) else asked or ()
     return dict.fromkeys(names, "as the caller asked")
 
 
@@ -83,8 +85,8 @@ def load_layers(path: str | Path) -> dict[str, str]:
         if not line.strip() or line.startswith("#"):
             continue
         *names, mode = line.rsplit(maxsplit=1)
-        name = "".join(names).strip()
-        if not name or mode not in WORDS:
+        name = of_word("".join(names).strip())
+        if not names or mode not in WORDS:
             raise ReadError(f"{path}:{number}: {line!r} is not the name of a layer and one of {', '.join(WORDS)}")
         if name in found:
             raise ReadError(f"{path}:{number}: {name!r} has had a line before")
@@ -95,5 +97,5 @@ def load_layers(path: str | Path) -> dict[str, str]:
 def save_layers(path: str | Path, layers: Layers) -> Path:
     """Write a table that `load_layers` reads."""
     with atomic_path(path) as made:
-        made.write_text(HEADER + "".join(f"{name} {mode}\n" for name, mode in layers.items()), encoding="utf-8")
+        made.write_text(HEADER + "".join(f"{as_word(name)} {mode}\n" for name, mode in layers.items()), encoding="utf-8")
     return Path(path)

@@ -108,7 +108,7 @@ def quantized(
     check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method, fine)
     check_learning(learning, samples is not None, calibration is not None, resume)
     module, (kept, wide) = _written_out(module), layers_of(layers)
-    kept |= floats_of(floats)
+    kept |= floats_of(floats, module)
     check_tensors(module, (*kept, *wide))
     calibration = Calibration.of(calibration)
     made = _taken_as_it_is(module, scheme, samples, calibration, kept, wide, method=method, quant_input=quant_input,

@@ -91,7 +91,7 @@ def weights_quantized(
     scheme = replace(scheme, group=scheme.group if q_group_size is None else q_group_size,
                      asymmetric=scheme.asymmetric if asymmetric is None else asymmetric)
     result = module.clone()
-    kept = floats_of(floats)
+    kept = floats_of(floats, module)
     check_tensors(module, kept)
     layers = {name: value.op for name, value in observed(result).items()
               if name not in kept and value.op is not None and _weights_of(value.op) is not None}

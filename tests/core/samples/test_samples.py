@@ -101,13 +101,19 @@ def test_a_file_a_sample(tmp_path: Path) -> None:
 def test_a_list(images: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.ones((1, 2), np.float32))
     np.savez(tmp_path / "both.npz", a=np.ones((1, 2)), b=np.full((1, 1, 2, 2), 255))
-    lines = ["# a sample a line", "", "a.npy, images/class10/7.png", "a.npy,images/class9/2.png", "both.npz"]
+    lines = ["# a sample a line", "", "a.npy, images/class10/7.png", "a.npy,images/class9/2.png  # the second", "both.npz # a"]
     (tmp_path / "list.txt").write_text("\n".join(lines))
     samples = open_samples(tmp_path / "list.txt", TWO, preprocess=transload.Preprocess(scale=(1.0,)))
     assert len(samples) == 3 and values(samples, "b") == [7, 2, 255] and values(samples, "a") == [1, 1, 1]
     (tmp_path / "commas").write_text("a,b.png\n")
     write_image(tmp_path / "a,b.png", 3)
     assert len(list(open_samples(tmp_path / "commas", IMAGE))) == 1
+    (tmp_path / "marks").write_text("a #1.png\na #1.png # the same\na,b.png\t# another\n")
+    write_image(tmp_path / "a #1.png", 4)
+    assert open_samples(tmp_path / "marks", IMAGE).names == ["a #1.png", "a #1.png", "a,b.png"]
+    (tmp_path / "marks").write_text("none.png # first\n")
+    with pytest.raises(ReadError, match=r"none\.png: there is no such file"):
+        list(open_samples(tmp_path / "marks", IMAGE))
 
 
 def test_a_source_for_each_input(images: Path) -> None:

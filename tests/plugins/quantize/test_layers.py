@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.errors import ReadError, UsageError
-from transload.ir import I16, Module
+from transload.ir import I16, Module, QuantType
+from transload.ir.borders import NAME
 from transload.metrics import sqnr
 from transload.quantization import quantize_at_hub
-from transload_plugins.quantize.layers import load_layers, save_layers
+from transload_plugins.quantize.calibration import Calibration
+from transload_plugins.quantize.layers import WORDS, floats_of, load_layers, save_layers
 
 from .test_islands import far_from_zero
 from tests.support import tosa_reference
@@ -99,3 +102,33 @@ def test_constants_of_layers_of_16_bits_have_16() -> None:
     assert sqnr(wanted, given) > 70.0
     (there,) = tosa_reference.run_module(transload.lower(made, "tosa"), [samples[-1]["x0"]], level="NONE")
     np.testing.assert_array_equal(given[-1], there)
+
+
+NAMES = ["#relu", "a\nb", " x ", '"q"', '"#q"', "a  b", "#", "", "\u2028",
+         "plain/name:0", "in put#1, 2", "#c_weight", "\x85", '"']
+
+
+def test_any_name_comes_back_from_tables(tmp_path: Path) -> None:
+    """Of layers and of ranges; names of other tools are as they stand."""
+    layers = dict(zip(NAMES, cycle(WORDS), strict=False))
+    assert load_layers(save_layers(tmp_path / "t", layers)) == layers
+    calibration = Calibration({name: (-1.0, float(number)) for number, name in enumerate(NAMES)})
+    assert Calibration.load(calibration.save(tmp_path / "c")).ranges == calibration.ranges
+    (tmp_path / "t").write_text('# c\n"x" F32\n"x INT8\na"b" F32\n"\\z" INT8\n')
+    assert load_layers(tmp_path / "t") == {'"x"': "F32", '"x': "INT8", 'a"b"': "F32", '"\\z"': "INT8"}
+
+
+def test_names_with_commas_are_names() -> None:
+    g = Graph((2, 8))
+    layer = g.MatMul(g.inputs[0], g.random(8, 8), g.random(8), location="fl,at")
+    module = at_hub(g.done(g.Relu(layer, location="b"), g.MatMul(layer, g.random(8, 4), g.random(4), location="c")))
+    samples = [{"x0": np.random.default_rng(seed).normal(size=(2, 8)).astype(np.float32)} for seed in range(4)]
+    assert floats_of("fl,at", module) == {"fl,at": "as the caller asked"} and set(floats_of("b,c", module)) == {"b", "c"}
+    made = transload.quantize(module, "int8", samples, floats="fl,at", islands="none")
+    assert made.quantization is not None and "fl,at" in made.quantization.floats
+    for text in ("y0,y1", ["y0", "y1"]):
+        both = transload.quantize(module, "int8", samples, quant_output=text, islands="none").outputs
+        assert all(isinstance(type_.element, QuantType) for type_ in both.values())
+    module.main.attributes["res_attrs"] = [{NAME: "o,1"}, {NAME: "o,2"}]
+    one = transload.quantize(module, "int8", samples, quant_output="o,2", islands="none").outputs
+    assert [isinstance(type_.element, QuantType) for type_ in one.values()] == [False, True]

@@ -63,6 +63,7 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
     from transload.cli.session import session
     from transload.cli.show import console, seconds_text
     from transload.cli.waiting import going_through, progress
+    from transload.extraction import names_among, tensors_of
 
     from ..commands import need_places, opened
     from . import searching, tables
@@ -72,7 +73,7 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
     loss_table, curve, made = (given.pop(name) for name in ("loss_table", "curve", "made"))
     need_places(out, loss_table, curve, made, given["resume"])
     asked = {name: given.pop(name) for name in ("scheme", "calibration", "method", "layers", "scheduler", "resume")}
-    types, excepts = ([word for word in (given.pop(name) or "").split(",") if word] for name in ("types", "excepts"))
+    types, excepts = [word for word in (given.pop("types") or "").split(",") if word], given.pop("excepts")
     known = {name: given.pop(name) for name in ("labels", "classes", "label_offset")}
     module, samples = opened(model, given)
     assert samples is not None, "--data is required"
@@ -80,7 +81,8 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
     labels = _labels(samples, [name for name, _ in named], promise, **known)
     with going_through(None) as clock, progress(session().quiet or json) as tell:
         found = searching.search(
-            module, [sample for _, sample in named], promise, labels=labels, types=types, excepts=excepts,
+            module, [sample for _, sample in named], promise, labels=labels, types=types,
+            excepts=names_among([excepts], tensors_of(module)) if excepts else (),
             losses=loss_table is not None, tell=tell, **asked)
     chip = promise.target or "any"
     tables.save_quantize_table(out, found, chip)

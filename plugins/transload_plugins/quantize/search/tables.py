@@ -11,6 +11,7 @@ from pathlib import Path
 from transload.files import atomic_path
 
 from ..layers import HEADER
+from ..words import as_word
 from .choosing import decibels
 from .climb import Point
 from .searching import Found
@@ -34,7 +35,7 @@ def _comments(found: Found, chip: str) -> str:
 
 def save_quantize_table(path: Path, found: Found, chip: str = "any") -> None:
     """The layers and their words; `layers.load_layers` reads it."""
-    lines = "".join(f"{name} {mode}\n" for name, mode in found.layers.items())
+    lines = "".join(f"{as_word(name)} {mode}\n" for name, mode in found.layers.items())
     _write(path, f"{_comments(found, chip)}{HEADER}{lines}")
 
 
@@ -42,7 +43,7 @@ def save_loss_table(path: Path, found: Found, chip: str = "any") -> None:
     """What the outputs lose, as negative decibels, with one layer given up, for each of them: what gains most is the first."""
     ordered = sorted(found.losses.items(), key=lambda each: each[1])
     lines = "".join(
-        f"No.{number:<2}: Layer: {name} Loss: {-decibels(loss)}\n" for number, (name, loss) in enumerate(ordered))
+        f"No.{number:<2}: Layer: {as_word(name)} Loss: {-decibels(loss)}\n" for number, (name, loss) in enumerate(ordered))
     _write(path, f"{_comments(found, chip)}###\n{lines}")
 
 
