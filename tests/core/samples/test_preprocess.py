@@ -306,3 +306,9 @@ def test_numbers_of_numpy_are_numbers(given: dict[str, Any], wanted: dict[str, A
 def test_what_is_no_number_of_numpy_is_none(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="preprocessing: "):
         Preprocess(**given)
+
+
+def test_a_batch_is_refused_with_a_hint_that_can_be_followed() -> None:
+    with pytest.raises(UsageError, match="4 images at a time") as caught:
+        Preprocess().settled("x", TensorType((4, 8, 8, 3), F32))
+    assert caught.value.hint == "--shape x:1x8x8x3, and no --batch beside it"

@@ -61,9 +61,12 @@ class Quality:
 
     def measure(self, outputs: Any, label: Any, reference: Any) -> list[Any]:
         """What is measured of a sample: of the quantized outputs, and of the float ones where these are scored, too."""
-        measure = resolve(self._score.measure)
-        rows = [measure(outputs, label, reference)]
-        return rows if self.most_drop is None else [*rows, measure(reference, label, reference)]
+        def measure(of: Any) -> Any:
+            row = resolve(self._score.measure)(of, label, reference)
+            return float(np.mean(row)) if self._score.by_row else row  # a batch is one sample, whose rows may be alike
+
+        rows = [measure(outputs)]
+        return rows if self.most_drop is None else [*rows, measure(reference)]
 
     def judged(self, rows: Sequence[Sequence[Any]]) -> Kept:
         """Whether what was measured of samples keeps the promise, for other samples of their kind, too."""

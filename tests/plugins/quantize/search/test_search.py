@@ -103,9 +103,9 @@ def test_what_both_cannot_keep_is_said_and_the_limit_holds(network: Module, samp
 
 
 def test_a_drop_is_judged_on_pairs(network: Module, samples: Samples) -> None:
-    labels = [int(transload.run(network, sample, engine="reference")["y0"][0].argmax()) for sample in samples]
+    labels = [transload.run(network, sample, engine="reference")["y0"].argmax(-1).tolist() for sample in samples]
     found = search(network, samples, promise_of(max_drop="5%", metric="top1"), labels=labels)
-    assert found.kept and found.judged[0].score == "drop of top1" and found.judged[0].value <= 0.0
+    assert found.kept and found.judged[0].score == "drop of top1" and 0.0 <= found.judged[0].value <= 0.05
     quality = Quality("top1", most_drop=0.02)
     same, lost = [[1.0, 1.0]] * 200, [[1.0, 1.0]] * 180 + [[0.0, 1.0]] * 20
     assert quality.judged(same).kept and not quality.judged(same).few and not quality.judged(lost).kept
