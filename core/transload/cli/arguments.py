@@ -65,9 +65,9 @@ def _name_and_file(text: str) -> tuple[str, Path | None]:
 
 
 def _note(text: str) -> None:
-    from .show import printable
+    from .show import one_line, printable
 
-    print(f"note: {printable(text)}", file=sys.stderr)
+    print(f"note: {printable(one_line(text))}", file=sys.stderr)
 
 
 def _parse_shape(text: str) -> tuple[str, TensorType]:

@@ -26,7 +26,19 @@ from .arguments import parse_given, parse_options, taken_to_load
 from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
 from .quantized import all_rows, need_page, save_page, show_layers
 from .session import session
-from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, sized, table
+from .show import (
+    bytes_text,
+    console,
+    error_console,
+    number,
+    one_line,
+    seconds_text,
+    short_names,
+    show_error,
+    show_findings,
+    sized,
+    table,
+)
 from .waiting import progress
 
 if TYPE_CHECKING:
@@ -123,13 +135,13 @@ def _show_artifact(artifact: Artifact) -> None:
     from rich.text import Text
 
     report, out = artifact.report, console()
-    out.print(Text.assemble((str(report.model), "bold"), " → ", (report.target, "bold")))
+    out.print(Text.assemble((one_line(str(report.model)), "bold"), " → ", (report.target, "bold")))
     n_in, n_out = sum(report.ops_in.values()), sum(report.ops_out.values())
     rows = [
         ("inputs", _interface_text(report.inputs)),
         ("outputs", _interface_text(report.outputs)),
         *(all_rows(report.quantization) if report.quantization is not None else ()),
-        *(("note", note) for note in report.notes),
+        *(("note", one_line(note)) for note in report.notes),
         ("ops", f"{n_in} in, {n_out} {_dialects_out(artifact)} ops out ({_most_frequent(report.ops_out)})"),
         (
             "memory",
@@ -197,7 +209,7 @@ def _part_rows(parts: Sequence[PartReport]) -> list[tuple[str, str]]:
 
 def _files_text(files: Sequence[Path]) -> str:
     shown = files if len(files) <= FILES else [*files[: FILES - 1], files[-1]]  # the last is the report
-    said = [f"{file} ({bytes_text(file.stat().st_size)})" for file in shown]
+    said = [f"{one_line(str(file))} ({bytes_text(file.stat().st_size)})" for file in shown]
     return ", ".join(said if len(files) <= FILES else [*said[:-1], f"and {len(files) - FILES} more", said[-1]])
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a command that prints nothing does not pay for it
     from rich.text import Text
 
 __all__ = [
-    "bytes_text", "console", "error_console", "number", "printable", "seconds_text", "short_names",
+    "bytes_text", "console", "error_console", "number", "one_line", "printable", "seconds_text", "short_names",
     "show_defect", "show_error", "show_findings", "show_usage", "sized", "table",
 ]
 
@@ -56,8 +56,8 @@ def _console_class() -> type[Console]:
 
     def shown(said: Any) -> Any:
         if isinstance(said, str):
-            return printable(said)
-        return Text(printable(said.plain)) if isinstance(said, Text) and printable(said.plain) != said.plain else said
+            return _safe(said)
+        return Text(_safe(said.plain)) if isinstance(said, Text) and _safe(said.plain) != said.plain else said
 
     return Shown
 
@@ -77,7 +77,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
         return _records(columns, cells, title)
     widths = widths or _widths(columns, cells, console().width, fair=1) or []
     made = Table(
-        title=title and Text(printable(title)), title_justify="left", box=None, pad_edge=False, header_style="bold",
+        title=title and Text(printable(one_line(title))), title_justify="left", box=None, pad_edge=False, header_style="bold",
         title_style="bold", show_header=any(columns),
     )
     for column, width in zip(columns, widths, strict=True):
@@ -127,6 +127,20 @@ def _records(columns: Sequence[str], cells: Sequence[Sequence[Text]], title: str
         rows.append((columns[0], row[0]))
         rows += [(f"  {column}", cell) for column, cell in zip(columns[1:], row[1:], strict=True) if cell.plain]
     return table(("", ""), rows, title)
+
+
+_SAYS = ("error: ", "note: ", "  note: ", "  • ", "  → ")
+"""What notes, errors, and what stands below these begin with."""
+_FORGED = re.compile(r"\n(?! {4})")
+
+
+def one_line(text: str) -> str:
+    """Text without newlines of names, which could look like lines of ours; what a message quotes below itself is indented."""
+    return _FORGED.sub(r"\\n", text)
+
+
+def _safe(text: str) -> str:
+    return printable(one_line(text) if text.startswith(_SAYS) else text)
 
 
 def printable(text: str) -> str:

@@ -403,3 +403,18 @@ def test_help_needs_no_numpy():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "convert" in done.stdout
+
+
+def test_names_of_files_do_not_look_like_lines_of_ours(cli, examples, tmp_path):
+    model = tmp_path / "a\nerror: forged.onnx"
+    model.write_bytes((examples / "digits" / "digits_float.onnx").read_bytes())
+    for arguments in (("convert", str(model), "--target", "tosa", "-o", str(tmp_path / "out")),
+                      ("convert", str(tmp_path / "b\nerror: forged.onnx")), ("convert", str(model), "--shape", "q:3")):
+        _, out, err = cli(*arguments)
+        lines = [*out.splitlines(), *err.splitlines()]
+        assert r"\nerror: forged" in out + err and not any(line.strip().startswith("error: forged") for line in lines)
+
+
+def test_what_a_message_quotes_stays_below_it(cli, tmp_path):
+    (tmp_path / "m.mlir").write_text("module {\n  nonsense here\n}")
+    assert "\n    " in cli("opt", str(tmp_path / "m.mlir"))[2]
