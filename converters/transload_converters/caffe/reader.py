@@ -8,7 +8,7 @@ Caffe, the text alone says what the network is, and weights go to layers by name
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     network, weights, beside = loaded(source)
     shapes, notes = _input_shapes(network, inputs or {}, source.name)
     module = build(network, weights, shapes, source.name)
-    module.notes = (*network.notes, *notes, *module.notes)
+    module.notes = (*network.notes, *notes, *module.notes, *_transformations(network, shapes))
     module.beside = (beside,) if beside is not None else ()
     return module
 
@@ -154,6 +154,28 @@ def _declared(layer: Layer, where: str) -> dict[str, list[Size] | None]:
     return dict(zip(layer.tops, shapes, strict=False))
 
 
+def _transformations(network: Network, inputs: Container[str]) -> Iterator[str]:
+    """What becomes of images before they are inputs, as layers of data say it: of whoever gives inputs, and not of the model."""
+    for layer in network.layers:
+        held = layer.parameters.get("transform_param")
+        if layer.type not in DATA or held is None or not any(top in inputs for top in layer.tops):
+            continue
+        options = []
+        if len(held.mean_value):
+            options.append(f"--mean {','.join(f'{number:g}' for number in held.mean_value)}")
+        if held.scale != 1:
+            options.append(f"--scale {held.scale:g}")
+        if len(held.mean_value) == 3:
+            options.append("--pixel-format bgr")  # as OpenCV reads them for Caffe
+        said = [f"of images {' '.join(options)} does it"] if options else []
+        if held.mean_file:
+            said.append(f"the mean image {held.mean_file!r} is to be subtracted")
+        if held.crop_size:
+            said.append(f"{held.crop_size} rows and columns from the middle are taken")
+        if said:
+            yield f"what layer {layer.name!r} does to images (transform_param) is no part of the model: {'; '.join(said)}"
+
+
 def _dummy_shapes(held: Any, count: int) -> list[list[Size] | None]:
     found: list[list[Size] | None] = [list(shape.dim) for shape in held.shape] or [
         list(sizes) for sizes in zip(held.num, held.channels, held.height, held.width, strict=False)]
@@ -161,14 +183,16 @@ def _dummy_shapes(held: Any, count: int) -> list[list[Size] | None]:
 
 
 def _image_shape(parameters: Mapping[str, Any]) -> list[Size] | None:
-    """Of images from a database: the batch and, where they are cropped, their sizes; the channels are not said."""
-    batch, height, width = 0, 0, 0
+    """Of images from a database: the batch and, where they are cropped, their sizes; channels where each has a mean."""
+    batch, channels, height, width = 0, 0, 0, 0
     for name in ("data_param", "image_data_param", "window_data_param", "hdf5_data_param"):
         held = parameters.get(name)
         if held is not None:
             batch = held.batch_size
             crop = getattr(held, "crop_size", 0)
             height, width = crop or getattr(held, "new_height", 0), crop or getattr(held, "new_width", 0)
-    if "transform_param" in parameters and parameters["transform_param"].crop_size:
-        height = width = parameters["transform_param"].crop_size
-    return [batch or None, None, height or None, width or None] if height or batch else None
+    if "transform_param" in parameters:
+        held = parameters["transform_param"]
+        height, width = held.crop_size or height, held.crop_size or width
+        channels = len(held.mean_value) if len(held.mean_value) > 1 else 0
+    return [batch or None, channels or None, height or None, width or None] if height or batch or channels else None

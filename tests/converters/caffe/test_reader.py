@@ -111,6 +111,27 @@ def test_a_network_for_training_is_one_for_its_data() -> None:
     assert list(load_text(text, x=(2, 3, 4, 4)).inputs) == ["x"]
 
 
+def test_what_a_layer_of_data_does_to_images_is_said(tmp_path: Path) -> None:
+    """It was left out without a word, and three means say three channels."""
+    def load(transform: str, **inputs: tuple[int, ...]) -> transload.Module:
+        return load_text(f"""
+            layer {{ name: "data" type: "Data" top: "x" top: "label" data_param {{ source: "lmdb" batch_size: 2 backend: LMDB }}
+                    transform_param {{ {transform} }} }}
+            layer {{ name: "r" type: "ReLU" bottom: "x" top: "r" }}
+        """, **inputs)
+
+    module = load("crop_size: 4 mean_value: 104 mean_value: 117.5 mean_value: 123 scale: 0.5 mirror: true")
+    assert module.inputs["x"].shape == (2, 3, 4, 4)
+    assert module.notes == (
+        "what layer 'data' does to images (transform_param) is no part of the model: of images --mean 104,117.5,123 --scale 0.5 "
+        "--pixel-format bgr does it; 4 rows and columns from the middle are taken",)
+    with pytest.raises(ReadError, match="no static shape"):
+        load("mean_value: 3")
+    (note,) = load('mean_file: "mean.binaryproto"', x=(2, 3, 4, 4)).notes
+    assert note.endswith("the mean image 'mean.binaryproto' is to be subtracted")
+    assert not load("mirror: true", x=(2, 3, 4, 4)).notes
+
+
 def test_in_place_layers_keep_the_names_of_blobs() -> None:
     module = load_text(net_text("""
         layer { name: "a" type: "ReLU" bottom: "x" top: "y" }
