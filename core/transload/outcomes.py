@@ -245,6 +245,12 @@ def _no_text(outcome: Any) -> str | None:
     return None if isinstance(outcome, str) else f"gives {a_kind(outcome)}, where text is wanted"
 
 
+def _no_padding(outcome: Any) -> str | None:
+    if isinstance(outcome, Mapping) and all(each is None or isinstance(each, int | float) for each in outcome.values()):
+        return None
+    return f"gives {a_kind(outcome)}, where numbers by name, or None, are wanted"
+
+
 def _nothing_calibrated(outcome: Any) -> str | None:
     saves = callable(getattr(outcome, "save", None))
     return None if saves else f"gives {a_kind(outcome)}, where something with save(path) is wanted"
@@ -282,7 +288,7 @@ TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("metrics", "measure"): _no_number, ("conversions", "unfit"): _no_reason,
     ("engines", "prepare"): _no_function, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
     ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
-    ("runtimes", "undefined"): _no_text, ("scores", "available"): _no_reason,
+    ("runtimes", "undefined"): _no_text, ("runtimes", "padded"): _no_padding, ("scores", "available"): _no_reason,
     ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
     ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
 LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {

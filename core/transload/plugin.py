@@ -349,6 +349,10 @@ class Runtime:
     """The target whose artifacts this runtime runs, where it is not the one that defines the format. It judges models that the
     format's own runtime does not run; and of that target a result that is what it gives of the source's own file is right."""
 
+    padded: Any = None
+    """`padded(source)` gives, by the names of outputs that may have fewer elements than what is made of them, as many as are
+    found, the number that stands in the rest there, or None where it may be any: what is found is judged, and the rest."""
+
     functions: bool = False
     """Whether it is called with `function=`, the name of the function to run, where a file holds several."""
 

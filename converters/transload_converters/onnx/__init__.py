@@ -83,7 +83,8 @@ def register_runtimes(register: Any) -> None:
     register(Runtime(
         "onnxruntime", "onnx", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available",
         "onnxruntime on the CPU, graph optimizations off.",
-        f"{_HERE}.runtime:alternatives", f"{_HERE}.isolated:warm", undefined=f"{_HERE}.undefined:undefined"))
+        f"{_HERE}.runtime:alternatives", f"{_HERE}.isolated:warm", undefined=f"{_HERE}.undefined:undefined",
+        padded=f"{_HERE}.found:padded"))
 
 
 @hookimpl

@@ -31,6 +31,7 @@ from .fineness import output_steps
 from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits
+from .padding import found_alone
 from .running import OwnRuntime, Running
 from .steps import check_steps, is_quantized
 from .tolerance import Tolerance
@@ -301,6 +302,8 @@ class _Judge:
         reference = self._reference(given)
         actual = self.running(given)
         self._need_all(reference, actual)
+        padded = resolve(self.runtime.padded)(self.source) if self.runtime.padded is not None and self.post is None else {}
+        actual, of_found = found_alone(reference, actual, padded)
         self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
         self._endless = not all(map(_is_finite, (*reference.values(), *actual.values())))
         tensors = compare_outputs(reference, actual)
@@ -308,7 +311,7 @@ class _Judge:
         self._saturated |= saturated
         informative = {index for index, array in enumerate(reference.values()) if is_informative(array)} - saturated
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
-        notes = list[str](self.running.engine_notes)
+        notes = [*self.running.engine_notes, *of_found]
         if hub is not None and has_bounds(hub):
             outputs, bounds, unknown = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)

@@ -11,6 +11,7 @@ import pytest
 import transload
 from transload.errors import ConversionError
 from transload.ir import input_names
+from transload.verification.padding import found_alone
 from transload_converters.onnx.runtime import open_model
 
 from tests.support.onnx_models import make_model, node, read_model
@@ -66,3 +67,32 @@ def test_what_is_found_in_data_is_refused_by_default() -> None:
     model = make_model([node("NonZero", ["x"], ["y"])], {"x": np.zeros(4, np.float32)}, ["y"])
     with pytest.raises(ConversionError, match="found=padded"):
         transload.legalize(read_model(model))
+
+
+@pytest.mark.parametrize("find", ["NonZero", "NonMaxSuppression"])
+def test_what_is_found_is_verified_and_the_padding(find: str, tmp_path: Path) -> None:
+    """Its shape was said to be wrong."""
+    given: dict[str, np.ndarray] = {"x": np.maximum(G.normal(size=(4, 5)), 0).astype(np.float32)}
+    if find == "NonMaxSuppression":
+        given = {"x": _boxes(1, 9), "s": G.uniform(size=(1, 2, 9)).astype(np.float32)}
+    constants = {"most": np.array(6, np.int64), "iou": np.array(0.1, np.float32)} if len(given) > 1 else {}
+    model = make_model(
+        [node(find, [*given, *constants], ["y"]), node("Transpose", ["y"], ["t"])], given, ["y", "t"], constants)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    found = transload.convert(
+        tmp_path / "m.onnx", "tosa", tmp_path / "out", options={"found": "padded"}, input_data=given).verification
+    assert found is not None and found.passed, found
+    assert any(note.startswith("y: ") and "behind, -1 stands throughout" in note for note in found.notes)
+
+
+def test_other_numbers_than_those_that_are_found_are_wrong() -> None:
+    reference, padded = {"y": np.array([3, 5])}, {"y": -1}
+    kept, notes = found_alone(reference, {"y": np.array([3, 5, -1, -1])}, padded)
+    assert kept["y"].tolist() == [3, 5] and len(notes) == 1
+    assert found_alone(reference, {"y": np.array([3, 7, -1])}, padded)[0]["y"].tolist() == [3, 7]
+    for wrong in ([3, 5, -1, 0], [3], [[3, 5, -1]]):
+        array = np.array(wrong)
+        assert found_alone(reference, {"y": array}, padded)[0]["y"] is array
+    array = np.array([3, 5, 9])
+    assert found_alone(reference, {"y": array}, {})[0]["y"] is array
+    assert found_alone(reference, {"y": array}, {"y": None})[0]["y"].tolist() == [3, 5]

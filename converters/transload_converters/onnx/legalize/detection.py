@@ -23,7 +23,8 @@ from .table import OnnxTable, attr, cast, constant_int, constant_scalar, need, o
 
 TABLE = OnnxTable()
 
-_PADDED = "the option found=padded gives as many rows as there can be, -1 in those that are not found"
+_PADDED = ("`transload convert --option found=padded` gives as many rows as there can be, -1 in those that are not found, and "
+           "verifies what it writes, which `run` and `eval` take")
 
 
 def _padded(op: Op, rw: Rewriter, what: str) -> None:
