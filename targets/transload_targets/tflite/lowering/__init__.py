@@ -12,6 +12,7 @@ from transload_hub.simplify.recurrent import TABLE as UNROLLED
 
 from . import (
     activation,
+    bits,
     cast,
     constant,
     control,
@@ -32,7 +33,7 @@ from . import (
 __all__ = ["TABLE"]
 
 FAMILIES = (
-    constant, cast, conv, matmul, pool, elementwise, activation, movement, slicing, gather, scatter, reduce, resize,
+    constant, cast, conv, matmul, pool, elementwise, bits, activation, movement, slicing, gather, scatter, reduce, resize,
     normalization, control)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + UNROLLED

@@ -198,11 +198,6 @@ def truncated_remainder(op: Binary, rw: Rewriter) -> Value:
     return emit(rw, "mul", emit(rw, "sign", a, like=a), rest, like=op.result)
 
 
-TABLE.refuse({"top.ShiftLeft": (
-    "TFLite moves bits down alone",
-    "multiply by powers of two in the model, of unsigned numbers in i64: a constant, where the places are known")})
-
-
 @TABLE("top.ShiftRight")
 def shift_right(op: ShiftRight, rw: Rewriter) -> Value:
     """RIGHT_SHIFT, which shifts by less than the width alone: of unsigned numbers, nothing is left by more."""

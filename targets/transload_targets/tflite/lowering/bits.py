@@ -1,0 +1,93 @@
+"""Bits of integers, by the arithmetic that TFLite has: it moves bits down and has XOR, and neither AND, OR nor moves up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import I32, I64, Value, dtype_of
+from transload.ir.build import constant_of
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import constant, emit
+
+if TYPE_CHECKING:
+    from transload_hub.ops.base import Unary
+    from transload_hub.ops.elementwise import Bitwise, ShiftLeft
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("top.ShiftLeft")
+def shift_left(op: ShiftLeft, rw: Rewriter) -> Value:
+    """A product with a power of two, of 64 bits, which wraps round; of 32 bits its lower ones."""
+    element, places = op.result.element, _number(op.b)
+    if element not in (I32, I64) or places is None or not 0 <= places < (32 if element == I32 else 63):
+        raise Unsupported(
+            "TFLite moves bits down alone",
+            "multiply by powers of two in the model, of unsigned numbers in i64: a constant, where the places are known")
+    factor = constant(rw, np.int64(1 << places))
+    if element == I64:
+        return emit(rw, "mul", op.a, factor, like=op.result)
+    wide = emit(rw, "cast", op.a, like=op.a, element=I64)
+    return emit(rw, "cast", emit(rw, "mul", wide, factor, like=op.result, element=I64), like=op.result)
+
+
+@TABLE("top.BitwiseAnd")
+def bitwise_and(op: Bitwise, rw: Rewriter) -> Value | None:
+    """The lowest bits of a number: its remainder beside a power of two, which has the sign of that."""
+    element = op.result.element
+    for x, mask in (op.operands, op.operands[::-1]):
+        bits = _exponent(None if (held := _number(mask)) is None else held + 1)
+        if element in (I32, I64) and bits is not None and bits < (31 if element == I32 else 63):
+            return emit(rw, "floor_mod", x, constant(rw, np.asarray(1 << bits, dtype_of(element))), like=op.result)
+    return None
+
+
+@TABLE("top.BitwiseNot")
+def bitwise_not(op: Unary, rw: Rewriter) -> Value | None:
+    """XOR with all bits."""
+    element = op.result.element
+    if element not in (I32, I64):
+        return None
+    return emit(rw, "bitwise_xor", op.operands[0], constant(rw, np.asarray(-1, dtype_of(element))), like=op.result)
+
+
+@TABLE("top.BitwiseOr")
+def bitwise_or(op: Bitwise, rw: Rewriter) -> Value | None:
+    """XOR, where what the one has is below all that the other has."""
+    for upper, lower in (op.operands, op.operands[::-1]):
+        free, taken = _zeros_below(upper), _bits_of(lower)
+        if free is not None and taken is not None and taken <= free:
+            return emit(rw, "bitwise_xor", upper, lower, like=op.result)
+    return None
+
+
+def _number(value: Value) -> int | None:
+    """The number that all elements of a constant of integers are."""
+    dense = constant_of(value)
+    splat = dense.splat_value() if dense is not None else None
+    return int(splat) if splat is not None and splat.dtype.kind in "iu" else None
+
+
+def _exponent(number: int | None) -> int | None:
+    """Which power of two a number is."""
+    return None if number is None or number <= 0 or number & (number - 1) else number.bit_length() - 1
+
+
+def _zeros_below(value: Value) -> int | None:
+    """How many of the lowest bits are 0, of what was moved up."""
+    maker = value.op
+    if maker is not None and maker.name == "tfl.cast":
+        maker = maker.operands[0].op
+    return _exponent(_number(maker.operands[1])) if maker is not None and maker.name == "tfl.mul" else None
+
+
+def _bits_of(value: Value) -> int | None:
+    """How many bits a number that is not negative has, of what was left of another."""
+    maker = value.op
+    return _exponent(_number(maker.operands[1])) if maker is not None and maker.name == "tfl.floor_mod" else None

@@ -1,0 +1,64 @@
+"""Bits that TFLite has no operators for, and sums and products of `ui32` that are made of them: LiteRT is the judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import TransloadError
+
+BODY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}
+ENDS = np.array([0, 1, 255, 256, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1], np.uint32)
+
+
+def invoked(path: Path, *given: np.ndarray) -> np.ndarray:
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter").Interpreter(model_path=str(path))
+    interpreter.allocate_tensors()
+    for detail, array in zip(interpreter.get_input_details(), given, strict=True):
+        interpreter.set_tensor(detail["index"], array)
+    interpreter.invoke()
+    found: np.ndarray = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    return found
+
+
+@pytest.mark.parametrize("name", BODY)
+def test_unsigned_arithmetic_wraps_round(name: str, tmp_path: Path) -> None:
+    a, b = (each.ravel() for each in np.meshgrid(ENDS, ENDS))
+    more = np.random.default_rng(0).integers(0, 2**32, (2, 175), np.uint32)
+    a, b = np.concatenate([a, more[0]]), np.concatenate([b, more[1]])
+    text = f"""func.func @main(%a: tensor<256xui32>, %b: tensor<256xui32>) -> tensor<256xui32> {{
+      %0 = stablehlo.{name} %a, %b : tensor<256xui32>
+      return %0 : tensor<256xui32>
+    }}"""
+    made = transload.convert(transload.load(text=text, format="stablehlo"), "tflite", tmp_path, verify=False)
+    (path,) = made.directory.glob("*.tflite")
+    np.testing.assert_array_equal(invoked(path, a, b), BODY[name](a, b))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize(("name", "number"), [
+    ("and", 1), ("and", 255), ("and", 2**30 - 1), ("shift_left", 0), ("shift_left", 7), ("shift_left", 31)])
+def test_masks_and_moves(name: str, number: int, dtype: type[np.signedinteger], tmp_path: Path) -> None:
+    kind = "i32" if dtype is np.int32 else "i64"
+    text = f"""func.func @main(%a: tensor<64x{kind}>) -> tensor<64x{kind}> {{
+      %c = stablehlo.constant dense<{number}> : tensor<64x{kind}>
+      %0 = stablehlo.{name} %a, %c : tensor<64x{kind}>
+      return %0 : tensor<64x{kind}>
+    }}"""
+    a = np.random.default_rng(1).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, 64, dtype)
+    made = transload.convert(transload.load(text=text, format="stablehlo"), "tflite", tmp_path, verify=False)
+    (path,) = made.directory.glob("*.tflite")
+    np.testing.assert_array_equal(invoked(path, a), a & dtype(number) if name == "and" else a << dtype(number))
+
+
+def test_masks_that_are_none_are_refused() -> None:
+    text = """func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {
+      %c = stablehlo.constant dense<5> : tensor<4xi32>
+      %0 = stablehlo.and %a, %c : tensor<4xi32>
+      return %0 : tensor<4xi32>
+    }"""
+    with pytest.raises(TransloadError, match="BitwiseAnd"):
+        transload.lower(transload.load(text=text, format="stablehlo"), "tfl")
