@@ -351,7 +351,7 @@ class Rewriting:
             before, place = op.prev, place_of(op)
             try:
                 outcome = function(op, rewriter)
-                need_whole(place)
+                need_whole(place, outcome is None)
                 if outcome is None:
                     _erase_since(op, before)
                     continue
@@ -567,7 +567,7 @@ def _outcome_of(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     before, place = op.prev, place_of(op)
     try:
         outcome = function(op, rewriter)
-        need_whole(place)
+        need_whole(place, outcome is None)
         if outcome is None:
             _erase_since(op, before)
         elif outcome is not CHANGED:

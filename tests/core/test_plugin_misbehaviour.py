@@ -413,6 +413,35 @@ def test_rules_that_take_away_what_is_around_their_op(act: Callable[[Any], None]
     assert why in str(refused.value) and "rule" in str(refused.value)
 
 
+@pytest.mark.parametrize("outcome", [None, CHANGED], ids=["kept", "changed"])
+@pytest.mark.parametrize(("act", "why"), [
+    (lambda op: op.parent.remove(op), "it takes away the acme.twice that it is for, whose results are used"),
+    (lambda op: op.parent.remove(op.prev), "it takes away the acme.half before the op that it is for, whose results are used"),
+])
+def test_rules_that_take_away_what_is_used(act: Callable[[Any], None], why: str, outcome: Any) -> None:
+    """The verifier found it after the pass, and named no rule."""
+    def module() -> Any:
+        made = module_of("acme.twice")
+        (op, _) = made.body_of_main
+        op.operands = (Builder(op.parent, before=op).create("acme.half", op.operands, [VECTOR]).result,)
+        return made
+
+    table = RewriteTable()
+
+    @table("acme.twice")
+    def rule(op: Any, rewriter: Any) -> Any:
+        act(op)
+        return outcome
+
+    @table("acme.half")
+    def keep(op: Any, rewriter: Any) -> Any:
+        return None
+
+    with pytest.raises(PluginFailure, match=r"rule .*:test_rules_that_take.*rule of acme\.twice") as failed:
+        apply_greedily(module(), table)
+    assert why in str(failed.value)
+
+
 def test_rules_and_kernels_that_go_elsewhere_leave_us_where_we_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths of what comes after are from the folder that the user stands in."""
     (tmp_path / "elsewhere").mkdir()
