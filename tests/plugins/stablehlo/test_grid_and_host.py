@@ -71,6 +71,21 @@ def test_a_size_that_no_grid_gives() -> None:
         _on_a_grid(gathered("tensor<6xi64>"))
 
 
+def test_a_multiple_that_a_program_says_is_kept() -> None:
+    """No version's verifier looked at how many times it is: a module that was read was not valid."""
+    from transload.ir.verify import check
+
+    groups = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>"
+    for count in (2, 4, 6):
+        assert check(_module(
+            f'%r = "stablehlo.all_gather"(%a) <{{all_gather_dim = 0 : i64, {groups}}}> : (tensor<2xi64>) -> tensor<{count}xi64>',
+            f"tensor<{count}xi64>")) == []
+    for count in (1, 2):
+        assert check(_module(
+            f'%r = "stablehlo.reduce_scatter"(%a) <{{scatter_dimension = 0 : i64, {groups}}}> {SUM} '
+            f": (tensor<2xi64>) -> tensor<{count}xi64>", f"tensor<{count}xi64>")) == []
+
+
 def test_the_host_is_asked_for() -> None:
     with pytest.raises(RunError, match="what the host sends on channel 1") as raised:
         transload.run(_module(HOST["recv"]), {"arg0": np.array([1, 2])})

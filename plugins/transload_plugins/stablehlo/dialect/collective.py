@@ -134,7 +134,9 @@ class AllGather(_Global):
 
     def infer(op) -> list[Type]:
         d, count = op.attributes["all_gather_dim"], _group_size(op)
-        return [_scaled(op, value, {d: (count, 1)}) for value in op.operands]
+        said = [*op.results, *[None] * (len(op.operands) - len(op.results))]
+        return [result.type if result is not None and _gathers(value, result, d) and shape_of(result)[d] is not None  # c6
+                else _scaled(op, value, {d: (count, 1)}) for value, result in zip(op.operands, said, strict=False)]
 
 
 def _gathers(operand: Any, result: Any, d: int) -> bool:
@@ -412,10 +414,7 @@ class ReduceScatter(_Global):
     @constraint
     def c8(op) -> bool | str:
         """(C8) the result has the operand's shape, with the dimension divided by the number of processes in a group"""
-        a, b, d = shape_of(op.operands[0]), shape_of(op.result), op.scatter_dimension
-        if len(a) != len(b) or not 0 <= d < len(a) or not compatible((*a[:d], None, *a[d + 1 :]), b):
-            return f"{op.operands[0].type} to {op.result.type}"
-        return _is_multiple(a[d], b[d], 1) or f"{a[d]} is no multiple of {b[d]}"
+        return _splits(op.operands[0], op.result, op.scatter_dimension)
 
     @constraint
     def c9(op) -> bool:
@@ -423,9 +422,21 @@ class ReduceScatter(_Global):
         return same_elements(op.results, result_types(op.computation))
 
     def infer(op) -> Type:
-        shape = _scaled(op, op.operands[0], {op.attributes["scatter_dimension"]: (1, _group_size(op))})
+        d, said = op.attributes["scatter_dimension"], op.results[0] if op.results else None
+        if said is not None and _splits(op.operands[0], said, d) is True and shape_of(said)[d] is not None:  # c8
+            shape = said.type
+        else:
+            shape = _scaled(op, op.operands[0], {d: (1, _group_size(op))})
         kinds = result_types(op.regions[0]) if op.regions else [shape]
         return TensorType(shape_of(shape), element_of(kinds[0]))
+
+
+def _splits(operand: Any, result: Any, d: int) -> bool | str:
+    """Whether a result has the operand's sizes, but in one dimension a part of it; else what is wrong."""
+    a, b = shape_of(operand), shape_of(result)
+    if len(a) != len(b) or not 0 <= d < len(a) or not compatible((*a[:d], None, *a[d + 1 :]), b):
+        return f"{operand.type} to {result.type}"
+    return _is_multiple(a[d], b[d], 1) or f"{a[d]} is no multiple of {b[d]}"
 
 
 @STABLEHLO.op("cross-replica-sum")
