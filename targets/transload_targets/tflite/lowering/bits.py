@@ -14,8 +14,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from .common import constant, emit
 
 if TYPE_CHECKING:
-    from transload_hub.ops.base import Unary
-    from transload_hub.ops.elementwise import Bitwise, ShiftLeft
+    from transload_hub.ops.elementwise import Bitwise, BitwiseNot, ShiftLeft
 
 __all__ = ["TABLE"]
 
@@ -49,7 +48,7 @@ def bitwise_and(op: Bitwise, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.BitwiseNot")
-def bitwise_not(op: Unary, rw: Rewriter) -> Value | None:
+def bitwise_not(op: BitwiseNot, rw: Rewriter) -> Value | None:
     """XOR with all bits."""
     element = op.result.element
     if element not in (I32, I64):
