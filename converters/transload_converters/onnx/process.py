@@ -30,6 +30,7 @@ def inlined(model: bytes) -> bytes:
         _fill_in_defaults(result.graph.node, functions)
         del result.functions[:]
         result.functions.extend(functions[key] for key in sorted(called - below))
+        alike -= called - below  # once each: it leaves alone those whose other domains have other versions than the model's
         result = inliner.inline_local_functions(result)
     del result.functions[:]
     rest = _called(result.graph.node, functions)

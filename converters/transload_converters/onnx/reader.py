@@ -199,10 +199,10 @@ def _inline_functions(model: Any, where: str) -> Any:
 
 def _refuse_endless_functions(model: Any, where: str) -> None:
     """Functions that call themselves would be inlined without end; those that each call the next twice, nearly so."""
-    calls = {(f.domain, f.name): Counter((n.domain, n.op_type) for n in _all_nodes(f.node)) for f in model.functions}
-    sizes: dict[tuple[str, str], int] = {}
+    calls = {(f.domain, f.name, f.overload): Counter(map(_call_of, _all_nodes(f.node))) for f in model.functions}
+    sizes: dict[tuple[str, str, str], int] = {}
 
-    def size_of(key: tuple[str, str], path: tuple[tuple[str, str], ...]) -> int:
+    def size_of(key: tuple[str, str, str], path: tuple[tuple[str, str, str], ...]) -> int:
         """How many nodes a function, or an operator that is none, is when all that it calls is inlined."""
         if key in path or len(path) > 100:
             raise ReadError(f"{where}: function {key[1]!r} calls itself")
@@ -213,11 +213,16 @@ def _refuse_endless_functions(model: Any, where: str) -> None:
 
     for key in calls:
         size_of(key, ())
-    total, most = sum(size_of((node.domain, node.op_type), ()) for node in _all_nodes(model.graph.node)), allowance().ops
+    total, most = sum(size_of(_call_of(node), ()) for node in _all_nodes(model.graph.node)), allowance().ops
     if total > most:
         raise ReadError(
             f"{where}: with its functions inlined the model has {total:,} nodes, and {most:,} ops may be made",
             hint=f"{VARIABLE}=ops={4 * total} allows more")
+
+
+def _call_of(node: Any) -> tuple[str, str, str]:
+    """What a node calls: domain, name and overload."""
+    return node.domain, node.op_type, node.overload
 
 
 def _all_nodes(nodes: Any) -> Any:

@@ -104,3 +104,33 @@ def test_a_call_that_gives_more_than_a_function_takes_is_refused() -> None:
     with pytest.raises(ReadError) as caught:
         read_model(model_of(text))
     assert "takes 1 values and gives 1, and is called with 2 for 1" in str(caught.value.findings[0])
+
+
+@pytest.mark.parametrize("versions", ['"my": 2, "other": 1', '"my": 1, "other": 2', '"my": 1'])
+def test_versions_of_other_domains_do_not_matter(versions: str) -> None:
+    """onnx's inliner leaves such a call where it is: inlining had no end."""
+    text = """g (float[3,4] x) => (float[3,4] y) { y = my.act(x) }
+        <domain: "my", opset_import: ["": 19, "my": 1, "other": 1]> act <alpha: float = 0.5> (a) => (b)
+        { c = Neg(a) b = my.inner <beta: float = @alpha> (c) }""" + INNER
+    model = parser.parse_model(f'<ir_version: 9, opset_import: ["": 19, {versions}]>' + text)
+    np.testing.assert_allclose(transload.run(read_model(model), {"x": X})["y"], leaky(0.5)(-X), rtol=1e-5)
+
+
+@pytest.mark.parametrize("last", ["one", "two"])
+@pytest.mark.parametrize("called", ["one", "two"])
+def test_overloads_are_functions_of_their_own(called: str, last: str) -> None:
+    """One that calls itself was not seen where another came after it, and one that calls the other was said to call itself."""
+    model = model_of("g (float[3,4] x) => (float[3,4] y) { y = my.act(x) }"
+                     '<domain: "my", opset_import: ["": 19, "my": 1]> act (a) => (b) { c = Neg(a) b = my.act(c) }'
+                     '<domain: "my", opset_import: ["": 19]> act (a) => (b) { b = Relu(a) }')
+    model.ir_version = 10
+    for function, overload in zip(model.functions, ("one", "two"), strict=True):
+        function.overload = overload
+    model.graph.node[0].overload, model.functions[0].node[1].overload = "one", called
+    if last == "one":
+        model.functions.reverse()
+    if called == "two":
+        np.testing.assert_allclose(transload.run(read_model(model), {"x": X})["y"], np.maximum(-X, 0))
+        return
+    with pytest.raises(ReadError, match="function 'act' calls itself"):
+        read_model(model)
