@@ -33,32 +33,26 @@ def inline_calls(module: Module) -> bool:
 def _finish(
     start: str, functions: dict[str, Op], calls: dict[str, list[Op]], done: dict[str, int], findings: list[Finding]) -> None:
     """Replace the calls in a function, and in those it calls first; without recursion, for chains may be long."""
-    path: list[str] = [start]
+    path = {start: iter(calls[start])}  # each with the calls that have not been looked at
     most = budget().ops
     while path:
-        name = path[-1]
+        name, rest = next(reversed(path.items()))
         if name in done:
-            path.pop()
+            path.popitem()
             continue
         pending = None
-        for call in calls[name]:
+        for call in rest:
             callee = call.attribute("callee")
-            if callee not in functions or not functions[callee].regions[0].blocks:
-                why, hint = "calls a function that the module does not have", "give a module that is complete"
-            elif callee in path:
-                why, hint = "calls a function that calls itself", "write the recursion as a loop"
-            else:
-                if callee not in done:
-                    pending = callee
-                    break
-                why, hint = misfit(call, functions[callee]), "give a function what it takes, and take what it returns"
-                if not why:
-                    continue
-            findings.append(Finding(f"func.call @{callee}", why, tuple(location_names(call.location)[:1]), hint))
+            why, hint = _fault_of(call, functions.get(callee), callee in path)
+            if why:
+                findings.append(Finding(f"func.call @{callee}", why, tuple(location_names(call.location)[:1]), hint))
+            elif callee not in done:
+                pending = str(callee)
+                break
         if findings:
             return
         if pending is not None:
-            path.append(str(pending))
+            path[pending] = iter(calls[pending])
             continue
         copied = sum(done[call.attribute("callee")] for call in calls[name])
         if copied > most:
@@ -69,7 +63,16 @@ def _finish(
         for call in calls[name]:
             _inline(call, functions[str(call.attribute("callee"))])
         done[name] = sum(1 for _ in functions[name].walk())
-        path.pop()
+        path.popitem()
+
+
+def _fault_of(call: Op, callee: Op | None, is_around: bool) -> tuple[str, str]:
+    """Why a call cannot be replaced, and what to do about it; empty where it can. Its function may be one of those around it."""
+    if callee is None or not callee.regions[0].blocks:
+        return "calls a function that the module does not have", "give a module that is complete"
+    if is_around:
+        return "calls a function that calls itself", "write the recursion as a loop"
+    return misfit(call, callee), "give a function what it takes, and take what it returns"
 
 
 def _inline(call: Op, callee: Op) -> None:

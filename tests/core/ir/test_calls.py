@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import transload
 from transload.errors import ReadError
+from transload.passes import inline
+from transload.text import parse_module
 
 TEXT = """
 "builtin.module"() ({
@@ -53,3 +57,17 @@ def test_what_does_not_fit_is_said(call: str, helper: str, why: str) -> None:
         transload.load(text=held, format="mlir")
     (finding,) = error.value.findings
     assert finding.what == "func.call" and why in finding.why
+
+
+def test_a_call_is_looked_at_once_where_it_is_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All calls of a function were looked at again with each that it calls: minutes for some thousand functions."""
+    count = 200
+    calls = "".join(
+        f'%v{i + 1} = "func.call"(%v{i}) {{callee = @f{i}}} : (tensor<4xf32>) -> tensor<4xf32>\n' for i in range(count))
+    function = ('"func.func"() <{{sym_name = "{}", function_type = (tensor<4xf32>) -> tensor<4xf32>}}> ({{\n'
+                '^b(%v0: tensor<4xf32>):\n{}"func.return"(%v{}) : (tensor<4xf32>) -> () }}) : () -> ()\n')
+    functions = function.format("main", calls, count) + "".join(function.format(f"f{i}", "", 0) for i in range(count))
+    module = parse_module('"builtin.module"() ({ ' + functions + " }) : () -> ()")
+    seen: list[Any] = []
+    monkeypatch.setattr(inline, "_fault_of", lambda call, *given: (seen.append(call), ("", ""))[1])
+    assert inline.inline_calls(module) and len(seen) == count
