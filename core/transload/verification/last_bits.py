@@ -4,7 +4,8 @@ Through a deep network of coarse steps a difference in the last bit of a float g
 next step, a layer on there are ten. No two orders of summation, processors or runtimes then give the same, and what the source's
 own runtime gives of inputs that are the next floats is as right as what it gives of these. A result cannot be nearer to it
 than that, and where it is as near, nothing says that it is wrong. A model that does not round moves by some 1e-7, and excuses
-nothing; nor does one that is given integers, for these have no last bits: each of its results is one number.
+nothing; nor does one that is given integers, for these have no last bits: each of its results is one number. So is 0: what is
+exactly 0 was left out, or is behind a Relu, and of the least float above it a model finds something where there is nothing.
 """
 
 from __future__ import annotations
@@ -86,4 +87,4 @@ def _next(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
     if array.dtype.kind != "f":  # integers, and floats of 16 bits that numpy does not know
         return array
     way = random.integers(-1, 2, array.shape)
-    return np.where(way == 0, array, np.nextafter(array, np.copysign(np.inf, way).astype(array.dtype)))
+    return np.where((way == 0) | (array == 0), array, np.nextafter(array, np.copysign(np.inf, way).astype(array.dtype)))

@@ -80,6 +80,20 @@ def test_inputs_move_by_their_last_bit(dtype: Any) -> None:
     assert moved({"n": np.arange(3)}, 0) is None
 
 
+def test_nothing_is_found_where_there_is_exactly_nothing() -> None:
+    """A sum of what NonZero finds, and of the -1 behind it, passed: of the least floats above 0 onnxruntime finds all."""
+    x = np.array([0, 1, 0, -2, 0, 0, 3, 0], np.float32)
+
+    def places(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {"y": np.flatnonzero(given["x"]).sum(keepdims=True).astype(np.float32)}
+
+    wrong = compare_outputs(places({"x": x}), {"y": places({"x": x})["y"] - 5})
+    assert broken_limits(wrong[0], Tolerance())
+    assert not excused_by_last_bits(places, {"x": x}, wrong, [0], far)
+    near = moved({"x": x}, 0)
+    assert near is not None and (near["x"] != x).any() and not near["x"][x == 0].any()
+
+
 # --- other runtimes
 
 
