@@ -100,8 +100,9 @@ def find(
     if not search.pays():
         return search.finer_outputs() if outputs and forms == "mixed" else Islands()
     floats = forms == "float" or (forms == "mixed" and not search.is_good)
-    search.try_little(floats)
-    out = {*search.little, *(search.fixed if forms == "float" else ())}
+    no_float = search.fixed if forms == "float" else frozenset()  # they may have 16 bits
+    search.try_little(floats, no_float)
+    out = {*search.little, *no_float}
     order = search.standing_out(search.types, [root for root in search.types if root not in out], search.most)
     chosen = search.paying(order, floats)
     left = chosen if forms == "float" else search.too_much_for_16_bits(chosen) if floats else []
@@ -253,10 +254,10 @@ class _Search:
         (self.alone if types is self.types else self.alone_wide).update(found)
         return sorted(found, key=found.__getitem__, reverse=True)[:most]
 
-    def try_little(self, floats: bool) -> None:
-        """Give up all groups that cost little, where that is worth anything; none of inputs and outputs."""
+    def try_little(self, floats: bool, but: Collection[Value] = ()) -> None:
+        """Give up all groups that cost little, where that is worth anything; none of inputs and outputs, all `but` some."""
         block, root_of = self.whole_simulation.module.body_of_main, self.whole_simulation.groups.root
-        borders = {*self.fixed, *(root_of(value) for value in (*block.arguments, *block.terminator.operands))}
+        borders = {*but, *(root_of(value) for value in (*block.arguments, *block.terminator.operands))}
         little = [root for root, price in self.prices.items() if price * len(self.types) < LITTLE and root not in borders]
         if little and self._worth(little, floats) > LEAST:
             self.little = little

@@ -371,6 +371,18 @@ def test_inputs_and_outputs_that_are_to_be_integers_are_no_islands(form: str) ->
     assert isinstance(held.module.inputs["x0"].element, QuantType) and not {"x0", "s"} & set(held.floats or ())
 
 
+def test_what_is_all_but_free_has_16_bits_beside_inputs_of_integers_too() -> None:
+    """Integers of 16 bits are such: what takes the input is only not to stay float."""
+    g = Graph((1, 32))
+    scaled = g.Mul(g.inputs[0], g.random(1, 32), location="scaled")
+    hidden = g.MatMul(g.Add(scaled, g.random(1, 32), location="moved"), g.random(32, 64), g.random(64))
+    module = at_hub(g.done(g.MatMul(g.Relu(hidden), g.random(64, 16), g.random(16), location="out")))
+    rng = np.random.default_rng(0)
+    samples = [{"x0": rng.standard_t(2, (1, 32)).astype(np.float32)} for _ in range(16)]
+    free, asked = (quantize_at_hub(module, "int8", samples, {"quant_input": border}) for border in (None, "all"))
+    assert asked.report["islands of 16 bits"] == free.report["islands of 16 bits"] != {}
+
+
 def test_borders_that_stay_float_all_the_same_are_told() -> None:
     module, samples = small()
     made = quantize_at_hub(module, "int8", samples, {"islands": "none", "quant_input": "all", "floats": "s"})
