@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import as_array, open_array, read_arrays
 from ..errors import ReadError, UsageError
-from ..files import is_folder, need_file
+from ..files import exists, is_folder, need_file
 from ..guard import FOREIGN, OURS, said, users_code, users_items
 from ..ir import TensorType
 from ..ir.constants import TensorData
@@ -294,7 +294,7 @@ def _line(path: Path, number: int, line: str, wanted: Wanted) -> Entry:
 def _without_comment(folder: Path, line: str, single: bool) -> str:
     """A line without what stands behind ` #`, but for that of files that are called so."""
     cuts = [line, *(line[:mark.start()].rstrip() for mark in reversed([*re.finditer(r"\s#", line)]))]
-    return next((cut for cut in cuts if all((folder / file).exists() for file in _files_said(cut, single))), cuts[-1])
+    return next((cut for cut in cuts if all(exists(folder / file) for file in _files_said(cut, single))), cuts[-1])
 
 
 def _files_said(line: str, single: bool) -> list[str]:

@@ -60,6 +60,8 @@ AS_IT_RUNS = 4.0
 it runs, at most: they have one range for the tensor, of which most numbers take a small part."""
 TOLD = 3
 """Outputs that are named."""
+NO_LIMIT = np.iinfo(np.int64).max
+"""Steps that integers may differ by, of which nobody says how many."""
 Outputs = dict[str, np.ndarray]
 _REFUSED = (RunError, ChildEnded, PluginFailure)
 """What says that a runtime does not run the model."""
@@ -133,7 +135,7 @@ def verify_quantized(
         broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
     verdict = Verification(
         "failed" if broken else "passed", "", "the quantized module", running.used, integers, broken,
-        notes=[*running.notes, *reference.notes, *not_measured([*integers, *beside]),
+        notes=[*running.notes, *reference.notes, *not_measured([*integers, *beside]), *_unjudged(beside, limits),
                f"beside the float model, run by {reference.who}"],
         samples=len(actual))
     verdict.excepts = [name for name in actual[0] if tolerance is not None and name in tolerance.excepts]
@@ -154,6 +156,17 @@ def _poor(outputs: Iterable[QuantizedOutput], excepts: Collection[str]) -> str:
     told = ", ".join(f"{name} {decibels:.1f} dB" for name, decibels in sorted(far.items(), key=lambda item: item[1])[:TOLD])
     more = f" and {len(far) - TOLD} more outputs" if len(far) > TOLD else ""
     return f"poor: {told}{more} beside the float model; no limit was asked for (--tolerance sqnr={POOR:g} is one)" if far else ""
+
+
+def _unjudged(outputs: Iterable[TensorDifference], limits: Tolerance | None) -> list[str]:
+    """A note of the outputs of which no limit that was asked for says anything."""
+    if limits is None or limits.integer < NO_LIMIT:
+        return []
+    asked = dict(limits.others)
+    names = [each.name for each in outputs
+             if is_counted(np.dtype(each.dtype)) and each.name not in limits.excepts and not asked.keys() & each.metrics.keys()]
+    said = ", ".join(map(repr, names[:TOLD])) + (f" and {len(names) - TOLD} more" if len(names) > TOLD else "")
+    return [f"no limit that was asked for judges {said}, indices, masks or counts: --tolerance integer=0 does"] if names else []
 
 
 def _is_near(output: QuantizedOutput) -> bool:
@@ -432,5 +445,5 @@ def verify_quantized_conversion(
 def _limits_only(settings: Iterable[str]) -> Tolerance | None:
     """The limits that are set, and no others; None where none is."""
     given = list(settings)
-    none = replace(Tolerance(), integer=np.iinfo(np.int64).max, cos=-np.inf, euclid=-np.inf)
+    none = replace(Tolerance(), integer=NO_LIMIT, cos=-np.inf, euclid=-np.inf)
     return Tolerance.parse(given, none) if given else None

@@ -111,6 +111,8 @@ def test_a_list(images: Path, tmp_path: Path) -> None:
     (tmp_path / "marks").write_text("a #1.png\na #1.png # the same\na,b.png\t# another\n")
     write_image(tmp_path / "a #1.png", 4)
     assert open_samples(tmp_path / "marks", IMAGE).names == ["a #1.png", "a #1.png", "a,b.png"]
+    (tmp_path / "marks").write_text(f"a #1.png # {'no name of a file is as long ' * 20}\n")
+    assert open_samples(tmp_path / "marks", IMAGE).names == ["a #1.png"]
     (tmp_path / "marks").write_text("none.png # first\n")
     with pytest.raises(ReadError, match=r"none\.png: there is no such file"):
         list(open_samples(tmp_path / "marks", IMAGE))

@@ -66,6 +66,10 @@ def test_quantizing_says_it_too(models: tuple[Path, Path], tmp_path: Path, cli: 
     outputs = {each.name: each for each in transload.convert(models[0], out=tmp_path / "floats").report.verification.outputs}
     assert outputs["best"].equal == 1.0 and "cos" not in outputs["best"].metrics and "cos" in outputs["scores"].metrics
     assert made.report.verification.status == "passed"  # the limit of what has an SQNR
+    (note,) = [each for each in made.report.verification.notes if "no limit" in each]
+    assert note.startswith("no limit that was asked for judges 'best', 'places', 'above'") and "integer=0" in note
+    exact = transload.convert(models[0], out=tmp_path / "exact", quantize="int8", data=samples, tolerance=["integer=0"])
+    assert any(each.startswith("places: differs by") for each in exact.report.verification.broken)
 
 
 def test_which_integers_are_indices() -> None:
