@@ -136,9 +136,9 @@ def evaluate(
     if watch is not None:
         watch(first)
     _need_another(chosen, len(ready))
-    asked = [models, told(wanted), [told(each) for each in sorted(chosen)], output, label_offset, str(preprocess),
-             *map(told, (labels, classes, weights)), str(shapes), format, function]
-    state = _State(Path(resume) if resume is not None else None, _digest(asked))
+    state = _State(None, "") if resume is None else _State(Path(resume), _digest([
+        models, told(wanted), [told(each) for each in sorted(chosen)], output, label_offset, str(preprocess),
+        *map(told, (labels, classes, weights)), str(shapes), format, function]))
     stored = _by_place(ready, [model.quants for model in ready])
 
     given = _given(ready, opened, stored, state.rows)

@@ -55,7 +55,7 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
 
 
 def _moved(label: Any, offset: int) -> Any:
-    if offset and isinstance(label, list | tuple):  # of the rows of a batch
+    if offset and (isinstance(label, list | tuple) or (isinstance(label, np.ndarray) and label.ndim == 1)):  # of a batch's rows
         return [_moved(each, offset) for each in label]
     number = class_of(label) if offset else None
     return label if number is None else number + offset

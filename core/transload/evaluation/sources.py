@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ __all__ = ["told"]
 
 _LONGEST = 1 << 26
 """Bytes of a list whose files are looked at."""
+_COMMENT, _MARKS = re.compile(r"\s#"), 8
+"""Where a comment may begin, and how often in a line that is looked at."""
 
 
 def told(source: Any) -> str:
@@ -55,11 +59,15 @@ def _module_of(source: str | Path) -> Path | None:
 
 
 def _named_in(path: Path) -> list[Path]:
-    """The files that a list of samples names, relative to it."""
-    if path.stat().st_size > _LONGEST:
+    """The files that a list of samples may name, relative to it: lines, or parts of these, before a comment; none of what is no
+    text, as weights are."""
+    content = path.read_bytes() if path.stat().st_size <= _LONGEST else b"\0"
+    if b"\0" in content:
         return []
-    cells = (cell.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines() for cell in line.split(","))
-    return [path.parent / cell for cell in cells if cell and "\0" not in cell]
+    lines = content.decode("utf-8", "replace").splitlines()
+    whole = [line[:end] for line in lines for end in (None, *(mark.start() for mark in islice(_COMMENT.finditer(line), _MARKS)))]
+    cells = dict.fromkeys(cell.strip() for said in whole for cell in (said, *said.split(",")))
+    return [path.parent / cell for cell in cells if cell]
 
 
 def _states(files: Iterable[Path]) -> str:

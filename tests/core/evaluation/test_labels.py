@@ -33,7 +33,8 @@ def test_labels_of_the_rows_of_batches(tmp_path: Path) -> None:
     samples = open_samples(np.zeros((2, 3, 4), np.float32), {"x": TensorType((3, 4), F32)})
     (tmp_path / "l.txt").write_text("a\nb\nc\nc\nb\na\n")
     np.save(tmp_path / "l.npy", [0, 1, 2, 2, 1, 0])
-    for source, classes in ((tmp_path / "l.txt", ["a", "b", "c"]), (tmp_path / "l.npy", None), ([0, 1, 2, 2, 1, 0], None)):
+    for source, classes in ((tmp_path / "l.txt", ["a", "b", "c"]), (tmp_path / "l.npy", None), ([0, 1, 2, 2, 1, 0], None),
+                            (np.array([[0, 1, 2], [2, 1, 0]]), None)):
         find = labels_of(samples, source, classes, offset=1)
         assert [find(name) for name in samples.names] == [[1, 2, 3], [3, 2, 1]]
     with pytest.raises(UsageError, match="5 labels for 2 samples of 3 rows each"):
