@@ -164,7 +164,8 @@ def _unjudged(outputs: Iterable[TensorDifference], limits: Tolerance | None) -> 
         return []
     asked = dict(limits.others)
     names = [each.name for each in outputs
-             if is_counted(np.dtype(each.dtype)) and each.name not in limits.excepts and not asked.keys() & each.metrics.keys()]
+             if is_counted(np.dtype(each.dtype)) and each.name not in limits.excepts and not asked.keys() & each.metrics.keys()
+             and (each.dtype != "bool" or limits.truths == 1.0)]
     said = ", ".join(map(repr, names[:TOLD])) + (f" and {len(names) - TOLD} more" if len(names) > TOLD else "")
     return [f"no limit that was asked for judges {said}, indices, masks or counts: --tolerance integer=0 does"] if names else []
 

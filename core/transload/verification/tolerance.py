@@ -34,10 +34,10 @@ class Tolerance:
     """Limits that every output must keep.
 
     `integer` is the greatest difference of integer outputs, in steps; a float output that is a dequantized
-    integer may differ by as many steps of that. Other float outputs need a cosine of at
-    least `cos`, a euclidean similarity of at least `euclid`, and, where `max_abs` is set, no
-    element that differs by more. A float output no element of which differs by more than `floor` is near
-    enough whatever its cosine: runtimes compute sigmoid, tanh and softmax, whose range is 1, to about two
+    integer may differ by as many steps of that. A step is all that truths have: of these few may be others (`truths`).
+    Other float outputs need a cosine of at least `cos`, a euclidean similarity of at least `euclid`, and,
+    where `max_abs` is set, no element that differs by more. A float output no element of which differs by more than
+    `floor` is near enough whatever its cosine: runtimes compute sigmoid, tanh and softmax, whose range is 1, to about two
     units in the last place of 1.0, so that a map of scores of 1e-6 has no exact digits to compare.
     """
 
@@ -50,6 +50,11 @@ class Tolerance:
     """Limits of other metrics, those of plugins too, by name: of every output."""
     excepts: frozenset[str] = frozenset()
     """The outputs that no limit holds for, by name."""
+
+    @property
+    def truths(self) -> float:
+        """The share of truths that may be others: as many as numbers with the least cosine have another sign, or none."""
+        return math.acos(min(max(self.cos, -1.0), 1.0)) / math.pi if self.integer else 0.0
 
     def limits(self) -> dict[str, float]:
         """All limits by name."""

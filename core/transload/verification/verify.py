@@ -543,6 +543,9 @@ def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | 
               if name in tensor.metrics]
     if broken := _beyond(tensor, others):
         return broken
+    if tensor.dtype == "bool":
+        wrong, most = 1.0 - (1.0 if tensor.equal is None else tensor.equal), tolerance.truths
+        return [] if wrong <= most else [f"{tensor.name}: {wrong:.2%} of its truths are others, allowed {most:.2%}"]
     if tensor.is_integer:
         worst = tensor.metrics["max_abs"]
         return [] if worst <= tolerance.integer else [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]

@@ -78,3 +78,14 @@ def test_which_integers_are_indices() -> None:
         assert found.equal == 0.75 and (not REALS & set(found.metrics)) == is_index, dtype
     assert difference("t", np.zeros(0, np.int32), np.zeros(0, np.int32)).equal is None
     assert not broken_limits(of_plain(difference("t", np.arange(3), np.arange(3))), Tolerance.parse(["sqnr=30"]))
+
+
+@pytest.mark.parametrize(("settings", "flipped", "breaks"), [
+    ([], 0, False), ([], 4, False), ([], 5, True), ([], 1000, True), (["integer=0"], 1, True), (["cos=0.99"], 40, False),
+    (["cos=0.99"], 50, True), (["integer=3"], 1000, True)])
+def test_truths_are_judged_by_how_many_are_others(settings: list[str], flipped: int, breaks: bool) -> None:
+    """A mask whose truths were all others differed by one step, which integers may."""
+    wanted = np.random.default_rng(0).normal(size=1000) > 0
+    actual = np.where(np.arange(1000) < flipped, ~wanted, wanted)
+    broken = broken_limits(difference("mask", wanted, actual), Tolerance.parse(settings))
+    assert bool(broken) == breaks and all("of its truths are others" in each for each in broken)
