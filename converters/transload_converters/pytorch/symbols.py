@@ -21,6 +21,8 @@ __all__ = ["Expression", "Symbols", "parse"]
 
 MAX_LENGTH = 10_000
 """Characters of an expression."""
+_TRACED = 2
+"""The least size that PyTorch assumes while it traces, where the user says none."""
 
 
 def _floor_div(a: Any, b: Any) -> Any:
@@ -153,12 +155,14 @@ def _readable(tree: ast.expr) -> str:
 class Symbols:
     """What the symbols of a program are, found from the shapes of its inputs.
 
-    `ranges` gives the least and the greatest value of each symbol, either None where there is none.
+    `ranges` gives the least and the greatest value of each symbol, either None where there is none. A least of 2 is none:
+    PyTorch traces with it what may be of any size (`Dim.AUTO`), and runs such a program on 0 and 1, too.
     """
 
     def __init__(self, where: str, ranges: Mapping[str, tuple[int | None, int | None]]) -> None:
         self.where = where
-        self.ranges = ranges
+        self.ranges = {name: (least if least is not None and least > _TRACED else None, most)
+                       for name, (least, most) in ranges.items()}
         self.values: dict[str, int] = {}
         self.notes: tuple[str, ...] = ()
 
@@ -187,7 +191,7 @@ class Symbols:
                                  f"by the other inputs, and cannot be {number}")
 
     def _allowed(self, size: Expression) -> range | None:
-        """The numbers that a size of one symbol may be, a multiple of it and a number more; None where it is another."""
+        """The numbers from 1 that a size of one symbol may be, a multiple of it and a number more; None where it is another."""
         if len(size.symbols) != 1:
             return None
         try:
@@ -198,7 +202,8 @@ class Symbols:
             return None
         least, most = self.ranges.get(size.symbols[0], (None, None))
         least, most = max(least or 0, 0), MAX_ELEMENTS if most is None else min(most, MAX_ELEMENTS)
-        return range(zero + (one - zero) * least, zero + (one - zero) * most + 1, one - zero)
+        numbers = range(zero + (one - zero) * least, zero + (one - zero) * most + 1, one - zero)
+        return numbers[max(0, -((numbers.start - 1) // numbers.step)):]
 
     def _enter(self, name: str, size: Expression, number: int, shape: Sequence[int], place: int) -> None:
         """Find a symbol by one dimension, at a `place` in a `shape`, of an input."""

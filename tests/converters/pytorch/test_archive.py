@@ -190,9 +190,23 @@ def test_sizes_that_are_chosen_or_shown_are_in_the_programs_ranges() -> None:
     with pytest.raises(UsageError, match="cannot be 9") as told:
         symbols.settle(declared, {"x": [9]})
     assert told.value.hint.endswith("--shape x:7")
+    symbols, declared = sized("Mul(Integer(2), a)", "4", a=(0, None))
+    symbols.settle(declared, {})
+    assert symbols.values == {"a": 1}  # no batch of 0
     symbols, declared = sized("Mul(a, a)", "b", a=(2, 4))  # of which no range is known
     with pytest.raises(ReadError, match="static shape"):
         symbols.settle(declared, {})
+
+
+def test_a_least_size_of_two_is_none() -> None:
+    """Of `Dim.AUTO` files say it, and PyTorch runs them on smaller ones."""
+    for given in ({}, {"x": [1, 4]}):
+        symbols, declared = sized("a", "4", a=(2, None))
+        symbols.settle(declared, given)
+        assert symbols.values == {"a": 1}
+    symbols, declared = sized("a", "4", a=(3, None))
+    with pytest.raises(UsageError, match="exported for 3 to any number"):
+        symbols.settle(declared, {"x": [1, 4]})
 
 
 def test_sizes_are_asked_for_and_checked() -> None:
