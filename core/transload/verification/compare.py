@@ -28,6 +28,7 @@ from ..meanings import (
     as_stored,
     as_taken,
     note_ranges,
+    quantized_tensors,
     reported_changes,
     reported_types,
     taken_rounded,
@@ -74,12 +75,12 @@ class Comparison:
 
     def add_layers(
         self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], ends: Collection[str],
-        elements: Mapping[str, QuantType], meanings: Mapping[str, QuantType], changes: Changes,
+        elements: Mapping[str, QuantType], stored: Mapping[str, QuantType], changes: Changes,
     ) -> None:
         """Compare every tensor that both sides know but the `ends`, before those that are compared (`layer_differences`)."""
         between = {name: array for name, array in reference.items() if name not in ends}
         self.only_in_reference = [name for name in reference if name not in actual]
-        self.tensors = layer_differences(between, actual, elements, {**elements, **meanings}, changes) + self.tensors
+        self.tensors = layer_differences(between, actual, elements, stored, changes) + self.tensors
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -232,7 +233,7 @@ def compare(
         lambda: result if not is_fused else None, types,
         lambda inputs: load(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
-    note_ranges(source, meanings)
+    note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     taken = source if fused is None else fused.outside
     runtime = _judge_of(source, model)
@@ -246,12 +247,12 @@ def compare(
     compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
-    comparison = Comparison(
-        runtime.name, written.said(keep=per_layer and not written.in_parts) if written is not None else "reference",
-        _outputs(reference, actual, source, meanings))
+    said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
+    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated))
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
-        comparison.add_layers(*both, {*reference, *given}, quantized_elements(source, hub), meanings, _changed(artifact))
+        own, ends = quantized_elements(source, hub), {*reference, *given}
+        comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact))
     comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
 
@@ -302,16 +303,17 @@ def _as_taken(
 
 def _outputs(
     reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], source: Module, meanings: Mapping[str, QuantType],
+    stated: Mapping[str, QuantType],
 ) -> list[TensorDifference]:
     """The outputs compared by name where both have the same, else in order; `meanings` are what the artifact's integers stand
-    for, by the names that it has for them."""
+    for, by the names that it has for them, and `stated` what its types say, where the model's say nothing."""
     check_number(reference, actual)
     if set(reference) == set(actual):
         actual = {name: actual[name] for name in reference}
     own = {name: type_.element for name, type_ in source.outputs.items()
            if isinstance(type_, TensorType) and isinstance(type_.element, QuantType)}
     return [
-        meant_difference(name, wanted, got, own.get(name), meanings.get(stored, own.get(name)))
+        meant_difference(name, wanted, got, own.get(name), meanings.get(stored) or own.get(name) or stated.get(stored))
         for (name, wanted), (stored, got) in zip(reference.items(), actual.items(), strict=True)]
 
 

@@ -12,6 +12,7 @@ import transload
 from transload.errors import RunError
 from transload.ir import F32, I8, QuantType, TensorType
 from transload.meanings import as_stored, real_numbers, reported_types, with_meanings
+from transload.text import print_module
 
 BORDERS = [
     pytest.param({}, id="floats at the borders"), pytest.param({"quant_input": "all", "quant_output": "all"}, id="integers")]
@@ -41,6 +42,18 @@ def test_every_tensor_is_compared_as_real_numbers(root: Path, artifact: Path, fi
     assert len(found.tensors) > 5
     assert [tensor.note for tensor in found.tensors if tensor.note] == []
     assert min(tensor.metrics["sqnr"] for tensor in found.tensors) > 15  # conv1 was at -39 dB as stored
+
+
+def test_a_module_says_itself_what_its_integers_are(root: Path, samples: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    model = root / "examples" / "digits" / "digits_float.onnx"
+    module = transload.load(model)
+    made = transload.quantize(module, "int8", transload.open_samples(samples, module), quant_input="all", quant_output="all")
+    (tmp_path / "made.mlir").write_text(print_module(made))
+    for artifact in (made, tmp_path / "made.mlir"):
+        found = transload.compare(model, artifact, per_layer=True)
+        assert [tensor.note for tensor in found.tensors if tensor.note] == [] and len(found.tensors) > 5
+        assert min(tensor.metrics["sqnr"] for tensor in found.tensors) > 15
 
 
 def test_integers_of_which_nothing_says_what_they_mean_are_not_compared(root: Path, artifact: Path, tmp_path: Path) -> None:
