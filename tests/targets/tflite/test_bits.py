@@ -9,6 +9,9 @@ import pytest
 
 import transload
 from transload.errors import TransloadError
+from transload.ir import I32, TensorType
+
+from tests.support.graphs import Graph
 
 BODY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}
 ENDS = np.array([0, 1, 255, 256, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1], np.uint32)
@@ -52,6 +55,19 @@ def test_masks_and_moves(name: str, number: int, dtype: type[np.signedinteger], 
     made = transload.convert(transload.load(text=text, format="stablehlo"), "tflite", tmp_path, verify=False)
     (path,) = made.directory.glob("*.tflite")
     np.testing.assert_array_equal(invoked(path, a), a & dtype(number) if name == "and" else a << dtype(number))
+
+
+@pytest.mark.parametrize(("x", "mask"), [((1,), (4,)), ((3, 1), (1, 4)), ((4,), ()), ((4,), (1,))])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_mask_may_be_the_larger_one(x: tuple[int, ...], mask: tuple[int, ...], turned: bool, tmp_path: Path) -> None:
+    """What is broadcast to the shape of its mask has that shape in the file, too: it kept its own."""
+    graph = Graph(TensorType(x, I32))
+    operands = graph.inputs[0], graph.constant(np.full(mask, 7, np.int32))
+    module = graph.done(graph.BitwiseAnd(*(operands[::-1] if turned else operands)))
+    made = transload.convert(module, "tflite", tmp_path, verify=False)
+    (path,) = made.directory.glob("*.tflite")
+    a = np.arange(-5, 7, dtype=np.int32)[:np.prod(x)].reshape(x)
+    np.testing.assert_array_equal(invoked(path, a), a & np.full(mask, 7, np.int32), strict=True)
 
 
 def test_masks_that_are_none_are_refused() -> None:

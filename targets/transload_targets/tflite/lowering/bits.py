@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,9 @@ from transload.errors import Unsupported
 from transload.ir import I32, I64, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
-from .common import constant, emit
+from .common import constant, emit, static_shape
 
 if TYPE_CHECKING:
     from transload_hub.ops.elementwise import Bitwise, BitwiseNot, ShiftLeft
@@ -29,7 +30,7 @@ def shift_left(op: ShiftLeft, rw: Rewriter) -> Value:
         raise Unsupported(
             "TFLite moves bits down alone",
             "multiply by powers of two in the model, of unsigned numbers in i64: a constant, where the places are known")
-    factor = constant(rw, np.int64(1 << places))
+    factor = _beside(rw, op.a, op.result, 1 << places, np.int64)
     if element == I64:
         return emit(rw, "mul", op.a, factor, like=op.result)
     wide = emit(rw, "cast", op.a, like=op.a, element=I64)
@@ -43,7 +44,7 @@ def bitwise_and(op: Bitwise, rw: Rewriter) -> Value | None:
     for x, mask in (op.operands, op.operands[::-1]):
         bits = _exponent(None if (held := _number(mask)) is None else held + 1)
         if element in (I32, I64) and bits is not None and bits < (31 if element == I32 else 63):
-            return emit(rw, "floor_mod", x, constant(rw, np.asarray(1 << bits, dtype_of(element))), like=op.result)
+            return emit(rw, "floor_mod", x, _beside(rw, x, op.result, 1 << bits, dtype_of(element)), like=op.result)
     return None
 
 
@@ -64,6 +65,12 @@ def bitwise_or(op: Bitwise, rw: Rewriter) -> Value | None:
         if free is not None and taken is not None and taken <= free:
             return emit(rw, "bitwise_xor", upper, lower, like=op.result)
     return None
+
+
+def _beside(rw: Rewriter, x: Value, result: Value, number: int, dtype: Any) -> Value:
+    """A constant number, as many times as make the result's shape of that of `x`, which may be broadcast."""
+    shape = () if x.shape == result.shape else static_shape(result)
+    return constant(rw, tables.full(shape, number, dtype))
 
 
 def _number(value: Value) -> int | None:
