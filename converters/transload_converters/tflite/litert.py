@@ -19,12 +19,14 @@ class Session:
     `name` is what errors call the model; `outputs` and `names` are the names of its outputs and of all tensors; `kernels`
     says what is to compute: the "reference" kernels, the "usual" ones, or XNNPACK where it can ("delegate"). Of a function that
     is not the main one `signature` is the key, what it calls inputs and outputs, in their order, and the subgraph's number.
+    `afresh` is whether each run needs an interpreter of its own, as LiteRT keeps variables from run to run.
     """
 
     def __init__(
         self, path: str, name: str, outputs: Sequence[str], names: Sequence[str], kernels: str, signature: Sequence[Any] = (),
+        afresh: bool = False,
     ) -> None:
-        self.signature = signature
+        self.signature, self.afresh = signature, afresh
         self.path, self.name, self.outputs, self.names = path, name, outputs, names
         self._kernels = kernels
         self._interpreters: dict[bool, Any] = {}
@@ -35,6 +37,8 @@ class Session:
         With `keep`, what holds no numbers is left out: handles of variables, strings.
         """
         interpreter = self._interpreter(keep)
+        if self.afresh:
+            del self._interpreters[keep]
         try:
             return self._invoke(interpreter, inputs, keep)
         except (RuntimeError, ValueError) as error:

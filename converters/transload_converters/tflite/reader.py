@@ -81,7 +81,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None, as_plan
     module.notes += entry.notes
     if entry.subgraph and wanted is not None:
         choose_entry(module, reader.functions[entry.subgraph])
-        module.entry = wanted
+        module.entry = wanted if wanted != "main" else reader.functions[entry.subgraph]  # the first subgraph is called so, too
     module.source = source.path
     module.source_format = "tflite"
     findings = check(module, inferred=False)
@@ -109,7 +109,7 @@ def open_model(source: Source) -> tuple[FlatFile, Table]:
 
 @dataclass(frozen=True)
 class Entry:
-    """Which subgraph of a file is the model, and its signature where it was asked for by that one's name."""
+    """Which subgraph of a file is the model, and where one was asked for the signature of that name, or one of that subgraph."""
 
     subgraph: int
     signature: Table | None = None
@@ -132,7 +132,8 @@ def entry_of(file: FlatFile, model: Table, wanted: str | None) -> Entry:
     read = f"{'signatures' if len(own) > 1 else 'signature'} {', '.join(map(repr, own))} {'are' if len(own) > 1 else 'is'} read"
     further = f"--signature takes {', '.join(others)}, too"
     note = "; ".join([*([read] if own else []), *([further] if others else [])])
-    return Entry(place, signatures.get(wanted or ""), (note,) if len(signatures) > 1 or others else ())
+    key = None if wanted is None else wanted if wanted in signatures else next(iter(own), None)
+    return Entry(place, signatures.get(key or ""), (note,) if len(signatures) > 1 or others else ())
 
 
 def _function_names(subgraphs: Sequence[Table]) -> list[str]:
@@ -147,7 +148,8 @@ class Names(NamedTuple):
     tensors: list[str]
     """Those of all tensors of the subgraph."""
     signature: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    """By the names that the signature which was asked for has for inputs and outputs, those of the tensors."""
+    """By the names that the signature of what was asked for has for inputs and outputs, those of the tensors."""
+    key: str = ""
     subgraph: int = 0
 
 
@@ -172,7 +174,8 @@ def tensor_names(source: Source, function: str | None = None) -> Names:
         return dict(zip([each.text(_MAP_NAME) for each in entries], tensors, strict=True))
 
     inputs, outputs = (pick(table.numbers(slot, "i")) for slot in (_INPUTS, _OUTPUTS))
-    return Names(inputs, _unique(outputs), names, (named(_SIGNATURE_INPUTS), named(_SIGNATURE_OUTPUTS)), entry.subgraph)
+    key = entry.signature.text(_SIGNATURE_KEY) if entry.signature is not None else ""
+    return Names(inputs, _unique(outputs), names, (named(_SIGNATURE_INPUTS), named(_SIGNATURE_OUTPUTS)), key, entry.subgraph)
 
 
 def _unique(names: Sequence[str], stem: str = "tensor") -> list[str]:

@@ -47,8 +47,8 @@ def open_model(path: str | Path, function: str = "main") -> Callable[..., dict[s
     keep=False)`, input arrays by name to outputs by name, in the model's order.
 
     Inputs may have other shapes than the model's own where it can be resized; those of text may be missing, and are empty. With
-    `keep`, every intermediate tensor of numbers that LiteRT still has after the run comes before the outputs. State starts with
-    zeros in every run.
+    `keep`, every intermediate tensor of numbers that LiteRT still has after the run comes before the outputs. State starts in
+    every run as in the first one.
     Raises `RunError` where LiteRT refuses the model or the inputs.
     """
     return _Session(Path(path), function).run
@@ -70,6 +70,7 @@ class _Session:
         names = tensor_names(Source(path=path, name=str(path)), asked)
         self.inputs, self.outputs, self.names = names.inputs, names.outputs, names.tensors
         self._signature = _signature(path, function, names) if asked is not None else ()
+        self._afresh = _keeps_variables(module, asked is not None)
         self._texts = {name for name, type_ in module.inputs.items() if getattr(type_, "element", None) == _STRING}
         self._kernels = "delegate" if _needs_delegate(module) else "usual" if _has_wrong_reference(module) else "reference"
         self._there: Remote | None = None
@@ -86,7 +87,7 @@ class _Session:
         if self._there is None:
             self._there = LITERT.open(
                 "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
-                self._kernels, self._signature)
+                self._kernels, self._signature, self._afresh)
         given = [np.asarray(inputs[name]) if name in inputs else None for name in self.inputs]
         found: dict[str, np.ndarray] = self._there(given, keep)
         return found
@@ -98,7 +99,7 @@ def _signature(path: Path, function: str, names: Names) -> tuple[str, list[str],
     if not {*names.inputs} <= {*taken} or not {*names.outputs} <= {*given}:
         raise RunError(
             f"{path} cannot be run: LiteRT runs functions by their signatures, and no {function!r} has all inputs and outputs")
-    return function, [taken[name] for name in names.inputs], [given[name] for name in names.outputs], names.subgraph
+    return names.key, [taken[name] for name in names.inputs], [given[name] for name in names.outputs], names.subgraph
 
 
 def _dangerous(module: Module) -> str:
@@ -113,6 +114,11 @@ def _dangerous(module: Module) -> str:
             if isinstance(element, QuantType) and op.operands and op.dialect == "tfl" and not all(element.scales):
                 return f"{op.name} has a tensor with a scale of 0, {value.name or op.origin!r}; LiteRT would end the process"
     return ""
+
+
+def _keeps_variables(module: Module, by_signature: bool) -> bool:
+    """Whether LiteRT has no way to reset what a model keeps: it has for tensors of the first subgraph that are variables."""
+    return any(op.name == "tfl.var_handle" or (by_signature and "is_variable" in op.attributes) for op in module.walk())
 
 
 def _needs_delegate(module: Module) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from transload.contents import STRUCTURE, constant_bytes, op_counts
 from transload.errors import Finding, RunError, merge_findings
 from transload.interface import interface, named
-from transload.ir import BOOL, F32, I32, NONE, UI8, Module, Op, QuantType, TensorType, Value
+from transload.ir import BOOL, F32, I32, NONE, UI8, DialectType, Module, Op, QuantType, TensorType, Type, Value
 from transload.ir.regions import functions_named
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
@@ -85,16 +85,16 @@ def _is_rare(op: Op) -> bool:
     """Whether an op computes with types that LiteRT has kernels of for few operators.
 
     IF and WHILE move numbers of any type, and a loop that is run on zeros may never end; what they run is asked about by itself.
+    What takes or gives handles of variables and text is nothing without what is beside it.
     """
-    return not op.regions and not any(functions_named(op)) and any(map(_of_rare_type, (*op.operands, *op.results)))
+    elements = [value.type.element for value in (*op.operands, *op.results) if isinstance(value.type, TensorType)]
+    return not op.regions and not any(functions_named(op)) and any(map(_is_rare_type, elements)) and not any(
+        isinstance(element, DialectType) for element in elements)
 
 
 def _holds_unsigned_bytes(value: Value) -> bool:
     return value.quant is not None and value.quant.storage == UI8
 
 
-def _of_rare_type(value: Value) -> bool:
-    if not isinstance(value.type, TensorType):
-        return False
-    element = value.type.element
+def _is_rare_type(element: Type) -> bool:
     return element.storage == UI8 if isinstance(element, QuantType) else element not in (F32, I32, BOOL, NONE)

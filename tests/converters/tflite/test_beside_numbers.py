@@ -41,6 +41,30 @@ def accumulator(path: Path, dtype: str = "resource") -> Path:
     return path
 
 
+@pytest.mark.parametrize("dtype", ["resource", "int32"])
+@pytest.mark.parametrize("keep", [False, True])
+def test_every_run_is_the_first(tmp_path: Path, dtype: str, keep: bool) -> None:
+    """LiteRT keeps what variables are from run to run, and has no way to reset them."""
+    run = open_model(accumulator(tmp_path / "m.tflite", dtype))
+    for _ in range(3):
+        assert run({"x": np.ones((1, 4), np.float32)}, keep=keep)["y"].tolist() == [[1.5, 2, 3, 5]]
+
+
+def test_a_handle_is_no_operator_that_litert_is_asked_about(tmp_path: Path) -> None:
+    """Of a variable that has no value before the first run, its handle alone was run, gave no numbers, and was refused."""
+    model = ModelWriter()
+    x, total, y = (model.add_tensor(name, (1, 4), F) for name in ("x", "total", "y"))
+    variable = handle(model, "resource")
+    model.add_operator("READ_VARIABLE", [variable], [total])
+    model.add_operator("ADD", [x, total], [y])
+    model.add_operator("ASSIGN_VARIABLE", [variable, y], [])
+    model.inputs, model.outputs = [x], [y]
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.finish())
+    made = transload.convert(path, "tflite", tmp_path / "out")
+    assert made.verification is not None and made.verification.status == "skipped"
+
+
 @pytest.fixture
 def with_text(tmp_path: Path) -> Path:
     """`y = |x|`, and beside it text that is reshaped."""

@@ -75,8 +75,53 @@ def test_litert_judges_it(file: Path, tmp_path: Path) -> None:
     assert np.array_equal(ours["power"], theirs["power"][:1])
 
 
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """Beside the first subgraph one called `step` of signature `main`: `y = x + total`, and `total`, a variable, becomes `y`."""
+    model = ModelWriter()
+    a, b = (model.add_tensor(name, (1, 4), F) for name in "ab")
+    model.add_operator("ABS", [a], [b])
+    model.inputs, model.outputs = [a], [b]
+    model.add_signature("size", {"in": a}, {"out": b})
+    step = model.add_subgraph("step")
+    x, total, y = (step.add_tensor(name, (1, 4), F) for name in ("x", "total", "y"))
+    handle = step.add_tensor("handle", (1,), "resource")
+    step.add_operator("CALL_ONCE", [], [], {"init_subgraph_index": 2})
+    step.add_operator("VAR_HANDLE", [], [handle], {"shared_name": "total"})
+    step.add_operator("READ_VARIABLE", [handle], [total])
+    step.add_operator("ADD", [x, total], [y])
+    step.add_operator("ASSIGN_VARIABLE", [handle, y], [])
+    step.inputs, step.outputs = [x], [y]
+    model.add_signature("main", {"in": x}, {"sum": y}, subgraph=1)
+    first = model.add_subgraph("first")
+    numbers = first.add_tensor("numbers", (1, 4), F, np.array([[0.5, 1, 2, 4]], np.float32))
+    handle = first.add_tensor("handle", (1,), "resource")
+    first.add_operator("VAR_HANDLE", [], [handle], {"shared_name": "total"})
+    first.add_operator("ASSIGN_VARIABLE", [handle, numbers], [])
+    path = tmp_path / "kept.tflite"
+    path.write_bytes(model.finish())
+    return path
+
+
 @pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
-def test_a_function_without_a_signature_is_not_judged(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["main", "step"])
+def test_a_signature_with_the_name_of_the_first_subgraph_and_variables(kept: Path, tmp_path: Path, name: str) -> None:
+    made = transload.convert(kept, "tflite", tmp_path / "out", function=name, verify="require")
+    assert list(made.module.inputs)[:1] == ["x"]
+    run = open_model(kept, "step")
+    for _ in range(3):
+        assert run({"x": np.ones((1, 4), np.float32)})["y"].tolist() == [[1.5, 2, 3, 5]]
+
+
+@pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
+def test_a_function_without_a_signature_is_not_judged(tmp_path: Path) -> None:
+    model = ModelWriter()
+    for graph in (model, model.add_subgraph("beside")):
+        x, y = (graph.add_tensor(name, (1, 5), F) for name in "xy")
+        graph.add_operator("ABS", [x], [y])
+        graph.inputs, graph.outputs = [x], [y]
+    file = tmp_path / "none.tflite"
+    file.write_bytes(model.finish())
     made = transload.convert(file, out=tmp_path / "out", function="beside")
     assert made.verification is not None and made.verification.status == "skipped"
     assert "LiteRT runs functions by their signatures" in made.verification.why
