@@ -13,6 +13,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .artifact_set import REPORT
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
 from .errors import (
@@ -335,13 +336,13 @@ def reader_for(source: Source) -> Reader:
         raise foreign
     if failed is not None:
         raise failed
-    if (written := unreported(path, _suffixes())) is not None:
+    what = mistaken(head, path, None, [reader for reader in readers if reader not in by_suffix])
+    if (not what or path.name == REPORT) and (written := unreported(path, _suffixes())) is not None:
         raise written
-    others = [reader for reader in readers if reader not in by_suffix]
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
     raise ReadError(
         f"{path}: no reader knows this format",
-        hint=mistaken(head, path, None, others) or f"readers: {known}; or say which with --format{host().absent()}")
+        hint=what or f"readers: {known}; or say which with --format{host().absent()}")
 
 
 def _suffixes() -> list[str]:

@@ -22,6 +22,8 @@ _REPORT_BYTES = 1 << 24
 _TOLD = (
     ("inputs", "name"), ("inputs", "type"), ("outputs", "name"), ("outputs", "type"), ("states", "input"), ("states", "output"))
 """What a report says of a model's borders in words."""
+_OWN = ("files", "target", "target_report")
+"""What each report of a conversion has."""
 
 
 def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
@@ -32,7 +34,7 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
     folder = path if is_folder(path) and path.name != REPORT else path.parent
     file = folder / REPORT
     programs: list[Path] = []
-    there = os.path.lexists(file)
+    there = os.path.lexists(file) and (path == file or not _is_of_others(file))
     with suppress(OSError):  # of a folder that may not be looked into nothing is known
         programs = sorted(each for each in folder.iterdir() if is_file(each) and each.name.lower().endswith(tuple(suffixes)))
     if (not there and (path != folder or not programs)) or report_in(folder) is not None:
@@ -45,6 +47,15 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
         said = f"{path}: no reader knows this format, and {REPORT} beside it is damaged, or is none of a conversion"
     named = " or ".join(shlex.quote(str(each)) for each in programs[:_FEW])
     return ReadError(said, hint=f"a file can be given in its place: {named}" if named else "convert the model again")
+
+
+def _is_of_others(file: Path) -> bool:
+    """Whether a file is what another program reports, in order, which says nothing of what lies beside it."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8")) if file.stat().st_size <= _REPORT_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and bool(found) and found.keys().isdisjoint(_OWN)
 
 
 def report_in(folder: Path) -> dict[str, Any] | None:

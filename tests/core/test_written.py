@@ -56,6 +56,17 @@ def test_a_report_that_is_damaged_or_missing_is_told(
     assert cli("run", out / "digits_int8.mlir")[0] == 0
 
 
+@pytest.mark.parametrize("report", ['{"tests": 3}', "[["])
+def test_what_a_file_is_goes_before_a_report_beside_it(report: str, tmp_path: Path, cli: Any) -> None:
+    """Whatever lay beside a file called `report.json` was to be converted again."""
+    (tmp_path / "report.json").write_text(report)
+    (tmp_path / "model.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:aaaa\nsize 12\n")
+    (tmp_path / "unknown").write_bytes(b"what is this")
+    said = [" ".join(cli("inspect", tmp_path / name)[2].split()) for name in ("model.bin", "unknown", "")]
+    assert "git lfs pull" in said[0]
+    assert ["report.json beside it is damaged" in said[1], "is damaged" in said[2]] == [report == "[["] * 2
+
+
 def test_a_folder_of_nothing_is_no_artifact(tmp_path: Path, cli: Any) -> None:
     _, _, said = cli("run", tmp_path)
     assert said.strip().endswith("is a directory, not a model file")

@@ -182,7 +182,7 @@ def _wide_bias(rw: Rewriter, value: Value, bias: Value | None) -> Value | None:
         return bias
     if rw.options.get("rounding") != "litert":
         raise Unsupported(
-            "its sums have 32 bits, as its bias says; those of LiteRT's DEPTHWISE_CONV_2D of 16 bits have 64, rounded otherwise",
+            "its sums have 32 bits, as those of bytes; those of LiteRT's DEPTHWISE_CONV_2D of 16 bits have 64, rounded otherwise",
             "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
     array = rw.need_constant(bias, "the bias of a depthwise convolution of 16 bits")
     return constant(rw, Dense(array.astype(np.int64)), held.replace(storage=I64, storage_min=None, storage_max=None))
