@@ -64,6 +64,24 @@ def test_every_tensor_has_the_sizes_of_the_batch_that_is_asked_for(tmp_path: Pat
     assert {name: written[name] for name in named} == {name: there[name] for name in named}
 
 
+def test_an_operator_without_a_way_to_the_hub_leaves_its_own_sizes_open(tmp_path: Path) -> None:
+    """All others were left open with it."""
+    model = ModelWriter()
+    x, size = (model.add_tensor(name, (1, 4), F, shape_signature=(-1, 4)) for name in ("x", "size"))
+    large = model.add_tensor("large", (1, 4), "bool", shape_signature=(-1, 4))
+    places = model.add_tensor("places", (4, 2), "int64", shape_signature=(-1, 2))
+    one = model.add_tensor("one", (), F, np.array(1, np.float32))
+    model.add_operator("ABS", [x], [size])
+    model.add_operator("GREATER", [size, one], [large])
+    model.add_operator("WHERE", [large], [places])
+    model.inputs, model.outputs = [x], [size, places]
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.finish())
+    made = transload.convert(path, "tflite", tmp_path / "out", inputs={"x": (3, 4)}, verify="require")
+    shapes = {name: type_.shape for name, type_ in made.module.outputs.items()}  # type: ignore[union-attr]
+    assert shapes == {"size": (3, 4), "places": (None, None)}
+
+
 @pytest.mark.models
 @pytest.mark.parametrize("model", ["mlperf_resnet8_int8/pretrainedResnet_quant", "mlperf_ad_dynamic_range/model_ToyCar_quant"])
 def test_real_models(models: Path, tmp_path: Path, model: str) -> None:

@@ -6,6 +6,8 @@ the module in which every tensor of open sizes is an output.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from transload.conversion import apply_conversion
 from transload.errors import ConversionError
 from transload.ir import Module, TensorType, Value, set_results, update_function_type
@@ -17,12 +19,12 @@ __all__ = ["find_sizes"]
 def find_sizes(module: Module) -> bool:
     """Give the tensors of the main function the sizes that they have; those stay open that are known only when the model runs.
 
-    Where the module has no way to the hub they stay, too: LiteRT finds them before it runs a model.
+    What is computed of operators that have no way to the hub stays open, too: LiteRT finds it before it runs a model.
     """
     unsized = [value for op in module.body_of_main for value in op.results if _is_unsized(value)]
     if not unsized:
         return False
-    found = dict(zip(unsized, _found(module, unsized), strict=False))
+    found = dict(zip(unsized, _found(module, unsized), strict=True))
     for value, type_ in found.items():
         own = value.tensor_type
         if type_.shape is not None and own.shape is not None and len(type_.shape) == len(own.shape):
@@ -39,13 +41,11 @@ def _is_unsized(value: Value) -> bool:
 
 
 def _found(module: Module, values: list[Value]) -> list[TensorType]:
-    """The types of values at the hub, in their order; none where that cannot be reached."""
+    """The types of values at the hub, in their order, as far as that is reached."""
     mapping: dict[Value, Value] = {}
     copy = module.clone(mapping)
     copy.body_of_main.terminator.erase()
     terminator = set_results(copy.main, [mapping[value] for value in values])
-    try:
+    with suppress(ConversionError):  # of operators that have no way to the hub: others were rewritten
         apply_conversion(host().get("conversions", "tfl-to-top"), copy)
-    except ConversionError:
-        return []
     return [operand.tensor_type for operand in terminator.operands]
