@@ -34,5 +34,5 @@ def given_absent(op: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
     def padded(op: Op, *arrays: Any, **how: Any) -> Any:
         return kernel(op, *arrays, *absent, **how)
 
-    vars(padded).update(vars(kernel))
+    vars(padded).update(getattr(kernel, "__dict__", {}))  # which objects with slots have not
     return padded

@@ -40,7 +40,7 @@ def _declared(name: str, base: type) -> None:
     ZED.op(name)(type(name, (), {"__doc__": base.__doc__, **members}))
 
 
-for _name in ("Plain", "Given", "Open", "Two"):
+for _name in ("Plain", "Given", "Open", "Two", "Object"):
     _declared(_name, _Sum)
 _declared("Several", _Several)
 
@@ -68,6 +68,16 @@ def open_ended(op: Any, *arrays: Any) -> Any:
 @KERNELS("zed.Two")
 def two(op: Any, x: Any, b: Any, c: Any = 100.0) -> Any:
     return np.float32(_sum(x, b, c))
+
+
+class _Slots:
+    __slots__ = ()
+
+    def __call__(self, op: Any, x: Any, b: Any, c: Any) -> Any:
+        return _sum(x, b, c)
+
+
+KERNELS("zed.Object")(_Slots())
 
 
 @KERNELS("zed.Several")
@@ -101,7 +111,8 @@ def module(name: str, count: int, constant: bool) -> Module:
 
 
 @pytest.mark.parametrize(("name", "expected"), [
-    ("Plain", [1, 2, 3]), ("Given", [111, 102, 3]), ("Open", [1, 2, 3]), ("Two", [101, 102, 3]), ("Several", [1, 2, 3, 4, 5])])
+    ("Plain", [1, 2, 3]), ("Object", [1, 2, 3]), ("Given", [111, 102, 3]), ("Open", [1, 2, 3]), ("Two", [101, 102, 3]),
+    ("Several", [1, 2, 3, 4, 5])])
 @pytest.mark.parametrize("constant", [False, True])
 def test_what_is_left_out_at_the_end(name: str, expected: list[int], constant: bool) -> None:
     for count, number in enumerate(expected, 1):
