@@ -42,8 +42,10 @@ def placed(given: Iterable[str], named: Mapping[str, Any]) -> tuple[dict[str, st
 
 
 def with_our_names(table: Calibration, named: Mapping[str, Any]) -> Calibration:
-    """The table with its lines by the model's names; lines that are no tensor's stay what they are. Raises as `placed` does."""
+    """The table with its lines by the model's names; lines that are no tensor's stay what they are. Raises as `placed` does, and
+    where tensors of one name are numbered otherwise."""
     lines, unknown = placed(table.ranges, named)
+    _need_our_numbers(lines, named)
     if all(name == line for name, line in lines.items()):
         return table
     lines |= {name: name for name in unknown}
@@ -53,3 +55,14 @@ def with_our_names(table: Calibration, named: Mapping[str, Any]) -> Calibration:
 
     return replace(
         table, ranges=renamed(table.ranges), thresholds=renamed(table.thresholds), histograms=renamed(table.histograms))
+
+
+def _need_our_numbers(lines: Mapping[str, str], named: Mapping[str, Any]) -> None:
+    """`UsageError` for a table in which `name` is the first of several tensors, as tables once had it, and here a later one."""
+    theirs, ours = ({name: place for place, name in enumerate(names)} for names in (lines, named))
+    for name in lines:
+        first = f"{name}#1"
+        if first in theirs and theirs[name] < theirs[first] and ours[name] > ours[first]:
+            raise UsageError(
+                f"the table has {name!r} before {first!r}, and the model behind it: they are other tensors there",
+                hint="calibrate the model anew: its tensors of one name were numbered otherwise when the table was made")
