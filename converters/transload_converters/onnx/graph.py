@@ -21,6 +21,7 @@ from transload.ir import (
     Type,
     Value,
 )
+from transload.ir.names import FreshNames
 from transload.ir.types import F64
 
 from .dialect import op_name, region_names, schema_of
@@ -78,6 +79,8 @@ class GraphImporter:
         self.opsets = opsets
         self.overrides = dict(overrides or {})
         self.functions = functions or {}
+        self.told: dict[str, str] | None = None  # in a function, what its values are called in the model
+        self.fresh = FreshNames()
         self.findings: list[Finding] = []
 
     def finish(self) -> None:
@@ -186,13 +189,21 @@ class GraphImporter:
         else:
             attributes.update(self.overrides)
         regions = [self.subgraph(graph, scope) for graph in graphs]
-        op = block.append(Op(name, operands, types, attributes, regions, _location(outputs)))
+        op = block.append(Op(name, operands, types, attributes, regions, _location([self.tell(key) for key in outputs])))
         if not outputs:
             self.problem(name, "computes nothing: it has no output", node.name)
         for key, value in zip(outputs, op.results, strict=False):
             if key:
                 self.define(key, value, scope, name)
         return op
+
+    def tell(self, key: str) -> str:
+        """What a value is called in the model: in a function, as its call calls it, or by a name that no other has."""
+        if self.told is None or not key:
+            return key
+        if key not in self.told:
+            self.told[key] = self.fresh(f"{key}__1")
+        return self.told[key]
 
     def call(self, function: Any, node: Any, block: Block, scope: Scope) -> None:
         """The ops of a function in the place of a call, each with the opset version that the function is written in."""
@@ -208,7 +219,8 @@ class GraphImporter:
             fill_in(inner, attributes, {name for name in function.input if not given.get(name)})
         version = versions.get("", self.overrides.get("onnx.opset", self.opsets.get("")))
         importer = GraphImporter(self.tensors, versions, {"onnx.opset": version}, self.functions)
-        importer.findings = self.findings
+        importer.findings, importer.fresh = self.findings, self.fresh
+        importer.told = {name: self.tell(key) for name, key in zip(function.output, node.output, strict=False)}
         inside = Scope(types={name: scope.types[key] for name, key in zip(function.output, node.output, strict=False)
                               if key in scope.types})
         inside.depth = scope.depth

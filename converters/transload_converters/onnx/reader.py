@@ -284,6 +284,7 @@ def _build(
     module.attributes[OPSET] = opsets
     versions = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
     importer = GraphImporter(tensors, versions, functions=functions)
+    importer.fresh.taken.update(_texts_of_graph(graph) if functions else ())
     names = [info.name for info in arguments]
     function: Op = module.add_function("main", [value_type(info.type) for info in arguments], names)
     block = function.regions[0].block

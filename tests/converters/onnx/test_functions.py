@@ -134,3 +134,21 @@ def test_overloads_are_functions_of_their_own(called: str, last: str) -> None:
         return
     with pytest.raises(ReadError, match="function 'act' calls itself"):
         read_model(model)
+
+
+@pytest.mark.parametrize("opset", [11, 19])
+def test_tensors_are_called_as_calls_call_them(opset: int) -> None:
+    """Of functions of another opset they had the names within, which several tensors had: a model was cut at another tensor."""
+    model = model_of("""g (float[3,4] x) => (float[3,4] y) { c = Neg(x) b = my.act(c) a = my.act(b) y = Add(a, c) }
+        <domain: "my", opset_import: ["": OPSET, "my": 1]> act (a) => (b)
+        { c = Softmax <axis = 1> (a) x = my.two(c) b = Mul(x, a) }
+        <domain: "my", opset_import: ["": OPSET]> two (b) => (a) { c = Softmax <axis = 1> (b) a = Neg(c) }
+        """.replace("OPSET", str(opset)))
+
+    def act(x: np.ndarray) -> np.ndarray:
+        return -softmax(softmax(x)) * x
+
+    found = transload.run(read_model(model), {"x": X}, keep=True)
+    assert len(found) == 10
+    for name, wanted in {"c": -X, "b": act(-X), "a": act(act(-X)), "y": act(act(-X)) - X}.items():
+        np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-6)
