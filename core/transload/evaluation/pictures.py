@@ -44,7 +44,7 @@ def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (),
             return picture.argmax(axis=fitting[0])
     if layout is None:
         raise UsageError(f"nothing says whether classes come first or last in an output of shape {np.shape(scores)}",
-                         hint="masks, or a first model's output, of its rows and columns tell it")
+                         hint="masks, or an input or a first model's output of the same rows and columns tell it")
     return picture.argmax(axis=0 if layout == "nchw" else -1)
 
 
@@ -67,6 +67,8 @@ def pixels(outputs: Outputs, label: Any, reference: Outputs) -> float:
     """The share of pixels that have the class of the reference."""
     known, ours, theirs = seen(label), _first(outputs), _first(reference)
     common = [size for size in _sizes_of(ours) if size in _sizes_of(theirs)]
+    if len(common) > 1:
+        common = [size for size in common if size in (*known.shown.either, *known.reference.either)]
     both = common if len(common) == 1 else []
     found = classes_of(ours, [*both, known.shown.sizes], known.shown.layout)
     wanted = classes_of(theirs, [*both, known.reference.sizes], known.reference.layout)

@@ -154,7 +154,7 @@ def _top(count: int) -> Callable[..., float | list[float]]:
             raise UsageError(
                 f"{output!r} has {size} rows ({'x'.join(map(str, scores.shape))}), of a batch one each, and there {found}",
                 hint="labels for each row, in the order of the samples and their rows, in a file of labels alone or an .npy; "
-                     "or the model of a batch of 1: --batch 1")
+                     "or the model of a batch of 1: --batch 1; of rows that are no batch, --metric python:FILE:FUNCTION")
         return _each([best(row, each, output) for row, each in zip(scores.reshape(size, -1), labels, strict=True)])
 
     return measure

@@ -26,6 +26,8 @@ class Shown:
     """`nchw` or `nhwc`."""
     image: Settled | None = None
     """None where arrays are given."""
+    either: tuple[tuple[int, ...], ...] = ()
+    """The rows and columns that it may have, where its channels do not tell which."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,16 @@ def shown_of(types: Mapping[str, Any], images: Mapping[str, Settled]) -> Shown:
     for name, image in images.items():
         if name in types:
             return Shown(image.preprocess.crop, image.preprocess.channel_format, image)
+    either: tuple[tuple[int, ...], ...] = ()
     for type_ in types.values():
-        shape = type_.shape if isinstance(type_, TensorType) and type_.is_static else None
+        shape = type_.static_shape if isinstance(type_, TensorType) and type_.is_static else None
         if shape is None or len(shape) != 4:
             continue
         first, last = shape[1] in CHANNELS.values(), shape[-1] in CHANNELS.values()
         if first != last:
-            return Shown(shape[2:], "nchw") if first else Shown(shape[1:3], "nhwc")  # type: ignore[arg-type]
-    return Shown()
+            return Shown(shape[2:], "nchw") if first else Shown(shape[1:3], "nhwc")
+        either = either or (shape[2:], shape[1:3])
+    return Shown(either=either)
 
 
 def window_of(shown: Shown, rows: int, columns: int) -> Window:

@@ -36,6 +36,17 @@ def test_more_classes_than_rows_are_found_by_what_is_known(sizes: tuple[int, int
         classes_of(scores)
 
 
+@pytest.mark.parametrize("shape", [(1, 2, 16, 16), (1, 16, 16, 13)])
+def test_rows_and_columns_of_an_input_of_other_channels_tell_where_classes_lie(shape: tuple[int, ...]) -> None:
+    """Two models of one kind: nothing else tells, of arrays."""
+    of = shown_of({"x": TensorType(shape, F32)}, {})
+    random = np.random.default_rng(0)
+    for axis in (1, -1):
+        ours, theirs = (np.moveaxis(random.normal(size=(1, 5, 16, 16)), 1, axis) for _ in range(2))
+        wanted = (ours.argmax(axis) == theirs.argmax(axis)).mean()
+        assert pixels({"y": ours}, Seen(None, of, of), {"y": theirs}) == wanted
+
+
 def test_a_share_of_one_class_is_one_from_a_half_on() -> None:
     share = np.array([[[[0.2, 0.99], [0.5, 0.51]]]], np.float32)
     assert classes_of(share).tolist() == [[0, 1], [0, 1]]
