@@ -20,6 +20,7 @@ from ..lending import read_only
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at, same_but_ones
+from ..verification.differences import is_counted
 from .intervals import interval
 from .labels import class_of
 from .pictures import with_scale
@@ -178,8 +179,14 @@ top1, top5 = _top(1), _top(5)
 
 
 def agreement(outputs: Outputs, label: Any, reference: Outputs) -> float | list[float]:
-    """1 where the best class is that of the reference, of each row where there are several; of NaN none is."""
+    """1 where the best class is that of the reference, of each row where there are several; of NaN none is. Whole numbers, one a
+    row, are the class itself."""
     ours, theirs = first_of(outputs), first_of(reference)
+    if ours.shape == theirs.shape and is_counted(np.asarray(next(iter(reference.values()))).dtype) and (
+            theirs.size == 1 or (theirs.ndim == 2 and theirs.shape[1] == 1)):  # it gives the class itself
+        return _each([float(mine == yours) for mine, yours in zip(ours.ravel(), theirs.ravel(), strict=True)])
+    if theirs.size == 1:
+        raise _no_class(None, next(iter(reference)), theirs.size)
     size = _rows(theirs)
     if ours.size % size or (size == 1 and _rows(ours) > 1):
         raise UsageError(f"outputs of shape {theirs.shape} and {ours.shape} cannot be compared, of which one has rows of a batch")

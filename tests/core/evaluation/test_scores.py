@@ -55,6 +55,20 @@ def test_the_rows_of_a_batch_are_samples() -> None:
         agreement({"y": ours[0]}, None, {"y": ours[0].reshape(1, 12)})
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1), ()])
+def test_models_that_give_the_class_itself_agree_where_it_is_the_same(shape: tuple[int, ...]) -> None:
+    """Of one number the first is always the greatest: whatever they were, they agreed."""
+    three, five = (np.full(shape, number, np.int64) for number in (3, 5))
+    assert agreement({"y": three}, None, {"y": five}) == 0.0 and agreement({"y": five}, None, {"y": five}) == 1.0
+    with pytest.raises(UsageError, match="output 'y' is of 1 numbers"):
+        agreement({"y": three / 7}, None, {"y": five / 7})
+
+
+def test_rows_of_classes_are_compared_one_by_one() -> None:
+    ours, theirs = np.array([[3], [5], [1]]), np.array([[3], [4], [1]])
+    assert agreement({"y": ours}, None, {"y": theirs}) == [1.0, 0.0, 1.0]
+
+
 @pytest.mark.parametrize("count", [12, 200])
 def test_intervals_stay_where_a_score_can_be(count: int) -> None:
     rows = [1.0] * (count - 1) + [0.2]
