@@ -204,7 +204,9 @@ class Samples:
         """The names of all samples that the source has, in order, whether they are taken or not. `UsageError` of a stream."""
         source = self._source
         if isinstance(source, Stream):
-            raise UsageError(f"{source.name} gives samples one after the other, and which ones is not known before")
+            raise UsageError(
+                f"{source.name} gives samples one after the other, and which ones is not known before",
+                hint="labels are of a folder, a list, or an .npy or .npz with all samples; agreement, sqnr, cos, euclid need none")
         return [source.entry(index).name for index in range(source.length)]
 
     def __len__(self) -> int:
