@@ -396,7 +396,7 @@ def inspect_command(model: Path, target: str | None, host: str | None, json: boo
     out = console()
     out.print(
         Text.assemble(
-            (str(model), "bold"),
+            (one_line(str(model)), "bold"),
             f": {description['format']}, {sum(description['ops'].values())} ops, "
             f"{bytes_text(description['constant_bytes'])} of constants",
         )

@@ -410,7 +410,8 @@ def test_names_of_files_do_not_look_like_lines_of_ours(cli, examples, tmp_path):
     model = tmp_path / "a\nerror: forged.onnx"
     model.write_bytes((examples / "digits" / "digits_float.onnx").read_bytes())
     for arguments in (("convert", str(model), "--target", "tosa", "-o", str(tmp_path / "out")),
-                      ("convert", str(tmp_path / "b\nerror: forged.onnx")), ("convert", str(model), "--shape", "q:3")):
+                      ("convert", str(tmp_path / "b\nerror: forged.onnx")), ("convert", str(model), "--shape", "q:3"),
+                      ("inspect", str(model))):
         _, out, err = cli(*arguments)
         lines = [*out.splitlines(), *err.splitlines()]
         assert r"\nerror: forged" in out + err and not any(line.strip().startswith("error: forged") for line in lines)

@@ -136,7 +136,7 @@ def test_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             len(samples)
         with pytest.raises(UsageError, match="which ones is not known before") as caught:
             _ = samples.names
-        assert "an .npy or .npz with all samples" in caught.value.hint
+        assert "an .npy or .npz with all" in caught.value.hint
     for source, says in (
         ("python:feed", "does not read as"), ("python:nosuch:three", "cannot be imported"),
         ("python:feed:four", "cannot be imported"), ("python:feed:number", "is no function"),
