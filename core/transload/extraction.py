@@ -104,7 +104,7 @@ def cut_at(module: Module, outputs: Sequence[str]) -> Module:
 def names_among(texts: Iterable[str], known: Container[str]) -> list[str]:
     """The names in texts: what is no name that is known, and has commas, is several; an empty one is one."""
     return list(dict.fromkeys(
-        name for text in texts for name in ([text] if text in known else [*filter(None, text.split(","))] or [text])))
+        name for text in texts for name in ([text] if text in known else [*filter(None, text.split(","))] or [""])))
 
 
 def tensors_of(module: Module) -> dict[str, Value]:

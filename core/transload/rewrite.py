@@ -348,21 +348,17 @@ class Rewriting:
         rewriter = Rewriter(op, self.fold and not stays_stored(op), self)
         follows: bool | None = None
         for function in functions:
-            before, place = op.prev, place_of(op)
+            before = op.prev
             try:
-                outcome = function(op, rewriter)
-                need_whole(place, outcome is None)
+                outcome = _tried(function, op, rewriter)
                 if outcome is None:
-                    _erase_since(op, before)
                     continue
                 if outcome is not CHANGED:
-                    values = values_for(op, outcome)
-                    need_no_use(op, before)
                     if not self.rough:
                         self._refuse_faults(op, before)
                     if self.checks:
-                        self._refuse_other_results(op, values)
-                    rewriter.put(values)
+                        self._refuse_other_results(op, outcome)
+                    rewriter.put(outcome)
                 elif not op.regions and not self._concerns[op.name] and (faults := faults_of(op)):
                     raise Unsupported(f"of it this does not hold: {faults[0]}", _CONTRADICTORY)
                 return None
@@ -562,18 +558,23 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
     return modified
 
 
-def _outcome_of(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
-    """What a rule of a pass makes of an op: `KEPT`, of which nothing is left then, `CHANGED`, or a value for each result."""
+def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
+    """What a rule makes of an op: None, of which nothing is left then, `CHANGED`, or a value for each result."""
     before, place = op.prev, place_of(op)
+    outcome = function(op, rewriter)
+    need_whole(place, outcome is None)
+    if outcome is None:
+        _erase_since(op, before)
+    elif outcome is not CHANGED:
+        outcome = values_for(op, outcome)
+        need_no_use(op, before)
+    return outcome
+
+
+def _outcome_of(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
+    """What a rule of a pass makes of an op (`_tried`); what it raises ends the pass, told of by its name."""
     try:
-        outcome = function(op, rewriter)
-        need_whole(place, outcome is None)
-        if outcome is None:
-            _erase_since(op, before)
-        elif outcome is not CHANGED:
-            outcome = values_for(op, outcome)
-            need_no_use(op, before)
-        return outcome
+        return _tried(function, op, rewriter)
     except (Unsupported, Unfit, OverflowError, MemoryError) as error:
         raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
     except FOREIGN as error:

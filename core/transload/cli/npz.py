@@ -88,12 +88,12 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
     from ..plugin import resolve
     from ..plugin_host import host
     from ..samples.sources import same_but_ones
-    from ..verification.tolerance import names_among
+    from ..verification.tolerance import compared_among
 
     wanted = _limits(tolerance)
     metrics = {name: resolve(host().metrics[name].measure) for name in ("cos", "euclid", "max_abs")}
     a, b = _arrays(first), _arrays(second)
-    left_out = names_among(excepts, {**a, **b})
+    left_out = compared_among(excepts, {**a, **b})
     rows: list[tuple[str, ...]] = []
     broken = 0
     for name, array in a.items():

@@ -41,7 +41,7 @@ from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images
 from .differences import TensorDifference, check_number, not_measured
 from .layers import layer_differences, meant_difference, quantized_elements
-from .tolerance import names_among
+from .tolerance import compared_among
 
 if TYPE_CHECKING:
     from ..written import Written
@@ -253,7 +253,7 @@ def compare(
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}
         comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact))
-    comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
+    comparison.excepts = sorted(compared_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
 
 

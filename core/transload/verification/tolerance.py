@@ -8,18 +8,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..errors import UsageError
+from ..extraction import names_among
 from ..plugin_host import host
 from ..suggest import nearest
 
-__all__ = ["Tolerance", "names_among"]
+__all__ = ["Tolerance", "compared_among"]
 
 
-def names_among(texts: Iterable[str], known: Iterable[str]) -> frozenset[str]:
-    """The names that texts say, several in one with commas between; `UsageError` for one that is not `known`."""
+def compared_among(texts: Iterable[str], known: Iterable[str]) -> frozenset[str]:
+    """The names that texts say (`names_among`); `UsageError` for one that is not `known`."""
     if isinstance(texts, str):
         raise UsageError(f"give names of tensors as a list, [{texts!r}]")
     there = dict.fromkeys(known)
-    names = frozenset(name for text in texts for name in ([text] if text in there else text.split(",")))
+    names = frozenset(names_among(texts, there))
     unknown = next((name for name in sorted(names) if name not in there), None)
     if unknown is not None:
         guess = nearest(unknown, there)
@@ -66,7 +67,7 @@ class Tolerance:
 
         Raises `UsageError` for names that there are not, and where none is left to judge.
         """
-        left_out = names_among(texts, known)
+        left_out = compared_among(texts, known)
         if left_out and left_out >= set(known):
             raise UsageError("all outputs are excepted: nothing is left to judge", hint="--no-verify asks for no verification")
         return replace(self, excepts=left_out)

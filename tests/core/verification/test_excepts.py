@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.errors import UsageError
-from transload.verification.tolerance import Tolerance, names_among
+from transload.verification.tolerance import Tolerance, compared_among
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -28,7 +28,7 @@ def test_what_is_excepted_breaks_no_limit(examples: Path, tmp_path: Path) -> Non
 
 def test_names(examples: Path, tmp_path: Path) -> None:
     path = examples / "digits" / "digits_float.onnx"
-    assert names_among(["a,b", "c,d"], ["a", "b", "c,d"]) == {"a", "b", "c,d"}
+    assert compared_among(["a,b", "c,d"], ["a", "b", "c,d"]) == {"a", "b", "c,d"}
     with pytest.raises(UsageError, match="'poold'") as raised:
         transload.convert(path, out=tmp_path, outputs=["pooled", "depthwise"], excepts=["poold"])
     assert "did you mean 'pooled'" in str(raised.value.hint)
