@@ -26,7 +26,7 @@ from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for
-from .differences import TensorDifference, compare_outputs, not_measured, of_plain
+from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
 from .fineness import output_steps
 from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
@@ -547,8 +547,12 @@ def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | 
         wrong, most = 1.0 - (1.0 if tensor.equal is None else tensor.equal), tolerance.truths
         return [] if wrong <= most else [f"{tensor.name}: {wrong:.2%} of its truths are others, allowed {most:.2%}"]
     if tensor.is_integer:
-        worst = tensor.metrics["max_abs"]
-        return [] if worst <= tolerance.integer else [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
+        worst, same = tensor.metrics["max_abs"], 1.0 if tensor.equal is None else tensor.equal
+        if not worst <= tolerance.integer:
+            return [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
+        if is_counted(np.dtype(tensor.dtype)) and same < 1.0 - tolerance.counts:
+            return [f"{tensor.name}: {1.0 - same:.2%} of its numbers are others, allowed {tolerance.counts:.2%}"]
+        return []
     if step is not None and tensor.metrics["max_abs"] <= min((tolerance.integer + 1e-3) * step, tolerance.max_abs):
         return []
     if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):

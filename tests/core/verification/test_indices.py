@@ -89,3 +89,14 @@ def test_truths_are_judged_by_how_many_are_others(settings: list[str], flipped: 
     actual = np.where(np.arange(1000) < flipped, ~wanted, wanted)
     broken = broken_limits(difference("mask", wanted, actual), Tolerance.parse(settings))
     assert bool(broken) == breaks and all("of its truths are others" in each for each in broken)
+
+
+def test_counts_that_are_off_by_one_everywhere_are_off() -> None:
+    """A float near a half may be rounded either way, and all of them are not; 8 bits are numbers of some scale."""
+    counts = np.arange(10, dtype=np.int64)
+    everywhere, here = difference("n", counts, counts + 1), difference("n", counts, counts + (counts == 3))
+    assert broken_limits(everywhere, Tolerance()) == ["n: 100.00% of its numbers are others, allowed 50.00%"]
+    assert not broken_limits(here, Tolerance()) and broken_limits(here, Tolerance(integer=0))
+    assert not broken_limits(everywhere, Tolerance(integer=2))
+    narrow = difference("n", counts.astype(np.int8), (counts + 1).astype(np.int8))
+    assert not broken_limits(narrow, Tolerance())
