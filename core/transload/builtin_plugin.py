@@ -114,6 +114,8 @@ def register_scores(register: Any) -> None:
         Score("top5", f"{scores}:top5", None, "The label is among the five best classes.", label, unit="%", by_row=True),
         Score("agreement", f"{scores}:agreement", None, "The best class is that of the first model.", reference, unit="%",
               by_row=True),
+        Score("equal", f"{scores}:equal", None, "Share of numbers that are the first model's, of the output where it is least.",
+              reference, unit="%"),
         Score("sqnr", f"{scores}:energies", f"{scores}:least_ratio",
               "Signal to quantization noise over all samples, of the output where it is least.", reference, unit="dB"),
         Score("cos", f"{scores}:cosine", None, "Cosine of the angle to the first model's outputs, their mean.", reference,

@@ -143,7 +143,7 @@ def convert(**given: Any) -> int:
 @click.option("--label-offset", metavar="N", type=int, default=0, help="Added to labels; 1 where class 0 is the background.")
 @click.option(
     "--metric", metavar="NAMES", default="top1", shell_complete=names_of("scores"),
-    help="With commas between: top1, top5, agreement, sqnr, cos, euclid, psnr, pixels, miou, map, python:MODULE:FUNCTION.")
+    help="With commas between: top1, top5, agreement, equal, sqnr, cos, euclid, psnr, pixels, miou, map, python:MODULE:FUNCTION.")
 @click.option("--output", metavar="NAME", help="The output that counts; for top1 and the like the first without it.")
 @click.option("--resume", metavar="FILE", type=PATH, help="Save what is measured here as it goes, and go on from it.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the models: tcp://host:8786.")

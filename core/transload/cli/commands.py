@@ -106,20 +106,23 @@ def convert_command(
     elif not session().quiet:
         _show_artifact(artifact)
         if artifact.report.quantization is not None:
-            show_layers(artifact.report.quantization, page, _scoring(model, out, shape, asked))
+            show_layers(artifact.report.quantization, page, _scoring(artifact, model, out, shape, asked))
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code
 
 
-def _scoring(model: Path, out: Path, shape: Sequence[str], asked: Mapping[str, Any]) -> str:
+def _scoring(artifact: Artifact, model: Path, out: Path, shape: Sequence[str], asked: Mapping[str, Any]) -> str:
     """The command that scores a model and what was made of it, read as it was here; empty where that is a part of it."""
     if asked["outputs"]:
         return ""
     said = [("shape", each) for each in shape]
     said += [(key, str(asked[key])) for key in ("format", "function", "weights") if asked[key]]
     how = "".join(f" --{key} {quote(text)}" for key, text in said)
-    return f"`transload eval {quote(str(model))} {quote(str(out))}{how} --data ... --metric sqnr` scores both on other samples"
+    outputs = artifact.verification.quantized if artifact.verification is not None else []
+    metric = "equal" if outputs and not any("sqnr" in each.metrics for each in outputs) else "sqnr"
+    files = f"{quote(str(model))} {quote(str(out))}"
+    return f"`transload eval {files}{how} --data ... --metric {metric}` scores both on other samples"
 
 
 def _show_plan(planned: Plan, json: bool) -> None:

@@ -226,10 +226,30 @@ def _alike(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return ours, theirs.reshape(ours.shape)
 
 
+def _real_pairs(outputs: Outputs, reference: Outputs) -> list[tuple[np.ndarray, np.ndarray]]:
+    """`_pairs`, but for those of indices, masks and counts (`is_counted`): no angle and no noise says how near these are.
+
+    Raises `UsageError` where no output is left.
+    """
+    pairs = _pairs(outputs, reference)
+    real = [(ours, theirs) for ours, theirs in pairs if not is_counted(ours.dtype)]
+    if pairs and not real:
+        kinds = ", ".join(sorted({str(ours.dtype) for ours, _ in pairs}))
+        raise UsageError(f"outputs of {kinds} are indices, masks or counts, of which cosines and noise say nothing",
+                         hint="--metric equal tells how many are the same")
+    return real
+
+
+def equal(outputs: Outputs, label: Any, reference: Outputs) -> float:
+    """The share of elements that are the reference's, of the output where it is least; NaN is NaN's."""
+    return min((float(np.mean((ours == theirs) | ((ours != ours) & (theirs != theirs)))) if ours.size else 1.0
+                for ours, theirs in _pairs(outputs, reference)), default=1.0)
+
+
 def energies(outputs: Outputs, label: Any, reference: Outputs) -> list[list[float]]:
     """Of each output the sum of squares of the reference, and of the differences."""
     found = []
-    for ours, theirs in _pairs(outputs, reference):
+    for ours, theirs in _real_pairs(outputs, reference):
         signal = np.asarray(ours, np.float64).ravel()
         noise = signal - np.asarray(theirs, np.float64).ravel()
         found.append([float(signal @ signal), float(noise @ noise)])
@@ -245,11 +265,11 @@ def least_ratio(rows: Any) -> float:
 
 
 def cosine(outputs: Outputs, label: Any, reference: Outputs) -> float:
-    return min(metrics.cosine(a, b) for a, b in _pairs(outputs, reference))
+    return min(metrics.cosine(a, b) for a, b in _real_pairs(outputs, reference))
 
 
 def euclid(outputs: Outputs, label: Any, reference: Outputs) -> float:
-    return min(metrics.euclid(a, b) for a, b in _pairs(outputs, reference))
+    return min(metrics.euclid(a, b) for a, b in _real_pairs(outputs, reference))
 
 
 def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> list[float]:

@@ -206,7 +206,7 @@ class Samples:
         if isinstance(source, Stream):
             raise UsageError(
                 f"{source.name} gives samples one after the other, and which ones is not known before",
-                hint="labels are of a folder, a list, or an .npy or .npz with all; agreement, sqnr, cos, euclid need none")
+                hint="labels are of a folder, a list, or an .npy or .npz with all; agreement, equal, sqnr, cos, euclid need none")
         return [source.entry(index).name for index in range(source.length)]
 
     def __len__(self) -> int:

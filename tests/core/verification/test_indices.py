@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import UsageError
 from transload.verification.differences import difference, of_plain
 from transload.verification.tolerance import Tolerance
 from transload.verification.verify import broken_limits
@@ -100,3 +101,17 @@ def test_counts_that_are_off_by_one_everywhere_are_off() -> None:
     assert not broken_limits(everywhere, Tolerance(integer=2))
     narrow = difference("n", counts.astype(np.int8), (counts + 1).astype(np.int8))
     assert not broken_limits(narrow, Tolerance())
+
+
+def test_eval_tells_indices_by_how_many_are_equal(models: tuple[Path, Path], tmp_path: Path) -> None:
+    samples = np.random.default_rng(5).normal(size=(4, 32, 8)).astype(np.float32)
+    found = transload.evaluate([*models], samples, metrics=("equal", "sqnr"), output="scores")
+    assert found[str(models[1])]["sqnr"].value < 10 and found[str(models[1])]["equal"].value < 0.1
+    best = [np.stack([transload.run(model, {"x": each})["best"] for each in samples]) for model in models]
+    wanted = np.mean(best[0] == best[1])
+    found = transload.evaluate([*models], samples, metrics=("equal",), output="best")
+    assert found[str(models[1])]["equal"].value == pytest.approx(wanted) and 0 < wanted < 1
+    with pytest.raises(UsageError, match=r"int64 are indices.*cosines and noise say nothing"):
+        transload.evaluate([*models], samples, metrics=("cos",), output="best")
+    found = transload.evaluate([*models], samples, metrics=("cos", "euclid"))
+    assert -1 <= found[str(models[1])]["cos"].value < 1
