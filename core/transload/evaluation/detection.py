@@ -21,6 +21,10 @@ TWELVE = (
 MISSING = "the package faster-coco-eval is not installed: pip install 'transload[coco]'"
 
 
+_SHARES = 2.0
+"""Edges in shares of a picture are below, though objects reach out of it."""
+
+
 def available() -> str | None:
     return None if find_spec("faster_coco_eval") is not None else MISSING
 
@@ -41,6 +45,11 @@ def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) ->
         raise UsageError("map needs COCO's annotations as labels", hint="--labels instances.json")
     boxes, classes, scores = arrays[0].reshape(-1, 4), arrays[1].ravel(), arrays[2].ravel()
     count, image = int(arrays[3].ravel()[0]), label["image_id"]
+    usual = np.median(boxes[:count].max(axis=-1)) if count > 0 and len(boxes) else 0.0
+    if usual > _SHARES:
+        raise UsageError(
+            f"boxes with edges like {usual:g} are in pixels, and map takes shares of the picture, from 0 to 1",
+            hint="edges divided by the height and width of the input, as upper, left, lower, right; or --metric python:FILE:FUNCTION")
     upper, left, height, width = window_of(known.shown, label["height"], label["width"])
     found = []
     placed = boxes * np.array([height, width] * 2) + np.array([upper, left] * 2)

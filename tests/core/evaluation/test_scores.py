@@ -161,6 +161,9 @@ def test_average_precision_is_cocos() -> None:
     assert average_precision([detections(half, there, None)]) == pytest.approx(0.5)
     with pytest.raises(UsageError, match="annotations"):
         detections(right, 3, None)
+    pixels = {**right, next(iter(right)): 300 * next(iter(right.values()))}
+    with pytest.raises(UsageError, match="are in pixels"):
+        detections(pixels, there, None)
 
 
 # --- labels
