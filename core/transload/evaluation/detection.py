@@ -49,7 +49,7 @@ def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) ->
     if usual > _SHARES:
         raise UsageError(
             f"boxes with edges like {usual:g} are in pixels, and map takes shares of the picture, from 0 to 1",
-            hint="edges divided by the height and width of the input, as upper, left, lower, right; or --metric python:FILE:FUNCTION")
+            hint="edges divided by the height and width of the input, as upper, left, lower, right; or --metric python:FILE:NAME")
     upper, left, height, width = window_of(known.shown, label["height"], label["width"])
     found = []
     placed = boxes * np.array([height, width] * 2) + np.array([upper, left] * 2)
