@@ -16,15 +16,16 @@ __all__ = ["NO_CLASS", "classes_of", "mean_overlap", "overlaps", "pixels", "with
 Outputs = Mapping[str, np.ndarray]
 NO_CLASS = 255
 """What masks have where no class counts (PASCAL VOC)."""
-_SURE = 0.5
-"""From what on a pixel is of the class that a model of one class gives a number for."""
+_SURE, _ROUNDED = 0.5, 1e-3
+"""From what on a pixel is of the class that a model of one class gives a share for, and how far below 0 rounding brings one."""
 
 
 def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (), layout: str | None = None) -> np.ndarray:
     """The class of each pixel, [rows, columns]: of scores [1, C, rows, columns] or [1, rows, columns, C], or of classes.
 
     Where the classes lie, the first of `sizes` (rows and columns that are known) tells that fits one way alone, else the
-    `layout` of what the model takes. Numbers of one class that are not whole are shares, of which 0.5 and less is class 0.
+    `layout` of what the model takes. Numbers of one class that are not whole are shares, of which 0.5 and less is class 0, or, where
+    some are below 0, logits, of which 0 and less is.
     Raises `UsageError` where nothing tells it.
     """
     picture = np.asarray(scores)
@@ -34,7 +35,8 @@ def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (),
         picture = picture.squeeze(0 if picture.shape[0] == 1 else -1)
     if picture.ndim == 2:
         whole = picture.dtype.kind != "f" or bool((picture == np.trunc(picture)).all())
-        return picture.astype(np.int64) if whole else (picture > _SURE).astype(np.int64)
+        sure = 0.0 if not whole and picture.min() < -_ROUNDED else _SURE
+        return picture.astype(np.int64) if whole else (picture > sure).astype(np.int64)
     if picture.ndim != 3:
         raise UsageError(f"an output of shape {np.shape(scores)} is no picture of classes")
     ways = _sizes_by_axis(picture)

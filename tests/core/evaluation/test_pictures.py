@@ -50,6 +50,7 @@ def test_rows_and_columns_of_an_input_of_other_channels_tell_where_classes_lie(s
 def test_a_share_of_one_class_is_one_from_a_half_on() -> None:
     share = np.array([[[[0.2, 0.99], [0.5, 0.51]]]], np.float32)
     assert classes_of(share).tolist() == [[0, 1], [0, 1]]
+    assert classes_of(np.log(share + 0.01) - np.log(1.01 - share)).tolist() == [[0, 1], [0, 1]], "logits"
     assert classes_of(np.array([[[0.0, 3.0], [1.0, 255.0]]], np.float32)).tolist() == [[0, 3], [1, 255]]
     assert classes_of(np.array([[[0, 3]]], np.int8)).tolist() == [[0, 3]]
 
