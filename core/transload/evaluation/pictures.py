@@ -24,9 +24,8 @@ def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (),
     """The class of each pixel, [rows, columns]: of scores [1, C, rows, columns] or [1, rows, columns, C], or of classes.
 
     Where the classes lie, the first of `sizes` (rows and columns that are known) tells that fits one way alone, else the
-    `layout` of what the model takes. Numbers of one class that are not whole are shares, of which 0.5 and less is class 0, or, where
-    some are below 0, logits, of which 0 and less is.
-    Raises `UsageError` where nothing tells it.
+    `layout` of what the model takes. Numbers of one class that are not whole are shares, of which 0.5 and less is class 0,
+    or, where some are below 0, logits, of which 0 and less is. Raises `UsageError` where nothing tells it.
     """
     picture = np.asarray(scores)
     if picture.ndim == 4 and picture.shape[0] == 1:
