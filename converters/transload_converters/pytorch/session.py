@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from transload.errors import RunError
+from transload.guard import FOREIGN, OURS
 from transload.plugin import Source
 
 from .archive import Archive
@@ -107,8 +108,11 @@ class Session:
                 positional.append(value)
         try:
             return function(*positional, **named)
-        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
-            raise RunError(f"torch cannot run {node.target} of {self.name}: {str(error).strip().splitlines()[0][:300]}") from None
+        except OURS:
+            raise
+        except FOREIGN as error:  # whatever an operator of torch raises: some are Python, with assertions and divisions
+            why = next(iter(str(error).strip().splitlines()), type(error).__name__)
+            raise RunError(f"torch cannot run {node.target} of {self.name}: {why[:300]}") from None
 
     def _function(self, target: str) -> Callable[..., Any]:
         """The operator of a name, where it is one that computes."""
