@@ -161,6 +161,10 @@ CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
         [tensor(A, 1, 3, 5, 10), tensor(B, 3, 10, 4)], emits("top.MatMul", element=C, rounding="double")),
     "sum": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Add", element=C)),
     "sum, one a channel": ([tensor(A, *FOUR), tensor(B, 4, 1, 1)], emits("top.Add", element=C, do_relu=True)),
+    "sum, one a channel of five dimensions": (
+        [tensor(A, 2, 3, 3, 2, 1), tensor(B, 1, 3, 1, 1, 1)], emits("top.Add", element=C)),
+    "sum, each broadcast along others of six dimensions": (
+        [tensor(A, 2, 1, 5, 3, 1, 4), tensor(B, 3, 1, 1, 2, 1)], emits("top.Add", element=C)),
     "sum, unsigned": ([tensor(U, *FOUR), tensor(V, *FOUR)], emits("top.Add", element=V)),
     "sum, 16 bits": ([tensor(S, *FOUR), tensor(T, *FOUR)], emits("top.Add", element=T)),
     "difference": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Sub", element=C)),

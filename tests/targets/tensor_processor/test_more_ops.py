@@ -19,6 +19,7 @@ from transload_targets.tensor_processor.simulator import Simulator, check
 from .test_lowering import CASES, FLOATS, FOUR, INDICES, A, B, C, U, V, emits, inputs_of, left, lowered, made, q, tensor
 
 INTEGERS: dict[str, Any] = {name: CASES[name] for name in (
+    "sum, one a channel of five dimensions", "sum, each broadcast along others of six dimensions",
     "gathered", "gathered by many", "gathered where computed", "subscripts", "subscripts that are computed", "scattered",
     "place of the greatest", "the last place of the least", "the same bits", "quotient of integers", "shifted", "sum, 32 bits",
     "joined, unsigned", "reflected", "mirrored", "repeated at its edges", "space to batch", "batch to space", "truth values",

@@ -35,6 +35,35 @@ def equal_rank(rw: Rewriter, *values: Value) -> list[Value]:
         array = rw.constant_of(value)
         fixed = array is not None and static(value) != shape
         made.append(rw.constant(array.reshape(shape), element=value.element) if fixed else reshape(rw, value, shape))
+    return _alike_before(rw, made) if rank > 4 else made
+
+
+def _alike_before(rw: Rewriter, values: Sequence[Value]) -> list[Value]:
+    """Values of one rank, of more than four dimensions: all but the last three are one in the chip (`shapes`), so that a value
+    that is broadcast along some of them, and not along others, is repeated."""
+    wanted = [max(sizes) if 0 not in sizes else 0 for sizes in zip(*(static(value)[:-3] for value in values), strict=True)]
+    made = []
+    for value in values:
+        repeated = [axis for axis, size in enumerate(wanted) if static(value)[axis] != size]
+        array = rw.constant_of(value)
+        if math.prod(static(value)[:-3]) == 1 or not repeated:
+            made.append(value)
+        elif array is not None:
+            made.append(rw.constant(np.broadcast_to(array, (*wanted, *static(value)[-3:])), element=value.element))
+        else:
+            need(rw, "concat", value)
+            for axis in repeated:
+                value = _repeated(rw, value, axis, wanted[axis])
+            made.append(value)
+    return made
+
+
+def _repeated(rw: Rewriter, value: Value, axis: int, count: int) -> Value:
+    """`value` so many times one after the other along a dimension: the half of them twice, and one more where that is odd."""
+    if count == 1:
+        return value
+    half = _repeated(rw, value, axis, count // 2)
+    made: Value = rw.emit("tpu.concat", *(half, half, value)[: 2 + count % 2], axis=axis, element=value.element)
     return made
 
 
