@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import transload
+from transload.ir import Module
 from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")
@@ -92,3 +95,58 @@ def test_angles_of_points_in_every_quadrant() -> None:
         (found,) = run_model(model_of(lowered), dict(zip(lowered.inputs, (y, wide), strict=True)), optimized)
         wanted = np.arctan2(y, wide)
         np.testing.assert_allclose(found, wanted, rtol=3e-7)  # onnxruntime's Where gives 0 for -0
+
+
+def _one_op(op: str, attributes: str, types: dict[str, str], result: str) -> Module:
+    """A module of one op of the hub, whose operands are the inputs."""
+    inputs = ", ".join(f'%{name}: {type_} loc("{name}")' for name, type_ in types.items())
+    operands, taken = ", ".join(f"%{name}" for name in types), ", ".join(types.values())
+    return parse_module(f"""
+        "func.func"() ({{
+        ^bb0({inputs}):
+          %r = "{op}"({operands}) {{{attributes}}} : ({taken}) -> {result} loc("r")
+          "func.return"(%r) : ({result}) -> ()
+        }}) {{function_type = ({taken}) -> {result}, sym_name = "main"}} : () -> ()""")
+
+
+def _tensor(shape: tuple[int, ...], element: str = "f32") -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+
+@pytest.mark.parametrize(("common", "axis", "indexed", "rank"), [
+    (1, 2, 2, 3), (1, 2, 1, 3), (1, 3, 2, 4), (2, 3, 3, 4), (1, 2, 3, 4), (1, 1, 2, 3), (2, 3, 2, 5)])
+def test_gathering_behind_dimensions_in_common(common: int, axis: int, indexed: int, rank: int) -> None:
+    random = np.random.default_rng(axis)
+    shape = tuple(range(2, 2 + rank))
+    places = (*shape[:common], *range(3, 3 + indexed - common))
+    result = (*shape[:axis], *places[common:], *shape[axis + 1 :])
+    module = _one_op("top.Gather", f"axis = {axis} : i64, batch_dims = {common} : i64",
+                     {"x": _tensor(shape), "i": _tensor(places, "i32")}, _tensor(result))
+    x, i = random.random(shape, np.float32), random.integers(0, shape[axis], places).astype(np.int32)
+    found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x, "i": i})
+    wanted = np.stack([np.take(x[at], i[at], axis - common) for at in np.ndindex(shape[:common])]).reshape(result)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("paddings", [(1, 2, 0, 3, 2, 1), (0, 3, 0, 0, 0, 4), (0, 0, 0, 0, 0, 0)])
+def test_mirroring_with_the_outermost_element(paddings: tuple[int, ...]) -> None:
+    x = np.random.default_rng(1).random((3, 3, 4), np.float32)
+    wanted = np.pad(x, list(zip(paddings[:3], paddings[3:], strict=True)), mode="symmetric")
+    module = _one_op("top.Pad", f'mode = "symmetric", paddings = array<i64: {", ".join(map(str, paddings))}>',
+                     {"x": _tensor(x.shape)}, _tensor(wanted.shape))
+    found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("time", "batch"), list(itertools.permutations(range(4), 2)))
+def test_reversing_sequences_along_any_dimensions(time: int, batch: int) -> None:
+    shape = (2, 3, 4, 5)
+    module = _one_op("top.ReverseSequence", f"seq_axis = {time} : i64, batch_axis = {batch} : i64",
+                     {"x": _tensor(shape), "n": _tensor((shape[batch],), "i32")}, _tensor(shape))
+    x = np.random.default_rng(2).random(shape, np.float32)
+    lengths = np.arange(shape[batch], dtype=np.int32) % shape[time] + 1
+    found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x, "n": lengths})
+    moved = np.moveaxis(x, (batch, time), (0, 1)).copy()
+    for row, length in zip(moved, lengths, strict=True):
+        row[:length] = row[:length][::-1].copy()
+    np.testing.assert_array_equal(found, np.moveaxis(moved, (0, 1), (batch, time)))

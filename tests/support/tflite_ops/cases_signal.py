@@ -83,6 +83,9 @@ COMPLEX = [
     *complex_cases("STRIDED_SLICE", axes(0, 0, 0), axes(2, 4, 5), axes(1, 2, 2), **NO_MASKS),
     *complex_cases("TILE", axes(1, 2, 1)),
     *complex_cases("MUL", beside=True, fused_activation_function="NONE"),
+    *complex_cases("MUL", number(2 + 0.5j, "complex64"), fused_activation_function="NONE"),
+    *complex_cases("MUL", Tensor((4, 5), "complex64", np.exp(1j * np.arange(20.0)).reshape(4, 5).astype(np.complex64)),
+                   fused_activation_function="NONE"),
     *cases("COMPLEX_ABS", x(3, 4), note="behind-cast-to", model=complex_from_real),
 ]
 SUPPRESSION = [

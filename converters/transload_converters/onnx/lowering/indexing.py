@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from transload.ir import BOOL, F16, F32, I32, I64, FloatType, TensorType, Type, Value
-from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload.rewrite import Rewriter, RewriteTable
 
-from .common import cast, emit, ints, scalar, wider
+from .common import cast, emit, ints, scalar, transposed, wider
 from .constant import reshaped
 
 if TYPE_CHECKING:
@@ -26,16 +26,29 @@ def _subscripts(rw: Rewriter, indices: Value) -> Value:
 
 @TABLE("top.Gather")
 def gather(op: Gather, rw: Rewriter) -> Value:
-    """Gather; with dimensions in common, GatherND, whose subscripts are then for the dimension that follows them."""
+    """Gather; with dimensions in common, GatherND."""
     rank = op.input.rank
     axis = op.axis % rank
     if not op.batch_dims:
         return emit(rw, "Gather", op.input, _subscripts(rw, op.indices), like=op.result, element=op.input.element, axis=axis)
-    if axis != op.batch_dims:
-        raise Unsupported(f"ONNX gathers along the dimension after the {op.batch_dims} in common, not along {axis}")
-    shape = (*op.indices.shape, 1)
-    indices = emit(rw, "Unsqueeze", cast(rw, op.indices, I64), ints(rw, (-1,)), shape=shape)
-    return emit(rw, "GatherND", op.input, indices, like=op.result, element=op.input.element, batch_dims=op.batch_dims)
+    return _gathered_in_common(op, rw, axis)
+
+
+def _gathered_in_common(op: Gather, rw: Rewriter, axis: int) -> Value:
+    """GatherND, whose indexed dimension follows those in common: it is moved there, and what is read moved back."""
+    common, x = op.batch_dims, op.input
+    indices = emit(rw, "Unsqueeze", cast(rw, op.indices, I64), ints(rw, (-1,)), shape=(*op.indices.shape, 1))
+    if axis == common:
+        return emit(rw, "GatherND", x, indices, like=op.result, element=x.element, batch_dims=common)
+    rank, between, read = op.result.rank, axis - common, op.indices.rank - common
+    last = range(common + read + between, rank)
+    front = transposed(rw, x, [*range(common), axis, *range(common, axis), *range(axis + 1, x.rank)])
+    back = [*range(common), *range(common + read, common + read + between), *range(common, common + read), *last]
+    shape = [0] * rank
+    for place, size in zip(back, op.result.shape, strict=True):
+        shape[place] = size
+    made = emit(rw, "GatherND", front, indices, shape=shape, element=x.element, batch_dims=common)
+    return emit(rw, "Transpose", made, like=op.result, element=x.element, perm=tuple(back))
 
 
 @TABLE("top.GatherND")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transload.ir import I64, FloatType, Value, dtype_of
-from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import cast, constant, emit, finish, ints, need_channels_second, static_shape, transposed
 from .constant import reshaped
@@ -124,11 +124,30 @@ def _sliced(
 @TABLE("top.Pad")
 def pad(op: Pad, rw: Rewriter) -> Value:
     if op.mode == "symmetric":
-        raise Unsupported("ONNX mirrors without the outermost element (mode reflect), not with it")
+        return _mirrored(op, rw)
     value = None
     if op.mode == "constant":
         value = constant(rw, op.val, op.input.element) if op.value is None else reshaped(rw, op.value, ())
     return emit(rw, "Pad", op.input, ints(rw, op.paddings), value, like=op.result, mode=op.mode)
+
+
+def _mirrored(op: Pad, rw: Rewriter) -> Value:
+    """Mirrored with the outermost element, which no mode of ONNX does: what is read backwards is joined at either end."""
+    x = op.input
+    half = len(op.paddings) // 2
+    for axis, (before, after) in enumerate(zip(op.paddings[:half], op.paddings[half:], strict=True)):
+        shape = x.shape
+        parts = [x]
+        if before:
+            sizes = (*shape[:axis], before, *shape[axis + 1 :])
+            parts.insert(0, _sliced(rw, x, (before - 1,), (PAST_THE_FRONT,), (axis,), (-1,), shape=sizes))
+        if after:
+            sizes = (*shape[:axis], after, *shape[axis + 1 :])
+            parts.append(_sliced(rw, x, (-1,), (-after - 1,), (axis,), (-1,), shape=sizes))
+        if len(parts) > 1:
+            sizes = (*shape[:axis], op.result.shape[axis], *shape[axis + 1 :])
+            x = emit(rw, "Concat", *parts, shape=sizes, element=x.element, axis=axis)
+    return x
 
 
 @TABLE("top.Reverse")
@@ -139,13 +158,15 @@ def reverse(op: Reverse, rw: Rewriter) -> Value:
 
 @TABLE("top.ReverseSequence")
 def reverse_sequence(op: ReverseSequence, rw: Rewriter) -> Value:
-    """ReverseSequence, whose two dimensions are the first ones."""
-    axes = {axis % op.input.rank for axis in (op.seq_axis, op.batch_axis)}
-    if axes != {0, 1}:
-        raise Unsupported(f"ONNX reverses sequences along the first two dimensions, not {sorted(axes)}")
+    """ReverseSequence, whose two dimensions are the first ones: others are moved there."""
     rank = op.input.rank
-    return emit(rw, "ReverseSequence", op.input, cast(rw, op.lengths, I64), time_axis=op.seq_axis % rank,
-                batch_axis=op.batch_axis % rank)
+    time, batch = op.seq_axis % rank, op.batch_axis % rank
+    lengths = cast(rw, op.lengths, I64)
+    if {time, batch} == {0, 1}:
+        return emit(rw, "ReverseSequence", op.input, lengths, time_axis=time, batch_axis=batch)
+    order = [time, batch, *(axis for axis in range(rank) if axis not in (time, batch))]
+    made = emit(rw, "ReverseSequence", transposed(rw, op.input, order), lengths, time_axis=0, batch_axis=1)
+    return emit(rw, "Transpose", made, like=op.result, perm=tuple(order.index(axis) for axis in range(rank)))
 
 
 @TABLE("top.Roll")

@@ -63,6 +63,12 @@ def _fitted(rw: Rewriter, value: Value, sizes: tuple[int, ...], lengths: tuple[i
 
 # --- to and from real numbers
 
+@TABLE("tfl.pseudo_const")
+def constant(op: Op, rw: Rewriter) -> Value | None:
+    """A constant of complex numbers: of pairs."""
+    return as_complex(rw, pair_of(rw, op.results[0])) if is_complex(op.results[0]) else None
+
+
 @TABLE("tfl.complex_abs")
 def complex_abs(op: Op, rw: Rewriter) -> Value:
     """COMPLEX_ABS: the length of the pair."""
