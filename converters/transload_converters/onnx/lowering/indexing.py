@@ -44,7 +44,7 @@ def _gathered_in_common(op: Gather, rw: Rewriter, axis: int) -> Value:
     last = range(common + read + between, rank)
     front = transposed(rw, x, [*range(common), axis, *range(common, axis), *range(axis + 1, x.rank)])
     back = [*range(common), *range(common + read, common + read + between), *range(common, common + read), *last]
-    shape = [0] * rank
+    shape: list[int | None] = [None] * rank
     for place, size in zip(back, op.result.shape, strict=True):
         shape[place] = size
     made = emit(rw, "GatherND", front, indices, shape=shape, element=x.element, batch_dims=common)

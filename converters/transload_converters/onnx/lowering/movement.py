@@ -115,7 +115,7 @@ def slice_(op: Slice, rw: Rewriter) -> Value:
 
 def _sliced(
     rw: Rewriter, x: Value, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int], *,
-    like: Value | None = None, shape: Sequence[int] | None = None,
+    like: Value | None = None, shape: Sequence[int | None] | None = None,
 ) -> Value:
     where = [ints(rw, each) for each in (starts, ends, axes, steps)]
     return emit(rw, "Slice", x, *where, like=like, shape=shape, element=x.element)
