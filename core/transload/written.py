@@ -8,6 +8,7 @@ for target and host, runs as a whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,7 +49,7 @@ from .plugin_host import host
 from .reported import report_in
 from .text import parse_type
 
-__all__ = ["Written", "opened_at", "with_sizes_of", "written_at"]
+__all__ = ["Written", "opened_at", "with_batch_of", "with_sizes_of", "written_at"]
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,21 @@ def with_sizes_of(
         except TransloadError:
             pass  # the artifact is of something else, or none: what was missing is said
         raise
+
+
+def with_batch_of(
+    artifact: Module | None, model: Module, types: Mapping[str, Sequence[int] | TensorType],
+    read: Callable[[Mapping[str, Any]], Module],
+) -> Module:
+    """The model, read again with the batch that its artifact was made for, where nobody says one and it took another."""
+    made = artifact.inputs if artifact is not None else {}
+    sizes = {
+        name: there.static_shape for name, own in model.inputs.items() if name not in types
+        and isinstance(own, TensorType) and isinstance(there := made.get(name), TensorType) and own.is_static and there.is_static
+        and own.static_shape[:1] != there.static_shape[:1] and own.static_shape[1:] == there.static_shape[1:]}
+    with suppress(TransloadError):  # the artifact is of another model: what differs is said
+        return read({**sizes, **types}) if sizes else model
+    return model
 
 
 def written_at(path: Path) -> Written | None:

@@ -32,6 +32,18 @@ def test_the_artifact_says_them(tmp_path: Path) -> None:
         assert found.worst("cos") == 1
 
 
+def test_the_artifact_says_the_batch(tmp_path: Path) -> None:
+    """Which is 1 where nobody says one, so that an artifact of another batch could not be compared."""
+    path, out = _model(tmp_path / "open.onnx", ["N", 3, 2]), tmp_path / "out"
+    assert command(["convert", str(path), "-o", str(out), "-q", "--batch", "5"]) == 0
+    assert command(["compare", str(path), str(out)]) == 0
+    assert [each.shape for each in transload.compare(path, out).tensors] == [(1, 1, 1)]
+    artifact = transload.lower(transload.load(path, inputs={"a [n]": (5, 3, 2)}), "tosa")
+    assert transload.compare(path, artifact).worst("cos") == 1
+    with pytest.raises(TransloadError, match="1, 3, 2"):
+        transload.compare(path, artifact, shapes={"a [n]": (1, 3, 2)})
+
+
 def test_not_where_it_is_of_another_model(tmp_path: Path) -> None:
     """Of other known sizes, or another rank: what is said is that sizes are open."""
     path = _model(tmp_path / "open.onnx", [2, "?"])
