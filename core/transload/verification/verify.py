@@ -101,19 +101,27 @@ def verify_conversion(
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
     outputs say something are taken. With `fused` inputs the result is run on pixels, and the file on what it makes of them;
-    with `post`, the result is judged by what that makes of the file's outputs. Raises `UsageError` where `inputs` do not fit the
-    model.
+    with `post`, the result is judged by what that makes of the file's outputs. Where nothing can judge, the target's own runtime
+    runs the result all the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the
+    result.
     """
     taken = source if fused is None else fused.outside
     checked = _checked(taken, inputs) if inputs is not None else None
+
+    def unjudged(verdict: Verification) -> Verification:
+        given = next(iter(checked), None) if checked is not None else None
+        if own is not None and not _too_much(result):
+            Running(result, engine, own, written).alone(given if given is not None else next(attempts(taken, hub, seed)))
+        return verdict
+
     if source.source is None:
-        return Verification("skipped", "the model was not read from a file")
+        return unjudged(Verification("skipped", "the model was not read from a file"))
     runtime, why = runtime_for(judged_format(source))
     if source.entry != "main" and (runtime is None or not runtime.functions):
         who = runtime.name if runtime is not None else "a runtime"
-        return Verification("skipped", f"{who} runs the function main, and {source.entry!r} was converted")
+        return unjudged(Verification("skipped", f"{who} runs the function main, and {source.entry!r} was converted"))
     if runtime is None:
-        return Verification("skipped", why)
+        return unjudged(Verification("skipped", why))
     if why := _too_much(result):
         return Verification("skipped", why, runtime.name, engine)
 
@@ -133,7 +141,7 @@ def verify_conversion(
         if again.status != "skipped":
             again.notes.append(f"judged by {other.name}, as {' '.join(verdict.why.split())[:200]}")
             return again
-    return verdict
+    return unjudged(verdict) if judge.refused else verdict
 
 
 def _checked(

@@ -91,6 +91,31 @@ def test_an_artifact_that_is_wrong_is_an_error_and_no_engine_takes_its_place(con
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
 
 
+def test_what_nothing_can_judge_is_run_all_the_same(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A broken artifact was given out where the model's own runtime could not run the model."""
+    monkeypatch.setattr("transload.verification.verify.runtime_for", lambda format: (None, "no runtime is here"))
+
+    def convert(chip: Chip) -> Any:
+        host = Host()
+        host.targets["chip"] = chip
+        with Context(host).bind():
+            return transload.convert(examples / "digits" / "digits_float.onnx", "chip", tmp_path / "out").verification
+
+    class OfZeros(Foreign):
+        def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:  # type: ignore[override]
+            self.breaks = any(array.any() for array in inputs.values())
+            return super().run(emitted, inputs)
+
+    chip = Foreign()
+    assert convert(chip).status == "skipped" and len(chip.ran) == 1
+    assert convert(OfZeros()).status == "skipped", "some numbers that are drawn are out of a range"
+    with pytest.raises(RunError, match="chip's own runtime cannot run the artifact: the simulator is not licensed"):
+        convert(Foreign(breaks=True))
+    with pytest.raises(ArtifactError):
+        convert(Foreign(breaks=True, error=ArtifactError))
+    assert convert(Chip(breaks=True)).status == "skipped", "an engine runs it"
+
+
 def test_what_is_near_enough_is_the_targets_to_say_and_the_users_to_say_otherwise(convert: Any, tmp_path: Path):
     chip = Chip(wrong=3)
     assert convert(chip).failed

@@ -12,7 +12,8 @@ from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, IntegerType, Module,
 from .test_target import network
 from tests.support.litert import run_litert
 
-SHAPES = [((6,), (4,), 1), ((6,), (20,), 1), ((4, 5), (1,), 2), ((4, 5), (3, 2), 1), ((3, 4, 2), (13,), 2), ((3, 2), (2,), 0)]
+SHAPES = [((6,), (4,), 1), ((6,), (20,), 1), ((4, 5), (1,), 2), ((4, 5), (3, 2), 1), ((3, 4, 2), (13,), 2), ((3, 2), (2,), 0),
+          ((4, 5), (), 2), ((4, 5), (), 1)]
 
 
 def scattered(element: Type, places: TensorType, shape: tuple[int, ...], reduction: str) -> Module:
@@ -74,6 +75,19 @@ def test_of_constant_places_the_last_stays() -> None:
     rng = np.random.default_rng(5)
     used = operators(module, *(rng.standard_normal(shape).astype(np.float32) for shape in ((4, 2), (5, 2))))
     assert used == ["gather", "scatter_nd", "select_v2"]
+
+
+def test_one_update_without_dimensions() -> None:
+    """SCATTER_ND takes no update of rank 0."""
+    rng = np.random.default_rng(6)
+    for reduction in ("none", "add"):
+        for place, part in (([1, 2], ()), ([-1], (5,))):
+            module = network(
+                lambda b, x, u, way=reduction, where=place: b.emit(
+                    "top.ScatterND", x, b.constant(np.array(where, np.int32)), u, reduction=way),
+                TensorType((4, 5), F32), TensorType(part, F32))
+            arrays = [np.asarray(rng.standard_normal(shape), np.float32) for shape in ((4, 5), part)]
+            assert "scatter_nd" in operators(module, *arrays)
 
 
 @pytest.mark.parametrize("part", [(2, 3), (1, 8), (4, 8)])

@@ -81,7 +81,7 @@ def _combined(op: ScatterND, rw: Rewriter, value: Value, updates: Value) -> Valu
     is_alone = _is_zero(rw, value)
     if op.reduction == "add" and n and stored in (_ADDED if is_alone else _SUMMED):
         where = int32(rw, subscripts(rw, op.indices, shape))
-        made = emit(rw, "scatter_nd", where, updates, ints(rw, *shape), like=value)
+        made = _spread(rw, where, updates, value)
         return made if is_alone else emit(rw, "add", value, made, like=value)
     if count > _FEW:
         raise Unsupported(
@@ -110,6 +110,14 @@ def _written(op: ScatterND, rw: Rewriter, value: Value, updates: Value, stored: 
     if stored not in _ADDED:
         raise Unsupported(f"LiteRT's SCATTER_ND has no kernel of {stored}", "cast to int32")
     return _compared(op, rw, value, updates, count, n)
+
+
+def _spread(rw: Rewriter, places: Value, updates: Value, like: Value) -> Value:
+    """SCATTER_ND of as many numbers as `like` has. It takes no update without dimensions (`scatter_nd.cc`): one is a row."""
+    shape, found = static_shape(like), static_shape(places)
+    if len(found) == 1:
+        places, updates = reshape(rw, places, (1, *found)), reshape(rw, updates, (1, *shape[found[0]:]))
+    return emit(rw, "scatter_nd", places, updates, ints(rw, *shape), like=like)
 
 
 def _need_kernel(stored: Type) -> None:
@@ -194,7 +202,7 @@ def _at_constants(op: ScatterND, rw: Rewriter, places: np.ndarray, value: Value,
     need_place(*shape)
     mask = tables.zeros(shape, bool)
     mask[tuple(places.T)] = True
-    spread = emit(rw, "scatter_nd", where, updates, ints(rw, *shape), like=value)
+    spread = _spread(rw, where, updates, value)
     return emit(rw, "select_v2", constant(rw, mask), spread, value, like=value)
 
 
@@ -221,7 +229,7 @@ def _compared(op: ScatterND, rw: Rewriter, value: Value, updates: Value, count: 
     lost = emit(rw, "reduce_any", same_later, ints(rw, 1), like=same, shape=(count,))
     zero = constant(rw, np.zeros((), dtype_of(_stored(updates))), updates.element)
     kept = emit(rw, "select_v2", reshape(rw, lost, (count, *(1 for _ in rest))), zero, updates, like=updates)
-    spread = emit(rw, "scatter_nd", places, kept, ints(rw, *shape), like=value)
+    spread = _spread(rw, places, kept, value)
     ones = constant(rw, tables.ones(count, np.int32))
     hits = emit(rw, "scatter_nd", places, ones, ints(rw, *shape[:n]), shape=shape[:n], element=I32)
     hit = emit(rw, "not_equal", hits, constant(rw, np.int32(0)), like=hits, element=BOOL)
