@@ -258,3 +258,17 @@ def test_halves_that_the_quantizer_made_are_said_to_be_its_own(digits: Path, tmp
         transload.convert(digits / "digits_float.onnx", "tflite", tmp_path, quantize=scheme)
     hints = {finding.hint for finding in caught.value.findings}
     assert hints and all("without --quantize" in hint for hint in hints), hints
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "symmetric", "edge"])
+@pytest.mark.parametrize("element", [F32, QuantType(I8, F32, (0.1,), (3,))])
+def test_padding_of_six_dimensions(mode: str, element: Any) -> None:
+    """PAD has five."""
+    paddings = (0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0, 0)
+    for value in (0.0, 1.5) if mode == "constant" else (0.0,):
+        module = network(
+            lambda b, x, number=value: b.emit("top.Pad", x, paddings=paddings, mode=mode, val=number),
+            TensorType((2, 2, 3, 2, 1, 3), element))
+        x = integers(2, 2, 3, 2, 1, 3)
+        found = agree(module, x.astype(np.float32) if element == F32 else x)
+        assert ("gather" if mode == "edge" else "pad" if value == 0.0 and mode == "constant" else "") in "".join(found)

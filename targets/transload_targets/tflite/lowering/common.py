@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -159,7 +160,7 @@ def transpose(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
     """`value` with its dimensions in another order; a constant at once, a reshape where only dimensions of size 1 move.
 
     Of more than four dimensions those of size 1 are left out, and those that stay together merged: LiteRT has kernels for up to
-    six, other runtimes of TFLite for fewer.
+    six, other runtimes of TFLite for fewer. More are moved one by one.
     """
     order = tuple(order)
     if order == tuple(range(len(order))):
@@ -175,9 +176,24 @@ def transpose(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
     if len(order) > 4 and len(merged_order) < len(order) and (value.quant is None or value.quant.per_tensor):
         value, order = reshape(rw, value, sizes), tuple(merged_order)
     if len(order) > 6:
-        raise Unsupported(f"LiteRT transposes up to 6 dimensions, and here are {len(order)} that move apart")
+        if value.quant is not None and not value.quant.per_tensor:
+            raise Unsupported(f"LiteRT transposes up to 6 dimensions, and here are {len(order)}, with a scale for each channel")
+        return reshape(rw, _transposed_one_by_one(rw, value, order), result)
     moved = emit(rw, "transpose", value, ints(rw, *order), like=value, shape=[static_shape(value)[axis] for axis in order])
     return reshape(rw, moved, result)
+
+
+def _transposed_one_by_one(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
+    """More dimensions than TRANSPOSE has: each is moved in front of those that stand before it and belong behind it."""
+    shape, standing = static_shape(value), list(range(len(order)))
+    for place, axis in enumerate(order):
+        now = standing.index(axis)
+        if now != place:
+            done, between, behind = standing[:place], standing[place:now], standing[now + 1:]
+            sizes = [math.prod(shape[each] for each in group) for group in (done, between, [axis], behind)]
+            value = transpose(rw, reshape(rw, value, sizes), (0, 2, 1, 3))
+            standing = [*done, axis, *between, *behind]
+    return value
 
 
 # --- quantized types

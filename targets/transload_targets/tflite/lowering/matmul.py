@@ -7,6 +7,7 @@ convolutions do ("double"). A product with constant weights that is rounded twic
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from .common import (
     activated,
     emit,
     fused,
+    ints,
     need_floats,
     need_quantized_alike,
     need_rounding,
@@ -128,6 +130,9 @@ def _as_convolution(op: MatMul, rw: Rewriter) -> Value:
 
 # --- batches
 
+_MOST_BATCHES = 3
+"""Dimensions in front of BATCH_MATMUL's matrices (`batch_matmul.cc`, at most 5 in all)."""
+
 def _batched(op: MatMul, rw: Rewriter) -> Value:
     """BATCH_MATMUL; matrices that are vectors become such."""
     need_rounding(op, rw, "double", operator="BATCH_MATMUL")
@@ -147,6 +152,9 @@ def _batched(op: MatMul, rw: Rewriter) -> Value:
     rows = left_shape[-1] if left_swapped else left_shape[-2]
     columns = right_shape[-2] if right_swapped else right_shape[-1]
     batch = np.broadcast_shapes(left_shape[:-2], right_shape[:-2])
+    if len(batch) > _MOST_BATCHES:
+        value, right = _in_one_batch(rw, value, batch), _in_one_batch(rw, right, batch)
+        batch = (math.prod(batch),)
     shape = (*batch, rows, columns)
     made = emit(rw, "batch_matmul", value, right, like=op.output, shape=shape, adj_x=left_swapped, adj_y=right_swapped)
     made = reshape(rw, made, static_shape(op.output))
@@ -155,6 +163,15 @@ def _batched(op: MatMul, rw: Rewriter) -> Value:
     if op.do_relu:
         made = emit(rw, "relu", made, like=op.output) if fused(op) == "RELU" else emit(rw, "relu6", made, like=op.output)
     return activated(op, rw, made)
+
+
+def _in_one_batch(rw: Rewriter, value: Value, batch: Sequence[int]) -> Value:
+    """Matrices of as many batches of batches as a product has, or of one, as those of one batch."""
+    shape = static_shape(value)
+    own, matrix = shape[:-2], shape[-2:]
+    if math.prod(own) > 1 and (1,) * (len(batch) - len(own)) + own != tuple(batch):
+        value = emit(rw, "broadcast_to", value, ints(rw, *batch, *matrix), like=value, shape=(*batch, *matrix))
+    return reshape(rw, value, (math.prod(static_shape(value)[:-2]), *matrix))
 
 
 def _check_quantized(op: MatMul) -> None:

@@ -6,6 +6,8 @@ requantized before.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,9 +112,14 @@ def unpack(op: Unpack, rw: Rewriter) -> Any:
 
 # --- padding, order
 
+_MOST_PADDED = 5
+"""Dimensions that PAD has (`pad.cc`, PadKernelMaxDimensionCount)."""
+
+
 @TABLE("top.Pad")
 def pad(op: Pad, rw: Rewriter) -> Value:
-    """PAD, PADV2, MIRROR_PAD; negative padding is sliced off, and edges are repeated by GATHER."""
+    """PAD, PADV2, MIRROR_PAD, of more than five dimensions one after the other; negative padding is sliced off, and edges are
+    repeated by GATHER."""
     value, n = moved(rw, op), op.input.rank
     pairs = [(op.paddings[axis], op.paddings[n + axis]) for axis in range(n)]
     shape = static_shape(op.input)
@@ -125,13 +132,27 @@ def pad(op: Pad, rw: Rewriter) -> Value:
         return value
     if op.mode == "edge":
         return _with_edges(rw, value, pairs)
+    if op.input.rank <= _MOST_PADDED:
+        return _padded(rw, op, value, pairs)
+    for axis, pair in enumerate(pairs):
+        if any(pair):
+            sizes = static_shape(value)
+            around = (math.prod(sizes[:axis]), sizes[axis], math.prod(sizes[axis + 1:]))
+            one = _padded(rw, op, reshape(rw, value, around), [(0, 0), pair, (0, 0)])
+            value = reshape(rw, one, (*sizes[:axis], sizes[axis] + sum(pair), *sizes[axis + 1:]))
+    return value
+
+
+def _padded(rw: Rewriter, op: Pad, value: Value, pairs: Sequence[tuple[int, int]]) -> Value:
+    """One operator, of as many dimensions as it takes."""
+    shape = [before + size + after for size, (before, after) in zip(static_shape(value), pairs, strict=True)]
+    result = {"shape": shape, "element": op.output.element}
     paddings = constant(rw, np.array(pairs, np.int32))
     if op.mode != "constant":
-        return emit(rw, "mirror_pad", value, paddings, like=op.output, mode=op.mode.upper())
+        return emit(rw, "mirror_pad", value, paddings, **result, mode=op.mode.upper())
     if op.value is None and op.val == 0.0:
-        return emit(rw, "pad", value, paddings, like=op.output)
-    number = _limit(rw, op, value)
-    return emit(rw, "padv2", value, paddings, number, like=op.output)
+        return emit(rw, "pad", value, paddings, **result)
+    return emit(rw, "padv2", value, paddings, _limit(rw, op, value), **result)
 
 
 def _limit(rw: Rewriter, op: Pad, value: Value) -> Value:
