@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import ConversionError
 from transload.ir import Module
 from transload.text import parse_module
 
@@ -150,3 +151,10 @@ def test_reversing_sequences_along_any_dimensions(time: int, batch: int) -> None
     for row, length in zip(moved, lengths, strict=True):
         row[:length] = row[:length][::-1].copy()
     np.testing.assert_array_equal(found, np.moveaxis(moved, (0, 1), (batch, time)))
+
+
+@pytest.mark.parametrize("element", ["f8E3M4", "f8E4M3B11FNUZ"])
+def test_floats_that_onnx_has_not_are_told_so(element: str) -> None:
+    module = _one_op("top.Cast", "", {"x": "tensor<2xf32>"}, f"tensor<2x{element}>")
+    with pytest.raises(ConversionError, match=f"ONNX has no element type {element}"):
+        transload.lower(module, "onnx")

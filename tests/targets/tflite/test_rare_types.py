@@ -11,8 +11,12 @@ import pytest
 
 import transload
 from transload.errors import TargetError, TransloadError
+from transload.ir import I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, TensorType, dtype_of
 from transload_converters.tflite.writer import ModelWriter
+from transload_converters.tflite.writer_module import serialize
 
+from .test_target import network
+from tests.support.litert import run_litert
 from tests.support.onnx_models import make_model, node
 
 pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
@@ -50,7 +54,7 @@ def test_indices_and_data_of_64_bits_are_gathered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("operator", "dtype", "name"), [
-    ("Add", np.float64, "tfl.add"), ("Div", np.int64, "tfl.div"), ("Max", np.uint16, "tfl.maximum")])
+    ("Add", np.float64, "tfl.add"), ("Div", np.int64, "tfl.div"), ("Pow", np.int64, "tfl.pow")])
 def test_operators_without_a_kernel_of_a_type_are_refused_one_by_one(
     operator: str, dtype: Any, name: str, tmp_path: Path,
 ) -> None:
@@ -154,3 +158,29 @@ def test_no_wider_type_is_advised_where_there_is_none() -> None:
     with pytest.raises(TransloadError) as refused:
         transload.lower(transload.load(text=text, format="stablehlo"), "tfl")
     assert "cast to i64, where the numbers are below" in refused.value.findings[0].hint
+
+
+_QUOTIENTS = ("FloorDiv", "Div")  # there are none of 64 bits
+
+
+@pytest.mark.parametrize(("name", "element"), [
+    (name, element) for element in (I8, I16, UI8, UI16, UI32, I32, I64)
+    for name in ("Add", "Sub", "Mul", "Max", "Min", "FloorMod", "TruncMod", "CumSum", *_QUOTIENTS)
+    if name not in _QUOTIENTS or element not in (UI32, I64)], ids=str)
+def test_arithmetic_of_integers_without_a_kernel(name: str, element: IntegerType) -> None:
+    """It is computed in a wider type, and wraps round; the remainder by FLOOR_MOD, as there is no quotient of 64 bits."""
+    rng, dtype = np.random.default_rng(0), dtype_of(element)
+    ends = np.iinfo(dtype)
+    a = rng.integers(ends.min, ends.max, (3, 4), dtype)
+    b = rng.integers(1, 5, (3, 4)).astype(dtype) * (1 if element.unsigned else rng.choice([-1, 1], (3, 4)).astype(dtype))
+    types = [TensorType((3, 4), element)] * (1 if name == "CumSum" else 2)
+    options = {"axis": 1, "reverse": True} if name == "CumSum" else {}
+    module = network(lambda build, *values: build.emit(f"top.{name}", *values, **options), *types)
+    arrays = [a, b][: len(types)]
+    with np.errstate(over="ignore"):
+        wanted = {
+            "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum, "FloorMod": np.mod,
+            "TruncMod": np.fmod, "FloorDiv": np.floor_divide, "Div": lambda x, y: (x - np.fmod(x, y)) // y,
+            "CumSum": lambda x: np.cumsum(x[:, ::-1], 1, dtype)[:, ::-1]}[name](*arrays)
+    [found] = run_litert(serialize(transload.lower(module, "tfl")), arrays)
+    np.testing.assert_array_equal(found, wanted)

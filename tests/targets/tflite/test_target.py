@@ -272,3 +272,14 @@ def test_padding_of_six_dimensions(mode: str, element: Any) -> None:
         x = integers(2, 2, 3, 2, 1, 3)
         found = agree(module, x.astype(np.float32) if element == F32 else x)
         assert ("gather" if mode == "edge" else "pad" if value == 0.0 and mode == "constant" else "") in "".join(found)
+
+
+def test_batch_normalization_by_computed_statistics() -> None:
+    """As of a batch that a model is trained on: mean and variance are no constants."""
+    shape, stat = TensorType((2, 3, 4), F32), TensorType((3,), F32)
+    module = network(
+        lambda b, x, mean, variance, gamma, beta: b.emit(
+            "top.BatchNorm", x, mean, variance, gamma, beta, epsilon=0.25, layout="NCHW"), shape, stat, stat, stat, stat)
+    arrays = [np.asarray(array, np.float32) for array in (
+        np.arange(24).reshape(2, 3, 4), [1, 2, 3], [3.75, 0.75, 15.75], [1, 2, 4], [0.5, 0, -1])]
+    assert {"sub", "rsqrt", "mul", "add"} <= set(agree(module, *arrays))

@@ -148,7 +148,7 @@ def cast(rw: Builder, x: Value, element: Type) -> Value:
         return x
     code = element_code(element)
     if code is None:
-        raise Unsupported(f"ONNX has no element type {element}")
+        raise Unsupported(f"ONNX has no element type {element}", "cast to one that it has: f32, f16, f8E4M3FN, i32")
     return emit(rw, "Cast", x, element=element, to=code)
 
 

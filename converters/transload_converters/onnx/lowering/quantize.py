@@ -60,8 +60,9 @@ def _plain(rw: Rewriter, op: Cast, x: Value) -> Value:
         if x.is_float:  # the greatest float that is not beyond the type's end
             high = int(np.nextafter(dtype_of(x.element).type(high), 0)) if float(dtype_of(x.element).type(high)) > high else high
         x = clipped(rw, x, low, high)
-    if isinstance(element, FloatType) and dtype_of(element).itemsize == 1:
-        return emit(rw, "Cast", x, element=element, to=element_code(element), saturate=int(op.saturate))
+    code = element_code(element)
+    if code is not None and isinstance(element, FloatType) and dtype_of(element).itemsize == 1:
+        return emit(rw, "Cast", x, element=element, to=code, saturate=int(op.saturate))
     return cast(rw, x, element)
 
 

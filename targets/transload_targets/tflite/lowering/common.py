@@ -17,7 +17,9 @@ from transload.ir import (
     I8,
     I16,
     I32,
+    I64,
     UI8,
+    UI32,
     Dense,
     IntegerType,
     Op,
@@ -308,6 +310,13 @@ def is_narrow(value: Value) -> bool:
     """Whether a value is of plain integers of less than 32 bits: most kernels of LiteRT take these for quantized, of scale 0."""
     element = value.element_or_none
     return isinstance(element, IntegerType) and element.width < 32 and element != BOOL
+
+
+def wider(element: Type) -> IntegerType | None:
+    """The type that integers are computed in, and cast back from, of which LiteRT's arithmetic has no kernels; it wraps round."""
+    if not isinstance(element, IntegerType) or element == BOOL:
+        return None
+    return I32 if element.width < 32 else I64 if element == UI32 else None
 
 
 def int32(rw: Rewriter, value: Value) -> Value:

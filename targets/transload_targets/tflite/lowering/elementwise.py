@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, IntegerType, Op, Value, dtype_of
+from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, Op, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -30,6 +30,7 @@ from .common import (
     real,
     retyped,
     static_shape,
+    wider,
 )
 
 if TYPE_CHECKING:
@@ -67,15 +68,16 @@ def _joined(a: Value, b: Value) -> tuple[int, ...]:
 def _chain(op: Op, rw: Rewriter, name: str, values: Sequence[Value], **options: Any) -> Value:
     """An operator of two operands over several, from the left; the activation at the end.
 
-    Integers of less than 32 bits that are not quantized are computed as int32, and wrap round.
+    Integers of less than 32 bits that are not quantized, and unsigned ones of 32, are computed in a wider type, and wrap round.
     """
-    if is_narrow(op.results[0]):
-        wide = [emit(rw, "cast", value, like=value, element=I32) for value in values]
+    element = wider(op.results[0].element)
+    if element is not None:
+        wide = [emit(rw, "cast", value, like=value, element=element) for value in values]
         made = wide[0]
         for value in wide[1:]:
-            made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), element=I32)
+            made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), element=element)
         if op.attribute("do_relu", False):
-            made = emit(rw, "maximum", made, constant(rw, np.int32(0)), like=made)
+            made = emit(rw, "maximum", made, constant(rw, np.zeros((), dtype_of(element))), like=made)
         return activated(op, rw, emit(rw, "cast", made, like=op.results[0]))
     made = values[0]
     for value in values[1:-1]:
@@ -145,6 +147,8 @@ def extreme(op: Max | Min, rw: Rewriter) -> Value | None:
     values = [retyped(rw, value, op.output.element) for value in op.inputs]
     if quantized_result(op) is not None and any(quant(value) is None for value in values):
         return None
+    if op.output.element in (UI16, UI32):
+        return _chain(op, rw, name, values)
     made = values[0]
     for value in values[1:]:
         made = emit(rw, name, made, value, like=op.output, shape=_joined(made, value))
@@ -176,6 +180,8 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         if not a.is_float:
             raise Unsupported(f"LiteRT's ATAN2 takes floats alone, and this is {a.element}")
         a, b = (_spread(rw, value, op.result) for value in (a, b))
+    if op.name in ("top.FloorDiv", "top.FloorMod") and op.result.element in (UI8, UI16, UI32):
+        return _chain(op, rw, _BINARY[op.name], (a, b))
     return emit(rw, _BINARY[op.name], a, b, like=op.result)
 
 
@@ -192,10 +198,25 @@ def truncated_remainder(op: Binary, rw: Rewriter) -> Value:
     if not a.is_float or quant(a) is not None:
         if quant(a) is not None:
             raise Unsupported("LiteRT has no remainder of quantized numbers")
-        quotient = emit(rw, "div", a, b, like=op.result)
-        return emit(rw, "sub", a, emit(rw, "mul", quotient, b, like=op.result), like=op.result)
+        return _remainder_of_integers(op, rw)
     rest = emit(rw, "floor_mod", emit(rw, "abs", a, like=a), emit(rw, "abs", b, like=b), like=op.result)
     return emit(rw, "mul", emit(rw, "sign", a, like=a), rest, like=op.result)
+
+
+def _remainder_of_integers(op: Binary, rw: Rewriter) -> Value:
+    """What FLOOR_MOD gives, which has the sign of b, less b where a has the other: there is no quotient of 64 bits."""
+    element = wider(op.result.element)
+    a, b = (value if element is None else emit(rw, "cast", value, like=value, element=element) for value in op.operands)
+    rest = emit(rw, "floor_mod", a, b, like=op.result, element=a.element)
+    made = rest
+    if not op.result.element.unsigned:  # type: ignore[attr-defined]
+        zero = constant(rw, np.zeros((), dtype_of(a.element)))
+        below, under = (emit(rw, "less", value, zero, like=value, element=BOOL) for value in (a, rest))
+        differs = emit(rw, "not_equal", below, under, like=rest, element=BOOL)
+        some = emit(rw, "not_equal", rest, zero, like=rest, element=BOOL)
+        other = emit(rw, "logical_and", differs, some, like=rest, element=BOOL)
+        made = emit(rw, "select_v2", other, emit(rw, "sub", rest, b, like=rest), rest, like=rest)
+    return made if element is None else emit(rw, "cast", made, like=op.result)
 
 
 @TABLE("top.ShiftRight")

@@ -11,7 +11,7 @@ from transload.ir import BOOL, I32, I64, IntegerType, TensorType, Value, dtype_o
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import axes_of, constant, emit, int32, quantized_result, reshape, static_shape, transpose
+from .common import axes_of, constant, emit, int32, quantized_result, reshape, static_shape, transpose, wider
 from .movement import moved
 
 if TYPE_CHECKING:
@@ -132,8 +132,11 @@ def top_k(op: TopK, rw: Rewriter) -> Any:
 
 @TABLE("top.CumSum")
 def cumsum(op: CumSum, rw: Rewriter) -> Value | None:
-    """CUMSUM."""
+    """CUMSUM, of floats, and of signed integers of 32 and 64 bits."""
     if quantized_result(op) is not None:
         return None
     axis = constant(rw, np.asarray(axes_of((op.axis,), op.input.rank)[0], np.int32))
-    return emit(rw, "cumsum", op.input, axis, like=op.output, exclusive=op.exclusive, reverse=op.reverse)
+    element = wider(op.output.element)
+    value = op.input if element is None else emit(rw, "cast", op.input, like=op.input, element=element)
+    made = emit(rw, "cumsum", value, axis, like=op.output, element=value.element, exclusive=op.exclusive, reverse=op.reverse)
+    return made if element is None else emit(rw, "cast", made, like=op.output)

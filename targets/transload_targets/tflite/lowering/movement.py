@@ -136,23 +136,22 @@ def pad(op: Pad, rw: Rewriter) -> Value:
         return _padded(rw, op, value, pairs)
     for axis, pair in enumerate(pairs):
         if any(pair):
-            sizes = static_shape(value)
-            around = (math.prod(sizes[:axis]), sizes[axis], math.prod(sizes[axis + 1:]))
-            one = _padded(rw, op, reshape(rw, value, around), [(0, 0), pair, (0, 0)])
-            value = reshape(rw, one, (*sizes[:axis], sizes[axis] + sum(pair), *sizes[axis + 1:]))
+            now = static_shape(value)
+            one = reshape(rw, value, (math.prod(now[:axis]), now[axis], math.prod(now[axis + 1:])))
+            one = _padded(rw, op, one, [(0, 0), pair, (0, 0)])
+            value = reshape(rw, one, (*now[:axis], now[axis] + sum(pair), *now[axis + 1:]))
     return value
 
 
 def _padded(rw: Rewriter, op: Pad, value: Value, pairs: Sequence[tuple[int, int]]) -> Value:
     """One operator, of as many dimensions as it takes."""
     shape = [before + size + after for size, (before, after) in zip(static_shape(value), pairs, strict=True)]
-    result = {"shape": shape, "element": op.output.element}
     paddings = constant(rw, np.array(pairs, np.int32))
     if op.mode != "constant":
-        return emit(rw, "mirror_pad", value, paddings, **result, mode=op.mode.upper())
+        return emit(rw, "mirror_pad", value, paddings, like=op.output, shape=shape, mode=op.mode.upper())
     if op.value is None and op.val == 0.0:
-        return emit(rw, "pad", value, paddings, **result)
-    return emit(rw, "padv2", value, paddings, _limit(rw, op, value), **result)
+        return emit(rw, "pad", value, paddings, like=op.output, shape=shape)
+    return emit(rw, "padv2", value, paddings, _limit(rw, op, value), like=op.output, shape=shape)
 
 
 def _limit(rw: Rewriter, op: Pad, value: Value) -> Value:

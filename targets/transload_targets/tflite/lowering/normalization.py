@@ -56,9 +56,12 @@ def _line(rw: Rewriter, x: Value, weight: Value | None, bias: Value | None) -> V
 
 @TABLE("top.BatchNorm")
 def batch_norm(op: BatchNorm, rw: Rewriter) -> Value | None:
-    """MUL and ADD: the factor and the shift of each channel are computed at once."""
+    """MUL and ADD: the factor and the shift of each channel are computed at once, where they are known."""
     if _is_quantized(op):
         return None
+    if any(value is not None and rw.constant_of(value) is None for value in (op.gamma, op.beta, op.mean, op.variance)):
+        return _by_computed_statistics(op, rw)
+
     def numbers(value: Value | None, otherwise: float) -> np.ndarray:
         held = np.asarray(otherwise) if value is None else rw.need_constant(value, "a statistic of a batch normalization")
         return np.asarray(held, np.float64)
@@ -70,6 +73,25 @@ def batch_norm(op: BatchNorm, rw: Rewriter) -> Value | None:
     factors, shifts = (constant(rw, array.astype(np.float32).reshape(shape)) for array in (factor, shift))
     made = emit(rw, "mul", op.input, factors, like=op.output)
     return activated(op, rw, emit(rw, "add", made, shifts, like=op.output, fused_activation_function=fused(op)))
+
+
+def _by_computed_statistics(op: BatchNorm, rw: Rewriter) -> Value:
+    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta` of statistics that are known only at run time."""
+    rank = op.input.rank
+
+    def by_channel(value: Value) -> Value:
+        channels = math.prod(static_shape(value))
+        return reshape(rw, value, (1, channels, *(1,) * (rank - 2)) if op.layout == "NCHW" and rank > 2 else (channels,))
+
+    made = op.input
+    if op.mean is not None:
+        made = emit(rw, "sub", made, by_channel(op.mean), like=op.output)
+    if op.variance is None:
+        made = emit(rw, "mul", made, real(rw, (1.0 + op.epsilon) ** -0.5, made), like=op.output)
+    else:
+        made = emit(rw, "mul", made, by_channel(_root_reciprocal(rw, op.variance, op.epsilon)), like=op.output)
+    return activated(op, rw, _line(
+        rw, made, *(None if value is None else by_channel(value) for value in (op.gamma, op.beta))))
 
 
 @TABLE("top.LayerNorm")

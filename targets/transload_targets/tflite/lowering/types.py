@@ -34,12 +34,17 @@ __all__ = ["check_types"]
 
 _ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.ShiftLeft", "top.While"))
 """Ops that LiteRT computes of unsigned integers of more than 8 bits, that hand them on, or that it has for no type."""
+_WIDENED = frozenset(f"top.{name}" for name in ("Add", "Sub", "Max", "Min", "FloorMod", "TruncMod", "CumSum"))
+"""Ops that are computed in a wider type (`common.wider`)."""
+_QUOTIENTS = ("top.Div", "top.FloorDiv")
+"""Of 16 bits; there are none of 64, which 32 would want."""
 _NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Depth2Space", "Interp", "PRelu", "TopK"))
 _ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 _SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
-_NO_F8 = (
-    "of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; targets onnx, tosa, stablehlo and "
-    "xla take floats of 8 bits")
+_TAKE_F8 = {"f8E4M3FN": "onnx, tosa, stablehlo and xla", "f8E5M2": "onnx, tosa, stablehlo and xla",
+            "f8E4M3FNUZ": "onnx, stablehlo and xla", "f8E5M2FNUZ": "onnx, stablehlo and xla"}
+"""Targets that compute in floats of 8 bits, by the type; other narrow floats are StableHLO's alone."""
+_NARROW = ("f8", "f6", "f4")
 
 
 def check_types(module: Module) -> bool:
@@ -62,9 +67,9 @@ def check_types(module: Module) -> bool:
             if why:
                 findings.append(Finding(op.name, why[0], (op.origin,) if op.origin else (), why[1]))
     findings += [
-        Finding("an output", f"it is of {value.element}, and TFLite has no such type", (name,), _NO_F8)
+        Finding("an output", f"it is of {value.element}, and TFLite has no such type", (name,), _without_f8(str(value.element)))
         for name, value in zip(output_names(module.main), module.body_of_main.terminator.operands, strict=True)
-        if constant_of(value) is not None and str(value.element_or_none).startswith("f8")]
+        if constant_of(value) is not None and str(value.element_or_none).startswith(_NARROW)]
     refuse(findings)
     return False
 
@@ -89,18 +94,27 @@ def _reason(value: Value) -> tuple[str, str] | None:
     if isinstance(element, FloatType) and (element in (F16, BF16) or element.name not in ("f32", "f64")):
         if constant_of(value) is not None:
             return None
-        if element.name.startswith("f8"):
-            return f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it", _NO_F8
+        if element.name.startswith(_NARROW):
+            return f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it", _without_f8(element.name)
         return f"it computes in {element}, for which LiteRT's kernels are few", NO_HALVES
     if isinstance(element, IndexType) or (isinstance(element, IntegerType) and element.width not in (1, 4, 8, 16, 32, 64)):
         return f"TFLite has no type {element}", ""
     return None
 
 
+def _without_f8(element: str) -> str:
+    """What to do where a model is of floats of less than 16 bits."""
+    takers = f"targets {_TAKE_F8[element]}" if element in _TAKE_F8 else "targets stablehlo and xla"
+    return ("of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; "
+            f"{takers} take {element}")
+
+
 def _unsigned(op: Op) -> tuple[str, str] | None:
     """Why LiteRT cannot compute an op of wide unsigned integers, which it moves and casts."""
     wide = next((value.element_or_none for value in op.operands if value.element_or_none in (UI16, UI32, UI64)), None)
     if wide is None or not op.results or op.name in _ON_UNSIGNED:
+        return None
+    if (op.name in _WIDENED and wide != UI64) or (op.name in _QUOTIENTS and wide == UI16):
         return None
     if moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad"):
         return None
