@@ -19,10 +19,16 @@ __all__ = ["undefined"]
 
 _TOLD = 3
 """Ops that are named."""
+_COUNTS = {"stablehlo.add": 0, "stablehlo.multiply": 1}
+"""Functions, with their identities, to whose result it matters how often an initial value is taken."""
 
 
 def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
     """Why XLA's results cannot be compared on these inputs; nothing where they can."""
+    return _of_scatters(source, inputs) or _of_paddings(source)
+
+
+def _of_scatters(source: Module, inputs: Mapping[str, Any]) -> str:
     scatters = [op for op in source.walk() if op.name == "stablehlo.scatter" and _has_wide_windows(op)]
     if not scatters:
         return ""
@@ -30,6 +36,26 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
     return "" if not names else (
         f"{', '.join(names[:_TOLD])}: windows of a scatter lie partly outside of its operand, or are not known to lie inside; "
         "XLA leaves out the whole of such a window, and the specification what is outside alone (docs/stablehlo.md)")
+
+
+def _of_paddings(source: Module) -> str:
+    names = list(dict.fromkeys(str(op.origin or op.name) for op in source.walk() if _pads_with_what_counts(op)))
+    return "" if not names else (
+        f"{', '.join(names[:_TOLD])}: windows are padded with an initial value that is no identity of what combines them; XLA "
+        "leaves out what is padded, and the specification counts it (docs/stablehlo.md)")
+
+
+def _pads_with_what_counts(op: Op) -> bool:
+    """Whether it is a reduction of windows, padded or dilated, by one function with a constant that is not its identity."""
+    if op.name != "stablehlo.reduce_window" or len(op.results) != 1:
+        return False
+    padding, dilations = op.attribute("padding"), op.attribute("base_dilations") or ()
+    init = constant_of(op.operands[1])
+    combining = [each for each in op.regions[0].block if each.name != "stablehlo.return"]
+    if init is None or len(combining) != 1 or not (np.any(padding) or any(number > 1 for number in dilations)):
+        return False
+    identity = _COUNTS.get(combining[0].name)
+    return identity is not None and not bool(np.asarray(init.numpy()).reshape(()) == identity)
 
 
 def _has_wide_windows(op: Op) -> bool:
