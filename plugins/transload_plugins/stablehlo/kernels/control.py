@@ -127,10 +127,19 @@ def custom_call(op: CustomCall, *inputs: Array) -> Any:
     if best is not None:
         places = best_places(inputs[0], *best)
         return np.take_along_axis(inputs[0], places, -1), places.astype(np.int32)
-    raise RunError(
-        f"{op.called}: nothing here computes {op.call_target_name!r}",
-        hint="it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs",
-    )
+    raise RunError(f"{op.called}: the program as it is cannot be run: nothing here computes {op.call_target_name!r}",
+                   hint=_way_out(op.call_target_name))
+
+
+def _way_out(called: str) -> str:
+    """What to do about a call that nothing computes."""
+    from ..raising.calls import LIBRARY  # which needs the kernels
+
+    if called in LIBRARY:
+        return "it is converted: run what `transload convert` writes of the program, or `transload.legalize(module)`"
+    if called.startswith("stablehlo.dynamic_"):
+        return "give the inputs their sizes: --shape NAME:3x4 of `transload run`, or `transload.load(path, inputs={name: (3, 4)})`"
+    return "it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs"
 
 
 # --- processes

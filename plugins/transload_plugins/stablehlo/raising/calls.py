@@ -22,7 +22,7 @@ from .table import cast, like, materialized, static
 if TYPE_CHECKING:
     from ..dialect.custom_call import CustomCall
 
-__all__ = ["TABLE"]
+__all__ = ["LIBRARY", "TABLE"]
 
 TABLE = RewriteTable()
 
@@ -62,8 +62,8 @@ def custom_call(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
         found = _approximate_top_k(op, rw)
         if found is not None:
             return found
-    if name in _LIBRARY:
-        return _LIBRARY[name](op, rw)
+    if name in LIBRARY:
+        return LIBRARY[name](op, rw)
     if op.has_side_effect or not op.results:
         raise Unsupported(
             f"calls {name!r}, which has effects outside of the program",
@@ -130,7 +130,7 @@ def _lu(op: Op, rw: Rewriter) -> Sequence[Value]:
     return [factors, rw.emit("top.Add", pivots, like(rw, pivots, 1)), well]
 
 
-_LIBRARY = {
+LIBRARY = {
     f"lapack_{letter}{name}_ffi": function
     for letter in "sd" for name, function in (("potrf", _cholesky), ("trsm", _triangular_solve), ("getrf", _lu))}
 """Functions of LAPACK that have an op."""

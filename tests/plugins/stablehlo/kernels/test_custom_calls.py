@@ -108,3 +108,15 @@ def test_arguments_without_names_are_called_as_users_call_them(tmp_path: Path) -
     with pytest.raises(ConversionError) as caught:
         transload.convert(file, "tflite", tmp_path / "out")
     assert [finding.names for finding in caught.value.findings if finding.what == "an argument"] == [("arg0", "arg1")]
+
+
+@pytest.mark.parametrize(("called", "hint"), [
+    ("lapack_spotrf_ffi", "transload convert"), ("stablehlo.dynamic_reduce_window", "--shape"), ("nobody", "a plugin")])
+def test_what_is_not_run_here_has_a_way_out(tmp_path: Path, called: str, hint: str) -> None:
+    (file := tmp_path / "m.mlir").write_text(f"""func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{
+      %0 = "stablehlo.custom_call"(%arg0) {{call_target_name = "{called}"}} : (tensor<2xf32>) -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }}""")
+    with pytest.raises(RunError, match="nothing here computes") as caught:
+        transload.run(transload.load(file), {"arg0": np.ones(2, np.float32)}, engine="reference")
+    assert hint in str(caught.value.hint)
