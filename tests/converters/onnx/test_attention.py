@@ -36,6 +36,22 @@ def test_attention(compare: Callable[..., Any], mask: str, more: dict[str, Any])
     compare(fused, {"x": real(2, 5, 8)}, ("y",), constants, **CLOSE)
 
 
+LEFT = np.array([[0, 1, 1, 1, 1], [1, 0, 1, 1, 1]], np.int32)
+
+
+@pytest.mark.parametrize("filtered", [-10000.0, -2.0, -3.4e38])
+@pytest.mark.parametrize("mask", [None, LEFT])
+def test_later_keys_are_not_seen_whatever_a_mask_of_padding_adds(
+    compare: Callable[..., Any], mask: np.ndarray | None, filtered: float,
+) -> None:
+    constants = {"w": real(8, 24), "b": real(24)} if mask is None else {"w": real(8, 24), "b": real(24), "m": mask}
+    more = {"num_heads": 2, "unidirectional": 1, "mask_filter_value": filtered, **MS}
+    padded = "" if mask is None else "m"
+    compare(node("Attention", ["x", "w", "b", padded], ["y"], **more), {"x": real(2, 5, 8)}, ("y",), constants, **CLOSE)
+    inputs = {name: real(2, 5, 8) for name in "qkv"} | ({} if mask is None else {"m": mask})
+    compare(node("MultiHeadAttention", ["q", "k", "v", "", padded], ["y"], **more), inputs, ("y",), **CLOSE)
+
+
 def test_attention_with_values_of_another_width(compare: Callable[..., Any]) -> None:
     fused = node("Attention", ["x", "w", "b", "", "", "s"], ["y"], num_heads=2, qkv_hidden_sizes=[8, 8, 12], **MS)
     compare(fused, {"x": real(2, 5, 8), "s": real(2, 2, 5, 5)}, ("y",), {"w": real(8, 28), "b": real(28)}, **CLOSE)

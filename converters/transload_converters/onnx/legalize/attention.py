@@ -15,6 +15,7 @@ from transload.ir import BF16, F16, F32, I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
+from transload_hub.scatter import neutral
 
 from ..types import UNKNOWN, element_code, element_of
 from .control import inlined
@@ -77,15 +78,27 @@ def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequenc
         raise Unsupported(f"its queries of shape {shape_of(q)} have no columns")
     scale = float(attr(op, "scale", 0.0)) or 1.0 / math.sqrt(size)
     scores = rw.emit("top.MulConst", rw.emit("top.MatMul", q, k, right_transpose=True), const_val=scale)
+    padding, *more = masks
     if attr(op, "unidirectional", 0):
-        later = np.triu(tables.full((places, keys), _filter(op)), 1 + keys - places)
-        scores = rw.emit("top.Add", scores, rw.constant(later.astype(dtype_of(q.element))))
-    for mask in masks:
+        padding = _causal(rw, padding, places, keys, q)
+    for mask in (padding, *more):
         if mask is not None:
             scores = rw.emit("top.Add", scores, mask)
     mixed = rw.emit("top.MatMul", rw.emit("top.Softmax", scores, axis=-1), v)
     batch, heads, places, size = shape_of(mixed)
     return reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, places, heads * size))
+
+
+def _causal(rw: Rewriter, mask: Value | None, places: int, keys: int, like: Value) -> Value:
+    """What a mask adds to scores of so many queries and keys, and the least number for a key that is later than its query.
+
+    `mask_filter_value` is for padding alone: a row whose own keys are padding would see later ones, if they had the same number.
+    """
+    later = np.triu(tables.ones((places, keys), bool), 1 + keys - places)
+    least = neutral(like.element, "max")
+    if mask is None:
+        return rw.constant(np.where(later, least, 0).astype(dtype_of(like.element)))
+    return rw.emit("top.Where", rw.constant(later), scalar_like(rw, like, least), mask)
 
 
 def parts_of(rw: Rewriter, value: Value, sizes: Sequence[int]) -> list[Value]:

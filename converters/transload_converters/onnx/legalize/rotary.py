@@ -14,6 +14,7 @@ from transload.ir import I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
+from transload_hub.scatter import neutral
 
 from .attention import heads_of, parts_of, repeated
 from .movement import slice_along
@@ -24,8 +25,6 @@ __all__ = ["TABLE"]
 TABLE = OnnxTable()
 
 _MS = "onnx.com.microsoft"
-_FAR = -1e9
-"""What is added to the score of a key that is not seen."""
 
 
 def rotated(rw: Rewriter, value: Value, places: Value, tables: tuple[Value, Value], interleaved: bool) -> Value:
@@ -110,9 +109,11 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
     if softcap:
         bent = rw.emit("top.Tanh", rw.emit("top.MulConst", scores, const_val=1 / softcap))
         scores = rw.emit("top.MulConst", bent, const_val=softcap)
-    if operand(op, 10) is not None:
-        scores = rw.emit("top.Add", scores, operand(op, 10))
-    scores = rw.emit("top.Add", scores, _unseen(op, rw, queries, scores))
+    least = neutral(scores.element, "max")
+    bias = operand(op, 10)
+    if bias is not None:  # what is seen stays more than what is not, where a bias is the least number or minus infinity, too
+        scores = rw.emit("top.Add", scores, rw.emit("top.Max", bias, scalar_like(rw, bias, least / 2)))
+    scores = rw.emit("top.Where", _seen(op, rw, queries, scores), scores, scalar_like(rw, scores, least))
     mixed = rw.emit("top.MatMul", rw.emit("top.Softmax", scores, axis=-1), repeated(rw, v, heads // groups))
     output = reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, count, heads * shape_of(v)[3]))
     return [output, k, v][: len(op.results)]
@@ -174,8 +175,8 @@ def _total(op: Op, rw: Rewriter, held: int, count: int) -> int:
     return held
 
 
-def _unseen(op: Op, rw: Rewriter, queries: Value, scores: Value) -> Value:
-    """What is added to scores [batch, heads, queries, keys] of keys that are behind a query, too far before it, or not there."""
+def _seen(op: Op, rw: Rewriter, queries: Value, scores: Value) -> Value:
+    """Of which scores [batch, heads, queries, keys] the key is there, not behind its query, and not too far before it."""
     _, _, count, total = shape_of(scores)
     rows = shape_of(queries)[0]
     keys = rw.constant(counted(total, dtype=np.int32)[None, None])
@@ -189,5 +190,4 @@ def _unseen(op: Op, rw: Rewriter, queries: Value, scores: Value) -> Value:
     if lengths is not None:
         last = reshape(rw, cast(rw, lengths, I32), (shape_of(lengths)[0], 1, 1))
         seen = rw.emit("top.LogicalAnd", seen, rw.emit("top.Compare", keys, last, mode="LessOrEqual"))
-    allowed = reshape(rw, seen, (shape_of(seen)[0], 1, *shape_of(seen)[1:]))
-    return rw.emit("top.Where", allowed, scalar_like(rw, scores, 0.0), scalar_like(rw, scores, _FAR))
+    return reshape(rw, seen, (shape_of(seen)[0], 1, *shape_of(seen)[1:]))
