@@ -52,6 +52,15 @@ def test_later_keys_are_not_seen_whatever_a_mask_of_padding_adds(
     compare(node("MultiHeadAttention", ["q", "k", "v", "", padded], ["y"], **more), inputs, ("y",), **CLOSE)
 
 
+@pytest.mark.parametrize(("queries", "keys"), [(3, 5), (5, 3), (1, 4), (4, 1)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_later_keys_of_another_tensor(compare: Callable[..., Any], queries: int, keys: int, masked: bool) -> None:
+    inputs = {"q": real(2, queries, 8), "k": real(2, keys, 8), "v": real(2, keys, 8)}
+    constants = {"m": np.array([[1] * keys, [0] * (keys // 2) + [1] * (keys - keys // 2)], np.int32)} if masked else {}
+    fused = node("MultiHeadAttention", ["q", "k", "v", "", "m" if masked else ""], ["y"], num_heads=2, unidirectional=1, **MS)
+    compare(fused, inputs, ("y",), constants, **CLOSE)
+
+
 def test_attention_with_values_of_another_width(compare: Callable[..., Any]) -> None:
     fused = node("Attention", ["x", "w", "b", "", "", "s"], ["y"], num_heads=2, qkv_hidden_sizes=[8, 8, 12], **MS)
     compare(fused, {"x": real(2, 5, 8), "s": real(2, 2, 5, 5)}, ("y",), {"w": real(8, 28), "b": real(28)}, **CLOSE)

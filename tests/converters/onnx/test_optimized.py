@@ -98,11 +98,11 @@ def test_attention_in_groups_with_room_in_its_cache(
 
 
 @pytest.mark.parametrize("padding", [-1e9, -3e38, float(np.finfo(np.float32).min)])
-def test_attention_in_groups_sees_no_later_keys_whatever_a_bias_adds_to_padding(compare: Callable[..., Any], padding: float) -> None:
+def test_groups_see_no_later_keys_whatever_a_bias_adds_to_padding(compare: Callable[..., Any], padding: float) -> None:
     bias = np.zeros((1, 1, 4, 4), np.float32)
     bias[..., :2] = padding  # the first queries see nothing but padding
-    attention = node("GroupQueryAttention", ["q", "k", "v", "", "", "n", "t", "", "", "", "b"], ["y"], num_heads=4, kv_num_heads=2,
-                     **MS)
+    attention = node("GroupQueryAttention", ["q", "k", "v", "", "", "n", "t", "", "", "", "b"], ["y"],
+                     num_heads=4, kv_num_heads=2, **MS)
     constants = {"n": np.array([3], np.int32), "t": np.int32(4), "b": bias}
     compare(attention, {"q": F(1, 4, 32), "k": F(1, 4, 16), "v": F(1, 4, 16)}, ("y",), constants, atol=1e-4)
 

@@ -93,8 +93,10 @@ def _causal(rw: Rewriter, mask: Value | None, places: int, keys: int, like: Valu
     """What a mask adds to scores of so many queries and keys, and the least number for a key that is later than its query.
 
     `mask_filter_value` is for padding alone: a row whose own keys are padding would see later ones, if they had the same number.
+    Of another tensor's keys each query sees those up to its own place, and the last one all, as onnxruntime computes it.
     """
-    later = np.triu(tables.ones((places, keys), bool), 1 + keys - places)
+    later = np.triu(tables.ones((places, keys), bool), 1)
+    later[-1:] = False
     least = neutral(like.element, "max")
     if mask is None:
         return rw.constant(np.where(later, least, 0).astype(dtype_of(like.element)))
