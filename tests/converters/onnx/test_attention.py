@@ -26,6 +26,31 @@ MASKS = {"none": None, "lengths": np.array([5, 3], np.int32), "keys": np.array([
          "places": np.tril(np.ones((2, 5, 5), np.int32))}
 
 
+PLACES = [([2, 3, 1, 0], 2), ([5, 7, 2, 9], 2), ([2, 1], 1), ([0, 4, 3, 0], 2),
+          ([2, 3, 0, 3, 6, 0, 2, 5], 2), ([3, 0, 3, 0, 2], 1)]
+
+
+@pytest.mark.parametrize(("places", "batch"), PLACES)
+@pytest.mark.parametrize("constant", [False, True])
+def test_where_keys_end_and_where_they_begin(
+    compare: Callable[..., Any], places: list[int], batch: int, constant: bool,
+) -> None:
+    mask = {"m": np.array(places, np.int32)}
+    constants = {"w": real(8, 24), "b": real(24), **(mask if constant else {})}
+    inputs = {"x": real(batch, 5, 8), **({} if constant else mask)}
+    compare(node("Attention", ["x", "w", "b", "m"], ["y"], num_heads=2, **MS), inputs, ("y",), constants, **CLOSE)
+    if len(places) != 2 * batch:
+        inputs = {"q": real(batch, 4, 8), "k": real(batch, 5, 8), "v": real(batch, 5, 8)} | mask
+        compare(node("MultiHeadAttention", ["q", "k", "v", "", "m"], ["y"], num_heads=2, **MS), inputs, ("y",), **CLOSE)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_mask_of_one_column_says_nothing(compare: Callable[..., Any], rows: int) -> None:
+    fused = node("Attention", ["x", "w", "b", "m"], ["y"], num_heads=2, **MS)
+    constants = {"w": real(8, 24), "b": real(24), "m": np.array([[1], [0]], np.int32)[:rows]}
+    compare(fused, {"x": real(2, 5, 8)}, ("y",), constants, **CLOSE)
+
+
 @pytest.mark.parametrize("mask", list(MASKS))
 @pytest.mark.parametrize("more", [{}, {"unidirectional": 1}, {"scale": 0.3}])
 def test_attention(compare: Callable[..., Any], mask: str, more: dict[str, Any]) -> None:
@@ -99,4 +124,13 @@ def test_caches_are_refused() -> None:
     fused = node("Attention", ["x", "w", "b", "", "p"], ["y", "present"], num_heads=2, **MS)
     model = make_model([fused], inputs, ["y", "present"], {"w": real(8, 24), "b": real(24)})
     with pytest.raises(ConversionError, match=r"(?s)earlier steps.*without a cache"):
+        transload.legalize(read_model(model))
+
+
+@pytest.mark.parametrize("mask", [(3,), (3, 5), (2, 4), (2, 4, 5)])
+def test_masks_of_other_shapes_are_refused(mask: tuple[int, ...]) -> None:
+    fused = node("Attention", ["x", "w", "b", "m"], ["y"], num_heads=2, **MS)
+    inputs = {"x": real(2, 5, 8), "m": np.ones(mask, np.int32)}
+    model = make_model([fused], inputs, ["y"], {"w": real(8, 24), "b": real(24)})
+    with pytest.raises(ConversionError, match=r"has a mask of shape \[.*\] for 5 queries and 5 keys in a batch of 2"):
         transload.legalize(read_model(model))

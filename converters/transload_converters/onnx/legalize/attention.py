@@ -19,6 +19,7 @@ from transload_hub.scatter import neutral
 
 from ..types import UNKNOWN, element_code, element_of
 from .control import inlined
+from .movement import slice_along
 from .normalization import trailing_norm
 from .quantize import quantized_operand
 from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, scalar_like, shape_of
@@ -54,20 +55,38 @@ def _filter(op: Op) -> float:
 
 
 def _mask(op: Op, rw: Rewriter, mask: Value | None, keys: int, like: Value) -> Value | None:
-    """What is added to the scores for a mask: of lengths `[batch]`, or of truths `[batch, keys]` or `[batch, queries, keys]`."""
+    """What is added to scores of queries `like` for a mask of truths `[batch, keys]` or `[batch, queries, keys]`, or of places.
+
+    Of places, one for each of a batch: where keys end `[batch]`, then where they begin `[2 * batch]`; or where they end, and then
+    where queries and keys begin in a tensor without padding `[3 * batch + 2]`, which is for kernels that take such.
+    """
     if mask is None:
         return None
     shape = shape_of(mask)
-    if len(shape) == 1:
-        places = rw.constant(counted(keys, dtype=np.int32).reshape(1, keys))
-        seen = rw.emit("top.Compare", places, reshape(rw, cast(rw, mask, I32), (*shape, 1)), mode="Less")
-    elif len(shape) in (2, 3) and shape[-1] == keys:
+    batch, _, queries, _ = shape_of(like, 4)
+    if len(shape) == 1 and shape[0] in (batch, 2 * batch, 3 * batch + 2):
+        seen = _between(rw, cast(rw, mask, I32), batch, keys)
+    elif len(shape) in (2, 3) and shape[-1] == keys and shape[0] in (1, batch) and (len(shape) == 2 or shape[1] in (1, queries)):
         seen = rw.emit("top.Compare", cast(rw, mask, I32), rw.constant(np.int32(0)), mode="Greater")
+    elif len(shape) == 2 and shape[0] in (1, batch) and shape[1] == 1:
+        return None  # the same is added to all
     else:
-        raise Unsupported(f"has a mask of shape {shape} for {keys} keys")
+        raise Unsupported(f"has a mask of shape {list(shape)} for {queries} queries and {keys} keys in a batch of {batch}")
     shape = shape_of(seen)
     seen = reshape(rw, seen, (shape[0], 1, 1 if len(shape) == 2 else shape[1], keys))
     return rw.emit("top.Where", seen, scalar_like(rw, like, 0.0), scalar_like(rw, like, _filter(op)))
+
+
+def _between(rw: Rewriter, ends: Value, batch: int, keys: int) -> Value:
+    """Which keys `[batch, keys]` lie before their ends, and not before where they begin, if that is said."""
+    places = rw.constant(counted(keys, dtype=np.int32).reshape(1, keys))
+    count = shape_of(ends, 1)[0]
+    first = ends if count == batch else slice_along(rw, ends, 0, 0, batch)
+    seen = rw.emit("top.Compare", places, reshape(rw, first, (batch, 1)), mode="Less")
+    if count != 2 * batch:
+        return seen
+    begins = reshape(rw, slice_along(rw, ends, 0, batch, count), (batch, 1))
+    return rw.emit("top.LogicalAnd", seen, rw.emit("top.Compare", places, begins, mode="GreaterOrEqual"))
 
 
 def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequence[Value | None]) -> Value:
