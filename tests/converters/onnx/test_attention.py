@@ -112,7 +112,7 @@ def test_keys_and_values_by_heads(compare: Callable[..., Any]) -> None:
 def test_embeddings(compare: Callable[..., Any], segments: bool) -> None:
     constants = {"words": real(20, 8), "places": real(7, 8), "kinds": real(2, 8), "g": real(8), "b": real(8)}
     names = ["i", "t" if segments else "", "words", "places", "kinds" if segments else "", "g", "b", "m"]
-    inputs = {"i": G.integers(0, 20, (2, 5)).astype(np.int32), "m": np.array([[1] * 5, [1, 1, 1, 0, 0]], np.int32)}
+    inputs = {"i": G.integers(0, 20, (2, 5)).astype(np.int32), "m": np.array([[1] * 5, [2, -1, 1, 0, 1]], np.int32)}
     if segments:
         inputs["t"] = G.integers(0, 2, (2, 5)).astype(np.int32)
     fused = node("EmbedLayerNormalization", names, ["y", "n", "s"], epsilon=1e-5, **MS)

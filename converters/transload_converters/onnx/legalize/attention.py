@@ -239,5 +239,6 @@ def embed_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
     if mask is None:
         lengths = rw.constant(tables.zeros(batch, np.int32))
     else:
-        lengths = rw.emit("top.Reduce", cast(rw, mask, I32), axes=(1,), keepdims=False, mode="ReduceSum")
+        held = rw.emit("top.Compare", cast(rw, mask, I32), rw.constant(np.int32(1)), mode="Equal")  # no other number counts
+        lengths = rw.emit("top.Reduce", cast(rw, held, I32), axes=(1,), keepdims=False, mode="ReduceSum")
     return [normal, lengths, total][: len(op.results)]
