@@ -91,10 +91,8 @@ def test_attention_in_groups_with_room_in_its_cache(
     theirs = open_model(file)(inputs)
     ours = transload.run(transload.legalize(transload.load(file)), inputs)
     np.testing.assert_allclose(ours["y"], theirs["y"], rtol=1e-4, atol=1e-4)
-    for name in ("k2", "v2"):
-        assert ours[name].shape == theirs[name].shape
-        for row, length in enumerate(lengths):  # what is behind them, onnxruntime leaves as it happens to be
-            np.testing.assert_allclose(ours[name][row, :, : length + 1], theirs[name][row, :, : length + 1], rtol=1e-4, atol=1e-4)
+    for name in ("k2", "v2"):  # 0 behind the new ones, whatever was there
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("padding", [-1e9, -3e38, float(np.finfo(np.float32).min)])

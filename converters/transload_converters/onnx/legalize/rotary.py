@@ -142,7 +142,7 @@ def _begins(op: Op, rw: Rewriter, batch: int, count: int) -> Value:
 
 
 def _kept(op: Op, rw: Rewriter, given: Value, new: Value, begins: Value) -> Value:
-    """Keys or values for later steps, [batch, groups, keys, size]: the given ones, and from where these end the new ones."""
+    """Keys or values for later steps, [batch, groups, keys, size]: the given ones, from where these end the new ones, then 0."""
     batch, groups, held, size = shape_of(given, 4)
     count = shape_of(new)[2]
     total = _total(op, rw, held, count)
@@ -157,8 +157,10 @@ def _kept(op: Op, rw: Rewriter, given: Value, new: Value, begins: Value) -> Valu
     rows = rw.emit("top.Max", rw.emit("top.Min", places, ends[0]), ends[1])
     spread = rw.emit("top.Expand", reshape(rw, rows, (batch, 1, total, 1)), shape=(batch, groups, total, size))
     moved = rw.emit("top.GatherElements", new, spread, axis=2)
-    here = rw.emit("top.Compare", rows, places, mode="Equal")
-    return rw.emit("top.Where", reshape(rw, here, (batch, 1, total, 1)), moved, given)
+    here, behind = (reshape(rw, rw.emit("top.Compare", *pair, mode=mode), (batch, 1, total, 1))
+                    for pair, mode in (((rows, places), "Equal"), ((places, ends[0]), "Greater")))
+    kept = rw.emit("top.Where", here, moved, given)
+    return rw.emit("top.Where", behind, scalar_like(rw, kept, 0.0), kept)  # no longer what it was, as onnxruntime gives it
 
 
 def _total(op: Op, rw: Rewriter, held: int, count: int) -> int:
