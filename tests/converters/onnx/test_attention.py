@@ -119,18 +119,77 @@ def test_embeddings(compare: Callable[..., Any], segments: bool) -> None:
     compare(fused, inputs, ("y", "n", "s"), constants, **CLOSE)
 
 
-def test_caches_are_refused() -> None:
-    inputs = {"x": real(1, 1, 8), "p": real(2, 1, 2, 3, 4)}
-    fused = node("Attention", ["x", "w", "b", "", "p"], ["y", "present"], num_heads=2, **MS)
-    model = make_model([fused], inputs, ["y", "present"], {"w": real(8, 24), "b": real(24)})
-    with pytest.raises(ConversionError, match=r"(?s)earlier steps.*without a cache"):
+TOTALS = {"none": None, "lengths": np.array([3, 5], np.int32), "keys": np.array([[0, 0, 1, 1, 1], [1, 0, 1, 1, 0]], np.int32),
+          "places": np.tril(np.ones((2, 3, 5), np.int32), 2), "first": np.array([3, 5, 1, 0], np.int32)}
+
+
+@pytest.mark.parametrize("mask", list(TOTALS))
+@pytest.mark.parametrize("later", [0, 1])
+def test_keys_and_values_of_earlier_steps(compare: Callable[..., Any], mask: str, later: int) -> None:
+    masks = {} if TOTALS[mask] is None else {"m": TOTALS[mask]}
+    padded, more = "m" if masks else "", {"num_heads": 2, "unidirectional": later, **MS}
+    fused = node("Attention", ["x", "w", "b", padded, "p"], ["y", "present"], **more)
+    inputs = {"x": real(2, 3, 8), "p": real(2, 2, 2, 2, 4)}
+    compare(fused, inputs, ("y", "present"), {"w": real(8, 24), "b": real(24), **masks}, **CLOSE)
+    if mask != "first":
+        inputs = {"q": real(2, 3, 8), "k": real(2, 3, 8), "v": real(2, 3, 8), "pk": real(2, 2, 2, 4), "pv": real(2, 2, 2, 4)}
+        fused = node("MultiHeadAttention", ["q", "k", "v", "b", padded, "", "pk", "pv"], ["y", "k2", "v2"], **more)
+        compare(fused, inputs, ("y", "k2", "v2"), {"b": real(24), **masks}, **CLOSE)
+
+
+@pytest.mark.parametrize(("queries", "earlier", "keys"), [(1, 4, 1), (3, 0, 3), (3, 2, 4), (4, 2, 3)])
+@pytest.mark.parametrize("by_heads", [False, True])
+def test_one_step_after_so_many(compare: Callable[..., Any], queries: int, earlier: int, keys: int, by_heads: bool) -> None:
+    shape = (2, 2, keys, 4) if by_heads else (2, keys, 8)
+    inputs = {"q": real(2, queries, 8), "k": real(*shape), "v": real(*shape), "s": real(1, 2, queries, earlier + keys),
+              "pk": real(2, 2, earlier, 4), "pv": real(2, 2, earlier, 4)}
+    fused = node("MultiHeadAttention", ["q", "k", "v", "", "", "s", "pk", "pv"], ["y", "k2", "v2"], num_heads=2, unidirectional=1,
+                 **MS)
+    compare(fused, inputs, ("y", "k2", "v2"), **CLOSE)
+
+
+def test_keys_and_values_for_later_steps_without_earlier_ones(compare: Callable[..., Any]) -> None:
+    fused = node("Attention", ["x", "w", "b"], ["y", "present"], num_heads=2, unidirectional=1, **MS)
+    compare(fused, {"x": real(2, 3, 8)}, ("y", "present"), {"w": real(8, 24), "b": real(24)}, **CLOSE)
+    fused = node("MultiHeadAttention", ["q", "k", "v"], ["y", "k2", "v2"], num_heads=2, **MS)
+    compare(fused, {"q": real(2, 3, 8), "k": real(2, 4, 8), "v": real(2, 4, 12)}, ("y", "k2", "v2"), **CLOSE)
+
+
+def test_keys_and_values_of_earlier_steps_for_integers(compare: Callable[..., Any]) -> None:
+    constants = {"w": G.integers(-60, 60, (8, 24)).astype(np.int8), "b": real(24), "xs": np.float32(0.02), "ws": np.float32(0.01),
+                 "xz": np.uint8(120), "wz": np.int8(0)}
+    fused = node("QAttention", ["x", "w", "b", "xs", "ws", "", "xz", "wz", "p"], ["y", "present"], num_heads=2, unidirectional=1,
+                 **MS)
+    inputs = {"x": G.integers(0, 256, (2, 3, 8)).astype(np.uint8), "p": real(2, 2, 2, 4, 4)}
+    compare(fused, inputs, ("y", "present"), constants, **CLOSE)
+
+
+def _refused(fused: Any, inputs: dict[str, np.ndarray], outputs: list[str], reason: str) -> None:
+    model = make_model([fused], inputs, outputs, {"w": real(8, 24), "b": real(24)})
+    with pytest.raises(ConversionError, match=reason):
         transload.legalize(read_model(model))
+
+
+def test_buffers_of_earlier_steps_are_refused() -> None:
+    fused = node("Attention", ["x", "w", "b", "", "p", "", "n"], ["y", "present"], num_heads=2, past_present_share_buffer=1, **MS)
+    inputs = {"x": real(1, 1, 8), "p": real(2, 1, 2, 9, 4), "n": np.array([3], np.int32)}
+    _refused(fused, inputs, ["y", "present"], r"(?s)has input 6: .*written in place.*grow by each step")
+
+
+@pytest.mark.parametrize(("past", "reason"), [
+    ((2, 3, 2, 2, 4), r"\[3, 2, 2, 4\] of earlier steps, which \[1, 2, 1, 4\] do not go on"), ((3, 1, 2, 2, 4), "has 3 tensors")])
+def test_what_is_no_earlier_step_is_refused(past: tuple[int, ...], reason: str) -> None:
+    fused = node("Attention", ["x", "w", "b", "", "p"], ["y", "present"], num_heads=2, **MS)
+    _refused(fused, {"x": real(1, 1, 8), "p": real(*past)}, ["y", "present"], reason)
+
+
+def test_products_of_queries_and_keys_are_refused() -> None:
+    fused = node("MultiHeadAttention", ["q", "q", "q"], ["y", "k", "v", "qk"], num_heads=2, **MS)
+    _refused(fused, {"q": real(1, 3, 8)}, ["y", "qk"], r"output number 3 \('qk'\) is used")
 
 
 @pytest.mark.parametrize("mask", [(3,), (3, 5), (2, 4), (2, 4, 5)])
 def test_masks_of_other_shapes_are_refused(mask: tuple[int, ...]) -> None:
     fused = node("Attention", ["x", "w", "b", "m"], ["y"], num_heads=2, **MS)
     inputs = {"x": real(2, 5, 8), "m": np.ones(mask, np.int32)}
-    model = make_model([fused], inputs, ["y"], {"w": real(8, 24), "b": real(24)})
-    with pytest.raises(ConversionError, match=r"has a mask of shape \[.*\] for 5 queries and 5 keys in a batch of 2"):
-        transload.legalize(read_model(model))
+    _refused(fused, inputs, ["y"], r"has a mask of shape \[.*\] for 5 queries and 5 keys in a batch of 2")

@@ -1,6 +1,7 @@
 """Attention as onnxruntime's optimizer fuses it: Attention, MultiHeadAttention, the embeddings in front of them; FlexAttention.
 
-Source: onnxruntime, docs/ContribOperators.md. What depends on caches of earlier steps is refused.
+Source: onnxruntime, docs/ContribOperators.md. Keys and values of earlier steps come before the new ones; a buffer that is written
+in place is refused.
 """
 
 from __future__ import annotations
@@ -22,24 +23,21 @@ from .control import inlined
 from .movement import slice_along
 from .normalization import trailing_norm
 from .quantize import quantized_operand
-from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, scalar_like, shape_of
+from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, scalar_like, shape_of, unused_results
 
 __all__ = ["TABLE", "heads_of", "parts_of", "repeated"]
 
 TABLE = OnnxTable()
 
 _MS = "onnx.com.microsoft"
-_NO_CACHE = "export the model without a cache of keys and values"
 
 
 def _refuse(op: Op, inputs: Sequence[int]) -> None:
-    """Refuse operands and results that this does not compute: caches, and packed forms."""
+    """Refuse operands that this does not compute with: buffers of earlier steps, whose length is an input, and beams."""
     used = [str(index) for index in inputs if operand(op, index) is not None]
     if used:
-        raise Unsupported(f"has input {', '.join(used)}: keys and values of earlier steps", _NO_CACHE)
-    for result in op.results[1:]:
-        if result.uses:
-            raise Unsupported(f"its output {result.name!r} is used: keys and values for later steps", _NO_CACHE)
+        raise Unsupported(f"has input {', '.join(used)}: keys and values of earlier steps in a buffer that is written in place",
+                          "export the model with keys and values that grow by each step, or without any")
 
 
 def heads_of(rw: Rewriter, value: Value, heads: int) -> Value:
@@ -89,8 +87,16 @@ def _between(rw: Rewriter, ends: Value, batch: int, keys: int) -> Value:
     return rw.emit("top.LogicalAnd", seen, rw.emit("top.Compare", places, begins, mode="GreaterOrEqual"))
 
 
-def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequence[Value | None]) -> Value:
-    """`softmax(q @ k' * scale + masks) @ v` of heads, as `[batch, places, heads * size]`."""
+def _longer(rw: Rewriter, earlier: Value, new: Value) -> Value:
+    """Keys or values of earlier steps `[batch, heads, earlier, size]`, and the new ones behind them."""
+    held, shape = shape_of(earlier, 4), shape_of(new, 4)
+    if (held[:2], held[3]) != (shape[:2], shape[3]):
+        raise Unsupported(f"has keys or values {list(held)} of earlier steps, which {list(shape)} do not go on")
+    return rw.emit("top.Concat", earlier, new, axis=2)
+
+
+def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequence[Value | None], earlier: int = 0) -> Value:
+    """`softmax(q @ k' * scale + masks) @ v` by heads, as `[batch, places, heads * size]`; `earlier` keys come before."""
     *_, places, size = shape_of(q, 4)
     keys = shape_of(k, 4)[2]
     if not size:
@@ -99,7 +105,7 @@ def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequenc
     scores = rw.emit("top.MulConst", rw.emit("top.MatMul", q, k, right_transpose=True), const_val=scale)
     padding, *more = masks
     if attr(op, "unidirectional", 0):
-        padding = _causal(rw, padding, places, keys, q)
+        padding = _causal(rw, padding, (places, keys, earlier), q)
     for mask in (padding, *more):
         if mask is not None:
             scores = rw.emit("top.Add", scores, mask)
@@ -108,13 +114,14 @@ def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequenc
     return reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, places, heads * size))
 
 
-def _causal(rw: Rewriter, mask: Value | None, places: int, keys: int, like: Value) -> Value:
-    """What a mask adds to scores of so many queries and keys, and the least number for a key that is later than its query.
+def _causal(rw: Rewriter, mask: Value | None, counts: tuple[int, int, int], like: Value) -> Value:
+    """What a mask adds to scores, and the least number for a key later than its query; `counts` of queries, keys, earlier keys.
 
     `mask_filter_value` is for padding alone: a row whose own keys are padding would see later ones, if they had the same number.
     Of another tensor's keys each query sees those up to its own place, and the last one all, as onnxruntime computes it.
     """
-    later = np.triu(tables.ones((places, keys), bool), 1)
+    places, keys, earlier = counts
+    later = np.triu(tables.ones((places, keys), bool), 1 + earlier)
     later[-1:] = False
     least = neutral(like.element, "max")
     if mask is None:
@@ -179,8 +186,8 @@ def repeated(rw: Rewriter, value: Value, times: int) -> Value:
 
 @TABLE(f"{_MS}.Attention")
 def attention(op: Op, rw: Rewriter) -> list[Value]:
-    """Attention: one product gives queries, keys and values."""
-    _refuse(op, (4, 6))
+    """Attention: one product gives queries, keys and values; before these two, those of earlier steps."""
+    _refuse(op, (6,))
     if attr(op, "do_rotary", 0):
         raise Unsupported("rotates queries and keys (do_rotary)")
     x, weights, heads = need(op, 0), need(op, 1), need_attr(op, "num_heads")
@@ -189,8 +196,23 @@ def attention(op: Op, rw: Rewriter) -> list[Value]:
     if operand(op, 2) is not None:
         product = rw.emit("top.Add", product, operand(op, 2))
     q, k, v = (heads_of(rw, part, heads) for part in parts_of(rw, product, sizes))
+    past, earlier = operand(op, 4), 0
+    if past is not None:
+        earlier = shape_of(past, 5)[3]
+        k, v = (_longer(rw, part, new) for part, new in zip(_keys_and_values(rw, past), (k, v), strict=True))
     masks = [_mask(op, rw, operand(op, 3), shape_of(k, 4)[2], q), operand(op, 5)]
-    return [_attended(op, rw, q, k, v, masks)] * len(op.results)
+    made = _attended(op, rw, q, k, v, masks, earlier)
+    if len(op.results) == 1 or not op.results[1].uses:
+        return [made] * len(op.results)
+    return [made, rw.emit("top.Pack", k, v, axis=0)]
+
+
+def _keys_and_values(rw: Rewriter, packed: Value) -> list[Value]:
+    """Keys and values `[batch, heads, places, size]` that lie in one tensor, `[2, ...]`."""
+    two, *shape = shape_of(packed, 5)
+    if two != 2:
+        raise Unsupported(f"has {two} tensors of earlier steps, which are keys and values")
+    return [reshape(rw, slice_along(rw, packed, 0, i, i + 1), shape) for i in range(2)]
 
 
 @TABLE(f"{_MS}.QAttention", stored="native")
@@ -206,8 +228,11 @@ def quantized_attention(op: Op, rw: Rewriter) -> list[Value]:
 
 @TABLE(f"{_MS}.MultiHeadAttention")
 def multi_head_attention(op: Op, rw: Rewriter) -> list[Value]:
-    """MultiHeadAttention: of queries, keys and values `[batch, places, columns]`; keys and values may lie by heads already."""
-    _refuse(op, (6, 7))
+    """MultiHeadAttention: of queries, keys and values `[batch, places, columns]`; keys and values may lie by heads already.
+
+    Those of earlier steps do, `[batch, heads, earlier, size]`, and so do those for later steps.
+    """
+    _refuse(op, (8, 9))
     heads, bias = need_attr(op, "num_heads"), operand(op, 3)
     if operand(op, 1) is None or operand(op, 2) is None or len(shape_of(need(op, 0))) != 3:
         raise Unsupported("packs queries, keys and values into one tensor")
@@ -217,8 +242,13 @@ def multi_head_attention(op: Op, rw: Rewriter) -> list[Value]:
         values = [value if len(shape_of(value)) == 4 else rw.emit("top.Add", value, part)
                   for value, part in zip(values, parts_of(rw, bias, widths), strict=True)]
     q, k, v = (value if len(shape_of(value)) == 4 else heads_of(rw, value, heads) for value in values)
+    earlier = 0
+    if operand(op, 6) is not None or operand(op, 7) is not None:
+        earlier = shape_of(need(op, 6), 4)[2]
+        k, v = (_longer(rw, need(op, index), new) for index, new in ((6, k), (7, v)))
     masks = [_mask(op, rw, operand(op, 4), shape_of(k, 4)[2], q), operand(op, 5)]
-    return [_attended(op, rw, q, k, v, masks)] * len(op.results)
+    made = _attended(op, rw, q, k, v, masks, earlier)
+    return [*[made, k, v][: len(op.results)], *unused_results(op, made, 3)]
 
 
 @TABLE(f"{_MS}.EmbedLayerNormalization")
