@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import groupby
 
+import numpy as np
 import pytest
 
 pytest.importorskip("google.protobuf", reason="the package 'protobuf' is not installed")
@@ -43,6 +44,14 @@ def test_the_evidence_is_of_the_cases_that_there_are() -> None:
     by_layer = Counter(map(op_of, CASES))
     assert counts == by_layer, "run `make coverage`"
     assert record["formats"] == FORMATS
+
+
+def test_regions_far_beyond_the_image_are_pooled_in_full() -> None:
+    pixels = (np.arange(2 * 3 * 8 * 10) * 37 % 101).astype(np.float32).reshape(2, 3, 8, 10)
+    around = np.array([[0, -8, -30, 17, 30], [1, -400, -5, 9, 300], [1, 4, 12, 8, 20], [0, 5, 4, 1, 2]], np.float32)
+    said = {"roi_pooling_param": {"pooled_h": 2, "pooled_w": 3, "spatial_scale": 1.0}}
+    case = Case("ROIPooling", said, [pixels, around], [], 1)
+    assert difference(case, lowered(case)) == 0
 
 
 REFUSED = {

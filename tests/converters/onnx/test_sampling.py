@@ -1,4 +1,4 @@
-"""GridSample, DeformConv and RoiAlign on tensors that are computed at run time, in the hub and in TOSA, against onnxruntime."""
+"""GridSample, DeformConv, RoiAlign and MaxRoiPool of what is computed at run time in the hub and in TOSA, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -79,4 +79,32 @@ def test_roi_align_by_the_size_of_regions_needs_to_know_them(compare: Callable[.
     compare(align, x, ("y",), {"r": REGIONS, "b": BATCHES}, opset=16)
     model = make_model([align], {**x, "r": REGIONS, "b": BATCHES}, ["y"], opset=16)
     with pytest.raises(ConversionError, match="regions are computed at run time"):
+        transload.legalize(read_model(model))
+
+
+@pytest.mark.parametrize(("sizes", "bins", "scale", "reach"), [
+    ((19, 25), (7, 7), 1 / 16, (-40, 500)), ((9, 1), (4, 2), 0.5, (-9, 18)), ((1, 6), (3, 4), 1.0, (-3, 9)),
+    ((5, 6), (3, 2), 1.0, (-3000, 3000))])
+@pytest.mark.parametrize("halves", [False, True])
+def test_max_roi_pool(
+    compare: Callable[..., Any], sizes: Any, bins: Any, scale: float, reach: Any, halves: bool,
+) -> None:
+    """Regions within the image, across its borders, outside, and turned round; corners that lie between pixels, too."""
+    corners = G.uniform(reach[0], reach[1], (40, 4)) * scale
+    corners = (np.round(corners * 2) / 2 if halves else corners) / scale
+    regions = np.concatenate([G.integers(0, 2, (40, 1)), corners], axis=1).astype(np.float32)
+    first, second = regions[:30, 1:3].copy(), regions[:30, 3:].copy()
+    regions[:30, 1:3], regions[:30, 3:] = np.minimum(first, second), np.maximum(first, second)
+    inputs = {"x": G.standard_normal((2, 3, *sizes)).astype(np.float32), "r": regions}
+    hub = compare(node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=list(bins), spatial_scale=scale), inputs, rtol=0, atol=0)
+    (made,) = _in_tosa(hub, inputs)
+    np.testing.assert_array_equal(made, transload.run(hub, inputs)["y"])
+
+
+@pytest.mark.parametrize(("x", "regions", "bins"), [((1, 2, 0, 4), (3, 5), [2, 2]), ((1, 2, 4, 4), (3, 4), [2, 2]),
+                                                    ((1, 2, 4, 4), (3, 5), [2]), ((1, 2, 4, 4), (3, 5), [0, 2])])
+def test_regions_that_cannot_be_pooled(x: tuple[int, ...], regions: tuple[int, ...], bins: list[int]) -> None:
+    inputs = {"x": np.zeros(x, np.float32), "r": np.zeros(regions, np.float32)}
+    model = make_model([node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=bins)], inputs, ["y"], opset=16)
+    with pytest.raises(ConversionError, match=r"pools (regions|images) of the shape"):
         transload.legalize(read_model(model))

@@ -16,6 +16,7 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import need_place
+from transload_hub.regions import greatest_of_bins
 from transload_hub.suppression import DROPPED, race
 
 from ..python import python_parameters
@@ -172,10 +173,8 @@ def _bins(rw: Rewriter, extent: Value, extents: np.ndarray, bins: int) -> tuple[
     """[R, bins] where the bins of regions begin and end, from the region's begin on, before they are rounded.
 
     `extent` [R, 1] is a number of pixels, for each of which `extents` says how long the region is. The products are looked up,
-        not
-    computed: where three sevenths times seven lies,
-        in Caffe's single precision, decides of a pixel, and targets divide in ways of
-    their own.
+    not computed: where three sevenths times seven lies, in Caffe's single precision, decides of a pixel, and targets divide in
+    ways of their own.
     """
     each = extents.astype(np.float32) / np.float32(bins)
     places = cast(rw, rw.emit("top.Clip", extent, min=0.0, max=float(len(extents) - 1)))
@@ -192,45 +191,17 @@ def _within(rw: Rewriter, value: Value, limit: int) -> Value:
 
 @TABLE("ROIPooling")
 def roi_pooling(op: Any, rw: Rewriter) -> Value:
-    """The greatest element of each bin: all of a bin's pixels, one after the other, for all regions at once.
-
-    A bin is as large as one of a region of the whole image: regions that reach far beyond it are not pooled in full.
-    """
+    """The greatest element of each bin."""
     x, value = op.operands
-    _, channels, height, width = shape_of(x, 4)
+    shape_of(x, 4)
     count = math.prod(shape_of(value)) // 5
-    table = columns(rw, reshape(rw, value, (count, 5)))
-    left, top, right, low = (_round(rw, rw.emit("top.MulConst", corner, const_val=op.spatial_scale)) for corner in table[1:])
-    ends: list[tuple[Value, ...]] = []
-    for begin, end, bins, limit in ((top, low, op.pooled_h, height), (left, right, op.pooled_w, width)):
-        extent = rw.emit("top.AddConst", rw.emit("top.Sub", end, begin), const_val=1.0)
-        need_place(4 * limit + 1, bins)
-        first, last = _bins(rw, extent, np.maximum(tables.arange(4 * limit + 1), 1), bins)
-        ends.append(tuple(
-            _within(rw, rw.emit("top.Add", rw.emit(rounding, edge), begin), limit)
-            for rounding, edge in (("top.Floor", first), ("top.Ceil", last))))
-    reach = [min(limit, -(-limit // bins) + 1) for limit, bins in ((height, op.pooled_h), (width, op.pooled_w))]
-    pixels = _pixel_rows(rw, x)
-    image = rw.emit("top.MulConst", table[0], const_val=float(height * width))
-    made: Value | None = None
-    for _, index, inside in _bin_pixels(rw, ends, reach, image, width, None):
-        seen = rw.emit("top.Gather", pixels, index)
-        seen = rw.emit("top.Where", inside, seen, number(rw, DROPPED))
-        made = seen if made is None else rw.emit("top.Max", made, seen)
-    empty = flags(rw, made, "Less", number(rw, DROPPED / 2))  # type: ignore[arg-type]
-    made = rw.emit("top.Where", empty, number(rw, 0.0), made)
-    shaped = reshape(rw, made, (count, op.pooled_h, op.pooled_w, channels))
-    return permute(rw, shaped, (0, 3, 1, 2))
-
-
-def _pixel_rows(rw: Rewriter, x: Value) -> Value:
-    """[N * H * W, C]."""
-    n, channels, height, width = shape_of(x, 4)
-    return reshape(rw, permute(rw, x, (0, 2, 3, 1)), (n * height * width, channels))
+    image, *corners = columns(rw, reshape(rw, value, (count, 5)))
+    scaled = [rw.emit("top.MulConst", corner, const_val=op.spatial_scale) for corner in corners]
+    return greatest_of_bins(rw, x, scaled, cast(rw, image), (op.pooled_h, op.pooled_w))
 
 
 def _bin_pixels(
-    rw: Rewriter, ends: list[tuple[Value, ...]], reach: list[int], image: Value, width: int, channel: Any,
+    rw: Rewriter, ends: list[tuple[Value, ...]], reach: list[int], image: Value, width: int, channel: Value,
 ) -> Any:
     """For each pixel that a bin may have: its number, the row of it for all bins [R * bins], and whether it is in them.
 
@@ -251,8 +222,7 @@ def _bin_pixels(
             flat = rw.emit("top.Add", reshape(rw, rw.emit("top.MulConst", y, const_val=float(width)), (count, bins_h, 1)),
                            reshape(rw, x, (count, 1, bins_w)))
             flat = rw.emit("top.Add", flat, reshape(rw, image, (count, 1, 1)))
-            if channel is not None:
-                flat = rw.emit("top.Add", rw.emit("top.MulConst", flat, const_val=float(bins_h * bins_w)), channel)
+            flat = rw.emit("top.Add", rw.emit("top.MulConst", flat, const_val=float(bins_h * bins_w)), channel)
             index = reshape(rw, cast(rw, flat), (count * bins_h * bins_w,))
             inside = rw.emit("top.LogicalAnd", reshape(rw, in_y, (count, bins_h, 1)), reshape(rw, in_x, (count, 1, bins_w)))
             yield (row, column), index, reshape(rw, inside, (count * bins_h * bins_w, 1))
@@ -260,7 +230,10 @@ def _bin_pixels(
 
 @TABLE("PSROIPooling")
 def psroi_pooling(op: Any, rw: Rewriter) -> Value:
-    """The mean of each bin, of the channels that are the bin's own; a bin's size as for ROIPooling."""
+    """The mean of each bin, of the channels that are the bin's own; all of a bin's pixels, one after the other, for all regions.
+
+    A bin is as large as one of a region of the whole image: regions that reach far beyond it are not pooled in full.
+    """
     x, value = op.operands
     n, _, height, width = shape_of(x, 4)
     size, outputs = op.group_size, op.output_dim

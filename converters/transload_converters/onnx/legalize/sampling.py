@@ -1,15 +1,17 @@
-"""Reading a tensor between its elements, and putting patches back: GridSample, DeformConv, RoiAlign and Col2Im."""
+"""Reading a tensor between its elements or by regions, and putting patches back: GridSample, RoiAlign, MaxRoiPool, Col2Im.."""
 
 from __future__ import annotations
 
 from transload.errors import Unsupported
-from transload.ir import F32, Op, Value
+from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub.build import Window
+from transload_hub.regions import greatest_of_bins
 from transload_hub.sampling import columns_to_image, deformed, grid_sampled, regions_aligned
 
 from .convolution import read_window
-from .table import OnnxTable, attr, cast, constant_ints, flag, need, operand, opset, shape_of
+from .movement import slice_along
+from .table import OnnxTable, attr, cast, constant_ints, flag, need, need_attr, operand, opset, shape_of
 
 __all__ = ["TABLE"]
 
@@ -51,6 +53,19 @@ def roi_align(op: Op, rw: Rewriter) -> Value:
     scaled = rw.emit("top.AddConst", scaled, const_val=-0.5) if half else scaled
     pooled = regions_aligned(rw, cast(rw, value, F32), scaled, batches, bins, attr(op, "sampling_ratio", 0), mode=mode, half=half)
     return cast(rw, pooled, value.element)
+
+
+@TABLE("onnx.MaxRoiPool")
+def max_roi_pool(op: Op, rw: Rewriter) -> Value:
+    """MaxRoiPool: the greatest element of each bin of regions, rows of which image and which corners, in pixels."""
+    value, regions, bins = need(op, 0), need(op, 1), tuple(need_attr(op, "pooled_shape"))
+    if shape_of(regions, 2)[1] != 5 or len(bins) != 2:
+        raise Unsupported(f"pools regions of the shape {list(shape_of(regions))} into {list(bins)} bins")
+    shape_of(value, 4)
+    image, *edges = (slice_along(rw, regions, 1, i, i + 1) for i in range(5))
+    scale = float(attr(op, "spatial_scale", 1.0))
+    corners = [rw.emit("top.MulConst", cast(rw, edge, F32), const_val=scale) for edge in edges]
+    return greatest_of_bins(rw, value, corners, cast(rw, image, I32), bins)
 
 
 @TABLE("onnx.Col2Im")
