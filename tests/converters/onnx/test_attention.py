@@ -70,7 +70,7 @@ def test_later_keys_are_not_seen_whatever_a_mask_of_padding_adds(
     compare: Callable[..., Any], mask: np.ndarray | None, filtered: float,
 ) -> None:
     constants = {"w": real(8, 24), "b": real(24)} if mask is None else {"w": real(8, 24), "b": real(24), "m": mask}
-    more = {"num_heads": 2, "unidirectional": 1, "mask_filter_value": filtered, **MS}
+    more: dict[str, Any] = {"num_heads": 2, "unidirectional": 1, "mask_filter_value": filtered, **MS}
     padded = "" if mask is None else "m"
     compare(node("Attention", ["x", "w", "b", padded], ["y"], **more), {"x": real(2, 5, 8)}, ("y",), constants, **CLOSE)
     inputs = {name: real(2, 5, 8) for name in "qkv"} | ({} if mask is None else {"m": mask})
@@ -127,7 +127,8 @@ TOTALS = {"none": None, "lengths": np.array([3, 5], np.int32), "keys": np.array(
 @pytest.mark.parametrize("later", [0, 1])
 def test_keys_and_values_of_earlier_steps(compare: Callable[..., Any], mask: str, later: int) -> None:
     masks = {} if TOTALS[mask] is None else {"m": TOTALS[mask]}
-    padded, more = "m" if masks else "", {"num_heads": 2, "unidirectional": later, **MS}
+    padded = "m" if masks else ""
+    more: dict[str, Any] = {"num_heads": 2, "unidirectional": later, **MS}
     fused = node("Attention", ["x", "w", "b", padded, "p"], ["y", "present"], **more)
     inputs = {"x": real(2, 3, 8), "p": real(2, 2, 2, 2, 4)}
     compare(fused, inputs, ("y", "present"), {"w": real(8, 24), "b": real(24), **masks}, **CLOSE)
