@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, Value
+from transload.ir import BOOL, F16, Value
 from transload_hub import tables
 
 from ..graph import Graph, shape_of
@@ -143,7 +143,9 @@ def _weighed(call: Call, scores: Value, query: Value, value: Value) -> Any:
         rows, columns = shape_of(scores)[-2:]
         causal = g.constant(np.tril(tables.ones((1, rows, columns), bool)), BOOL)
         mask = causal if mask is None else g.LogicalAnd(mask, causal)
-    weights = masked_softmax(g, scores, mask)
+    if mask is not None:  # where it leaves nothing, all scores are about equal, and so are the weights
+        scores = g.select(mask, scores, g.Sub(scores, 65504.0 if scores.element == F16 else 1e9))
+    weights = g.Softmax(scores)
     y = g.matmul(weights, value)
     if isinstance(query_mask, Value):
         y = g.select(g.expand(query_mask, -1), y, 0.0)
