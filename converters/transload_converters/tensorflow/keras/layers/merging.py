@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import Any
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, Value
 
-from ..graph import shape_of
+from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
 
 
@@ -21,22 +22,52 @@ def _ranked(call: Call, given: Any) -> list[Value]:
 
 
 def _joint_mask(call: Call, given: Any, value: Value) -> None:
-    """What all masks leave."""
-    masks = [mask for mask in map(call.mask, given if isinstance(given, list | tuple) else [given]) if mask is not None]
-    joint = None
-    for mask in masks:
-        joint = mask if joint is None else call.g.LogicalAnd(joint, mask)
-    if len(masks) == (len(given) if isinstance(given, list | tuple) else 1):
-        call.set_mask(value, joint)
+    """What any mask leaves, where all have one; before Keras 3 what all masks leave that there are."""
+    masks = [call.mask(each) for each in (given if isinstance(given, list | tuple) else [given])]
+    there = [mask for mask in masks if mask is not None]
+    older = call.g.keras < 3
+    if there and (older or len(there) == len(masks)):
+        call.set_mask(value, reduce(call.g.LogicalAnd if older else call.g.LogicalOr, there))
 
 
 def _folded(call: Call, name: str, given: Any) -> Value:
-    values = _ranked(call, given)
-    made = values[0]
-    for value in values[1:]:
-        made = call.g.binary(name, made, value)
-    if call.layer.class_name != "Subtract":
-        _joint_mask(call, given, made)
+    """One after the other by an op; from Keras 3 on, masked elements of products, maxima and minima are left out."""
+    g, values = call.g, _ranked(call, given)
+    apart = g.keras >= 3 and name in _MASKED
+    masks = [_widened(call, value) for value in values] if apart else [None] * len(values)
+    if all(mask is None for mask in masks):
+        made = reduce(partial(g.binary, name), values)
+    elif name == "Mul":
+        made = _product(g, values, masks)
+    else:
+        made = _extreme(g, name, values, masks)
+    _joint_mask(call, given, made)
+    return made
+
+
+_MASKED = ("Mul", "Maximum", "Minimum")
+
+
+def _widened(call: Call, value: Value) -> Value | None:
+    """A value's mask in the value's shape."""
+    mask = call.mask(value)
+    return None if mask is None else call.g.broadcast_to(call.g.expand(mask, -1), shape_of(value))
+
+
+def _product(g: Graph, values: Sequence[Value], masks: Sequence[Value | None]) -> Value:
+    """Masked elements are 1; what is masked in all is 0."""
+    shown = [value if mask is None else g.select(mask, value, 1) for value, mask in zip(values, masks, strict=True)]
+    made, held = reduce(g.Mul, shown), [mask for mask in masks if mask is not None]
+    return g.select(reduce(g.LogicalOr, held), made, 0) if len(held) == len(masks) else made
+
+
+def _extreme(g: Graph, name: str, values: Sequence[Value], masks: Sequence[Value | None]) -> Value:
+    """In the place of a masked element there is that of the other tensor."""
+    made, held = values[0], masks[0]
+    for value, mask in zip(values[1:], masks[1:], strict=True):
+        other = value if mask is None else g.select(mask, value, made)
+        made = g.binary(name, made if held is None else g.select(held, made, other), other)
+        held = None if held is None or mask is None else g.LogicalOr(held, mask)
     return made
 
 
@@ -79,7 +110,7 @@ def concatenate(call: Call, given: Sequence[Value]) -> Value:
             while mask.rank < value.rank:
                 mask = g.expand(mask, -1)
             parts.append(g.broadcast_to(mask, shape_of(value)))
-        call.set_mask(y, g.reduce("All", g.concat(parts, axis), -1))
+        call.set_mask(y, g.reduce("Any" if g.keras >= 3 else "All", g.concat(parts, axis), -1))
     return y
 
 
