@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from transload.errors import Unsupported
 from transload.ir import F16, F32, I64, TensorType, Value
 from transload_hub import tables
@@ -72,12 +74,16 @@ def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mas
     x, *more = given if isinstance(given, list | tuple) else [given]
     initial = call.arguments.get("initial_state", initial if initial is not None else more or None)
     mask = call.arguments.get("mask", mask)
-    mask = mask if isinstance(mask, Value) else call.mask(x)
+    passed = mask if isinstance(mask, Value) else call.mask(x)
+    states = _flat(g, initial)
+    # Keras 3 hands a tensor's mask on only where the tensor is the one argument
+    mask = passed if isinstance(mask, Value) or g.keras < 3 or not states else None
     if x.rank < 3:
         raise Unsupported(f"it is called with a tensor of shape {list(shape_of(x))}, which has no steps")
+    if mask is not None and shape_of(mask) != shape_of(x)[:2]:
+        raise Unsupported(f"its mask has the shape {list(shape_of(mask))}, and its input {list(shape_of(x))}")
     backward, sequences = bool(call.option("go_backwards", False)), bool(call.option("return_sequences", False))
     turned = g.reverse(x, 1) if backward else x
-    states = _flat(initial)
     if mask is None and _is_block(call, states):
         outputs, last, states = _block_lstm(call, prefix, turned, states)
     else:
@@ -87,13 +93,16 @@ def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mas
         outputs = g.stack(steps, 1) if sequences else last
     y = outputs if sequences else last
     if sequences:
-        call.set_mask(y, mask)
+        call.set_mask(y, passed)
     return [y, *states] if call.option("return_state", False) else y
 
 
-def _flat(states: Any) -> list[Value]:
+def _flat(g: Graph, states: Any) -> list[Value]:
+    """States that are given, those that are constants too."""
     if isinstance(states, list | tuple):
-        return [value for each in states for value in _flat(each)]
+        return [value for each in states for value in _flat(g, each)]
+    if isinstance(states, np.ndarray):
+        return [g.constant(states)]
     return [states] if isinstance(states, Value) else []
 
 
@@ -355,7 +364,7 @@ def bidirectional(call: Call, x: Any, initial: Any = None, mask: Any = None) -> 
     """A layer that goes forward and one that goes backward, joined."""
     g = call.g
     x, *more = x if isinstance(x, list | tuple) else [x]
-    states = _flat(call.arguments.get("initial_state", initial if initial is not None else more or None))
+    states = _flat(g, call.arguments.get("initial_state", initial if initial is not None else more or None))
     mask = call.arguments.get("mask", mask)
     named = {"mask": mask} if isinstance(mask, Value) else {}
     half = len(states) // 2
