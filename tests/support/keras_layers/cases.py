@@ -22,7 +22,9 @@ class Case:
     """A layer called with inputs of some shapes.
 
     `integers` is below what integer inputs are; 0: floats. `way` is how it is called: `list` with all inputs as a list,
-    `each` with each as an argument, `masked` with what a Masking layer gives, `several` an operation with a list.
+    `each` with each as an argument, `masked` with what a Masking layer gives, `masked before` with the mean of the steps that are
+    left behind it as well, `masked all` so with each input behind a Masking layer, `masked states` with states beside what is
+    masked, `several` an operation with a list.
     """
 
     layer: str
@@ -36,7 +38,7 @@ class Case:
 def cases() -> Iterator[Case]:
     """All cases, each option of each layer at least once."""
     for family in (_core, _activations, _convolutions, _transposed, _pooling, _normalization, _reshaping, _merging, _recurrent,
-                   _wrapped, _attention, _preprocessing, _operations):
+                   _wrapped, _attention, _preprocessing, _masked, _operations):
         yield from family()
 
 
@@ -255,6 +257,38 @@ def _preprocessing() -> Iterator[Case]:
                        ("RandomContrast", {"factor": 0.2}), ("RandomTranslation", {"height_factor": 0.1, "width_factor": 0.1}),
                        ("RandomBrightness", {"factor": 0.2})):
         yield Case(name, more, [(4, 5, 3)])
+
+
+def _masked() -> Iterator[Case]:
+    """Layers through which a mask goes, and those behind which there is none."""
+    for name, more in (
+            ("Activation", {"activation": "tanh"}), ("ActivityRegularization", {}), ("AlphaDropout", {"rate": 0.1}),
+            ("BatchNormalization", {}), ("Conv1D", {"filters": 3, "kernel_size": 1}), ("Cropping1D", {"cropping": 0}),
+            ("Dense", {"units": 3}), ("Dropout", {"rate": 0.1}),
+            ("EinsumDense", {"equation": "abc,cd->abd", "output_shape": (None, 3)}), ("ELU", {}),
+            ("GaussianDropout", {"rate": 0.1}), ("GaussianNoise", {"stddev": 0.1}),
+            ("GroupNormalization", {"groups": 2}),
+            ("Identity", {}), ("LayerNormalization", {}), ("LeakyReLU", {}), ("MaxPooling1D", {"pool_size": 1}),
+            ("Normalization", {"mean": 0.1, "variance": 2.0}), ("Permute", {"dims": [1, 2]}), ("PReLU", {}), ("ReLU", {}),
+            ("Rescaling", {"scale": 2.0}), ("Reshape", {"target_shape": [5, 4]}), ("RMSNormalization", {}),
+            ("SpatialDropout1D", {"rate": 0.1}), ("SpectralNormalization", {"layer": {"layer": "Dense", "units": 3}}),
+            ("TimeDistributed", {"layer": {"layer": "Dense", "units": 3}}), ("UnitNormalization", {}),
+            ("UpSampling1D", {"size": 1}),
+            ("ZeroPadding1D", {"padding": 0}), ("LSTM", {"units": 3, "return_sequences": True}),
+            ("Bidirectional", {"layer": {"layer": "GRU", "units": 3, "return_sequences": True}})):
+        yield Case(name, more, [(5, 4)], way="masked before")
+    yield Case("Softmax", {}, [(2, 2)], way="masked")
+    for name in ("Add", "Subtract", "Average", "Multiply", "Maximum", "Minimum", "Concatenate"):
+        for way in ("masked before", "masked all"):
+            yield Case(name, {}, [(5, 4)] * (2 if name == "Subtract" else 3), way=way)
+    for inner in ({"layer": "LSTM", "units": 3}, {"layer": "GlobalAveragePooling1D"}):
+        yield Case("TimeDistributed", {"layer": inner}, [(4, 3, 5)], way="masked")
+    for name in ("Attention", "AdditiveAttention"):
+        yield Case(name, {}, [(5, 4)] * 2, {"use_causal_mask": True, "return_attention_scores": True}, way="masked all")
+    for name, states in (("LSTM", 2), ("GRU", 1), ("SimpleRNN", 1)):
+        yield Case(name, {"units": 3, "return_sequences": True}, [(5, 4), *[(3,)] * states], way="masked states")
+        yield Case("Bidirectional", {"layer": {"layer": name, "units": 3, "return_sequences": True}},
+                   [(5, 4), *[(3,)] * (2 * states)], way="masked states")
 
 
 def _operations() -> Iterator[Case]:

@@ -22,13 +22,15 @@ def filled(path: str, shape: Sequence[int], dtype: str = "float32") -> np.ndarra
 
 
 def inputs_of(name: str, shapes: Sequence[Sequence[int]], integers: int, zeros: bool = False) -> list[np.ndarray]:
-    """What a case is given. `zeros`: some steps are all zeros, as a Masking layer takes them out."""
+    """What a case is given. `zeros`: some steps are all zeros, as a Masking layer takes them out, others of each input."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     if integers:
         return [rng.integers(0, integers, shape).astype(np.int32) for shape in shapes]
     given = [rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
     if zeros:
-        given[0][0, -1] = given[0][1, 1:3] = 0
+        given[0][0, -1] = given[0][1, :3] = 0
+        for array in given[1:]:
+            array[0, 0] = array[1, 2:] = 0
     return given
 
 

@@ -1,6 +1,6 @@
 """Record what Keras computes, where it is installed, and tensorflow: `python -m tests.support.keras_layers.record [CLASS ...]`.
 
-All layers, or those of some classes, whose cases take the place of those recorded before.
+All layers, or those of some classes (`masked`: all with masks), whose cases take the place of those recorded before.
 """
 
 from __future__ import annotations
@@ -54,7 +54,15 @@ def model_of(case: Case) -> Any:
     given = [keras.Input(shape, dtype="int32" if case.integers else "float32") for shape in case.inputs]
     if case.way.startswith("masked"):
         masked = keras.layers.Masking()(given[0])
-        result = layer(masked, masked) if case.way == "masked twice" else layer(masked)
+        both = [masked, *([keras.layers.Masking()(each) for each in given[1:]] if case.way == "masked all" else given[1:])]
+        if case.way == "masked twice":
+            result = layer(masked, masked)
+        elif case.way == "masked states":
+            result = layer(masked, initial_state=given[1:])
+        else:
+            result = layer(both if len(both) > 1 else masked, **case.call)
+        if case.way != "masked":
+            result = [*keras.tree.flatten(result), keras.layers.GlobalAveragePooling1D()(keras.tree.flatten(result)[0])]
     elif case.way == "states":
         result = layer(given[0], initial_state=given[1:])
     elif case.way == "each":
@@ -73,6 +81,7 @@ def recorded(case: Case, name: str) -> dict[str, Any]:
     model_of(case).save(folder)
     with zipfile.ZipFile(folder) as file:
         config = json.loads(file.read("config.json"))
+        config = _without_masks(config) if case.way.startswith("masked") else config
         with h5py.File(io.BytesIO(file.read("model.weights.h5"))) as weights:
             variables: dict[str, Any] = {}
             weights.visititems(lambda path, found: variables.update({path: [list(found.shape), found.dtype.name]})
@@ -84,6 +93,14 @@ def recorded(case: Case, name: str) -> dict[str, Any]:
     return {"name": name, "config": _small(config), "variables": variables, "integers": case.integers, "way": case.way,
             "inputs": [list(array.shape) for array in inputs], "shapes": [list(array.shape) for array in flat],
             "outputs": [[float(f"{x:.6g}") for x in shown(array.astype(np.float64))] for array in flat]}
+
+
+def _without_masks(config: Any) -> Any:
+    """A config as Keras wrote it that did not say which masks calls are given: tensors bring them along."""
+    if isinstance(config, dict):
+        return {key: _without_masks(value) for key, value in config.items()
+                if not (key in ("mask", "query_mask", "value_mask", "key_mask") and "__keras_tensor__" in json.dumps(value))}
+    return [_without_masks(item) for item in config] if isinstance(config, list) else config
 
 
 def _computed(model: Any, inputs: Any) -> Any:
@@ -107,17 +124,17 @@ def main(classes: Sequence[str]) -> None:
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
     old = json.loads(gzip.decompress(RECORDED.read_bytes())) if classes else []
 
-    def chosen(layer: str) -> bool:
+    def chosen(layer: str, way: str) -> bool:
         """Whether a class is among those asked for; `ops.` are all operations."""
-        return not classes or layer in classes or layer.partition(".")[0] + "." in classes
+        return not classes or layer in classes or layer.partition(".")[0] + "." in classes or way.partition(" ")[0] in classes
 
-    kept = [case for case in old if not chosen(case["name"].rpartition("-")[0])]
+    kept = [case for case in old if not chosen(case["name"].rpartition("-")[0], case["way"])]
     counts: Counter[str] = Counter()
     found = []
     for case in cases():
         counts[case.layer] += 1
         name = f"{case.layer}-{counts[case.layer]}"
-        if not chosen(case.layer):
+        if not chosen(case.layer, case.way):
             continue
         try:
             found.append(recorded(case, name))

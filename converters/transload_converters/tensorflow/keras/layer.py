@@ -46,14 +46,15 @@ class LayerRule:
 
     `build(call, *arguments)` emits them and gives what the layer gives. `variables` are the layer's in the order in which Keras
     makes them: `"~x"` is not trained, `"x:use_bias"` is there where the config says `use_bias`, and where it says nothing.
-    `parts(config)` are the layers inside, by attribute. `passes_mask`: what it gives has the mask of what it is given.
+    `parts(config)` are the layers inside, by attribute. `passes_mask`: what it gives has the mask of what it is given (a number:
+    from that version of Keras on); what other layers give has none but what they set, as Keras has it with `supports_masking`.
     `casts`: what it is given becomes numbers of the layer's own type.
     """
 
     build: Callable[..., Any]
     variables: Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]] = ()
     parts: Callable[[Mapping[str, Any]], Iterable[tuple[str, Any]]] | None = None
-    passes_mask: bool = False
+    passes_mask: bool | int = False
     casts: bool = True
 
     def variables_of(self, config: Mapping[str, Any]) -> list[Variable]:
@@ -176,6 +177,8 @@ class Call:
         self.g, self.layer, self.masks = g, layer, masks
         self.config = layer.config
         self.arguments = dict(arguments or {})
+        self.masked: set[Value] = set()
+        """What a mask was set for in this call."""
 
     @property
     def element(self) -> Type:
@@ -222,6 +225,7 @@ class Call:
     def set_mask(self, value: Value, mask: Value | None) -> None:
         if mask is not None:
             self.masks[value] = self.g.cast(mask, BOOL)
+            self.masked.add(value)
 
     def part(self, name: str) -> Layer:
         """A layer inside."""
@@ -272,12 +276,7 @@ def call_layer(
         call = Call(g, layer, masks, named)
         inputs = [_cast(call, item) for item in positional] if rule.casts else list(positional)
         given = rule.build(call, *inputs, **_named(call, rule, len(inputs)))
-        if rule.passes_mask:
-            first = next((item for item in flatten(list(inputs)) if isinstance(item, Value)), None)
-            mask = masks.get(first) if first is not None else None
-            for value in flatten(given):
-                if mask is not None and isinstance(value, Value) and value not in masks:
-                    masks[value] = mask
+        given = _masked(call, rule, inputs, given)
         _name(given, g)
         return given
     except Unsupported as error:
@@ -294,6 +293,26 @@ def call_layer(
             f"{str(error)[:200]}") from None
     finally:
         g.scope = outer
+
+
+def _masked(call: Call, rule: LayerRule, inputs: Sequence[Any], given: Any) -> Any:
+    """What a call gives, with the mask that it has behind the layer: that of the first input where the layer passes it.
+
+    A layer that does not, and gives what it was given, gives it without the mask, which belongs to another value then; what layers
+    inside it give has their masks.
+    """
+    if rule.passes_mask and call.g.keras >= rule.passes_mask:
+        explicit = call.arguments.get("mask")
+        first = next((item for item in flatten(list(inputs)) if isinstance(item, Value)), None)
+        mask = explicit if isinstance(explicit, Value) else call.mask(first)
+        result = next(flatten(given), None)
+        if isinstance(result, Value) and result not in call.masked and (result is first or result not in call.masks):
+            call.set_mask(result, mask)
+        return given
+    if rule.parts is not None:
+        return given
+    held = {item for item in flatten(list(inputs)) if isinstance(item, Value) and item in call.masks} - call.masked
+    return mapped(given, lambda item: call.g.unary("Identity", item) if isinstance(item, Value) and item in held else item)
 
 
 def _named(call: Call, rule: LayerRule, count: int) -> dict[str, Any]:

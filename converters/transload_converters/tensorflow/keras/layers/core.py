@@ -14,8 +14,9 @@ from ..layer import LAYERS, Call
 from .activations import activated
 
 
+@LAYERS.layer("Identity", passes_mask=3)
 @LAYERS.layer(
-    "Identity", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianDropout", "GaussianNoise",
+    "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianDropout", "GaussianNoise",
     "AlphaDropout", "ActivityRegularization", passes_mask=True)
 def identity(call: Call, x: Value, *_: Any) -> Value:
     """Dropout, noise and penalties are for training."""
@@ -36,7 +37,7 @@ def dense(call: Call, x: Value) -> Value:
     return activated(call, g.reshape(y, [*shape[:-1], units]))
 
 
-@LAYERS.layer("EinsumDense", variables=("kernel", "bias:bias_axes"), passes_mask=True)
+@LAYERS.layer("EinsumDense", variables=("kernel", "bias:bias_axes"))
 def einsum_dense(call: Call, x: Value) -> Value:
     """An einsum with a kernel; a bias along the axes of the result that `bias_axes` names."""
     return activated(call, projected(call, x, str(call.config["equation"]), call.option("bias_axes")))
@@ -84,7 +85,7 @@ def masking(call: Call, x: Value) -> Value:
     return y
 
 
-@LAYERS.layer("LayerScale", variables=("gamma",), passes_mask=True)
+@LAYERS.layer("LayerScale", variables=("gamma",))
 def layer_scale(call: Call, x: Value) -> Value:
     """A factor for each channel: a layer that `keras.applications` has for ConvNeXt."""
     return call.g.Mul(x, call.weight("gamma", (shape_of(x)[-1],)))
@@ -94,26 +95,44 @@ def _wrapped(config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     return [("layer", config["layer"])]
 
 
-@LAYERS.layer("TimeDistributed", parts=_wrapped, passes_mask=True)
-def time_distributed(call: Call, x: Value) -> Value:
-    """The layer of each step: steps become part of the batch."""
+@LAYERS.layer("TimeDistributed", parts=_wrapped, passes_mask=3)
+def time_distributed(call: Call, x: Value, mask: Value | None = None) -> Value:
+    """The layer of each step: steps, and their masks, become part of the batch."""
     g, shape = call.g, shape_of(x)
     if len(shape) < 2:
         raise Unsupported(f"it is called with a tensor of shape {list(shape)}, which has no steps")
-    y = call.apply(call.part("layer"), g.reshape(x, [shape[0] * shape[1], *shape[2:]]))
+    steps = g.reshape(x, [shape[0] * shape[1], *shape[2:]])
+    mask = mask if isinstance(mask, Value) else call.mask(x)
+    if mask is not None:
+        inner = shape_of(mask)[2:] or ((1,) * (steps.rank - 1) if g.keras >= 3 else ())
+        call.set_mask(steps, g.reshape(mask, [shape[0] * shape[1], *inner]))
+    y = call.apply(call.part("layer"), steps)
     if not isinstance(y, Value):
         raise Unsupported("the layer of its steps gives several tensors")
-    return g.reshape(y, [*shape[:2], *shape_of(y)[1:]])
+    made = g.reshape(y, [*shape[:2], *shape_of(y)[1:]])
+    if g.keras < 3:
+        _older_mask(call, mask, y, made)
+    return made
 
 
-@LAYERS.layer("SpectralNormalization", parts=_wrapped, variables=("~vector_u",), passes_mask=True)
+def _older_mask(call: Call, mask: Value | None, y: Value, made: Value) -> None:
+    """Before Keras 3 a result has the mask that its layer gave it, or else for each step whether its mask leaves anything."""
+    given = call.mask(y)
+    if given is not None:
+        call.set_mask(made, call.g.reshape(given, [*shape_of(made)[:2], *shape_of(given)[1:]]))
+    elif mask is not None:
+        axes = list(range(2, mask.rank))
+        call.set_mask(made, call.g.reduce("Any", mask, axes) if axes else mask)
+
+
+@LAYERS.layer("SpectralNormalization", parts=_wrapped, variables=("~vector_u",))
 def spectral_normalization(call: Call, x: Value) -> Value:
     """The layer: its kernel was divided by its norm while it was trained."""
     y: Value = call.apply(call.part("layer"), x)
     return y
 
 
-@LAYERS.layer("Wrapper", parts=_wrapped, passes_mask=True)
+@LAYERS.layer("Wrapper", parts=_wrapped)
 def wrapper(call: Call, *inputs: Any) -> Any:
     return call.apply(call.part("layer"), *inputs)
 

@@ -75,7 +75,7 @@ def layer_normalization(call: Call, x: Value) -> Value:
     return g.cast(y, x.element)
 
 
-@LAYERS.layer("RMSNormalization", variables=("scale",), passes_mask=True)
+@LAYERS.layer("RMSNormalization", variables=("scale",))
 def rms_normalization(call: Call, x: Value) -> Value:
     """By the root of the mean square."""
     g, rank = call.g, x.rank

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from transload.errors import Unsupported
-from transload.ir import Value
+from transload.ir import BOOL, Value
 
 from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
@@ -60,8 +60,10 @@ def global_pooling(call: Call, x: Value) -> Value:
         return g.reduce("Max", x, axes, keep)
     if mask is None or rank != 1:
         return g.reduce("Mean", x, axes, keep)
-    kept = g.expand(g.cast(mask, x.element), 1 if call.channels_first else 2)
-    return g.RealDiv(g.reduce("Sum", g.Mul(x, kept), axes, keep), g.reduce("Sum", kept, axes, keep))
+    there = g.expand(g.cast(mask, BOOL), 1 if call.channels_first else 2)
+    kept = g.cast(there, x.element)
+    shown = g.select(there, x, 0) if g.keras >= 3 else g.Mul(x, kept)
+    return g.RealDiv(g.reduce("Sum", shown, axes, keep), g.reduce("Sum", kept, axes, keep))
 
 
 @LAYERS.layer(*(f"Adaptive{kind}Pooling{rank}D" for kind in ("Average", "Max") for rank in (1, 2, 3)))

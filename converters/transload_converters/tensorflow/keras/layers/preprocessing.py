@@ -21,14 +21,14 @@ LAYERS.layer(
     "RandomBrightness", "RandomContrast", "RandomFlip", "RandomRotation", "RandomTranslation", "RandomZoom", "RandomErasing",
     "RandomColorDegeneration", "RandomColorJitter", "RandomElasticTransform", "RandomGaussianBlur", "RandomGrayscale",
     "RandomHue", "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomSaturation", "RandomSharpness",
-    "RandomShear", "RandAugment", "AugMix", "CutMix", "MixUp", passes_mask=True)(identity)
+    "RandomShear", "RandAugment", "AugMix", "CutMix", "MixUp")(identity)
 
 
 def _floats(call: Call, x: Value) -> Value:
     return call.g.cast(x, call.element)
 
 
-@LAYERS.layer("Rescaling", passes_mask=True)
+@LAYERS.layer("Rescaling", passes_mask=3)
 def rescaling(call: Call, x: Value) -> Value:
     g = call.g
     scale = np.asarray(_plain(call.option("scale", 1.0)), np.float64)
@@ -51,7 +51,7 @@ def _normalization_variables(config: Mapping[str, Any]) -> Sequence[str]:
     return () if config.get("mean") is not None else ("~mean", "~variance", "~count")
 
 
-@LAYERS.layer("Normalization", variables=_normalization_variables)
+@LAYERS.layer("Normalization", variables=_normalization_variables, passes_mask=3)
 def normalization(call: Call, x: Value) -> Value:
     """By a mean and a variance that were given, or seen before training."""
     g, rank = call.g, x.rank
