@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transload.errors import ReadError, Unsupported
@@ -218,8 +218,17 @@ def input_layers(model: Layer) -> list[Layer]:
 
 
 def output_refs(model: Layer) -> Any:
-    """What a functional model gives: a structure of `Ref`s."""
-    return _refs(model.config.get("output_layers"))
+    """What a functional model gives: a structure of `Ref`s.
+
+    Of a functional model inside, Keras 3 counts its own making as call 0 here, and here alone.
+    """
+    inside = {part.name for part in model.parts.values() if part.class_name in ("Functional", "Model")
+              and isinstance(next(iter(part.entry.get("inbound_nodes") or ()), None), Mapping)}
+
+    def counted(leaf: Any) -> Any:
+        return replace(leaf, call=leaf.call - 1) if isinstance(leaf, Ref) and leaf.layer in inside and leaf.call else leaf
+
+    return mapped(_refs(model.config.get("output_layers")), counted)
 
 
 def _refs(structure: Any) -> Any:

@@ -326,3 +326,20 @@ def test_where_layers_do_not_fit_it_is_said_which_sizes_were_chosen(tmp_path: Pa
     with pytest.raises(ReadError, match="cannot be joined") as caught:
         transload.load(path, inputs={"a": (2, 2)})
     assert "the first size of 'b', unknown in the file, was taken for the batch and made 1" in caught.value.hint
+
+
+def test_outputs_of_a_model_inside_are_counted_as_keras_3_does(tmp_path: Path) -> None:
+    """In `output_layers`, and there alone, call 0 of a functional model inside is its own making."""
+    inside = functional([input_entry("i", [None, 2]), dense_layer("d", "i", 2, use_bias=False)], ["i"], ["d"], "inside")
+    calls = [entry("Functional", "inside", name)["inbound_nodes"][0] for name in ("x", "y")]
+    inside |= {"name": "inside", "inbound_nodes": calls}
+    after = entry("Activation", "act", "inside", activation="relu")
+    after["inbound_nodes"][0]["args"][0]["config"]["keras_history"] = ["inside", 1, 0]
+    model = functional([input_entry("x", [None, 2]), input_entry("y", [None, 2]), inside, after], ["x", "y"], ["inside", "act"])
+    model["config"]["output_layers"][0] = ["inside", 1, 0]
+    kernel = np.array([[1, 2], [3, 4]], np.float32)
+    file = keras_file(tmp_path / "m.keras", model, {"layers/functional/layers/dense/vars/0": kernel})
+    x, y = np.array([[1, 2]]), np.float32([[-5, 6]], np.float32)
+    first, second = transload.run(transload.load(file), {"x": x, "y": y}).values()
+    np.testing.assert_allclose(first, x @ kernel)
+    np.testing.assert_allclose(second, np.maximum(y @ kernel, 0))
