@@ -143,9 +143,9 @@ def _encoded(call: Call, x: Value, depth: int, weights: Value | None = None) -> 
     if x.rank == 1 and mode in ("multi_hot", "count"):
         return places if mode == "multi_hot" or weights is None else g.Mul(places, g.expand(weights, -1))
     if mode == "multi_hot":
-        return g.reduce("Max", places, -2)
+        return g.reduce("Max", places, 1)  # of all that belongs to one of the batch, the first dimension alone
     if mode == "count":
-        return g.reduce("Sum", places if weights is None else g.Mul(places, g.expand(g.cast(weights, element), -1)), -2)
+        return g.reduce("Sum", places if weights is None else g.Mul(places, g.expand(g.cast(weights, element), -1)), 1)
     raise Unsupported(f"its output_mode {mode!r} is none that can be computed here")
 
 
@@ -167,7 +167,7 @@ def discretization(call: Call, x: Value) -> Value:
     above = g.GreaterEqual(g.expand(x, -1), g.constant(np.asarray(bounds, np.float32), F32))
     mode = call.option("output_mode", "int")
     indices = g.reduce("Sum", g.cast(above, I32), -1)
-    return g.cast(indices, I64) if mode == "int" else _encoded(call, indices, len(bounds) + 1)
+    return (indices if g.keras >= 3 else g.cast(indices, I64)) if mode == "int" else _encoded(call, indices, len(bounds) + 1)
 
 
 def _lookup(call: Call, *_: Any) -> Any:
