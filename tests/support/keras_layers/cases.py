@@ -56,6 +56,10 @@ def _core() -> Iterator[Case]:
         yield Case("EinsumDense", {"equation": equation, "output_shape": output, "bias_axes": bias}, [(3, 5)])
     yield Case("Embedding", {"input_dim": 9, "output_dim": 4}, [(5,)], integers=9)
     yield Case("Embedding", {"input_dim": 9, "output_dim": 4, "mask_zero": True}, [(5,)], integers=9)
+    for tied, cap in ((True, None), (False, 2.0)):
+        more = {"input_dim": 9, "output_dim": 4, "tie_weights": tied, "logit_soft_cap": cap}
+        yield Case("ReversibleEmbedding", more, [(5,)], integers=9)
+        yield Case("ReversibleEmbedding", more, [(5, 4)], {"reverse": True})
     for name, more in (("Dropout", {"rate": 0.5}), ("SpatialDropout1D", {"rate": 0.5}), ("GaussianNoise", {"stddev": 1.0}),
                        ("GaussianDropout", {"rate": 0.5}), ("AlphaDropout", {"rate": 0.5}), ("Identity", {}),
                        ("ActivityRegularization", {"l2": 0.1}), ("Masking", {"mask_value": 0.0})):
@@ -251,6 +255,8 @@ def _preprocessing() -> Iterator[Case]:
     for mode in ("int", "one_hot", "multi_hot", "count"):
         yield Case("Discretization", {"bin_boundaries": [-0.5, 0.0, 0.5], "output_mode": mode}, [(4,)])
     for mode in ("multi_hot", "count"):
+        yield Case("Discretization", {"bin_boundaries": [-0.5, 0.0, 0.5], "output_mode": mode}, [(4, 3)])
+        yield Case("CategoryEncoding", {"num_tokens": 6, "output_mode": mode}, [(4, 3)], integers=6)
         yield Case("CategoryEncoding", {"num_tokens": 6, "output_mode": mode}, [(4,)], integers=6)
     yield Case("CategoryEncoding", {"num_tokens": 6, "output_mode": "one_hot"}, [(1,)], integers=6)
     for name, more in (("RandomFlip", {}), ("RandomRotation", {"factor": 0.2}), ("RandomZoom", {"height_factor": 0.2}),

@@ -298,8 +298,8 @@ def call_layer(
 def _masked(call: Call, rule: LayerRule, inputs: Sequence[Any], given: Any) -> Any:
     """What a call gives, with the mask that it has behind the layer: that of the first input where the layer passes it.
 
-    A layer that does not, and gives what it was given, gives it without the mask, which belongs to another value then; what layers
-    inside it give has their masks.
+    A layer that does not, and gives what it was given, gives it without the mask, as another value; what layers inside it give
+    has their masks.
     """
     if rule.passes_mask and call.g.keras >= rule.passes_mask:
         explicit = call.arguments.get("mask")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from transload.ir import Module
 
 from tests.support.keras_layers.models import archive, inputs_of, shown
 from tests.support.keras_layers.recorded import RECORDED
+from tests.support.keras_models import entry, functional, h5_file, input_entry
 
 pytest.importorskip("h5py")
 
@@ -50,3 +52,13 @@ def check(case: dict[str, Any]) -> None:
 def test_keras_agrees(layer: str) -> None:
     for case in CASES[layer]:
         check(case)
+
+
+@pytest.mark.parametrize(("version", "element"), [("3.15.1", "i32"), ("2.15.0", "i64")])
+def test_bins_have_the_type_of_that_version(tmp_path: Path, version: str, element: str) -> None:
+    bins = entry("Discretization", "bins", "x", bin_boundaries=[0.0], output_mode="int")
+    bins["inbound_nodes"] = [[["x", 0, 0, {}]]]
+    model = functional([input_entry("x", [None, 2]), bins], ["x"], ["bins"])
+    file = h5_file(tmp_path / "m.h5", model, {}, version)
+    (type_,) = transload.load(file).outputs.values()
+    assert str(type_) == f"tensor<1x2x{element}>"

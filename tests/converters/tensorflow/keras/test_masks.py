@@ -14,14 +14,14 @@ from tests.support.keras_models import entry, functional, h5_file, input_entry, 
 
 pytest.importorskip("h5py")
 
-FIRST = np.float32([[[1, 2], [3, 4], [0, 0], [0, 0]]])
-SECOND = np.float32([[[5, 6], [0, 0], [7, 8], [0, 0]]])
+FIRST = np.array([[[1, 2], [3, 4], [0, 0], [0, 0]]], np.float32)
+SECOND = np.array([[[5, 6], [0, 0], [7, 8], [0, 0]]], np.float32)
 
 
 def merged(class_name: str, path: Path) -> dict[str, np.ndarray]:
     """The mean of the steps that are left of two masked tensors that a layer merges, and what it gives."""
-    layers = [input_entry("x", [None, 4, 2]), input_entry("y", [None, 4, 2]), entry("Masking", "mx", "x"), entry("Masking", "my", "y"),
-              entry(class_name, "m", ["mx", "my"]), entry("GlobalAveragePooling1D", "mean", "m")]
+    layers = [input_entry("x", [None, 4, 2]), input_entry("y", [None, 4, 2]), entry("Masking", "mx", "x"),
+              entry("Masking", "my", "y"), entry(class_name, "m", ["mx", "my"]), entry("GlobalAveragePooling1D", "mean", "m")]
     model = functional(layers, ["x", "y"], ["m", "mean"])
     if path.suffix == ".h5":
         for layer in layers:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, I32, FloatType, Value
 
 from ..graph import shape_of
-from ..layer import LAYERS, Call
+from ..layer import LAYERS, Call, element_named
 from .activations import activated
 
 
@@ -73,6 +73,32 @@ def embedding(call: Call, x: Value) -> Value:
     if call.option("mask_zero", False):
         call.set_mask(y, g.NotEqual(indices, 0))
     return y
+
+
+def _reversible_variables(config: Mapping[str, Any]) -> Sequence[str]:
+    return ("embeddings",) if config.get("tie_weights", True) else ("embeddings", "reverse_embeddings")
+
+
+@LAYERS.layer("ReversibleEmbedding", variables=_reversible_variables, casts=False)
+def reversible_embedding(call: Call, x: Value, reverse: bool = False) -> Value:
+    """Rows of a table, or with `reverse` the last dimension times the table turned, or times a matrix of its own."""
+    if not reverse:
+        return embedding(call, x)
+    g, shape, count = call.g, shape_of(x), int(call.config["input_dim"])
+    size, tied = int(call.config["output_dim"]), bool(call.option("tie_weights", True))
+    name = "embeddings" if tied else "reverse_embeddings"
+    held = call.layer.weights.get(name)
+    kernel = call.weight(name, (count, size) if tied else (size, count), None if held is None else held.type.element)
+    wanted = call.option("reverse_dtype")
+    if wanted is not None:
+        element = element_named(wanted)
+        if element is None:
+            raise Unsupported(f"its reverse_dtype {str(wanted)[:80]!r} is no float of 16, 32 or 64 bits")
+        x, kernel = g.cast(x, element), g.cast(kernel, element)
+    x, kernel = g.pair(x, kernel)
+    y = g.reshape(g.matmul(g.reshape(x, [-1, shape[-1]]), kernel, transpose_y=tied), [*shape[:-1], count])
+    cap = call.option("logit_soft_cap")
+    return y if cap is None else g.Mul(g.Tanh(g.RealDiv(y, float(cap))), float(cap))
 
 
 @LAYERS.layer("Masking")
