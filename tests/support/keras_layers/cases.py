@@ -57,9 +57,9 @@ def _core() -> Iterator[Case]:
     yield Case("Embedding", {"input_dim": 9, "output_dim": 4}, [(5,)], integers=9)
     yield Case("Embedding", {"input_dim": 9, "output_dim": 4, "mask_zero": True}, [(5,)], integers=9)
     for tied, cap in ((True, None), (False, 2.0)):
-        more = {"input_dim": 9, "output_dim": 4, "tie_weights": tied, "logit_soft_cap": cap}
-        yield Case("ReversibleEmbedding", more, [(5,)], integers=9)
-        yield Case("ReversibleEmbedding", more, [(5, 4)], {"reverse": True})
+        table = {"input_dim": 9, "output_dim": 4, "tie_weights": tied, "logit_soft_cap": cap}
+        yield Case("ReversibleEmbedding", table, [(5,)], integers=9)
+        yield Case("ReversibleEmbedding", table, [(5, 4)], {"reverse": True})
     for name, more in (("Dropout", {"rate": 0.5}), ("SpatialDropout1D", {"rate": 0.5}), ("GaussianNoise", {"stddev": 1.0}),
                        ("GaussianDropout", {"rate": 0.5}), ("AlphaDropout", {"rate": 0.5}), ("Identity", {}),
                        ("ActivityRegularization", {"l2": 0.1}), ("Masking", {"mask_value": 0.0})):

@@ -339,7 +339,7 @@ def test_outputs_of_a_model_inside_are_counted_as_keras_3_does(tmp_path: Path) -
     model["config"]["output_layers"][0] = ["inside", 1, 0]
     kernel = np.array([[1, 2], [3, 4]], np.float32)
     file = keras_file(tmp_path / "m.keras", model, {"layers/functional/layers/dense/vars/0": kernel})
-    x, y = np.array([[1, 2]]), np.float32([[-5, 6]], np.float32)
+    x, y = np.array([[1, 2]], np.float32), np.array([[-5, 6]], np.float32)
     first, second = transload.run(transload.load(file), {"x": x, "y": y}).values()
     np.testing.assert_allclose(first, x @ kernel)
     np.testing.assert_allclose(second, np.maximum(y @ kernel, 0))
