@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def upsample(call: Call, rw: Rewriter) -> Value:
     if 0 in (*sizes, *given):
         raise Unsupported(f"resizes {list(sizes)} to {list(given)}")
     align = call.get("align_corners", False)
-    if tuple(given) == sizes and (scales is None or set(scales) == {1.0}):
+    if tuple(given) == sizes and (smooth or scales is None or set(scales) == {1.0}):
         return value
     times = [to // size if to % size == 0 else 0 for size, to in ways]
     by_times = scales is None or all(
@@ -64,10 +65,30 @@ def upsample(call: Call, rw: Rewriter) -> Value:
     if kind == "bicubic":
         attributes["cubic_coeff"] = -0.5 if smooth else -0.75
     if smooth:
-        attributes |= {"antialias": True, "exclude_outside": True}
-    if scales is not None and not align and all(scale is not None for scale in scales):
+        attributes |= {"antialias": True, "exclude_outside": True, "coord_mode": "half_pixel"}
+        scales = _smooth_scales(ways, scales, align)
+    if scales is not None and (smooth or not align) and all(scale is not None for scale in scales):
         attributes["scales"] = tuple(map(float, scales))
     return rw.emit("top.Interp", value, sizes=tuple(given), layout="NCHW", **attributes)
+
+
+_FIRST_EDGE = 2.0**30
+"""A scale by which place 0 is read at the coordinate -0.5 in single precision, the first element's edge."""
+
+
+def _smooth_scales(ways: Sequence[tuple[int, int]], scales: Sequence[float | None] | None, align: bool) -> tuple[float, ...] | None:
+    """The scales of an antialiased resize, which reads place o at `(o + 0.5)/s - 0.5` also where corners are aligned.
+
+    Aligned, s is `(out-1)/(in-1)`, and where one place is made, it is read at the edge of the first element. Dimensions
+    whose size stays are left alone, whatever their scale (ATen's UpSampleKernel.cpp: separable_upsample_generic_Nd and
+    compute_indices_min_size_weights_aa).
+    """
+    if align:
+        return tuple(1.0 if to == size else _FIRST_EDGE if to == 1 else (to - 1) / (size - 1) if size > 1 else float(to)
+                     for size, to in ways)
+    if scales is None or None in scales:
+        return None
+    return tuple(1.0 if to == size else float(scale or 0) for (size, to), scale in zip(ways, scales, strict=True))
 
 
 def _scales(call: Call, n: int) -> tuple[float, ...] | None:

@@ -169,6 +169,13 @@ def _resizing(cases: Cases) -> None:
     for out in ([3, 3], [10, 9]):
         cases.add("_upsample_bilinear2d_aa.vec", t(1, 2, 6, 7), out, False, None)
         cases.add("_upsample_bicubic2d_aa.vec", t(1, 2, 6, 7), out, False, None)
+    for kind in ("bilinear", "bicubic"):
+        name = f"_upsample_{kind}2d_aa.vec"
+        for out in ([5, 13], [1, 1], [1, 5], [13, 4]):
+            cases.add(name, t(1, 2, 9, 7), out, True, None)
+        cases.add(name, t(1, 2, 1, 7), [3, 5], True, None)
+        for factors in ([1.05, 0.6], [1.05, 1.1], [0.7, 1.7]):  # a size that stays, by a scale that is not 1
+            cases.add(name, t(1, 2, 9, 7), None, False, factors)
 
 
 def _sampling(cases: Cases) -> None:
