@@ -256,7 +256,7 @@ def _argmax(op: Any, shapes: Shapes) -> Shapes:
         axis = axis_of(op, axis, len(shapes[0]))
         return [(*shapes[0][:axis], top, *shapes[0][axis + 1 :])]
     rest = (2, top) if op.out_max_val else (1, top)
-    return [(shapes[0][0], *rest)]
+    return [(shapes[0][0], *rest, *(1,) * (len(shapes[0]) - 3))]
 
 
 @_rule("Reduction")

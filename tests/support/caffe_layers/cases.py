@@ -235,7 +235,8 @@ def _reductions() -> Iterator[Case]:
     for operation, axis, coeff in product(("SUM", "ASUM", "SUMSQ", "MEAN"), (0, 1, 2, -1), (1.0, -0.5)):
         yield _one("Reduction", "reduction_param", [_x(2, 3, 4)], operation=operation, axis=axis, coeff=coeff)
     for top, values in product((1, 3), (False, True)):
-        yield _one("ArgMax", "argmax_param", [_x(2, 3, 4)], top_k=top, out_max_val=values)
+        for shape in ((2, 6), (2, 3, 4), (2, 3, 4, 5), (2, 3, 2, 2, 3)):
+            yield _one("ArgMax", "argmax_param", [_x(*shape)], top_k=top, out_max_val=values)
         for axis in (0, 1, -1):
             yield _one("ArgMax", "argmax_param", [_x(3, 4, 5)], top_k=top, out_max_val=values, axis=axis)
 

@@ -425,7 +425,8 @@ def argmax(p: Mapping[str, Any], bottoms: Arrays, blobs: Arrays, n_tops: int) ->
     if axis is not None:
         return [np.moveaxis(values if p.get("out_max_val") else places.astype(np.float64), -1, axis)]
     rows = [places[:, None].astype(np.float64)] + ([values[:, None]] if p.get("out_max_val") else [])
-    return [np.concatenate(rows, axis=1)]
+    made = np.concatenate(rows, axis=1)
+    return [made.reshape(*made.shape, *(1,) * (x.ndim - 3))]  # as many dimensions as the bottom has, and at least three
 
 
 @define("Reduction")

@@ -115,7 +115,8 @@ def argmax(op: Any, rw: Rewriter) -> Value:
     places = cast(rw, rw.emit("top.Sub", rw.constant(np.int32(size - 1)), places), F32)
     if given is not None:
         return values if op.out_max_val else places
-    return rw.emit("top.Concat", places, values, axis=1) if op.out_max_val else places
+    made = rw.emit("top.Concat", places, values, axis=1) if op.out_max_val else places
+    return reshape(rw, made, (*shape_of(made), *(1,) * (len(shape) - 3)))  # of the bottom's rank (argmax_layer.cpp: Reshape)
 
 
 @TABLE("Reduction")
