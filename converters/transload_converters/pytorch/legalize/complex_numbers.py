@@ -17,6 +17,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import slice_along
 
 from . import convolution, creation, elementwise, indexing, matmul, movement, reduce, unary
+from .movement import expand_to
 from .table import AtenTable, Call, cast, is_complex, number_like, reshape, shape_of, splat
 
 __all__ = ["CAST", "TABLE", "as_complex", "packed", "parts_of"]
@@ -183,9 +184,10 @@ def constant(call: Call, rw: Rewriter) -> Value:
 @TABLE("complex.default", "polar.default", stored="complex")
 def of_parts(call: Call, rw: Rewriter) -> Value:
     """A complex number of its real and imaginary part, or of its length and angle."""
+    shape = np.broadcast_shapes(*map(shape_of, call.op.operands))
+    length, angle = (expand_to(rw, each, shape) for each in call.op.operands)
     if call.base == "complex":
-        return as_complex(rw, call.real, call.imag)
-    length, angle = call.op.operands
+        return as_complex(rw, length, angle)
     return as_complex(rw, *(rw.emit("top.Mul", length, rw.emit(name, angle)) for name in ("top.Cos", "top.Sin")))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, permute, reshape, slice_along
@@ -25,8 +26,14 @@ TABLE = TfTable()
 
 @TABLE("Complex")
 def complex_(op: Op, rw: Rewriter) -> Value:
-    """Complex of two real tensors."""
-    return as_complex(rw, rw.emit("top.Pack", *op.operands, axis=-1))
+    """Complex of two real tensors, which are broadcast."""
+    try:
+        wanted = np.broadcast_shapes(*map(shape_of, op.operands))
+    except ValueError:
+        sizes = " and ".join(str(list(shape_of(value))) for value in op.operands)
+        raise Unsupported(f"the shapes {sizes} do not broadcast") from None
+    parts = (value if value.shape == wanted else rw.emit("top.Expand", value, shape=wanted) for value in op.operands)
+    return as_complex(rw, rw.emit("top.Pack", *parts, axis=-1))
 
 
 @TABLE("Real", "Imag", anything=True)
