@@ -13,7 +13,7 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
 
-from .movement import bounds, expand_to, strided_places
+from .movement import bounds, expand_to, slice_along, strided_places
 from .table import AtenTable, Call, axis_of, cast, is_float, number_like, pairs, permute, reshape, shape_of, splat
 
 TABLE = AtenTable()
@@ -358,17 +358,41 @@ def isin(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.LogicalNot", made) if call.invert else made
 
 
+def _not_padding(call: Call, rw: Rewriter, places: Value, count: int) -> Value | None:
+    """Which places [n] of rows are none of padding, [n, 1] of truths; None where there is no padding.
+
+    -1 is the last row in the overload of that name, and says that there is none in the others.
+    """
+    padding = call.get("padding_idx")
+    if padding is None or padding == -1 and call.overload != "padding_idx":
+        return None
+    index = number_like(rw, padding + count if padding < 0 else padding, places.element)
+    return reshape(rw, rw.emit("top.Compare", places, index, mode="NotEqual"), (shape_of(places)[0], 1))
+
+
+def _bag_without_padding(rw: Rewriter, bag: Value, kept: Value, mode: str) -> Value:
+    """The sum, mean or maximum [1, width] of the rows that are `kept`; zeros where none is."""
+    number = rw.emit("top.Reduce", cast(rw, kept, bag.element), axes=(0,), mode="ReduceSum")
+    nothing = number_like(rw, 0, bag.element)
+    if mode == "ReduceMax":
+        most = rw.emit("top.Reduce", rw.emit("top.Where", kept, bag, number_like(rw, -np.inf, bag.element)), axes=(0,), mode=mode)
+        return rw.emit("top.Where", rw.emit("top.Compare", number, nothing, mode="Greater"), most, nothing)
+    total = rw.emit("top.Reduce", rw.emit("top.Where", kept, bag, nothing), axes=(0,), mode="ReduceSum")
+    return total if mode == "ReduceSum" else rw.emit("top.Div", total, rw.emit("top.Max", number, number_like(rw, 1, number.element)))
+
+
 @TABLE("_embedding_bag.default", "embedding_bag.default", "embedding_bag.padding_idx", "_embedding_bag_forward_only.default")
 def embedding_bag(call: Call, rw: Rewriter) -> list[Value]:
-    """Rows of a table, added up or averaged over bags whose beginnings are known."""
+    """Rows of a table, added up or averaged over bags whose beginnings are known; those of an index of padding are left out."""
     offsets = np.asarray(rw.need_constant(call.offsets, "the beginnings of the bags")).tolist()
     places = shape_of(call.indices)[0]
-    if call.get("padding_idx") not in (None, -1):
-        raise Unsupported("leaves out an index of padding")
     if call.get("include_last_offset", False):
         offsets = offsets[:-1]
     ends = [*offsets[1:], places]
-    rows = rw.emit("top.Gather", call.weight, _from_front(rw, call.indices, shape_of(call.weight)[0]), axis=0)
+    count = shape_of(call.weight)[0]
+    places_of_rows = _from_front(rw, call.indices, count)
+    rows = rw.emit("top.Gather", call.weight, places_of_rows, axis=0)
+    kept = _not_padding(call, rw, places_of_rows, count)
     if call.per_sample_weights is not None:
         rows = rw.emit("top.Mul", rows, reshape(rw, call.per_sample_weights, (places, 1)))
     made = []
@@ -376,9 +400,10 @@ def embedding_bag(call: Call, rw: Rewriter) -> list[Value]:
         if end <= begin:
             made.append(splat(rw, 0.0, (1, shape_of(rows)[1]), rows.element))
             continue
-        bag = rw.emit("top.Slice", rows, offset=(begin, 0), ends=(end, shape_of(rows)[1]), steps=(1, 1))
+        bag = slice_along(rw, rows, 0, begin, end)
         mode = ("ReduceSum", "ReduceMean", "ReduceMax")[call.choice("mode", range(3))]
-        made.append(rw.emit("top.Reduce", bag, axes=(0,), mode=mode))
+        made.append(rw.emit("top.Reduce", bag, axes=(0,), mode=mode) if kept is None else
+                    _bag_without_padding(rw, bag, slice_along(rw, kept, 0, begin, end), mode))
     for place in (1, 2, 3):
         call.refuse_use(place, "what training needs")
     whole = made[0] if len(made) == 1 else rw.emit("top.Concat", *made, axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from transload.errors import Unsupported
@@ -9,7 +10,7 @@ from transload.ir import Value
 from transload.rewrite import Rewriter
 
 from .movement import slice_along
-from .table import AtenTable, Call, permute, reshape, shape_of
+from .table import AtenTable, Call, permute, reshape, shape_of, splat
 
 TABLE = AtenTable()
 
@@ -55,22 +56,31 @@ def _check_states(call: Call, value: Value, states: list[Value], single: bool, d
     if len(states) != due or call.num_layers < 1:
         raise Unsupported(f"has {len(states)} states and {call.num_layers} layers", f"there must be {due}, and one layer or more")
     batch = () if single else (shape_of(value, 3)[1],)
-    hidden = shape_of(states[0])[-1:]
     layers = call.num_layers * directions
     for state in states:
-        if len(hidden) != 1 or shape_of(state) != (layers, *batch, *hidden):
-            raise Unsupported(f"has a state of shape {list(shape_of(state))} for {layers} layers and directions")
+        shape = shape_of(state)
+        if len(shape) != 2 + len(batch) or shape[:-1] != (layers, *batch):
+            raise Unsupported(f"has a state of shape {list(shape)} for {layers} layers and directions")
 
 
 def _check_params(call: Call, states: list[Value], directions: int) -> int:
-    """The weights fit the size of the states: [gates * H, I or H], with biases of gates * H; how many each direction has."""
+    """The weights fit the size of the states: [gates * H, I or H], with biases of gates * H; how many each direction has.
+
+    An LSTM may have one more, [P, H], which makes a hidden state of P of one of H (proj_size).
+    """
     per, rest = divmod(len(call.params), call.num_layers * directions)
-    if per == 5:
-        raise Unsupported("projects its hidden state (proj_size)", "export the network without proj_size")
-    if per not in (2, 4) or rest:
+    projects = per in (3, 5) and call.base == "lstm"
+    if per not in (2, 4) and not projects or rest:
         raise Unsupported(f"has {len(call.params)} weights for {call.num_layers} layers of {directions} direction(s)")
-    rows = _KINDS[call.base][1] * shape_of(states[0])[-1]
+    given, hidden = (shape_of(states[place])[-1] for place in (0, -1))
+    if given != hidden and not projects:
+        raise Unsupported(f"has a hidden state of {given} numbers and a cell of {hidden}")
+    rows = _KINDS[call.base][1] * hidden
     for place, weight in enumerate(call.params):
+        if projects and place % per == per - 1:
+            if shape_of(weight) != (given, hidden):
+                raise Unsupported(f"projects by weights of shape {list(shape_of(weight))}, and {[given, hidden]} is due")
+            continue
         rank = 2 if place % per < 2 else 1
         if shape_of(weight, rank)[0] != rows:
             raise Unsupported(f"has weights of shape {list(shape_of(weight))}, and {rows} rows are due")
@@ -87,10 +97,18 @@ def _layer(
 ) -> tuple[Value, list[Value]]:
     """One layer of [T, N, I]: its outputs [T, N, D*H] and last states."""
     name, gates, order = _KINDS[call.base]
-    hidden = shape_of(states[0])[2]
-    inputs, recurrences = (_stacked(rw, [_reordered(rw, each[i], gates, order) for each in weights]) for i in (0, 1))
+    hidden = shape_of(states[-1])[2]
+    inputs, recurrences = ([_reordered(rw, each[i], gates, order) for each in weights] for i in (0, 1))
+    projections = [each[-1] for each in weights] if len(weights[0]) % 2 else []
+    first: Value | None = states[0]
+    if projections:
+        given = rw.constant_of(states[0])
+        if given is None or given.any():
+            value, inputs = _with_first_state(rw, value, states[0], inputs, recurrences)
+        first = None
+        recurrences = [rw.emit("top.MatMul", *pair) for pair in zip(recurrences, projections, strict=True)]
     bias = None
-    if len(weights[0]) == 4:
+    if len(weights[0]) >= 4:
         bias = _stacked(rw, [rw.emit("top.Concat", *(_reordered(rw, each[i], gates, order) for i in (2, 3)), axis=0)
                              for each in weights])
     attributes: dict[str, Any] = {"hidden_size": hidden, "direction": "bidirectional" if directions == 2 else "forward"}
@@ -98,10 +116,45 @@ def _layer(
         attributes["linear_before_reset"] = True
     if call.base == "rnn_relu":
         attributes["activations"] = ["Relu"] * directions
-    made = rw.emit(name, value, inputs, recurrences, bias, *states, **attributes)
+    made = rw.emit(name, value, _stacked(rw, inputs), _stacked(rw, recurrences), bias, first, *states[1:], **attributes)
+    if projections:
+        made = [_projected(rw, made[0], 1, projections), _projected(rw, made[1], 0, projections), made[2]]
+        hidden = shape_of(made[0])[3]
     time, _, batch, _ = shape_of(made[0])
     together = reshape(rw, permute(rw, made[0], (0, 2, 1, 3)), (time, batch, directions * hidden))
     return together, list(made[1:])
+
+
+def _with_first_state(
+    rw: Rewriter, value: Value, state: Value, inputs: list[Value], recurrences: list[Value],
+) -> tuple[Value, list[Value]]:
+    """A layer without a first state that adds the same to its gates: the state is an input of the step that has it.
+
+    `value` [T, N, I] and the weights [gates * H, I] of each direction are as wide as I + D*P, of a `state` [D, N, P]. A layer
+    that projects has no other place for it: what its recurrence is given there is the state before it is projected.
+    """
+    (time, batch, _), (directions, _, size) = shape_of(value), shape_of(state)
+    rows, columns = [value], [[each] for each in inputs]
+    for direction in range(directions):
+        own = slice_along(rw, state, 0, direction, direction + 1)
+        if time > 1:
+            rest = splat(rw, 0.0, (time - 1, batch, size), state.element)
+            own = rw.emit("top.Concat", *((rest, own) if direction else (own, rest)), axis=0)
+        rows.append(own)
+        for place, weight in enumerate(recurrences):
+            columns[place].append(weight if place == direction else splat(rw, 0.0, shape_of(weight), weight.element))
+    return rw.emit("top.Concat", *rows, axis=2), [rw.emit("top.Concat", *each, axis=1) for each in columns]
+
+
+def _projected(rw: Rewriter, value: Value, axis: int, projections: list[Value]) -> Value:
+    """[.., D, N, H] times [P, H] of each direction, which are dimension `axis`: [.., D, N, P]."""
+    made = []
+    for direction, weight in enumerate(projections):
+        own = slice_along(rw, value, axis, direction, direction + 1)
+        shape, (size, hidden) = shape_of(own), shape_of(weight)
+        flat = rw.emit("top.MatMul", reshape(rw, own, (math.prod(shape[:-1]), hidden)), weight, right_transpose=True)
+        made.append(reshape(rw, flat, (*shape[:-1], size)))
+    return made[0] if len(made) == 1 else rw.emit("top.Concat", *made, axis=axis)
 
 
 def _reordered(rw: Rewriter, weight: Value, gates: int, order: tuple[int, ...]) -> Value:

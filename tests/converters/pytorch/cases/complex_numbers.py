@@ -23,6 +23,8 @@ def _complex(cases: Cases) -> None:
     cases.add("complex.default", x, t(2, 3, 6))
     cases.add("polar.default", t(2, 3, lo=0, hi=2), t(2, 3))
     cases.add("view_as_complex.default", t(2, 3, 2))
+    cases.add("complex.default", t(3, 1), t(6))
+    cases.add("polar.default", t(1, lo=0, hi=2), t(2, 3))
     for name in _OF_ONE.split():
         cases.add(f"{name}.default", w)
     for name in ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor"):
@@ -89,6 +91,12 @@ def _with_more_results(cases: Cases) -> None:
         cases.add("embedding_bag.default", table, places, starts, False, mode)
         cases.add("_embedding_bag_forward_only.default", table, places, starts, False, mode)
         cases.add("embedding_bag.padding_idx", table, places, starts, False, mode, False, None, False, None)
+        padded = t(6, d="i64", values=(1, 2, 2, 9, 2, 4))  # the second bag is all padding, or ends on the last row
+        cases.add("embedding_bag.padding_idx", table, padded, starts, False, mode, False, None, False, 2)
+        cases.add("embedding_bag.padding_idx", table, padded, starts, False, mode, False, None, False, -1)
+        cases.add("_embedding_bag.default", table, padded, starts, False, mode, False, None, False, 2)
+    weights = t(6, lo=0.5, hi=2)
+    cases.add("_embedding_bag.default", table, padded, starts, False, 0, False, weights, False, 2)
     query, key = t(1, 2, 5, 4), t(1, 2, 7, 4)
     cases.add("_scaled_dot_product_flash_attention_for_cpu.default", query, key, t(1, 2, 7, 4))
     cases.add("_scaled_dot_product_attention_math.default", query, key, t(1, 2, 7, 4))
