@@ -92,7 +92,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 _BY_PARTS = _names(
     "view reshape _unsafe_view view_as reshape_as flatten.using_ints unflatten.int unsqueeze squeeze squeeze.dim squeeze.dims "
-    "permute transpose.int t movedim.int movedim.intlist swapaxes swapdims select.int slice.Tensor narrow split.Tensor "
+    "permute transpose.int t numpy_T movedim.int movedim.intlist swapaxes swapdims select.int slice.Tensor narrow split.Tensor "
     "split_with_sizes chunk unbind.int cat concat stack hstack vstack expand expand_as repeat tile roll flip index_select "
     "index.Tensor gather clone contiguous detach alias lift_fresh_copy constant_pad_nd pad unfold slice_scatter select_scatter "
     "index_put diagonal tril triu where.self masked_fill.Scalar sum sum.dim_IntList mean mean.dim cumsum neg negative add.Tensor "
@@ -288,6 +288,26 @@ def power(call: Call, rw: Rewriter) -> Value:
         (c, d) = (rw.emit("top.Sub", rw.emit("top.Mul", a, c), rw.emit("top.Mul", b, d)),
                   rw.emit("top.Add", rw.emit("top.Mul", a, d), rw.emit("top.Mul", b, c)))
     return as_complex(rw, c, d)
+
+
+@TABLE("eq.Tensor", "ne.Tensor", stored="complex")
+def equal(call: Call, rw: Rewriter) -> Value:
+    """Whether both parts are equal, or one is not."""
+    same = [rw.emit("top.Compare", *each, mode="Equal" if call.base == "eq" else "NotEqual")
+            for each in zip(_pair(rw, call.self), _pair(rw, call.other), strict=True)]
+    return rw.emit("top.LogicalAnd" if call.base == "eq" else "top.LogicalOr", *same)
+
+
+@TABLE("tanh.default", stored="complex")
+def hyperbolic_tangent(call: Call, rw: Rewriter) -> Value:
+    """`tanh(a + ib) = (t + i sin b cos b (1 - t^2)) / (cos^2 b + t^2 sin^2 b)` with `t = tanh a`, which overflows nowhere."""
+    real, imaginary = parts_of(call.self)
+    t, cosine, sine = (rw.emit(name, part) for name, part in (("top.Tanh", real), ("top.Cos", imaginary), ("top.Sin", imaginary)))
+    square = rw.emit("top.Square", t)
+    rest = rw.emit("top.Sub", number_like(rw, 1, real.element), square)
+    below = rw.emit("top.Add", rw.emit("top.Square", cosine), rw.emit("top.Mul", square, rw.emit("top.Square", sine)))
+    turned = rw.emit("top.Mul", rw.emit("top.Mul", sine, cosine), rest)
+    return as_complex(rw, rw.emit("top.Div", t, below), rw.emit("top.Div", turned, below))
 
 
 @TABLE(*_names("exp log sqrt"), stored="complex")

@@ -71,6 +71,19 @@ def take(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Gather", reshape(rw, call.self, (total,)), _from_front(rw, call.index, total), axis=0)
 
 
+@TABLE("put.default")
+def put(call: Call, rw: Rewriter) -> Value:
+    """Numbers written at places of the flattened tensor, or added to what is there."""
+    value, shape = call.self, shape_of(call.self)
+    total, count = math.prod(shape), math.prod(shape_of(call.index))
+    if not count:
+        return value
+    places = reshape(rw, _from_front(rw, call.index, total), (count, 1))
+    updates = reshape(rw, cast(rw, call.source, value.element), (count,))
+    return reshape(rw, rw.emit("top.ScatterND", reshape(rw, value, (total,)), places, updates,
+                               reduction="add" if call.accumulate else "none"), shape)
+
+
 # --- subscripts of several dimensions
 
 
@@ -364,7 +377,7 @@ def _not_padding(call: Call, rw: Rewriter, places: Value, count: int) -> Value |
     -1 is the last row in the overload of that name, and says that there is none in the others.
     """
     padding = call.get("padding_idx")
-    if padding is None or padding == -1 and call.overload != "padding_idx":
+    if padding is None or (padding == -1 and call.overload != "padding_idx"):
         return None
     index = number_like(rw, padding + count if padding < 0 else padding, places.element)
     return reshape(rw, rw.emit("top.Compare", places, index, mode="NotEqual"), (shape_of(places)[0], 1))
@@ -378,7 +391,9 @@ def _bag_without_padding(rw: Rewriter, bag: Value, kept: Value, mode: str) -> Va
         most = rw.emit("top.Reduce", rw.emit("top.Where", kept, bag, number_like(rw, -np.inf, bag.element)), axes=(0,), mode=mode)
         return rw.emit("top.Where", rw.emit("top.Compare", number, nothing, mode="Greater"), most, nothing)
     total = rw.emit("top.Reduce", rw.emit("top.Where", kept, bag, nothing), axes=(0,), mode="ReduceSum")
-    return total if mode == "ReduceSum" else rw.emit("top.Div", total, rw.emit("top.Max", number, number_like(rw, 1, number.element)))
+    if mode == "ReduceSum":
+        return total
+    return rw.emit("top.Div", total, rw.emit("top.Max", number, number_like(rw, 1, number.element)))
 
 
 @TABLE("_embedding_bag.default", "embedding_bag.default", "embedding_bag.padding_idx", "_embedding_bag_forward_only.default")

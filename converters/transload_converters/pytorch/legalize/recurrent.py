@@ -70,7 +70,7 @@ def _check_params(call: Call, states: list[Value], directions: int) -> int:
     """
     per, rest = divmod(len(call.params), call.num_layers * directions)
     projects = per in (3, 5) and call.base == "lstm"
-    if per not in (2, 4) and not projects or rest:
+    if (per not in (2, 4) and not projects) or rest:
         raise Unsupported(f"has {len(call.params)} weights for {call.num_layers} layers of {directions} direction(s)")
     given, hidden = (shape_of(states[place])[-1] for place in (0, -1))
     if given != hidden and not projects:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, BOOL, F16, F32, I64, FloatType, IntegerType, Type, Value
+from transload.ir import BF16, BOOL, F16, F32, I32, I64, FloatType, IntegerType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 
@@ -16,6 +16,9 @@ from .table import AtenTable, Call, axes_of, axis_of, cast, number_like, permute
 __all__ = ["TABLE", "reduced"]
 
 TABLE = AtenTable()
+
+_MOST_PAIRS = 1 << 26
+"""Comparisons of numbers with each other, which are all there at once."""
 
 
 def reduced(rw: Rewriter, value: Value, axes: tuple[int, ...], keep: bool, mode: str) -> Value:
@@ -317,6 +320,82 @@ def ranked(call: Call, rw: Rewriter) -> list[Value]:
         last = rw.emit("top.Slice", part, offset=tuple(offset), ends=tuple(ends), steps=(1,) * len(sizes))
         results.append(last if call.get("keepdim", False) else reshape(rw, last, (*sizes[:axis], *sizes[axis + 1 :])))
     return [results[0], cast(rw, results[1], I64)][: len(call.op.results)]
+
+
+@TABLE("quantile.default", "quantile.scalar")
+def quantile(call: Call, rw: Rewriter) -> Value:
+    """Numbers between the two, in order, that a known part of all lies below; no number where one is none."""
+    given = call.q if call.overload == "scalar" else rw.need_constant(call.q, "the parts below the numbers")
+    parts = np.asarray(given, dtype_of(call.self.element))
+    value, shape = call.self, shape_of(call.self)
+    if call.dim is None or not shape:
+        value, axis, kept = reshape(rw, value, (math.prod(shape),)), 0, (1,) * len(shape)
+    else:
+        axis = axis_of(call.dim, len(shape))
+        kept = (*shape[:axis], 1, *shape[axis + 1 :])
+    size = shape_of(value)[axis]
+    if not size or not parts.size or not ((parts >= 0) & (parts <= 1)).all():
+        raise Unsupported(f"takes the parts {parts.tolist()} of {size} numbers")
+    how = call.choice("interpolation", ("linear", "lower", "higher", "midpoint", "nearest"))
+    ranks = parts.reshape(-1) * (size - 1)
+    ranks = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(how, np.asarray)(ranks)
+    ordered, _ = rw.emit("top.TopK", value, axis=axis, k=size, largest=False)
+    low, high = (rw.emit("top.Gather", ordered, rw.constant(each(ranks).astype(np.int64)), axis=axis)
+                 for each in (np.floor, np.ceil))
+    weights = np.full_like(ranks, 0.5) if how == "midpoint" else ranks - np.floor(ranks)
+    spread = [1 if place != axis else -1 for place in range(len(shape_of(value)))]
+    made = rw.emit("top.Add", low, rw.emit("top.Mul", rw.emit("top.Sub", high, low), rw.constant(weights.reshape(spread))))
+    wrong = rw.emit("top.Reduce", rw.emit("top.IsNaN", value), axes=(axis,), keepdims=True, mode="ReduceAny")
+    made = rw.emit("top.Where", wrong, number_like(rw, math.nan, made.element), made)
+    made = permute(rw, made, (axis, *(place for place in range(len(spread)) if place != axis)))
+    rest = kept if call.keepdim else shape_of(made)[1:]
+    return reshape(rw, made, (*parts.shape, *rest))
+
+
+@TABLE("mode.default")
+def most_frequent(call: Call, rw: Rewriter) -> list[Value]:
+    """The number that is there most often, the least of several, and the last place where it is."""
+    value, shape = call.self, shape_of(call.self)
+    if not shape:
+        return [value, rw.constant(np.int64(0))]
+    axis = axis_of(call.dim, len(shape))
+    order = [*(place for place in range(len(shape)) if place != axis), axis]
+    work = permute(rw, cast(rw, value, IntegerType(8)) if value.element == BOOL else value, order)
+    rest, size = shape_of(work)[:-1], shape[axis]
+    if size * math.prod(shape) > _MOST_PAIRS:
+        raise Unsupported(f"compares each of {size} numbers with all others", "up to 67,108,864 pairs can be converted")
+    pairs = rw.emit("top.Compare", reshape(rw, work, (*rest, size, 1)), reshape(rw, work, (*rest, 1, size)), mode="Equal")
+    counts = rw.emit("top.Reduce", cast(rw, pairs, I32), axes=(len(shape),), keepdims=False, mode="ReduceSum")
+    last = len(shape) - 1
+    most = rw.emit("top.Reduce", counts, axes=(last,), keepdims=True, mode="ReduceMax")
+    greatest = rw.emit("top.Reduce", work, axes=(last,), keepdims=True, mode="ReduceMax")
+    often = rw.emit("top.Where", rw.emit("top.Compare", counts, most, mode="Equal"), work, greatest)
+    least = rw.emit("top.Reduce", often, axes=(last,), keepdims=True, mode="ReduceMin")
+    places = rw.emit("top.Where", rw.emit("top.Compare", work, least, mode="Equal"),
+                     rw.constant(np.arange(size, dtype=np.int32)), number_like(rw, 0, I32))
+    place = rw.emit("top.Reduce", places, axes=(last,), keepdims=True, mode="ReduceMax")
+    sizes = (*shape[:axis], *((1,) if call.keepdim else ()), *shape[axis + 1 :])
+    return [cast(rw, reshape(rw, least, sizes), value.element), cast(rw, reshape(rw, place, sizes), I64)]
+
+
+@TABLE("histc.default")
+def histogram(call: Call, rw: Rewriter) -> Value:
+    """How many numbers lie in each of equal parts of a known range; the last part holds its end, too."""
+    low, high, bins, count = float(call.min), float(call.max), call.bins, math.prod(shape_of(call.self))
+    if not -math.inf < low < high < math.inf:
+        raise Unsupported(f"counts between {low} and {high}", "give the least and the greatest number: min < max")
+    if bins < 1 or bins * count > _MOST_PAIRS:
+        raise Unsupported(f"counts {count} numbers in {bins} parts", "up to 67,108,864 comparisons can be converted")
+    element = call.self.element
+    value = reshape(rw, call.self, (count, 1))
+    least, most = (number_like(rw, end, element) for end in (low, high))
+    inside = rw.emit("top.LogicalAnd", rw.emit("top.Compare", value, least, mode="GreaterOrEqual"),
+                     rw.emit("top.Compare", value, most, mode="LessOrEqual"))
+    along = rw.emit("top.Mul", rw.emit("top.Sub", value, least), number_like(rw, bins, element))
+    part = rw.emit("top.Floor", rw.emit("top.Div", along, number_like(rw, high - low, element)))
+    part = rw.emit("top.Min", part, number_like(rw, bins - 1, element))
+    here = rw.emit("top.Compare", part, rw.constant(np.arange(bins, dtype=dtype_of(element)), element=element), mode="Equal")
+    return reduced(rw, cast(rw, rw.emit("top.LogicalAnd", here, inside), element), (0,), False, "ReduceSum")
 
 
 @TABLE("nonzero.default", "argwhere.default", "unique_consecutive.default", "_unique2.default", "unique_dim.default",

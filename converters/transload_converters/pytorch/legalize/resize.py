@@ -76,7 +76,9 @@ _FIRST_EDGE = 2.0**30
 """A scale by which place 0 is read at the coordinate -0.5 in single precision, the first element's edge."""
 
 
-def _smooth_scales(ways: Sequence[tuple[int, int]], scales: Sequence[float | None] | None, align: bool) -> tuple[float, ...] | None:
+def _smooth_scales(
+    ways: Sequence[tuple[int, int]], scales: Sequence[float | None] | None, align: bool,
+) -> tuple[float, ...] | None:
     """The scales of an antialiased resize, which reads place o at `(o + 0.5)/s - 0.5` also where corners are aligned.
 
     Aligned, s is `(out-1)/(in-1)`, and where one place is made, it is read at the edge of the first element. Dimensions

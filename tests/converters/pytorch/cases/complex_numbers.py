@@ -25,6 +25,11 @@ def _complex(cases: Cases) -> None:
     cases.add("view_as_complex.default", t(2, 3, 2))
     cases.add("complex.default", t(3, 1), t(6))
     cases.add("polar.default", t(1, lo=0, hi=2), t(2, 3))
+    for name in ("eq", "ne"):
+        cases.add(f"{name}.Tensor", t(3, d="c64", values=(1 + 2j, 1 + 2j, 1 + 2j)),
+                  t(3, d="c64", values=(1 + 2j, 1 - 2j, 2 + 2j)))
+    cases.add("tanh.default", t(9, d="c64"))
+    cases.add("numpy_T.default", z)
     for name in _OF_ONE.split():
         cases.add(f"{name}.default", w)
     for name in ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor"):

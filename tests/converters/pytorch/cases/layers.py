@@ -153,7 +153,8 @@ def _recurrent(cases: Cases) -> None:
 
 def _projecting(cases: Cases) -> None:
     """LSTM whose hidden state of 4 is projected to 2, from a first state that is given, or 0."""
-    for layers, both, first, bias, zero in ((1, False, False, True, False), (2, True, True, False, False), (2, True, False, True, True)):
+    for layers, both, first, bias, zero in ((1, False, False, True, False), (2, True, True, False, False),
+                                            (2, True, False, True, True)):
         directions = 2 if both else 1
         params = []
         for layer in range(layers):
@@ -164,7 +165,8 @@ def _projecting(cases: Cases) -> None:
         state = t(*shape, constant=True, values=(0,) * (shape[0] * 4)) if zero else t(*shape)
         cases.add("lstm.input", t(2, 5, 3) if first else t(5, 2, 3), [state, t(layers * directions, 2, 4)], params, bias, layers,
                   0.0, False, both, first)
-    cases.add("lstm.input", t(1, 1, 3), [t(1, 1, 2), t(1, 1, 4)], [t(16, 3), t(16, 2), t(2, 4)], False, 1, 0.0, False, False, False)
+    cases.add("lstm.input", t(1, 1, 3), [t(1, 1, 2), t(1, 1, 4)], [t(16, 3), t(16, 2), t(2, 4)], False, 1, 0.0, False,
+              False, False)
 
 
 def _resizing(cases: Cases) -> None:

@@ -133,6 +133,21 @@ def _index(cases: Cases) -> None:
 
 
 def _scatter(cases: Cases) -> None:
+    places = t(2, 3, d="i64", values=(0, -1, 5, 5, 3, 0))
+    cases.add("put.default", t(3, 4), places, t(2, 3), True)
+    cases.add("put.default", t(3, 4), t(4, d="i64", values=(2, -2, 11, 0)), t(4))
+    for part in (0.0, 0.3, 1.0):
+        cases.add("quantile.scalar", t(4, 7), part, 1)
+    cases.add("quantile.scalar", t(3, 5), 0.4, keepdim=True)
+    cases.add("quantile.scalar", t(3, values=(1, float("nan"), 3)), 0.4)
+    for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+        cases.add("quantile.default", t(4, 7, 2), t(3, constant=True, values=(0.25, 0.6, 0.9)), 1, how == "lower",
+                  interpolation=how)
+    for dim, keep, kind in ((0, True, "i64"), (1, False, "i64"), (-1, False, "i32")):
+        cases.add("mode.default", t(6, 8, 3, d=kind, lo=0, hi=3), dim, keep)
+    cases.add("mode.default", t(2, 6, values=(1, 2, 2, 1, -3, 0, 4, 4, 4, 0, 0, 0)))
+    cases.add("histc.default", t(3, 40), 7, -1.5, 1.75)
+    cases.add("histc.default", t(5, values=(0, 1, 0.5, 1.5, -0.1)), 4, 0, 1)
     for dim in (0, 1):
         index = t(2, 3, d="i64", values=(0, 1, 2, 2, 0, 1) if dim else (0, 1, 0, 2, 2, 1))
         cases.add("scatter.src", t(4, 4), dim, index, t(2, 3))
