@@ -102,6 +102,27 @@ def test_a_variable_that_the_model_changes_is_an_input_and_an_output() -> None:
     assert product.operands == (add.operands[0], add.result)
 
 
+@pytest.mark.parametrize(("word", "x", "wanted"), [
+    ("Update", 7, 7), ("Add", 7, 10), ("Sub", 7, -4), ("Max", 7, 7), ("Min", -7, -7)])
+def test_what_is_written_at_places_of_a_variable_is_its_state(word: str, x: float, wanted: float) -> None:
+    module = run(f"""
+func.func @main(%x: tensor<1xf32>) -> tensor<4xf32> {{
+  %v = "tf.VarHandleOp"() {{shared_name = "v", value = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>}}
+    : () -> tensor<!tf_type.resource>
+  %i = "tf.Const"() {{value = dense<[[2]]> : tensor<1x1xi32>}} : () -> tensor<1x1xi32>
+  "tf.ResourceScatterNd{word}"(%v, %i, %x) : (tensor<!tf_type.resource>, tensor<1x1xi32>, tensor<1xf32>) -> ()
+  %y = "tf.ReadVariableOp"(%v) : (tensor<!tf_type.resource>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}}
+""", "tf-freeze-variables")
+    assert names(module) == ["tf.Const", f"tf.TensorScatter{word}", "func.return"]
+    assert [(state.input, state.output) for state in module.states] == [("v", "v_next")]
+    given = {"arg0": np.array([x], np.float32), "v": np.arange(1, 5, dtype=np.float32)}
+    results = transload.run(transload.legalize(module), given)
+    for result in results.values():
+        np.testing.assert_array_equal(result, [1, 2, wanted, 4])
+
+
 def test_variables_of_tensorflow_1() -> None:
     module = run("""
 func.func @main(%x: tensor<2xf32>) -> tensor<*xf32> {

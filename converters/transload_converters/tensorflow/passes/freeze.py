@@ -20,6 +20,8 @@ _ASSIGNS = {
     "tf.AssignVariableOp": "", "tf.AssignAddVariableOp": "tf.AddV2", "tf.AssignSubVariableOp": "tf.Sub",
     "tf.Assign": "", "tf.AssignAdd": "tf.AddV2", "tf.AssignSub": "tf.Sub"}
 """Ops that assign a variable, and what they compute of its value and their operand; nothing: the operand."""
+_SCATTERS = {f"tf.ResourceScatterNd{word}": f"tf.TensorScatter{word}" for word in ("Update", "Add", "Sub", "Max", "Min")}
+"""Ops that write numbers at places of a variable, and the ops that make a tensor of those of another by the same."""
 _ALIASES = frozenset({"tf.Identity", "tf.Cast"})
 """Ops whose result is the variable that they are given: its type may say less, or more, of what it holds."""
 _ASKS = frozenset({"tf.VarIsInitializedOp", "tf.IsVariableInitialized"})
@@ -69,7 +71,7 @@ class _Variable:
                 aliases.append(op)
             else:
                 uses.append(op)
-        self._begin(any(op.name in _ASSIGNS for op in uses))
+        self._begin(any(op.name in _ASSIGNS or op.name in _SCATTERS for op in uses))
         before = len(self.findings)
         for op in uses:
             self._use(op, known)
@@ -97,7 +99,7 @@ class _Variable:
     def _use(self, op: Op, known: set[Value]) -> None:
         if op.name in _WITHOUT_RESULT:
             op.erase()
-        elif op.name in _ASSIGNS:
+        elif op.name in _ASSIGNS or op.name in _SCATTERS:
             self._assign(op)
         elif op.name in _ASKS:
             dense = Dense(np.array(self.current is not None))
@@ -116,18 +118,20 @@ class _Variable:
         elif all(is_reference(value.element) for value in op.operands if value in known):
             op.operands = tuple(self.current if value in known else value for value in op.operands)
         else:
-            self._refuse(op, "uses a variable in a way that is not followed", "")
+            self._refuse(op, "uses a variable in a way that is not followed",
+                         "assign the whole of it: for one of its parts `v.assign(tf.tensor_scatter_nd_update(v, places, parts))`")
 
     def _assign(self, op: Op) -> None:
         if op.parent is not self.module.body_of_main:
             self._refuse(op, "assigns a variable inside a branch or loop", "have the loop hand on the value as its state")
             return
-        value, computes = op.operands[1], _ASSIGNS[op.name]
+        value, computes = op.operands[1], _ASSIGNS.get(op.name) or _SCATTERS.get(op.name, "")
         if computes and self.current is None:
             self._refuse(op, "changes a variable that has no value yet", "")
             return
         if computes and self.current is not None:
-            value = self._insert(computes, [self.current, value], value.type, {}, op)
+            type_ = self.current.type if op.name in _SCATTERS else value.type
+            value = self._insert(computes, [self.current, *op.operands[1:]], type_, {}, op)
         self.current = value
         op.replace_with([value] * len(op.results))
 
