@@ -138,7 +138,7 @@ def _way_out(called: str) -> str:
     if called in LIBRARY:
         return "it is converted: run what `transload convert` writes of the program, or `transload.legalize(module)`"
     if called.startswith("stablehlo.dynamic_"):
-        return "give the inputs their sizes: --shape NAME:3x4 of `transload run`, or `transload.load(path, inputs={name: (3, 4)})`"
+        return "give the inputs their sizes: `transload run --shape NAME:3x4`, or `transload.load(path, inputs={name: (3, 4)})`"
     return "it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs"
 
 
