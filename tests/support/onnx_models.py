@@ -24,7 +24,7 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorPr
 
 def make_model(
     nodes: Sequence[Any], inputs: Mapping[str, np.ndarray], outputs: Sequence[str], constants: Mapping[str, Any] | None = None,
-    opset: int = 17, functions: Sequence[Any] = (),
+    opset: int = 17, functions: Sequence[Any] = (), ml: int = 3,
 ) -> Any:
     """A model of some nodes; inputs have the shapes and dtypes of the arrays, outputs whatever they turn out to be."""
     graph = helper.make_graph(
@@ -34,7 +34,7 @@ def make_model(
         [value if isinstance(value, TensorProto) else numpy_helper.from_array(np.asarray(value), name)
          for name, value in (constants or {}).items()])
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-    opsets += [helper.make_opsetid("ai.onnx.ml", 3)] if any(node.domain == "ai.onnx.ml" for node in nodes) else []
+    opsets += [helper.make_opsetid("ai.onnx.ml", ml)] if any(node.domain == "ai.onnx.ml" for node in nodes) else []
     opsets += [helper.make_opsetid(domain, 1) for domain in {f.domain for f in functions}]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     model.functions.extend(functions)

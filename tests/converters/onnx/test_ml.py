@@ -129,6 +129,14 @@ def test_whole_numbers(compare: Callable[..., Any]) -> None:
              node("Cast", ["x"], ["f"], to=1)], {"x": x}, ("y", "z", "w", "v"), {"c": np.array([2, 0])})
 
 
+@pytest.mark.parametrize("version", [3, 4])
+@pytest.mark.parametrize("keys", [[np.nan, 1.0], [1.0, np.nan, 1.0], [0.0, -0.0, 3.0]])
+def test_nan_is_a_label_from_opset_4_on(compare: Callable[..., Any], keys: list[float], version: int) -> None:
+    x = np.array([1, np.nan, 3, -0.0, 0, 2], np.float32)
+    compare(ml("LabelEncoder", keys_floats=keys, values_floats=[7.0, 8.0, 9.0][: len(keys)], default_float=-4.0),
+            {"x": x}, ml=version)
+
+
 @pytest.mark.parametrize(("classes", "transform"), [
     (1, "NONE"), pytest.param(1, "LOGISTIC", marks=NO_LOGISTIC), (2, "NONE"), (2, "LOGISTIC"), (3, "SOFTMAX"), (3, "LOGISTIC"),
     (3, "SOFTMAX_ZERO")])

@@ -14,7 +14,7 @@ from transload.ir import F32, F64, I32, I64, Dense, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 
-from .table import OnnxTable, attr, cast, need, need_attr, reshape, shape_of
+from .table import OnnxTable, attr, cast, need, need_attr, opset, reshape, shape_of
 
 __all__ = ["TABLE", "classified", "matrix", "scored"]
 
@@ -146,7 +146,7 @@ def one_hot_encoder(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(f"{_ML}.LabelEncoder")
 def label_encoder(op: Op, rw: Rewriter) -> Value:
-    """LabelEncoder of numbers: the value of the key that each is, else the default."""
+    """LabelEncoder of numbers: the value of the key that each is, else the default. NaN is a key that is found from opset 4 on."""
     keys, values = (_labels(op, name) for name in ("keys", "values"))
     if keys is None or values is None or keys.size != values.size or not keys.size:
         raise Unsupported(_TEXT if keys is None or values is None else f"has {keys.size} keys and {values.size} values")
@@ -158,7 +158,7 @@ def label_encoder(op: Op, rw: Rewriter) -> Value:
     wide = reshape(rw, value, (*shape_of(value), 1))
     held = like(rw, keys, value)
     equal = rw.emit("top.Compare", wide, held, mode="Equal")
-    if keys.dtype.kind == "f" and np.isnan(keys).any():
+    if opset(op, "ai.onnx.ml") >= 4 and keys.dtype.kind == "f" and np.isnan(keys).any():
         unknown = rw.emit("top.LogicalAnd", rw.emit("top.IsNaN", wide), rw.constant(np.isnan(keys)))
         equal = rw.emit("top.LogicalOr", equal, unknown)
     first = rw.emit("top.Arg", cast(rw, equal, I32), axis=len(shape_of(value)), keepdims=False, mode="ArgMax", element=I32)
