@@ -68,6 +68,8 @@ def register_passes(register: Any) -> None:
                   "Round biases that are finer than the products they are added to, as integer chips have them."))
     register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
+    register(Pass("write-out-einsums", f"{_HERE}.simplify.einsum:write_out_einsums",
+                  "Write out Einstein sums as matrix products, sums over dimensions and products of numbers."))
     register(Pass("scales-to-products", f"{_HERE}.simplify.scales:scales_to_products",
                   "Write scales and shifts of channels as depthwise convolutions, others as products and sums."))
     register(Pass("constants-to-layers", f"{_HERE}.simplify.constant_products:constants_to_layers",

@@ -73,7 +73,9 @@ class Einsum(DeclaredOp):
         terms, outcome = expand_equation(op, [len(shape) for shape in shapes if shape is not None])
         sizes: dict[str, int | None] = {}
         for term, shape in zip(terms, shapes, strict=True):
+            own: dict[str, int | None] = {}
             for letter, size in zip(term, shape or (), strict=True):
+                own[letter] = unify(op, own.get(letter), size, f"sizes of subscript {letter!r} in {op.equation!r}")
                 old = sizes.get(letter, 1)
                 if old == 1 or size == 1:
                     sizes[letter] = size if old == 1 else old

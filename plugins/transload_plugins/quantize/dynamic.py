@@ -26,6 +26,7 @@ from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload.verification.bounds import DYNAMIC
 from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
+from transload_hub.simplify.einsum import write_out_einsums
 
 from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
@@ -54,6 +55,7 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
     result = module.clone()
     kept = floats_of(floats, module)
     check_tensors(module, kept)
+    write_out_einsums(result)
     constants_to_layers(result)
     layers, others = dict[str, Op](), dict[str, str]()
     for name, value in observed(result).items():

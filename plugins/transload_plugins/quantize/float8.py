@@ -28,6 +28,7 @@ from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
+from transload_hub.simplify.einsum import write_out_einsums
 from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
@@ -106,7 +107,8 @@ def held_in(
     if islands not in ("float", "none"):
         raise UsageError(f"islands cannot be {islands!r} among floats of 8 bits", hint="float or none")
     written_out = module.clone()
-    module = written_out if any([unroll_recurrent(written_out), constants_to_layers(written_out)]) else module
+    changed = [write_out(written_out) for write_out in (unroll_recurrent, write_out_einsums, constants_to_layers)]
+    module = written_out if any(changed) else module
     if samples is not None and has_masks(module):  # infinities of masks have no range
         some, samples = some_of(samples, 2 * ROUNDED)
         module = without_far_masks(module, some)
@@ -222,7 +224,7 @@ def _operands_of(op: Op) -> tuple[int, ...]:
 def _others(module: Module) -> dict[str, str]:
     """The ops with weights that are no products of 8 bits, as there is no form for them."""
     return {op.results[0].name or op.name: f"{op.name} is no product of two tensors: its weights stay what they are"
-            for op in module.body_of_main if op.name in ("top.LSTM", "top.GRU", "top.RNN", "top.Einsum") and op.results}
+            for op in module.body_of_main if op.name in ("top.LSTM", "top.GRU", "top.RNN") and op.results}
 
 
 @dataclass

@@ -24,6 +24,7 @@ from transload.plugin import Quantized
 from transload_hub.ops.rounding import round_all
 from transload_hub.simplify.biases import add_computed_biases
 from transload_hub.simplify.constant_products import constants_to_layers
+from transload_hub.simplify.einsum import write_out_einsums
 from transload_hub.simplify.normalization import write_out_normalizations
 from transload_hub.simplify.recurrent import unroll_recurrent
 from transload_hub.simplify.scales import scales_to_products
@@ -247,10 +248,13 @@ def _most_kept(module: Module) -> int:
 
 
 def _written_out(module: Module) -> Module:
-    """The module with the steps of its recurrent layers, and the sums of products and computed biases, as ops, whose tensors have
-    ranges of their own, what scales channels as weights, and constants as those of layers; itself without such."""
+    """The module with the steps of its recurrent layers, its Einstein sums, and the sums of products and computed biases, as ops,
+    whose tensors have ranges of their own, what scales channels as weights, and constants as those of layers; itself without
+    such."""
     copy = module.clone()
-    changed = [unroll_recurrent(copy), add_computed_biases(copy), scales_to_products(copy), constants_to_layers(copy)]
+    changed = [
+        write_out(copy) for write_out in (
+            unroll_recurrent, write_out_einsums, add_computed_biases, scales_to_products, constants_to_layers)]
     return copy if any(changed) else module
 
 

@@ -28,6 +28,8 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload_hub.simplify.constant_products import PRODUCT
+from transload_hub.simplify.einsum import write_out_einsums
 
 from .compensation import compensated, moments_of
 from .effort import best, options_for
@@ -93,8 +95,10 @@ def weights_quantized(
     result = module.clone()
     kept = floats_of(floats, module)
     check_tensors(module, kept)
+    write_out_einsums(result)
     layers = {name: value.op for name, value in observed(result).items()
-              if name not in kept and value.op is not None and _weights_of(value.op) is not None}
+              if kept.keys().isdisjoint((name, name.removesuffix(PRODUCT))) and value.op is not None
+              and _weights_of(value.op) is not None}
     if not layers:
         raise UsageError(
             "no op of the model multiplies by constant weights of floats, so there is nothing to quantize",

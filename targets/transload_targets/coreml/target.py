@@ -26,7 +26,8 @@ class CoremlTarget(Target):
     doc = "Core ML: an ML Program (.mlpackage) for iOS 17 and macOS 14, and later."
     accepts = ("top",)
     pipeline = (
-        "inline,coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},unroll-recurrent,spell-out-quantized,dce")
+        "inline,coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},unroll-recurrent,write-out-einsums,"
+        "spell-out-quantized,dce")
     converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # it has no calls that quantize while they run
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})  # quantize and dequantize around floats
 

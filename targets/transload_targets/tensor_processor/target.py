@@ -92,8 +92,9 @@ class TensorProcessor(Target):
         self._lock = Lock()
         quoted = json.dumps(str(file), ensure_ascii=False)
         self.pipeline = (
-            f'inline,unroll-recurrent,write-out-normalizations,plain-biases,layout{{to=NCHW}},lower-to-tpu{{chip={quoted}}},'
-            f'narrow-floats{{to=$floats,chip={quoted}}},arrange-for-lanes{{chip={quoted}}},dce,cse,order-for-memory')
+            'inline,unroll-recurrent,write-out-einsums,write-out-normalizations,plain-biases,layout{to=NCHW},'
+            f'lower-to-tpu{{chip={quoted}}},narrow-floats{{to=$floats,chip={quoted}}},'
+            f'arrange-for-lanes{{chip={quoted}}},dce,cse,order-for-memory')
 
     @cached_property
     def chip(self) -> Chip:

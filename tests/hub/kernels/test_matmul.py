@@ -69,6 +69,7 @@ def test_einsum(run_op, near, rng, equation, shapes):
     ("ij->ik", [(2, 3)], "no term has"),
     ("ij,jk->ik", [(2, 3), (4, 5)], "subscript 'j'"),
     ("i1->i", [(2, 3)], "other characters"),
+    ("ii->i", [(1, 3)], "subscript 'i'"),
 ])
 def test_einsum_refuses(make_op, equation, shapes, message):
     from transload.ir import F32, TensorType

@@ -146,7 +146,7 @@ def one_hot_encoder(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(f"{_ML}.LabelEncoder")
 def label_encoder(op: Op, rw: Rewriter) -> Value:
-    """LabelEncoder of numbers: the value of the key that each is, else the default. NaN is a key that is found from opset 4 on."""
+    """LabelEncoder of numbers: the value of the key that each is, else the default. NaN is found from opset 4 on."""
     keys, values = (_labels(op, name) for name in ("keys", "values"))
     if keys is None or values is None or keys.size != values.size or not keys.size:
         raise Unsupported(_TEXT if keys is None or values is None else f"has {keys.size} keys and {values.size} values")

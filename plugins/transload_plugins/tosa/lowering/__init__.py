@@ -8,6 +8,7 @@ one quantized number, else through floats.
 from __future__ import annotations
 
 from transload.rewrite import RewriteTable
+from transload_hub.simplify.einsum import TABLE as PRODUCTS
 from transload_hub.simplify.recurrent import TABLE as UNROLLED
 
 from .ops import (
@@ -17,7 +18,6 @@ from .ops import (
     control,
     conv,
     division,
-    einsum,
     elementwise,
     functions,
     gather,
@@ -37,7 +37,7 @@ __all__ = ["TABLE"]
 
 FAMILIES = (
     cast, conv, block_products, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, division,
-    functions, movement, reduce, resize, gather, ordering, normalization, einsum, control)
+    functions, movement, reduce, resize, gather, ordering, normalization, control)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
-TABLE += UNROLLED + quantized_functions.FALLBACK + quantized.FALLBACK
+TABLE += PRODUCTS + UNROLLED + quantized_functions.FALLBACK + quantized.FALLBACK

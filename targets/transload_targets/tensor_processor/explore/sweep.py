@@ -36,8 +36,8 @@ CHEAPER = ("dma_latency", "latency", "start_cycles")
 """What costs more the smaller it is."""
 MOST = 4096
 """Variations that are computed."""
-LOWERING = ("inline,unroll-recurrent,write-out-normalizations,layout{{to=NCHW}},lower-to-tpu{{chip=\"{chip}\"}},"
-            "arrange-for-lanes{{chip=\"{chip}\"}},dce,cse,order-for-memory")
+LOWERING = ("inline,unroll-recurrent,write-out-einsums,write-out-normalizations,layout{{to=NCHW}},"
+            "lower-to-tpu{{chip=\"{chip}\"}},arrange-for-lanes{{chip=\"{chip}\"}},dce,cse,order-for-memory")
 
 Setting = dict[str, int]
 

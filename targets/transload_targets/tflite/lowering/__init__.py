@@ -8,6 +8,7 @@ where it is a function of one quantized number, or goes through floats, as it do
 from __future__ import annotations
 
 from transload.rewrite import RewriteTable
+from transload_hub.simplify.einsum import TABLE as PRODUCTS
 from transload_hub.simplify.recurrent import TABLE as UNROLLED
 
 from . import (
@@ -36,5 +37,5 @@ FAMILIES = (
     constant, cast, conv, matmul, pool, elementwise, bits, activation, movement, slicing, gather, scatter, reduce, resize,
     normalization, control)
 
-TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + UNROLLED
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + PRODUCTS + UNROLLED
 TABLE += fallback.table_for(TABLE)
