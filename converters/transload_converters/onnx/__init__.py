@@ -43,7 +43,8 @@ def register_formats(register: Any) -> None:
 @hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion(
-        "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:TABLE", before="onnx-quantized-arguments",
+        "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:TABLE",
+        before="onnx-drop-unneeded,onnx-quantized-arguments",
         after="onnx-drop-opset,fold-qdq,round-once,dce,onnx-sequence-results,dce,recognize",
         doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.", options=OPTIONS,
         evidence=f"{_HERE}:coverage.json"))
@@ -63,6 +64,8 @@ def register_conversions(register: Any) -> None:
 def register_passes(register: Any) -> None:
     register(Pass("onnx-quantized-arguments", f"{_HERE}.legalize.quantize:adopt_quantized_arguments",
                   "Give integer inputs that are only used as quantized numbers, always of one kind, that type."))
+    register(Pass("onnx-drop-unneeded", f"{_HERE}.legalize.unneeded:drop_unneeded",
+                  "Erase ops, and results of branches and loops, that no output needs."))
     register(Pass("onnx-drop-opset", f"{_HERE}.legalize.quantize:drop_opset",
                   "Forget the opset, which only ONNX's operators need."))
     register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
