@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import I64, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted, need_place
 
-from .table import OnnxTable, attr, axis_of, need, operand, reshape, shape_of
+from .table import OnnxTable, attr, axis_of, cast, need, operand, reshape, shape_of
 
 TABLE = OnnxTable()
 
@@ -76,19 +76,35 @@ def tensor_scatter(op: Op, rw: Rewriter) -> Value:
     """TensorScatter: a cache with new entries written at a place per batch (linear, or wrapping round)."""
     cache, update = need(op, 0), need(op, 1)
     sizes, new = shape_of(cache), shape_of(update)
-    axis = axis_of(attr(op, "axis", -2), len(sizes))
-    if len(new) != len(sizes) or axis == 0:
+    axis, mode = axis_of(attr(op, "axis", -2), len(sizes)), attr(op, "mode", "linear")
+    if len(new) != len(sizes) or axis == 0 or new[axis] > sizes[axis]:
         raise Unsupported(f"a cache {list(sizes)} does not take {list(new)} along dimension {axis}")
-    batch, length, count = sizes[0], sizes[axis], new[axis]
-    starts = operand(op, 2)
-    first = tables.zeros(batch, np.int64) if starts is None else np.asarray(rw.need_constant(starts, "write_indices")).reshape(-1)
-    if len(first) != batch or (first.size and first.min() < 0):
-        raise Unsupported(f"write_indices {first.tolist()} are not one place for each of {batch} sequences")
+    if mode not in ("linear", "circular"):
+        raise Unsupported(f"mode is {mode!r}, and must be linear or circular")
+    batch, length, starts = sizes[0], sizes[axis], operand(op, 2)
     need_place(*new)
-    places = first[:, None] + counted(count)
-    places = places % length if attr(op, "mode", "linear") == "circular" else places
+    along = [new[axis] if i == axis else 1 for i in range(len(sizes))]
+    known = tables.zeros(batch, np.int64) if starts is None else rw.constant_of(starts)
+    if (starts is not None and math.prod(shape_of(starts)) != batch) or (known is not None and (known < 0).any()):
+        told = f"of shape {list(shape_of(need(op, 2)))}" if known is None else known.tolist()
+        raise Unsupported(f"write_indices {told} are not one place for each of {batch} sequences")
+    if known is None:
+        indices = _computed_places(rw, need(op, 2), along, length if mode == "circular" else None)
+        return rw.emit("top.ScatterElements", cache, rw.emit("top.Expand", indices, shape=new), update, axis=axis)
+    places = known.reshape(-1, 1) + counted(new[axis])
+    places = places % length if mode == "circular" else places
     if places.size and places.max() >= length:
         raise Unsupported("writes beyond the end of the cache")
-    table = places.reshape([batch, *(count if i == axis else 1 for i in range(1, len(sizes)))])
-    indices = np.ascontiguousarray(np.broadcast_to(table, new)).astype(np.int64)
-    return rw.emit("top.ScatterElements", cache, rw.constant(indices), update, axis=axis)
+    table = np.ascontiguousarray(np.broadcast_to(places.reshape([batch, *along[1:]]), new)).astype(np.int64)
+    return rw.emit("top.ScatterElements", cache, rw.constant(table), update, axis=axis)
+
+
+def _computed_places(rw: Rewriter, starts: Value, along: list[int], length: int | None) -> Value:
+    """The places [batch, 1.., count, ..1] from starts [batch] on, `along` saying where the count is; round a cache of a length.
+
+    As runtimes want it, none is below zero or, without a length, behind the end of the cache.
+    """
+    count = counted(math.prod(along)).astype(np.int64).reshape(along)
+    first = reshape(rw, cast(rw, starts, I64), (math.prod(shape_of(starts)), *(1 for _ in along[1:])))
+    places = rw.emit("top.Add", first, rw.constant(count))
+    return places if length is None else rw.emit("top.FloorMod", places, rw.constant(np.array(length, np.int64)))
