@@ -184,6 +184,8 @@ class GraphImporter:
         types = [scope.types.get(key, UNKNOWN) if key else NONE for key in outputs]
         if name == "onnx.Constant" and isinstance(attributes.get("value"), Dense):
             types = [attributes["value"].type]
+        if name == "onnx.Constant" and "value_strings" in attributes:
+            types = [TensorType(_shape_of_texts(node), STRING)]
         if node.domain not in ("", "ai.onnx"):
             attributes["domain"] = node.domain
         else:
@@ -387,6 +389,14 @@ def fill_in(node: Any, attributes: dict[str, Any], absent: set[str]) -> None:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
+
+
+def _shape_of_texts(node: Any) -> tuple[int, ...]:
+    """The shape of the texts that an operator Constant holds: a tensor, a text or a list of texts."""
+    held = next(attribute for attribute in node.attribute if attribute.name in ("value", "value_string", "value_strings"))
+    if held.type == 4:
+        return tuple(held.t.dims)
+    return () if held.type == 3 else (len(held.strings),)
 
 
 def _location(outputs: list[str]) -> Any:

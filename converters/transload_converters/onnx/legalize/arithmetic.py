@@ -11,6 +11,7 @@ from transload.ir import BOOL, F32, I32, UI8, FloatType, IntegerType, Op, Tensor
 from transload.rewrite import Rewriter
 
 from ..types import element_of
+from .numerals import Texts, numbers_of
 from .random import dropped
 from .table import OnnxTable, attr, cast, first_of, flag, need, need_attr, operand, opset, scalar_like, shape_of, splat
 
@@ -170,7 +171,8 @@ def cast_like(op: Op, rw: Rewriter) -> Value:
 
 
 def _cast_to(op: Op, rw: Rewriter, element: Any) -> Value:
-    value = need(op, 0)
+    texts = rw.scratch(Texts).held.get(op.operands[0]) if op.operands else None
+    value = need(op, 0) if texts is None else rw.constant(numbers_of(*texts, element))
     if not isinstance(element, FloatType | IntegerType) or not isinstance(value.element, FloatType | IntegerType):
         raise Unsupported(f"casts {value.type} to {element}; only numbers and truth values can be cast")
     saturate = flag(op, "saturate", 1)

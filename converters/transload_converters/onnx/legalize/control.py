@@ -21,6 +21,7 @@ from transload.rewrite import Rewriter
 
 from ..types import UNKNOWN
 from .movement import slice_along
+from .numerals import CASTS, Texts
 from .table import Failed, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
 
 __all__ = ["TABLE", "inlined"]
@@ -40,11 +41,16 @@ class _Unrolled:
 
 @TABLE("onnx.Constant")
 def constant(op: Op, rw: Rewriter) -> Value:
-    """A constant tensor of numbers."""
+    """A constant tensor of numbers, or of texts where all that is done with them is to cast them to numbers."""
     if "value" in op.attributes:
         return rw.constant(op.attributes["value"])
-    if not op.results[0].uses:
-        return rw.none("top")
+    made, result = rw.none("top"), op.results[0]
+    if not result.uses:
+        return made
+    texts = attr(op, "value_strings")
+    if texts is not None and all(user.name in CASTS and user.operands.index(result) == 0 for user in result.uses):
+        rw.scratch(Texts).held[made] = tuple(texts), result.known_shape
+        return made
     raise Unsupported("holds text, and only numbers can be converted")
 
 
