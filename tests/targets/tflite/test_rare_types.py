@@ -10,12 +10,13 @@ import onnx
 import pytest
 
 import transload
-from transload.errors import TargetError, TransloadError
-from transload.ir import I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, TensorType, dtype_of
+from transload.errors import ConversionError, TargetError, TransloadError
+from transload.ir import F32, I8, I16, I32, I64, UI8, UI16, UI32, FloatType, IntegerType, TensorType, dtype_of
 from transload_converters.tflite.writer import ModelWriter
 from transload_converters.tflite.writer_module import serialize
 
 from .test_target import network
+from tests.support.graphs import Graph
 from tests.support.litert import run_litert
 from tests.support.onnx_models import make_model, node
 
@@ -184,3 +185,23 @@ def test_arithmetic_of_integers_without_a_kernel(name: str, element: IntegerType
             "CumSum": lambda x: np.cumsum(x[:, ::-1], 1, dtype)[:, ::-1]}[name](*arrays)
     [found] = run_litert(serialize(transload.lower(module, "tfl")), arrays)
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("element", "at"), [
+    ("f8E4M3FN", "targets onnx, tosa and stablehlo"), ("f8E5M2FNUZ", "targets onnx and stablehlo"),
+    ("f8E3M4", "the target stablehlo"), ("f4E2M1FN", "the target stablehlo")])
+def test_small_floats_go_where_there_are_casts_of_them(element: str, at: str) -> None:
+    """Targets were named that refuse them, too."""
+    graph = Graph((4,))
+    small = graph.emit("Cast", graph.inputs[0], element=FloatType(element))
+    module = graph.done(graph.emit("Cast", small, element=F32))
+    with pytest.raises(ConversionError, match=f"computes in {element}") as caught:
+        transload.lower(module, "tfl")
+    assert f"{at} take" in caught.value.findings[0].hint
+    for target in ("onnx", "tosa", "stablehlo"):
+        if target in at:
+            transload.lower(module, target)
+        else:
+            with pytest.raises(ConversionError, match=element) as caught:
+                transload.lower(module, target)
+            assert "contradict" not in str(caught.value)

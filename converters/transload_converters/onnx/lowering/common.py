@@ -60,7 +60,7 @@ def _emit(rw: Builder, name: str, operands: Sequence[Value | None], type_: Tenso
     wide = wider(name, narrow) if narrow is not None else None
     if narrow is not None and wide is not None:
         if name == "Cast":
-            raise Unsupported(f"ONNX's Cast of opset {OPSET_WRITTEN} takes no {narrow}")
+            raise Unsupported(f"ONNX's Cast of opset {OPSET_WRITTEN} takes no {narrow}", "the target stablehlo has casts of it")
         given = [cast(rw, value, wide) if value is not None and value.element == narrow else value for value in operands]
         made_of = type_.with_element(wide) if type_.element == narrow else type_
         result = rw.emit(f"onnx.{name}", *given, types=[made_of], **attributes)
@@ -148,7 +148,7 @@ def cast(rw: Builder, x: Value, element: Type) -> Value:
         return x
     code = element_code(element)
     if code is None:
-        raise Unsupported(f"ONNX has no element type {element}", "cast to one that it has: f32, f16, f8E4M3FN, i32")
+        raise Unsupported(f"ONNX has no element type {element}", "the target stablehlo may have it")
     return emit(rw, "Cast", x, element=element, to=code)
 
 

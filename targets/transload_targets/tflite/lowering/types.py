@@ -22,6 +22,7 @@ from transload.ir import (
     Op,
     QuantType,
     TensorType,
+    Type,
     Value,
     input_names,
     output_names,
@@ -41,10 +42,11 @@ _QUOTIENTS = ("top.Div", "top.FloorDiv")
 _NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Depth2Space", "Interp", "PRelu", "TopK"))
 _ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 _SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
-_TAKE_F8 = {"f8E4M3FN": "onnx, tosa, stablehlo and xla", "f8E5M2": "onnx, tosa, stablehlo and xla",
-            "f8E4M3FNUZ": "onnx, stablehlo and xla", "f8E5M2FNUZ": "onnx, stablehlo and xla"}
-"""Targets that compute in floats of 8 bits, by the type; other narrow floats are StableHLO's alone."""
-_NARROW = ("f8", "f6", "f4")
+_INTEGERS = "of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; "
+_SMALL_AT = {
+    "f8E4M3FN": "targets onnx, tosa and stablehlo take", "f8E5M2": "targets onnx, tosa and stablehlo take",
+    "f8E4M3FNUZ": "targets onnx and stablehlo take", "f8E5M2FNUZ": "targets onnx and stablehlo take"}
+"""Where floats of less than 16 bits can go; others than these are StableHLO's alone."""
 
 
 def check_types(module: Module) -> bool:
@@ -67,11 +69,21 @@ def check_types(module: Module) -> bool:
             if why:
                 findings.append(Finding(op.name, why[0], (op.origin,) if op.origin else (), why[1]))
     findings += [
-        Finding("an output", f"it is of {value.element}, and TFLite has no such type", (name,), _without_f8(str(value.element)))
+        Finding("an output", f"it is of {value.element}, and TFLite has no such type", (name,), _instead_of(value.element))
         for name, value in zip(output_names(module.main), module.body_of_main.terminator.operands, strict=True)
-        if constant_of(value) is not None and str(value.element_or_none).startswith(_NARROW)]
+        if constant_of(value) is not None and _is_small(value.element_or_none)]
     refuse(findings)
     return False
+
+
+def _is_small(element: Type | None) -> bool:
+    """Whether it is a float of less than 16 bits."""
+    return isinstance(element, FloatType) and element.name.startswith(("f8", "f6", "f4"))
+
+
+def _instead_of(element: Type) -> str:
+    """What to do about a float of less than 16 bits."""
+    return f"{_INTEGERS}{_SMALL_AT.get(str(element), 'the target stablehlo takes')} {element}"
 
 
 def _reason(value: Value) -> tuple[str, str] | None:
@@ -94,8 +106,8 @@ def _reason(value: Value) -> tuple[str, str] | None:
     if isinstance(element, FloatType) and (element in (F16, BF16) or element.name not in ("f32", "f64")):
         if constant_of(value) is not None:
             return None
-        if element.name.startswith(_NARROW):
-            return f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it", _without_f8(element.name)
+        if _is_small(element):
+            return f"it computes in {element}, and LiteRT has no kernel that casts to it or takes it", _instead_of(element)
         return f"it computes in {element}, for which LiteRT's kernels are few", NO_HALVES
     if isinstance(element, IndexType) or (isinstance(element, IntegerType) and element.width not in (1, 4, 8, 16, 32, 64)):
         return f"TFLite has no type {element}", ""

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
+from transload.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 from transload_hub.scales import activation_bounds
 
 from ... import build
+from ...dialect.base import F8E4M3, F8E5M2
 from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize
 from ..prepare.sources import sources
 from .stored_weights import stored_weights
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["TABLE", "cast_value", "quantize", "round_float"]
 
 TABLE = RewriteTable()
+
+_FLOATS = frozenset((F16, BF16, F32, F64, F8E4M3, F8E5M2))
+"""Floats that are cast; of f64, f32 are made."""
+_OF_ONNX = ("f8E4M3FNUZ", "f8E5M2FNUZ")
 
 
 @TABLE("top.Weight")
@@ -50,6 +55,7 @@ def marked_input(op: Input, rw: Rewriter) -> Value:
 def cast(op: Cast, rw: Rewriter) -> Value:
     x, target = op.input, op.result.element
     source = x.element
+    _need_floats_of_tosa(source, target, x)
     if isinstance(source, QuantType) and isinstance(target, QuantType):
         if not source.per_tensor or not target.per_tensor:
             return quantize(rw, dequantize(rw, x), target, op.round_mode)
@@ -64,6 +70,17 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     if op in sources().integers.unsigned:
         x = _unsigned_to_float(rw, x)
     return cast_value(rw, x, target, op.round_mode, op.saturate)
+
+
+def _need_floats_of_tosa(source: Type, target: Type, x: Value) -> None:
+    """Refuse casts to small floats that TOSA's CAST does not have; casts from such follow from those to them."""
+    for element in (source, target):
+        if isinstance(element, FloatType) and element not in _FLOATS:
+            raise Unsupported(
+                f"{element} is a type that TOSA's CAST does not have, of floats of 8 bits f8E4M3FN and f8E5M2 alone",
+                "cast to one of these in the model where its numbers allow, or take the target stablehlo"
+                + (", or onnx, which have it" if element.name in _OF_ONNX else ", which has it"),
+                follows=element == source and x.op is not None)
 
 
 def _unsigned_to_float(rw: Rewriter, x: Value) -> Value:

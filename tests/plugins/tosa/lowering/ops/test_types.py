@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I32, QuantType
+from transload.errors import ConversionError
+from transload.ir import F32, I32, FloatType, QuantType
 
 from tests.support.graphs import Graph
 
@@ -164,3 +165,17 @@ def test_floats_are_quantized_to_all_of_32_bits(mode: str, scale: float) -> None
                     for each in (module, transload.lower(module, "tosa")))
     assert np.array_equal(wanted, made)
     assert wanted[2:].tolist() == numbers[2:].astype(np.int64).tolist()
+
+
+@pytest.mark.parametrize(("element", "target"), [("f8E4M3FNUZ", "or onnx"), ("f8E3M4", "stablehlo, which has it")])
+def test_small_floats_that_tosa_does_not_have(element: str, target: str) -> None:
+    """It was said that the model contradicts itself. What casts them back follows from what makes them."""
+    graph = Graph((4,))
+    small = graph.emit("Cast", graph.inputs[0], element=FloatType(element))
+    module = graph.done(graph.emit("Cast", small, element=F32))
+    with pytest.raises(ConversionError, match=f"{element} is a type that TOSA's CAST does not have") as caught:
+        transload.lower(module, "tosa")
+    assert "contradict" not in str(caught.value)
+    assert len(caught.value.findings) == 1
+    assert target in caught.value.findings[0].hint
+    transload.lower(module, "stablehlo")
