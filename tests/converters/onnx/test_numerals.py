@@ -19,7 +19,8 @@ FLOATS = ["1.5", "-inf", "3e2", "+INF", "NaN", ".5", "5.", "-0", "1E-3", " 7 "]
 
 
 def texts(*held: str, shape: Sequence[int] | None = None) -> Any:
-    return helper.make_tensor("s", TensorProto.STRING, [len(held)] if shape is None else shape, [text.encode() for text in held])
+    written: Any = [text.encode() for text in held]
+    return helper.make_tensor("s", TensorProto.STRING, [len(held)] if shape is None else shape, written)
 
 
 @pytest.mark.parametrize("kind", [TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16])

@@ -17,7 +17,7 @@ from tests.support.onnx_models import make_model, node, read_model
 X = np.random.default_rng(3).standard_normal((2, 3)).astype(np.float32)
 N = np.array(4, np.int64)
 B = np.array(True)
-TEXT = helper.make_tensor("s", TensorProto.STRING, [1], [b"text"])
+TEXT = TensorProto(name="s", data_type=TensorProto.STRING, dims=[1], string_data=[b"text"])
 
 
 def info(name: str, element: int = TensorProto.FLOAT, shape: Any = ()) -> Any:
