@@ -114,13 +114,6 @@ def _reason(value: Value) -> tuple[str, str] | None:
     return None
 
 
-def _without_f8(element: str) -> str:
-    """What to do where a model is of floats of less than 16 bits."""
-    takers = f"targets {_TAKE_F8[element]}" if element in _TAKE_F8 else "targets stablehlo and xla"
-    return ("of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; "
-            f"{takers} take {element}")
-
-
 def _unsigned(op: Op) -> tuple[str, str] | None:
     """Why LiteRT cannot compute an op of wide unsigned integers, which it moves and casts."""
     wide = next((value.element_or_none for value in op.operands if value.element_or_none in (UI16, UI32, UI64)), None)
