@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..ir.build import constant_of, may_fold
 from .absent import given_absent
 from .integers import exact_kernel
 
-__all__ = ["fold_op"]
+__all__ = ["computed_of", "fold_op"]
 
 KernelOf = Callable[[str], tuple[Callable[..., Any], str] | None]
 """From an op's name to its kernel and how that treats quantized operands, or None: `transload.plugin_host.Host.kernel`."""
@@ -56,6 +56,18 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
         return None
     inputs = [None if dense is None else dense.numpy() for dense in held]
     return _results(op, exact_kernel(op, *found)[0], inputs, found[0])
+
+
+def computed_of(op: Op, kernel_of: KernelOf, inputs: Sequence[np.ndarray | None]) -> list[np.ndarray] | None:
+    """The results of an op of these arrays, None for absent operands; None where it has effects, regions or no kernel."""
+    declaration = op.declaration
+    if op.regions or declaration is None or not declaration.folds:
+        return None
+    found = kernel_of(op.name)
+    if found is None:
+        return None
+    kernel, _ = exact_kernel(op, *found)
+    return None if hasattr(kernel, "plans") else _results(op, kernel, [*inputs], found[0])
 
 
 def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:

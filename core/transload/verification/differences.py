@@ -13,8 +13,8 @@ from ..guard import noted
 from ..plugin import resolve
 from ..plugin_host import host
 
-__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "incomparable", "is_counted", "not_measured",
-           "of_plain"]
+__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted",
+           "not_measured", "of_plain"]
 
 
 _OF_REALS = ("cos", "euclid", "sqnr")
@@ -45,7 +45,7 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
 
     A metric of others that fails is NaN, and says no more of the tensors than that: `unmeasured` has the reason.
     """
-    reference, actual = np.asarray(reference), _like(np.asarray(actual), np.asarray(reference))
+    reference, actual = np.asarray(reference), in_view_of(np.asarray(actual), np.asarray(reference))
     if reference.shape != actual.shape:
         return incomparable(name, reference, f"shape {actual.shape}")
     measured, unmeasured = dict[str, float](), dict[str, str]()
@@ -88,7 +88,7 @@ def incomparable(name: str, reference: np.ndarray, why: str) -> TensorDifference
     return TensorDifference(name, reference.shape, str(reference.dtype), dict.fromkeys(host().metrics, math.nan), why)
 
 
-def _like(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def in_view_of(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """`actual` in the reference's view: channels first instead of last, sizes of 1 as there."""
     if actual.shape != reference.shape and actual.size == reference.size:
         if actual.ndim == reference.ndim >= 3 and np.moveaxis(actual, -1, 1).shape == reference.shape:

@@ -25,7 +25,7 @@ from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
 from ..errors import MissingKernel, PluginFailure, RunError, TransloadError, after_colon
 from ..guard import noted
-from ..ir import Module, QuantType, TensorType, asked_inputs, initial_states
+from ..ir import Module, QuantType, TensorType, Value, asked_inputs, initial_states
 from ..meanings import as_stored
 from ..plugin import resolve
 from ..plugin_host import host
@@ -37,7 +37,7 @@ from .differences import TensorDifference, compare_outputs, is_counted, not_meas
 from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
-from .last_bits import excused_by_last_bits, moved, with_moved_weights
+from .last_bits import excused_by_last_bits, moved, still_inputs, still_weights, with_moved_weights
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
@@ -297,10 +297,13 @@ def _move_as_far(
         suspects = [index for index, (each, step) in enumerate(zip(tensors, steps, strict=False))
                     if broken_limits(each, tolerance, step)]
         looked |= bool(suspects)
-        for near in (None, partial(_of_moved_weights, module, given)):
+        still = still_inputs(module, given) if suspects else {}
+        for of_weights in (False, True):
+            if not suspects:
+                break
+            near = partial(_of_moved_weights, module, given, still, still_weights(module, given)) if of_weights else None
             excused = excused_by_last_bits(
-                judge, given, tensors, suspects,
-                lambda apart: bool(broken_limits(apart, Tolerance())), near) if suspects else {}
+                judge, given, actual, tensors, suspects, lambda apart: bool(broken_limits(apart, Tolerance())), near, still)
             suspects = [index for index in suspects if index not in excused]
         if suspects:
             return False
@@ -331,12 +334,18 @@ def _multiplied(
     return (judge if made is module else _from_first(made))(inputs)
 
 
-def _of_moved_weights(module: Module, given: Mapping[str, np.ndarray], seed: int) -> Outputs | None:
-    """The outputs of a module with last bits of its inputs and weights moved; None where it has no float weights."""
-    made = with_moved_weights(module, seed)
+def _of_moved_weights(
+    module: Module, given: Mapping[str, np.ndarray], still: Mapping[str, np.ndarray], weights: Mapping[Value, np.ndarray],
+    seed: int,
+) -> Outputs | None:
+    """The outputs of a module with last bits of its inputs and weights moved; None where it has no float weights.
+
+    What is read as it is stays, `still` of the inputs and `weights` of these.
+    """
+    made = with_moved_weights(module, seed, weights)
     if made is None:
         return None
-    return _from_first(made)(moved(given, seed) or given)
+    return _from_first(made)(moved(given, seed, still) or given)
 
 
 def _is_same(tensor: TensorDifference, step: float | None) -> bool:

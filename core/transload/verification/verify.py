@@ -19,7 +19,7 @@ from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
-from ..ir import F16, Dense, Module, Op, QuantType, SplatData, TensorType, output_names
+from ..ir import BOOL, F16, Dense, Module, Op, QuantType, SplatData, TensorType, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
@@ -30,7 +30,7 @@ from .differences import TensorDifference, compare_outputs, is_counted, not_meas
 from .fineness import output_steps
 from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
-from .last_bits import excused_by_last_bits
+from .last_bits import excused_by_last_bits, still_inputs
 from .padding import found_alone
 from .running import OwnRuntime, Running
 from .steps import check_steps, is_quantized
@@ -192,6 +192,8 @@ class _Judge:
         self.source = source
         self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
+        self.taking = hub
+        """Whose inputs are the model's."""
         self.hub = hub if post is None else None  # whose outputs are others
         self.running = running
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
@@ -341,7 +343,7 @@ class _Judge:
             limits, others = self._by_its_own(given, actual, limits)
             notes += others
         if limits and not bounds:
-            limits, others = self._by_last_bits(given, tensors, limits)
+            limits, others = self._by_last_bits(given, actual, tensors, limits)
             notes += others
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
@@ -462,13 +464,16 @@ class _Judge:
         return broken, []
 
     def _by_last_bits(
-        self, given: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference], broken: dict[int, list[str]],
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference],
+        broken: dict[int, list[str]],
     ) -> tuple[dict[int, list[str]], list[str]]:
         """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
         if self._reference is None:
             return broken, []
+        still = still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
         excused = excused_by_last_bits(
-            self._reference, given, tensors, list(broken), lambda apart: bool(broken_limits(apart, Tolerance())))
+            self._reference, given, actual, tensors, list(broken), lambda apart: bool(broken_limits(apart, Tolerance())),
+            still=still)
         notes = [
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
@@ -530,12 +535,15 @@ def _constants(module: Module | None) -> Iterator[tuple[Op, int, np.ndarray]]:
 def _weights_of_no_numbers(hub: Module | None) -> list[str]:
     """The ops of a module, three at most, by name, with a constant that holds NaN, or, where it is multiplied, an infinity.
 
-    Other ops may well have infinities: a mask is added to scores.
+    Other ops may well have infinities: a mask is added to scores. And whether something is equal to NaN, or
+    less, no runtime doubts.
     """
     found: dict[str, None] = {}
     for op, place, numbers in _constants(hub):
         multiplied = (place < 2 and is_product(op.name)) or _RECURRENT.search(op.name) is not None
         placed = _PLACING.search(op.name) is not None and (np.abs(numbers) >= _ENDLESS).any()
+        if all(value.element_or_none == BOOL for value in op.results):
+            continue
         if np.isnan(numbers).any() or (multiplied and np.isinf(numbers).any()) or placed:
             found[str(op.origin or op.name)] = None
     return list(found)[:3]

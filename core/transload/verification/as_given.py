@@ -1,0 +1,153 @@
+"""Numbers that a model reads as they are given: compared, rounded or looked up before anything is computed of them.
+
+A whole number in floats that is cast to an integer, a label that is compared with the keys of a table: such a number often
+stands right on a border, and the next float below it is another id, another label, another row. No runtime takes it for that
+float: it is exact, and so is what is computed of it without a rounding (`x - 1`). What its last bits decide is no noise, as it is
+behind the first rounding of floats, and never an excuse (`last_bits`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..analysis.movement import is_cast, moved
+from ..engine.fold import computed_of
+from ..errors import TransloadError
+from ..ir import FloatType, Module, NoneType, Op, QuantType, TensorType, Value
+from ..ir.build import constant_of
+from ..plugin_host import host
+
+__all__ = ["next_floats", "read_as_given"]
+
+_SMALL = 1 << 16
+"""Numbers of constants from which others are computed here: tables and limits, and no weights."""
+_WHOLE = 2.0**24
+"""Up to here all whole numbers are floats of 32 bits."""
+
+
+@dataclass(frozen=True)
+class _Exact:
+    """A value that no rounding of floats has reached, and what it is where its sources are moved by last bits."""
+
+    numbers: np.ndarray
+    near: tuple[np.ndarray, ...]
+    sources: frozenset[Value]
+
+
+def read_as_given(module: Module, given: Mapping[Value, np.ndarray], sources: Iterable[Value]) -> dict[Value, np.ndarray]:
+    """Which elements of `sources`, arguments and constants of the main function, must not be moved, as masks; others left out.
+
+    `given` are the numbers of arguments and sources. Where there is a border, those elements stay that are whole, or midway
+    between two whole ones, wherever the module has it: it may be what is wrong. Where one is crossed then, too, all stays.
+    """
+    floats = {value: given[value] for value in sources if given[value].dtype.kind == "f"}
+    reached, _ = _borders(module, given, {value: _near(numbers) for value, numbers in floats.items()})
+    still = {value: _on_halves(given[value]) for value in reached}
+    near = {value: [np.where(still[value], floats[value], each) for each in _near(floats[value])] for value in reached}
+    _, crossed = _borders(module, given, near)
+    return {value: np.ones(mask.shape, bool) if value in crossed else mask for value, mask in still.items()}
+
+
+def next_floats(array: np.ndarray, way: np.ndarray | int) -> np.ndarray:
+    """The next floats up (where `way` is 1), or down (-1), or the same (0); what is 0, NaN or infinite stays."""
+    stays = (np.asarray(way) == 0) | (array == 0) | ~np.isfinite(array)
+    return np.where(stays, array, np.nextafter(array, np.copysign(np.inf, way).astype(array.dtype)))
+
+
+def _near(array: np.ndarray) -> list[np.ndarray]:
+    """All down, all up, and by chance, which parts what is equal."""
+    by_chance = [next_floats(array, np.random.default_rng(seed).integers(-1, 2, array.shape)) for seed in range(2)]
+    return [next_floats(array, -1), next_floats(array, 1), *by_chance]
+
+
+def _on_halves(array: np.ndarray) -> np.ndarray:
+    return _whole(array * array.dtype.type(2))
+
+
+def _whole(array: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return (np.rint(array) == array) & (np.abs(array) <= 2 * _WHOLE)
+
+
+def _borders(
+    module: Module, given: Mapping[Value, np.ndarray], near: Mapping[Value, list[np.ndarray]],
+) -> tuple[frozenset[Value], frozenset[Value]]:
+    """The sources, those that `near` has moved numbers of, that reach a border, and those that cross it so."""
+    count = max(map(len, near.values()), default=0)
+    reached = crossed = frozenset[Value]()
+    if not count:
+        return reached, crossed
+    known = {value: _Exact(numbers, tuple(near.get(value, [numbers] * count)), frozenset({value} & near.keys()))
+             for value, numbers in given.items()}
+    for op in module.body_of_main:
+        operands = None if op.regions or not op.results else _operands(op, known, count)
+        if operands is None:
+            continue
+        held = [operand for operand in operands if operand is not None]
+        sources = frozenset[Value]().union(*(operand.sources for operand in held))
+        if not held or (not sources and sum(operand.numbers.size for operand in held) > _SMALL):
+            continue
+        results = [_results(op, [None if each is None else each.numbers for each in operands])]
+        results += [_results(op, [None if each is None else each.near[index] for each in operands]) for index in range(count)]
+        if any(each is None for each in results):
+            continue
+        for place, result in enumerate(op.results):
+            numbers, *others = (each[place] for each in results)  # type: ignore[index]
+            kind = _kind(op, result, held, numbers, others)
+            if kind == "border":
+                reached |= sources
+                crossed |= sources if any(not _same(numbers, other) for other in others) else frozenset()
+            if kind:
+                known[result] = _Exact(numbers, tuple(others), sources)
+    return reached, crossed
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _operands(op: Op, known: Mapping[Value, _Exact], count: int) -> list[_Exact | None] | None:
+    """What the operands of an op are, None for absent ones; None where one is not exact."""
+    found: list[_Exact | None] = []
+    for value in op.operands:
+        if isinstance(value.type, NoneType):
+            found.append(None)
+        elif value in known:
+            found.append(known[value])
+        elif (dense := constant_of(value)) is not None:
+            numbers = dense.numpy()
+            found.append(_Exact(numbers, (numbers,) * count, frozenset()))
+        else:
+            return None
+    return found
+
+
+def _results(op: Op, arrays: list[np.ndarray | None]) -> list[np.ndarray] | None:
+    """What a kernel gives; None where there is none, or it fails."""
+    try:
+        return computed_of(op, host().kernel, arrays)
+    except TransloadError:
+        return None
+
+
+def _kind(op: Op, result: Value, operands: list[_Exact], numbers: np.ndarray, near: list[np.ndarray]) -> str:
+    """Whether a result is exact ("exact"), and a step of its operands ("border"); '' where floats are rounded."""
+    element = result.element_or_none if isinstance(result.type, TensorType) else None
+    if moved(op):
+        return "exact"
+    if isinstance(element, QuantType):
+        return "border" if all(math.frexp(scale)[0] == 0.5 for scale in element.scales) else ""
+    if not isinstance(element, FloatType):
+        return "border"
+    if is_cast(op):
+        return "exact" if op.operands[0].quant is None or _whole(numbers).all() else ""
+    if not _whole(numbers[np.isfinite(numbers)]).all():
+        return ""
+    if all(_whole(other[np.isfinite(other)]).all() for other in near):  # a floor
+        return "border"
+    floats = [operand.numbers for operand in operands if operand.numbers.dtype.kind == "f"]
+    return "exact" if all(_whole(each[np.isfinite(each)]).all() for each in floats) else ""
