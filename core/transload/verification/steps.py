@@ -8,6 +8,8 @@ So where a result does not end where the runtime does, and the runtime itself ha
 computed from the runtime's numbers of the tensors before it. It may be a step away in few places: where a number stands in
 the middle exactly (zero plus a constant of so many halves of a step), and is frequent, that can be some percent of a tensor.
 A wrong zero point, rounding or operand moves half of a tensor or more, a wrong scale its great numbers by several steps.
+Of one channel, or row, it does that to one of many: so each is looked at by itself, too. There numbers in the middle are few, or
+a few numbers that are frequent; a wrong bias moves all of them.
 """
 
 from __future__ import annotations
@@ -26,6 +28,11 @@ __all__ = ["Steps", "check_steps", "is_quantized"]
 _SHARE = 0.1
 """Of a tensor's numbers, how many may be another step at most; a few of a small tensor."""
 _FEW = 2
+_OF_SLICE = 1 / 3
+"""Of the numbers at one place of a dimension, how many may be another step at most, where these are `_KINDS` different ones."""
+_KINDS = 4
+_LEAST = 16
+"""Numbers from which on such a share says something."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,22 @@ def check_steps(
         apart, elements = apart + count, elements + off.size
         if most > allowed or count > max(_FEW, _SHARE * off.size):
             wrong.append(f"{name}: by {most} steps at most, at {count:,} of {off.size:,} numbers")
+        elif (where := _moved_slice(off.reshape(ours.shape) != 0, ours)) is not None:
+            wrong.append(f"{name}: by {most} steps at most, at many of the numbers at {where[1]} of dimension {where[0]}")
     names = output_names(hub.main)[: n_outputs - len(hub.states)]
     return dict(zip(names, outputs[: len(names)], strict=True)), Steps(len(found), elements, apart, tuple(wrong))
+
+
+def _moved_slice(apart: np.ndarray, ours: np.ndarray) -> tuple[int, int] | None:
+    """The first dimension, and the place along it, at which too many numbers are `apart`, of several kinds; None where none is."""
+    for axis, size in enumerate(apart.shape):
+        if size < 2 or apart.size < _LEAST * size:
+            continue
+        rows, numbers = (np.moveaxis(array, axis, 0).reshape(size, -1) for array in (apart, ours))
+        for place in np.flatnonzero(rows.mean(1) > _OF_SLICE):
+            if np.unique(numbers[place][rows[place]]).size >= _KINDS:
+                return axis, int(place)
+    return None
 
 
 def _steps(type_: TensorType) -> bool:

@@ -10,7 +10,7 @@ import pytest
 import transload
 from transload.ir import Module, QuantType
 from transload.verification.cutting import cut_module, execute
-from transload.verification.steps import check_steps
+from transload.verification.steps import _moved_slice, check_steps
 from transload.verification.verify import verify_conversion
 
 from tests.core.verification.test_information import qdq_model
@@ -55,6 +55,31 @@ def test_single_steps_are_near_enough_whatever_they_add_up_to(hub: Module) -> No
 def test_many_steps_and_long_ones_are_not(hub: Module, moved: np.ndarray) -> None:
     _, steps = check_steps(hub, X, reference(hub, {"m3_q": moved}), "reference", 1)
     assert len(steps.wrong) == 1 and steps.wrong[0].startswith("m3_q: by ")
+
+
+def test_one_column_that_is_off_by_a_step_is_no_rounding() -> None:
+    """One wrong bias of 32 moves 3 % of a tensor, which single steps may be; but all of one column."""
+    ours = np.random.default_rng(0).integers(0, 256, (40, 32))
+    column = np.zeros(ours.shape, bool)
+    column[:, 5] = True
+    assert _moved_slice(column, ours) == (1, 5)
+    assert _moved_slice(column, np.where(column, 128, ours)) is None  # one number in the middle, which is frequent there
+    assert _moved_slice(np.random.default_rng(1).random(ours.shape) < 0.09, ours) is None
+
+
+def test_a_column_of_a_model_that_is_off_by_a_step_fails(tmp_path: Path) -> None:
+    path = qdq_model(tmp_path / "qdq.onnx")
+    model = onnx.load(path)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 64
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 64
+    onnx.save(model, path)
+    hub = transload.legalize(transload.load(path))
+    x = {"x": np.random.default_rng(3).standard_normal((64, 32)).astype(np.float32)}
+    kept = {name: array for name, array in transload.run(hub, x, keep=True).items() if array.dtype == np.uint8}
+    kept["m39_q"] = kept["m39_q"].copy()
+    kept["m39_q"][:, 7] -= np.where(kept["m39_q"][:, 7] > 0, 1, 0).astype(np.uint8)
+    _, steps = check_steps(hub, x, kept, "reference", 1)
+    assert len(steps.wrong) == 1 and steps.wrong[0].endswith("at many of the numbers at 7 of dimension 1")
 
 
 def test_a_wrong_zero_point_in_a_deep_model_is_found_and_named(tmp_path: Path) -> None:
