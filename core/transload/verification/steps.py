@@ -81,7 +81,7 @@ def check_steps(
 
 
 def _moved_slice(apart: np.ndarray, ours: np.ndarray) -> tuple[int, int] | None:
-    """The first dimension, and the place along it, at which too many numbers are `apart`, of several kinds; None where none is."""
+    """The first dimension, and the place along it, at which too many numbers are `apart`, of several kinds; None without one."""
     for axis, size in enumerate(apart.shape):
         if size < 2 or apart.size < _LEAST * size:
             continue
