@@ -41,7 +41,7 @@ from .input_shapes import (
     static_shapes,
 )
 from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names
-from .ir.verify import verify
+from .ir.verify import check, verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
 from .limits import check_limits
 from .meanings import as_stored
@@ -166,10 +166,15 @@ def _sized(module: Module, reader: Reader, source: Source, wanted: Mapping[str, 
 
 
 def _need_right(module: Module, reader: Reader, source: Source) -> None:
-    """`PluginFailure` where somebody else's reader gives what is no module to convert, `ReadError` for sizes beyond limits."""
+    """`PluginFailure` where somebody else's reader gives what is no module to convert, `ReadError` for sizes beyond limits.
+
+    Ops that are not as declared are the file's, as our readers say it themselves, who know what a format once allowed.
+    """
     owner = host().owner("readers", reader.name)
     if owner is not None and not owner.is_ours:
         need_right_module(module, owner, f"reader {reader.name!r} (read)", "gives", structure_alone=True)
+        if findings := check(module):
+            raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
     check_limits(module, source.name)
 
 

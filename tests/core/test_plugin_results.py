@@ -15,7 +15,7 @@ from transload.cli import run
 from transload.context import Context
 from transload.errors import ConversionError, Finding, PluginFailure, ReadError, RunError, TransloadError, UsageError
 from transload.facts import Facts
-from transload.ir import Module
+from transload.ir import F32, Module, TensorType
 from transload.passes.manager import Pipeline
 from transload.plugin import (
     Calibrator,
@@ -33,6 +33,7 @@ from transload.plugin import (
 )
 from transload.plugin_host import Host
 from transload.rewrite import RewriteTable
+from transload.testing import build_module
 
 from tests.support.plugins import registering
 
@@ -64,6 +65,21 @@ def test_readers(tmp_path: Path) -> None:
     (tmp_path / "m.zz").write_text("x")
     read = Reader("zz", "top", (".zz",), lambda source, inputs: None)
     assert "gives None, where a Module" in failing(read, "readers", lambda: transload.load(tmp_path / "m.zz"))
+
+
+def test_ops_of_readers_that_are_not_as_declared(tmp_path: Path) -> None:
+    """Our readers say it themselves; what others read was converted."""
+    (tmp_path / "m.zz").write_text("x")
+
+    def read(source: Any, inputs: Any) -> Module:
+        module = build_module([TensorType((2, 3), F32)], lambda b, x: b.emit("top.Softmax", x, axis=1))
+        next(op for op in module.ops() if op.name == "top.Softmax").attributes["axis"] = 7
+        return module
+
+    with strangers(readers=[Reader("zz", "top", (".zz",), read)]).bind(), pytest.raises(ReadError) as raised:
+        transload.convert(tmp_path / "m.zz", "tosa", tmp_path / "out")
+    assert raised.value.message.endswith("m.zz: its ops break the rules of their dialects")
+    assert "axis is a dimension of the input: 7" in raised.value.findings[0].why
 
 
 @pytest.mark.parametrize("write", [lambda module, path: None, lambda module, path: path.mkdir()])

@@ -96,18 +96,36 @@ def test_what_a_module_is_given_to_once_is_looked_at_once(monkeypatch: pytest.Mo
 
     seen: list[str] = []
     given = transload.valid.check
-    monkeypatch.setattr(transload.valid, "check", lambda module, dialects: (seen.append(""), given(module, dialects))[1])
+    monkeypatch.setattr(transload.valid, "check", lambda module: (seen.append(""), given(module))[1])
     transload.quantize(_network(), samples=[GIVEN])
     assert len(seen) == 1
 
 
-def test_other_dialects() -> None:
-    """What is of no dialect is looked at in all; ops of others are told of by the rules that convert them."""
-    module = transload.lower(_network(), "tosa")
-    ops = [op for op in module.ops() if op.operands]
-    ops[0].operands = (*ops[-2].results[:1], *ops[0].operands[1:])
-    with pytest.raises(ConversionError, match="before it is defined"):
-        transload.run(module, GIVEN)
+def _in_tosa() -> Module:
+    """A sum over dimension 1 whose text says dimension 2 now."""
+    module = build_module([TensorType((1, 2, 6, 6), F32)], lambda b, x: b.emit("tosa.reduce_sum", x, axis=1))
+    next(op for op in module.ops() if op.name == "tosa.reduce_sum").attributes["axis"] = 2
+    return module
+
+
+@pytest.mark.parametrize("use", [name for name in USES if name != "quantization_report"])
+def test_other_dialects(use: str, tmp_path: Path) -> None:
+    """Only ops of the hub were looked at: artifacts were written whose results have other sizes than they say."""
+    with pytest.raises(ConversionError, match="the result has size 1 along the axis") as raised:
+        USES[use](_in_tosa(), tmp_path / "out")
+    assert raised.value.message.startswith(f"{use}() was given a module that is not valid")
+    assert not list((tmp_path / "out").glob("*.tosa"))
+
+
+def test_ops_that_a_dialect_does_not_have() -> None:
+    module = build_module([TensorType((4,), F32)], lambda b, x: b.emit("tosa.abs", x))
+    (op,) = [op for op in module.ops() if op.name == "tosa.abs"]
+    op.name = "tosa.negat"
+    assert [finding.why for finding in check(module)] == ["dialect 'tosa' has no such op; the nearest is 'tosa.negate'"]
+    with pytest.raises(ConversionError, match=r"the nearest is .tosa\.negate"):
+        transload.lower(module, "top")
+    op.name = "nobodys.op"
+    assert check(module) == []
 
 
 def test_results_that_do_not_follow_are_findings_of_check() -> None:

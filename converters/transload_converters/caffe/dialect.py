@@ -43,7 +43,7 @@ __all__ = ["CAFFE", "PYTHON", "Signature", "attributes_of", "infer_types", "sign
 PYTHON = "caffe.python."
 """Before the class's name, of layers in Python."""
 
-CAFFE = Dialect("caffe", __doc__ or "", constant="caffe.Blob", none="caffe.NoValue")
+CAFFE = Dialect("caffe", __doc__ or "", constant="caffe.Blob", none="caffe.NoValue", custom=True)
 
 
 @CAFFE.op("Blob")

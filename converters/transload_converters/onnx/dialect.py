@@ -90,7 +90,7 @@ class _SchemaOps(OpsOnDemand):
         return sorted({*dict.keys(self), *_schemas()})
 
 
-ONNX = Dialect("onnx", __doc__, constant="onnx.Constant", none="onnx.NoValue")
+ONNX = Dialect("onnx", __doc__, constant="onnx.Constant", none="onnx.NoValue", custom=True)
 
 
 @ONNX.op("Constant")

@@ -58,7 +58,7 @@ def _is_view(op: Op) -> bool:
     return schema is not None and schema.is_view
 
 
-ATEN = Dialect("aten", __doc__, constant="aten.Constant", none="aten.NoValue", states=_written)
+ATEN = Dialect("aten", __doc__, constant="aten.Constant", none="aten.NoValue", states=_written, custom=True)
 
 
 def _is_number(value: Any) -> bool:

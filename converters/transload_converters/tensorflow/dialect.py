@@ -105,7 +105,7 @@ def _state(op: Op) -> tuple[str, ...] | None:
     return ("tf", str(op.attributes.get("container", "")), name) if isinstance(name, str) and name else None
 
 
-TF = Dialect("tf", __doc__, constant=_CONSTANT, properties=False, states=by_handles(_is_handle, _state))
+TF = Dialect("tf", __doc__, constant=_CONSTANT, properties=False, states=by_handles(_is_handle, _state), custom=True)
 
 
 @TF.op("Const")

@@ -9,8 +9,8 @@ from transload.ir.declare import ANY, CONSTANT, STRING, TYPE, Dialect, attribute
 
 __all__ = ["DEVICE", "SAVED_MODEL"]
 
-SAVED_MODEL = Dialect("tf_saved_model", "Variables, assets and initializers of a SavedModel.")
-DEVICE = Dialect("tf_device", "Parts of a program that are for a device.")
+SAVED_MODEL = Dialect("tf_saved_model", "Variables, assets and initializers of a SavedModel.", custom=True)
+DEVICE = Dialect("tf_device", "Parts of a program that are for a device.", custom=True)
 
 
 @SAVED_MODEL.op("global_tensor")

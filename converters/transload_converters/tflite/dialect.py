@@ -207,7 +207,7 @@ def _state(op: Op) -> tuple[Any, ...] | None:
 
 
 TFL = Dialect("tfl", "The builtin operators of TensorFlow Lite, as MLIR's `tfl` dialect names them.",
-              constant="tfl.pseudo_const", none="tfl.no_value", states=by_handles(_is_handle, _state))
+              constant="tfl.pseudo_const", none="tfl.no_value", states=by_handles(_is_handle, _state), custom=True)
 
 
 _IS_VARIABLE = "whether this is the first state of a tensor that keeps its value between runs"

@@ -461,12 +461,13 @@ class Dialect:
     `doc` is for the reference page. `constant` names the op that holds a constant (in its attribute of kind `CONSTANT`), `none`
     the op whose result stands for an absent operand, both with the dialect's name or without it. `properties` says whether text
     has the declared attributes as properties, `<{...}>`; where it has not, those that the dialect's own tools do not declare
-    read there, too. `states(op)` gives what an op changes or sees beside its results (`transload.ir.states`).
+    read there, too. `states(op)` gives what an op changes or sees beside its results (`transload.ir.states`). With `custom`,
+    models may hold ops that are not declared, as frameworks have those of others; without, what has no kernel either is a finding.
     """
 
     def __init__(
         self, name: str, doc: str | None = "", constant: str | None = None, none: str | None = None, properties: bool = True,
-        states: Callable[[Op], Iterable[Hashable]] | None = None,
+        states: Callable[[Op], Iterable[Hashable]] | None = None, custom: bool = False,
     ) -> None:
         self.name = name
         self.doc = inspect.cleandoc(doc or "")
@@ -475,6 +476,7 @@ class Dialect:
         self.none = self._full(none)
         self.properties = properties
         self.states = states
+        self.custom = custom
 
     def _full(self, name: str | None) -> str | None:
         return name if name is None or "." in name else f"{self.name}.{name}"

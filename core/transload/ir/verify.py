@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..context import current
 from ..errors import Finding, TransloadError, VerifyError, merge_findings
 from ..guard import said
 from ..kinds import need
@@ -31,17 +32,17 @@ def verify(root: Op) -> None:
         raise VerifyError(f"{root.name} is not valid: {len(findings)} finding(s)", findings)
 
 
-def check(root: Op, dialects: Container[str] | None = None, *, inferred: bool = True) -> list[Finding]:
+def check(root: Op, *, inferred: bool = True) -> list[Finding]:
     """All findings about `root` and what is inside it: values that are used before they are defined, ops that are not what they
-    are declared to be, results of other shapes than follow from the operands.
+    are declared to be, or that their dialect does not have, results of other shapes than follow from the operands.
 
-    With `dialects`, declarations are asked of their ops alone. Without `inferred`, results are whatever is said of them: a file
-    may say more, or what its format once allowed, and its reader knows which.
+    Without `inferred`, results are whatever is said of them: a file may say more, or what its format once allowed, and its reader
+    knows which.
     """
     need(root, Op, "check", "module, or an op")
     findings: list[Finding] = []
     outside: set[Value] = set()
-    _check_op(root, outside, findings, (dialects, inferred))
+    _check_op(root, outside, findings, inferred)
     return merge_findings(findings)
 
 
@@ -117,9 +118,11 @@ def _checker_of(declaration: OpDeclaration) -> Checker:
     return checker
 
 
-def _check_op(op: Op, visible: set[Value], findings: list[Finding], asked: tuple[Container[str] | None, bool]) -> None:
-    declaration, (dialects, inferred) = registry.lookup(op.name), asked
-    if declaration is not None and (dialects is None or op.dialect in dialects):
+def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bool) -> None:
+    declaration = registry.lookup(op.name)
+    if declaration is None:
+        findings += [_finding(op, why) for why in _undeclared(op.name)]
+    else:
         faults = (declaration.checker or _checker_of(declaration))(op)
         if faults is not None:
             findings.extend([_finding(op, why) for why in faults])
@@ -133,7 +136,19 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], asked: tuple
             for value in block.arguments:
                 _check_scales(op, value, findings)
                 _check_sizes(op, value, findings)
-            _check_block(block, visible, findings, asked)
+            _check_block(block, visible, findings, inferred)
+
+
+def _undeclared(name: str) -> list[str]:
+    """That a dialect which declares its ops has none that is called so.
+
+    Nothing of dialects that are not registered, of custom ops (`Dialect.custom`), and of ops that a plugin executes undeclared.
+    """
+    dialect = registry.dialect(name.partition(".")[0])
+    if dialect is None or not dialect.ops or dialect.custom or current().host.kernel(name) is not None:
+        return []
+    near = nearest(name, dialect.ops)
+    return [f"dialect {dialect.name!r} has no such op" + (f"; the nearest is {near!r}" if near is not None else "")]
 
 
 def _check_scales(op: Op, value: Value, findings: list[Finding]) -> None:
@@ -153,7 +168,7 @@ def _check_sizes(op: Op, value: Value, findings: list[Finding]) -> None:
             op, f"{value!r} is of type {type_!s:.120}, which has a size below 0; None stands for one that is not known"))
 
 
-def _check_block(block: Block, visible: set[Value], findings: list[Finding], asked: tuple[Container[str] | None, bool]) -> None:
+def _check_block(block: Block, visible: set[Value], findings: list[Finding], inferred: bool) -> None:
     """Check the ops of a block; a value is visible behind its definition, in its block and in the regions of later ops of it."""
     added: list[Value] = list(block.arguments)
     visible.update(added)
@@ -163,7 +178,7 @@ def _check_block(block: Block, visible: set[Value], findings: list[Finding], ask
                 findings.append(_finding(op, f"uses {operand!r} before it is defined, or outside the region that defines it"))
         if op.parent is not block:
             findings.append(_finding(op, "is in a block that it does not name as its parent"))
-        _check_op(op, visible, findings, asked)
+        _check_op(op, visible, findings, inferred)
         results = op.results
         added += results
         visible.update(results)

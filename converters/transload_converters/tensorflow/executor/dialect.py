@@ -19,7 +19,7 @@ __all__ = ["CONTROL", "EXECUTOR", "TOKEN", "data_of", "is_truth", "tokens_of"]
 CONTROL, TOKEN = DialectType("tf_executor.control"), DialectType("tf_executor.token")
 """The types of control edges, and of what joins the two halves of a NextIteration."""
 
-EXECUTOR = Dialect("tf_executor", __doc__)
+EXECUTOR = Dialect("tf_executor", __doc__, custom=True)
 
 _ALLOWED = frozenset(f"tf_executor.{name}" for name in (
     "island", "fetch", "Switch", "SwitchN", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration.Source", "NextIteration.Sink",
