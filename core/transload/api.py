@@ -30,7 +30,7 @@ from .errors import (
 from .files import atomic_path, is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
-from .guard import failure
+from .guard import PluginInfo, failure
 from .input_shapes import (
     SizesMissing,
     may_stay_open,
@@ -40,7 +40,7 @@ from .input_shapes import (
     sizes_said,
     static_shapes,
 )
-from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names
+from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names, output_names
 from .ir.verify import check, verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
 from .limits import check_limits
@@ -173,9 +173,18 @@ def _need_right(module: Module, reader: Reader, source: Source) -> None:
     owner = host().owner("readers", reader.name)
     if owner is not None and not owner.is_ours:
         need_right_module(module, owner, f"reader {reader.name!r} (read)", "gives", structure_alone=True)
+        _need_elements(module, owner, reader.name)
         if findings := check(module):
             raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
     check_limits(module, source.name)
+
+
+def _need_elements(module: Module, owner: PluginInfo, reader: str) -> None:
+    """`PluginFailure` where a reader took the types that it was asked for as they are, whose element types may be left to it."""
+    for name, type_ in module.inputs.items() if "main" in module.functions else ():
+        if isinstance(type_, TensorType) and type_.element == NONE:
+            raise failure(owner, f"reader {reader!r} (read)", ValueError(
+                f"gives input {name!r} the type {type_}: the element type none, in what it is given, stands for the file's own"))
 
 
 def _say_what_it_is(error: ReadError, source: Source, reader: Reader) -> None:
@@ -462,10 +471,17 @@ def run(
     given = {**as_stored(initial_states(ready), ready.inputs), **inputs} if function == "main" and ready.states else inputs
     if engine == "auto" and watch is not None:
         engine = "reference"
-    execute = engine_for(engine)(ready, function)
+    execute, owner = engine_for(engine)(ready, function), host().owner("engines", engine)
+    if owner is not None and not owner.is_ours:  # ours say it themselves
+        from .engine.run import fitted
+
+        given = fitted(ready.function(function), given)
     if watch is not None and engine != "reference":
         raise UsageError(f"engine {engine!r} computes all at once; only 'reference' tells of each value as it is computed")
     outputs: dict[str, np.ndarray] = execute(given, keep) if watch is None else execute(given, keep, watch)
+    if not keep and len(outputs) > (wanted := len(output_names(ready.function(function)))):
+        more = ", ".join(map(repr, list(outputs)[:-wanted or None][:8]))
+        raise failure(owner, f"engine {engine!r} (prepare)", TypeError(f"gives {more}, which the model does not"))
     if tell is not None:
         for note in getattr(execute, "notes", ()):
             tell(note)

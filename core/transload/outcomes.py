@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LENDS", "LETS", "MAKERS", "READS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES", "a_kind", "in_order",
-    "kind_of", "need_right_module", "taken", "wrong_options", "wrong_outputs",
+    "kind_of", "need_right_module", "other_rank", "other_shape", "taken", "wrong_options", "wrong_outputs",
 ]
 
 _FEW = 8
@@ -105,8 +105,13 @@ def _array(value: Any) -> Any:
     return tuple(map(_array, value)) if isinstance(value, tuple) else np.asarray(value)
 
 
-def wrong_outputs(outcome: Any, types: Mapping[str, Any], others: bool = False) -> str | None:
-    """What is wrong with what was given of outputs of these types, by name; with `others`, more tensors may be there."""
+def wrong_outputs(
+    outcome: Any, types: Mapping[str, Any], others: bool = False, wrong_form: Callable[[Any, Any], bool] = lambda *_: False,
+) -> str | None:
+    """What is wrong with what was given of outputs of these types, by name; with `others`, more tensors may be there.
+
+    `wrong_form(array, type)` says of numbers of the right kind whether they are of another form all the same.
+    """
     wrong = _no_outputs(outcome)
     if wrong is not None:
         return wrong
@@ -116,20 +121,44 @@ def wrong_outputs(outcome: Any, types: Mapping[str, Any], others: bool = False) 
     if missing is not None:
         there = ", ".join(map(repr, list(outcome)[:_FEW])) + (", ..." if len(outcome) > _FEW else "")
         return f"gives no output {missing!r}; it gives {there or 'nothing'}"
-    return next(filter(None, (_other_kind(name, outcome[name], type_) for name, type_ in types.items())), None)
+    return next(filter(None, (_other_kind(name, outcome[name], type_, wrong_form) for name, type_ in types.items())), None)
 
 
-def _other_kind(name: str, value: Any, type_: Any) -> str | None:
+def _other_kind(name: str, value: Any, type_: Any, wrong_form: Callable[[Any, Any], bool]) -> str | None:
     """What is wrong with numbers that are of another kind than the type has: other widths are the same numbers."""
     from .ir import TensorType, dtype_of
 
     if not isinstance(type_, TensorType) or isinstance(value, tuple):
         return None
+    if wrong_form(value, type_):
+        return f"gives {value.dtype} of the sizes {list(value.shape)} as output {name!r}, which is {type_}"
     try:
         wanted = kind_of(dtype_of(type_.element))
     except ValueError:  # of a dialect's own
         return None
     return None if kind_of(value.dtype) == wanted else f"gives {value.dtype} as output {name!r}, which is {type_}"
+
+
+def other_shape(value: Any, type_: Any) -> bool:
+    """Whether an array has another shape than its type says, as far as that is known."""
+    wanted, found = type_.shape, tuple(value.shape)
+    return wanted is not None and (
+        len(found) != len(wanted) or any(size not in (None, there) for size, there in zip(wanted, found, strict=True)))
+
+
+def other_rank(value: Any, type_: Any) -> bool:
+    """Whether an array has another number of dimensions than its type says: sizes a file may not say as they will be."""
+    return type_.shape is not None and len(value.shape) != len(type_.shape)
+
+
+def _other_form(value: Any, type_: Any) -> bool:
+    """Whether an array is none of the type's own: of another shape, or element type."""
+    from .ir import dtype_of
+
+    try:
+        return other_shape(value, type_) or value.dtype != dtype_of(type_.element)
+    except ValueError:  # of a dialect's own
+        return False
 
 
 def kind_of(dtype: Any) -> str:
@@ -267,12 +296,12 @@ def _no_functions(outcome: Any) -> str | None:
 
 
 def _outputs_of(module: Module, function: str = "main") -> tuple[Check, Read]:
-    """For what an engine gives of a function of a module: all its outputs are wanted, last and in order."""
+    """For what an engine gives of a function of a module: all its outputs are wanted, of their types, last and in order."""
     from .ir import output_names, output_types
 
     called = module.function(function)
     types = dict(zip(output_names(called), output_types(called), strict=True))
-    return (lambda outcome: wrong_outputs(outcome, types, others=True)), (lambda outcome: in_order(_arrays(outcome), types))
+    return (lambda outcome: wrong_outputs(outcome, types, True, _other_form)), (lambda outcome: in_order(_arrays(outcome), types))
 
 
 def _any_outputs(*arguments: Any, **options: Any) -> tuple[Check, Read]:

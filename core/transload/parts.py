@@ -20,7 +20,7 @@ from .files import is_file
 from .guard import failure
 from .ir import Module, TensorType, Type, dtype_of
 from .options import settings_of
-from .outcomes import in_order, wrong_outputs
+from .outcomes import in_order, other_shape, wrong_outputs
 from .plugin import Emitted, EmittedPart, Target
 from .plugin_host import host
 from .verification.running import OwnRuntime
@@ -134,11 +134,11 @@ def by_target(
 ) -> dict[str, np.ndarray]:
     """What a target's own runtime gives of what it wrote: outputs of these names, in order; with `keep`, others before them.
 
-    `PluginFailure` where it gives others, or numbers of another kind than the types have, where they are known.
+    `PluginFailure` where it gives others, or numbers of another kind or shape than the types have, where they are known.
     """
     need_files(emitted.files)
     found: Mapping[str, Any] = target.run(emitted, given, **({"keep": True} if keep else {}))  # type: ignore[misc]
-    wrong = wrong_outputs(found, types, others=keep)
+    wrong = wrong_outputs(found, types, keep, other_shape)
     removed = next((file.name for file in emitted.files if not is_file(file)), None)
     if removed is not None:
         wrong = f"removes {removed}, which the conversion wrote"

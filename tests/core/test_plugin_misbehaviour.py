@@ -19,7 +19,7 @@ import transload
 import transload.cli
 from transload.context import Context
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, PluginFailure, ReadError, TransloadError, Unsupported, UsageError
+from transload.errors import ConversionError, PluginFailure, ReadError, RunError, TransloadError, Unsupported, UsageError
 from transload.facts import Facts, FactTable
 from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
@@ -359,11 +359,62 @@ def test_metrics_and_scores_that_write_into_what_they_measure(digits: Path, tmp_
 
 def test_engines_that_write_into_their_inputs() -> None:
     """They wrote into the arrays of who ran the module."""
-    x = np.float32([1, -2, 3])
+    x = np.float32([1, -2])
     with beside_ours(engines=[Engine("acme", lambda module, function: in_place)]).bind():
         given = transload.run(module_of("top.Relu"), {"x": x}, engine="acme")
-    np.testing.assert_array_equal(given["y"], [2, 0, 6])
-    np.testing.assert_array_equal(x, [1, -2, 3])
+    np.testing.assert_array_equal(given["y"], [2, 0])
+    np.testing.assert_array_equal(x, [1, -2])
+
+
+@pytest.mark.parametrize(("gives", "why"), [
+    ({"y": np.zeros((2, 1), np.float32)}, r"gives float32 of the sizes \[2, 1\] as output 'y', which is tensor<2xf32>"),
+    ({"y": np.zeros((3,), np.float32)}, r"gives float32 of the sizes \[3\]"),
+    ({"y": np.zeros((2,))}, "gives float64"),
+    ({"y": np.zeros((2,), np.float32), "z": np.zeros(1)}, "gives 'z', which the model does not"),
+])
+def test_engines_that_give_other_outputs(gives: dict[str, np.ndarray], why: str) -> None:
+    """Users had them, of any shape and type."""
+    engine = Engine("acme", lambda module, function: lambda inputs, keep=False: gives)
+    with beside_ours(engines=[engine]).bind(), pytest.raises(PluginFailure, match=why):
+        transload.run(module_of("top.Relu"), {"x": np.float32([1, -2])}, engine="acme")
+
+
+def test_inputs_of_the_user_that_do_not_fit_are_no_failure_of_an_engine() -> None:
+    engine = Engine("acme", lambda module, function: in_place)
+    with beside_ours(engines=[engine]).bind(), pytest.raises(RunError, match="input 'x'"):
+        transload.run(module_of("top.Relu"), {"x": np.float32([1, -2, 3])}, engine="acme")
+
+
+def test_targets_that_run_to_another_rank(tmp_path: Path, digits: Path) -> None:
+    """They passed where only sizes of 1 were more, and reports had the model's shape."""
+    class Mine(Target):
+        name, accepts = "mine", ("tosa",)
+
+        def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
+            (directory / "a.bin").write_text("x")
+            self.module = module
+            return Emitted([directory / "a.bin"], {})
+
+        def run(self, emitted: Emitted, inputs: Any) -> Any:
+            return {name: array[..., None] for name, array in transload.run(self.module, inputs).items()}
+
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"target 'mine'\.run\(\).* of the sizes"):
+        transload.convert(digits, "mine", tmp_path)
+
+
+def test_readers_that_take_the_element_type_none(tmp_path: Path) -> None:
+    """It stands for the file's own, and became that of the model."""
+    def read(source: Any, inputs: Any) -> Module:
+        module = new_module()
+        function = module.add_function("main", [inputs.get("x", VECTOR)], ["x"])
+        set_results(function, list(function.regions[0].block.arguments), ["y"])
+        return module
+
+    (tmp_path / "m.acme").write_text("x")
+    with beside_ours(readers=[Reader("acme", "top", (".acme",), read)]).bind():
+        assert str(transload.load(tmp_path / "m.acme").inputs["x"]) == "tensor<2xf32>"
+        with pytest.raises(PluginFailure, match="input 'x' the type tensor<3xnone>: the element type none"):
+            transload.load(tmp_path / "m.acme", inputs={"x": (3,)})
 
 
 # --- rules that take away what is around their op

@@ -462,7 +462,7 @@ class Dialect:
     the op whose result stands for an absent operand, both with the dialect's name or without it. `properties` says whether text
     has the declared attributes as properties, `<{...}>`; where it has not, those that the dialect's own tools do not declare
     read there, too. `states(op)` gives what an op changes or sees beside its results (`transload.ir.states`). With `custom`,
-    models may hold ops that are not declared, as frameworks have those of others; without, what has no kernel either is a finding.
+    models may hold ops that are not declared, as frameworks have those of others; else one without a kernel is a finding.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ from ..meanings import (
     taken_rounded,
     with_meanings,
 )
-from ..outcomes import in_order, wrong_outputs
+from ..outcomes import in_order, other_rank, wrong_outputs
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
@@ -138,7 +138,7 @@ def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarr
     """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
 
     As it runs, it raises `RunError` where the runtime does not give these, `PluginFailure` where it gives other outputs than the
-    model has, or numbers of another kind.
+    model has, or numbers of another kind, or of other dimensions.
     """
     run = runtime.opened(source.source, source.beside, source.entry)
     if source.cut is not None:
@@ -151,7 +151,7 @@ def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarr
         found: dict[str, np.ndarray] = run(given, keep=keep, **how) if keep else run(given, **how)
         if keep or how:
             return found
-        wrong = wrong_outputs(found, types)
+        wrong = wrong_outputs(found, types, wrong_form=other_rank)
         if wrong is not None:
             raise runtime_failed(runtime, wrong)
         return in_order(found, types)
