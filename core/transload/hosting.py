@@ -18,7 +18,7 @@ from .ir import Module, Op, input_names, output_names
 from .ir.borders import name_borders
 from .ir.verify import verify
 from .journey import Journey
-from .options import Owner, own_options, settings_of
+from .options import Owner, need_names, own_options, settings_of
 from .partitioning import HOST, Part, Partition, is_held, parted, work_of
 from .plugin import Target
 from .plugin_host import host, misstated, wished
@@ -128,6 +128,7 @@ def hosted_for(
     target: Target, name: str | None, options: Mapping[str, Any],
 ) -> tuple[HostTarget | None, dict[str, Any]]:
     """The target of the host's parts (`host_for`), and the options of the rest, with the wishes of the other target."""
+    need_names(options)
     hosted = host_for(target, name, options)
     wishes = wished("targets", target.name, "hosting", Owner(target.name, target.options()), getattr(target, "hosting", {}))
     given = {key: value for key, value in options.items() if hosted is None or not key.startswith(f"{hosted.name}.")}

@@ -7,9 +7,11 @@ whoever on the way declares it, and an error where two declare it differently.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -17,9 +19,11 @@ from .errors import UsageError
 from .suggest import nearest
 
 __all__ = [
-    "Options", "Owner", "as_annotated", "need_options", "option_type", "own_options", "parameters_of", "same_option",
-    "settings_of", "shared_out", "typed",
+    "Options", "Owner", "as_annotated", "need_names", "need_options", "option_type", "own_options", "parameters_of",
+    "same_option", "settings_of", "shared_out", "typed",
 ]
+
+_WORDS = {bool: "true or false", int: "int", float: "float", str: "text"}
 
 Options = Mapping[str, tuple[type | tuple[str, ...], Any, str]]
 """The type is bool, int, float, str, or a tuple of the words that can be chosen from."""
@@ -28,18 +32,25 @@ Options = Mapping[str, tuple[type | tuple[str, ...], Any, str]]
 def settings_of(declared: Options, given: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every declared option: the one given, as text or as a value, or its default."""
     return {
-        name: typed(name, given[name], wanted) if name in given else default
+        name: default if name not in given or given[name] is default is None else typed(name, given[name], wanted)
         for name, (wanted, default, _) in declared.items()
     }
 
 
 def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
-    """The value of option `name`, read from text where it is text. Raises `UsageError` where it is not of its type."""
+    """The value of option `name`, read from text where it is text. Raises `UsageError` where it is not of its type.
+
+    Numbers of numpy's are numbers, whole ones are real ones, too, and a path is text; True is no number.
+    """
     if isinstance(wanted, tuple):
         if value not in wanted:
             raise UsageError(f"option {name} must be {' or '.join(wanted)}, not {value!r}")
         return value
-    if not isinstance(value, str) or wanted is str:
+    if wanted is str and isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        return _of_type(name, value, wanted)
+    if wanted is str:
         return value
     if wanted is bool:
         if value.lower() in ("true", "1", "yes", "on"):
@@ -51,6 +62,15 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
         return wanted(value)
     except ValueError:
         raise UsageError(f"option {name} must be {wanted.__name__}, not {value!r}") from None
+
+
+def _of_type(name: str, value: Any, wanted: type) -> Any:
+    """A value that is no text, as its option's type has it; `UsageError` where it is of another."""
+    is_bool = isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's
+    fits = is_bool if wanted is bool else not is_bool and isinstance(value, {int: Integral, float: Real}.get(wanted, wanted))
+    if not fits:
+        raise UsageError(f"option {name} must be {_WORDS[wanted]}, not {value!r:.100}")
+    return wanted(value)
 
 
 def parameters_of(function: Callable[..., Any], placed: int) -> list[inspect.Parameter]:
@@ -78,9 +98,28 @@ def option_type(annotation: Any) -> type | tuple[str, ...]:
 
 
 def as_annotated(what: str, function: Callable[..., Any], placed: int, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a function, those that are text as its annotations say. Raises `UsageError` for what is not of its type."""
-    known = {each.name: option_type(each.annotation) for each in parameters_of(function, placed)}
-    return {name: typed(f"{name} of {what}", value, known.get(name, str)) for name, value in options.items()}
+    """Options of a function as its annotations say. Raises `UsageError` for what is not of its type.
+
+    What is no text passes as it is where an annotation is no type that text is read as, or where it is the default.
+    """
+    known = {each.name: each for each in parameters_of(function, placed)}
+    return {name: _annotated(f"{name} of {what}", value, known.get(name)) for name, value in options.items()}
+
+
+def _annotated(name: str, value: Any, parameter: inspect.Parameter | None) -> Any:
+    if parameter is None:
+        return value
+    if not isinstance(value, str) and (value is parameter.default or not _is_simple(parameter.annotation, value)):
+        return value
+    return typed(name, value, option_type(parameter.annotation))
+
+
+def _is_simple(annotation: Any, value: Any) -> bool:
+    """Whether an annotation says all of what a value that is no text may be: a type of options, or words."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        parts = [part for part in get_args(annotation) if part is not NoneType]
+        return len(parts) == 1 and value is not None and _is_simple(parts[0], value)
+    return annotation in (bool, int, float, str) or get_origin(annotation) is Literal
 
 
 def need_options(what: str, function: Callable[..., Any], placed: Sequence[Any], options: Mapping[str, Any]) -> None:
@@ -124,6 +163,13 @@ def own_options(owner: Owner, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def need_names(given: Mapping[Any, Any]) -> None:
+    """Raise `UsageError` where options are not given by name."""
+    wrong = next((key for key in given if not isinstance(key, str)), None)
+    if wrong is not None:
+        raise UsageError(f"options are given by name, and {wrong!r:.100} ({type(wrong).__name__}) is none")
+
+
 def same_option(one: Sequence[Any], other: Sequence[Any]) -> bool:
     """Whether two declarations of an option mean the same: type and default; what they say of it may differ."""
     return tuple(one[:2]) == tuple(other[:2])
@@ -134,6 +180,7 @@ def shared_out(given: Mapping[str, Any], owners: Sequence[Owner], way: str) -> d
 
     Raises `UsageError` for an option that no owner has, or that two declare differently and no owner is named for.
     """
+    need_names(given)
     for key in given:
         if "." in key:
             _check_qualified(key, owners, way)

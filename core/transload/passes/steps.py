@@ -177,5 +177,5 @@ def read_options(
                     f"option {key} of pass {name!r} is {given}, and there is no option {given[1:]}",
                     hint=f"options: {', '.join(settings) or 'none'}")
             value = settings[given[1:]]
-        options[key] = typed(f"{key} of pass {name!r}", value, known[key])
+        options[key] = typed(f"{key} of pass {name!r}", value, known[key]) if isinstance(value, str) else value  # a setting
     return options

@@ -518,9 +518,11 @@ def _typed(what: str, function: Callable[..., Any], options: Mapping[str, Any]) 
     """Options as a function's keywords want them: words for true and false, and numbers, read. `UsageError` for unknown ones."""
     _refuse_unknown(what, function, options)
     parameters = inspect.signature(function).parameters
-    kinds = {name: next((kind for kind in (bool, float) if str(parameters[name].annotation).startswith(kind.__name__)), str)
-             for name in options}
-    return {name: typed(name, value, kinds[name]) for name, value in options.items()}
+    said = {name: str(parameters[name].annotation) for name in options}
+    kinds = {name: next((kind for kind in (bool, float) if text.startswith(kind.__name__)), str) for name, text in said.items()}
+    plain = {name: {"bool": bool, "int": int, "float": float, "str": str}.get(text) for name, text in said.items()}
+    return {name: typed(name, value, kind) if (kind := kinds[name] if isinstance(value, str) else plain[name]) else value
+            for name, value in options.items()}
 
 
 def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import transload
 from transload.errors import PluginError, UsageError
 from transload.ir import Module
 from transload.journey import Journey, convert_to
+from transload.options import as_annotated, settings_of
 from transload.plugin import Conversion, DialectSpec, Emitted, Pass, Reader, Target
 from transload.rewrite import RewriteTable
 
@@ -119,6 +121,42 @@ def test_an_option_that_nobody_has_is_refused_with_the_nearest(toy, options, mes
     with pytest.raises(UsageError) as caught:
         toy.make()(**options)
     assert message in caught.value.message and hint in caught.value.hint
+
+
+@pytest.mark.parametrize(("kind", "value", "wanted"), [
+    (int, 2.5, "int"), (int, 8.0, "int"), (int, True, "int"), (int, None, "int"), (float, "x", "float"),
+    (float, False, "float"), (float, [1.0], "float"), (bool, 7, "true or false"), (bool, None, "true or false"), (str, 5, "text"), (("a", "b"), 3, "a or b"),
+])
+def test_values_of_another_type_are_the_users_mistake(kind, value, wanted):
+    """They came as they were to the target, whose failure was told as its plugin's."""
+    with pytest.raises(UsageError, match=f"option n must be {wanted}, not"):
+        settings_of({"n": (kind, "a" if isinstance(kind, tuple) else kind(), "")}, {"n": value})
+
+
+@pytest.mark.parametrize(("kind", "value", "held"), [
+    (int, np.int64(3), 3), (float, 2, 2.0),
+    (float, np.float32(0.5), 0.5), (bool, np.bool_(True), True), (str, Path("a/b"), "a/b"),
+])
+def test_values_that_are_of_the_type(kind, value, held):
+    found = settings_of({"n": (kind, kind(), "")}, {"n": value})["n"]
+    assert (found, type(found)) == (held, kind)
+    assert settings_of({"n": (kind, None, "")}, {"n": None}) == {"n": None}
+
+
+def test_values_of_a_quantizer_by_its_annotations():
+    def run(module, samples, step: float = 0.5, least: int | None = 1, names: str = "", other: dict[str, int] | None = None):
+        pass
+
+    for key, value in (("step", None), ("step", True), ("least", 1.5), ("names", 3)):
+        with pytest.raises(UsageError, match=f"option {key} of q must be"):
+            as_annotated("q", run, 2, {key: value})
+    good = {"step": 1, "least": None, "names": "a", "other": {"b": 2}}
+    assert as_annotated("q", run, 2, good) == good
+
+
+def test_options_that_have_no_names(examples, tmp_path):
+    with pytest.raises(UsageError, match="options are given by name, and 3"):
+        transload.convert(examples / "digits" / "digits_float.onnx", "tosa", tmp_path, options={3: 4})
 
 
 def test_lower_and_legalize_refuse_what_no_conversion_takes(toy):
