@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "directory_kept", "failure", "imported",
-    "is_debugged", "is_meant", "kernel_failed", "noted", "rule_failed", "said", "shape_rule_failed", "tracebacks_shown",
-    "users_code", "users_items",
+    "is_debugged", "is_meant", "kernel_failed", "noted", "rule_failed", "rule_told", "said", "shape_rule_failed",
+    "tracebacks_shown", "users_code", "users_items",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
@@ -400,6 +400,13 @@ def _failed_at(kind: str, function: Any, op: Op, error: BaseException) -> Plugin
     why = f"the {kind} {_name_of(function)}{of} failed: {said(error)}"
     made.findings = (Finding(op.name, why, (op.origin,) if op.origin else ()),)
     return made
+
+
+def rule_told(function: Any) -> str:
+    """A rewrite function and whose it is, in a message."""
+    function = unwrap(function)
+    plugin = current().host.plugin_of(function)
+    return f"the rule {_name_of(function)}" + (f" of {plugin}" if plugin is not None else "")
 
 
 def rule_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:

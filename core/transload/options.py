@@ -25,6 +25,8 @@ __all__ = [
 
 _WORDS = {bool: "true or false", int: "int", float: "float", str: "text"}
 
+_NUMBERS: dict[type, Any] = {int: Integral, float: Real}
+
 Options = Mapping[str, tuple[type | tuple[str, ...], Any, str]]
 """The type is bool, int, float, str, or a tuple of the words that can be chosen from."""
 
@@ -67,7 +69,7 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
 def _of_type(name: str, value: Any, wanted: type) -> Any:
     """A value that is no text, as its option's type has it; `UsageError` where it is of another."""
     is_bool = isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's
-    fits = is_bool if wanted is bool else not is_bool and isinstance(value, {int: Integral, float: Real}.get(wanted, wanted))
+    fits = is_bool if wanted is bool else not is_bool and isinstance(value, _NUMBERS.get(wanted, wanted))
     if not fits:
         raise UsageError(f"option {name} must be {_WORDS[wanted]}, not {value!r:.100}")
     return wanted(value)

@@ -42,7 +42,7 @@ from .errors import (
     after_colon,
     merge_findings,
 )
-from .guard import FOREIGN, directory_kept, is_meant, rule_failed
+from .guard import FOREIGN, directory_kept, is_meant, rule_failed, rule_told
 from .ir.build import Builder, constant_of, hand_on_names, need_no_use, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
@@ -52,6 +52,7 @@ from .ir.place import ends_a_region, need_whole, place_of
 from .ir.quantization import misfit
 from .ir.types import FloatType, IntegerType, TensorType
 from .ir.verify import faults_of
+from .likeness import need_like
 from .limits import beyond
 from .trace import traced
 
@@ -520,7 +521,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
     queued = set(pending)
     visits = limit * max(1000, len(pending))
     spent = budget()
-    modified = False
+    modified, last = False, None
     while pending:
         op = pending.pop()
         queued.discard(op)
@@ -533,7 +534,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             outcome = _outcome_of(function, op, rewriter)
             if outcome is None:
                 continue
-            modified = True
+            modified, last = True, function
             makers = [v.owner for v in op.operands if isinstance(v.owner, Op)]
             users = [user for result in op.results for user in result.uses]
             if outcome is not CHANGED:
@@ -554,7 +555,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             break
         visits -= 1
         if visits < 0:
-            raise PassError(f"rewriting does not come to an end (last at {op.called})")
+            raise PassError(f"rewriting does not come to an end (last at {op.called}, by {rule_told(last)})")
     return modified
 
 
@@ -568,6 +569,7 @@ def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     elif outcome is not CHANGED:
         outcome = values_for(op, outcome)
         need_no_use(op, before)
+        need_like(function, op, outcome)
     return outcome
 
 

@@ -125,7 +125,8 @@ def test_an_option_that_nobody_has_is_refused_with_the_nearest(toy, options, mes
 
 @pytest.mark.parametrize(("kind", "value", "wanted"), [
     (int, 2.5, "int"), (int, 8.0, "int"), (int, True, "int"), (int, None, "int"), (float, "x", "float"),
-    (float, False, "float"), (float, [1.0], "float"), (bool, 7, "true or false"), (bool, None, "true or false"), (str, 5, "text"), (("a", "b"), 3, "a or b"),
+    (float, False, "float"), (float, [1.0], "float"), (bool, 7, "true or false"), (bool, None, "true or false"),
+    (str, 5, "text"), (("a", "b"), 3, "a or b"),
 ])
 def test_values_of_another_type_are_the_users_mistake(kind, value, wanted):
     """They came as they were to the target, whose failure was told as its plugin's."""

@@ -1,0 +1,42 @@
+"""What a rule gives for a result of its op can stand for it: looked at where the rule is known, and not where it is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from inspect import unwrap
+from typing import Any
+
+from .context import current
+from .ir.core import Op, Value
+from .ir.types import FloatType, IntegerType
+from .ir.verify import same_shape
+
+__all__ = ["need_like"]
+
+
+def need_like(function: Callable[..., Any], op: Op, made: Sequence[Value]) -> None:
+    """Raise `TypeError` where a rule of somebody else's gives what cannot stand for a result of its op.
+
+    A dialect of a chip may lay out numbers, and write them, in its own way: they are as many, and no integers for floats. Within
+    one dialect they are of the same type, as far as sizes are known.
+    """
+    for result, value in zip(op.results, made, strict=True):
+        if value is result:
+            raise TypeError(f"gives the result of {op.name} itself, which is to be replaced")
+        if result.type == value.type or not _is_unlike(op, result, value):
+            continue
+        plugin = current().host.plugin_of(unwrap(function))
+        if plugin is not None and not plugin.is_ours:
+            raise TypeError(f"gives a {value.type} for a result of {op.name} which is {result.type}")
+
+
+def _is_unlike(op: Op, result: Value, value: Value) -> bool:
+    kinds = {type(result.element_or_none), type(value.element_or_none)}
+    if kinds == {FloatType, IntegerType}:
+        return True
+    before, now, maker = result.known_shape, value.known_shape, value.owner
+    if isinstance(maker, Op) and maker.dialect == op.dialect:
+        other = kinds == {FloatType} and result.element_or_none != value.element_or_none
+        return other or not same_shape(result.type, value.type)
+    return before is not None and now is not None and math.prod(before) != math.prod(now)
