@@ -137,14 +137,23 @@ def by_target(
     `PluginFailure` where it gives others, or numbers of another kind or shape than the types have, where they are known.
     """
     need_files(emitted.files)
+    before = [_state_of(file) for file in emitted.files]
     found: Mapping[str, Any] = target.run(emitted, given, **({"keep": True} if keep else {}))  # type: ignore[misc]
     wrong = wrong_outputs(found, types, keep, other_shape)
     removed = next((file.name for file in emitted.files if not is_file(file)), None)
     if removed is not None:
         wrong = f"removes {removed}, which the conversion wrote"
+    elif changed := [file.name for file, state in zip(emitted.files, before, strict=True) if _state_of(file) != state]:
+        wrong = f"writes into {changed[0]}, which the conversion wrote"
     if wrong is not None:
         raise failure(host().owner("targets", target.name), f"target {target.name!r}.run()", TypeError(wrong))
     return in_order(found, types)
+
+
+def _state_of(file: Path) -> tuple[int, int, int]:
+    """What changes of a file that is written anew or into."""
+    found = file.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _types_of(part: EmittedPart) -> dict[str, Type | None]:

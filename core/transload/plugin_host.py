@@ -44,7 +44,7 @@ from .plugin import (
     Writer,
     resolve,
 )
-from .registration import KINDS, admit, parts_taken, singular, wrong_facts, wrong_hooks
+from .registration import KINDS, Register, admit, parts_taken, singular, wrong_facts, wrong_hooks
 from .suggest import nearest
 
 if TYPE_CHECKING:
@@ -181,6 +181,10 @@ class Host:
 
         Raises `PluginError` with everything that is wrong with it; then nothing of it is added.
         """
+        if plugin is None or not isinstance(name, str | None):
+            wrong, wanted = (plugin, "a plugin") if plugin is None else (name, "a text as its name=")
+            raise UsageError(f"register() takes {wanted}, and was given {wrong!r:.100}",
+                             hint="a plugin is a module, or any object with hooks (`transload.hookimpl`)")
         label = name or getattr(plugin, "__name__", None) or type(plugin).__name__
         info = PluginInfo(label, "", "", str(getattr(plugin, "__name__", getattr(type(plugin), "__module__", ""))))
         with self._lock:
@@ -543,15 +547,17 @@ def _called(plugin: _Plugin, hook: str) -> list[Any]:
     call = getattr(plugin.hooks, hook, None)
     if call is None or getattr(call, "transload_impl", None) is None:
         return []
-    given: list[Any] = []
+    register = Register(plugin.info, hook)
     try:
-        call(given.append)
+        call(register)
     except KeyboardInterrupt:
         raise
     except FOREIGN as error:
         plugin.info.blame_for(hook, error)
         return []
-    return given
+    finally:
+        register.is_over = True
+    return register.given
 
 
 def _wrong_extensions(conversions: Mapping[str, Conversion], there: Mapping[str, Conversion]) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from typing import Any
 import pluggy
 
 from . import hookspecs
+from .errors import PluginError
 from .facts import FactKind, Facts
 from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, said
 from .outcomes import (
@@ -50,7 +51,7 @@ from .plugin import (
 )
 from .suggest import nearest
 
-__all__ = ["KINDS", "OUR_COMMANDS", "admit", "parts_taken", "singular", "wrong_facts", "wrong_hooks"]
+__all__ = ["KINDS", "OUR_COMMANDS", "Register", "admit", "parts_taken", "singular", "wrong_facts", "wrong_hooks"]
 
 KINDS: dict[str, type] = {
     "dialects": DialectSpec, "readers": Reader, "writers": Writer, "conversions": Conversion, "passes": Pass, "engines": Engine,
@@ -66,6 +67,21 @@ OUR_COMMANDS = frozenset({
 })
 """The commands that a plugin's cannot take the place of: those of `transload.cli.app`."""
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+class Register:
+    """What a hook is given to register things with, for as long as it runs."""
+
+    def __init__(self, info: PluginInfo, hook: str) -> None:
+        self.info, self.hook = info, hook
+        self.given: list[Any] = []
+        self.is_over = False
+
+    def __call__(self, item: Any) -> None:
+        if self.is_over:
+            raise PluginError(f"{self.info}: {self.hook} is over, and what it was given registers nothing any more",
+                              hint="transload.host().register(plugin) adds more, later")
+        self.given.append(item)
 
 
 def singular(kind: str) -> str:

@@ -19,7 +19,16 @@ import transload
 import transload.cli
 from transload.context import Context
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, PluginFailure, ReadError, RunError, TransloadError, Unsupported, UsageError
+from transload.errors import (
+    ConversionError,
+    PluginError,
+    PluginFailure,
+    ReadError,
+    RunError,
+    TransloadError,
+    Unsupported,
+    UsageError,
+)
 from transload.facts import Facts, FactTable
 from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
@@ -400,6 +409,64 @@ def test_targets_that_run_to_another_rank(tmp_path: Path, digits: Path) -> None:
 
     with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"target 'mine'\.run\(\).* of the sizes"):
         transload.convert(digits, "mine", tmp_path)
+
+
+def test_targets_that_write_into_the_artifact_while_it_is_judged(tmp_path: Path, digits: Path) -> None:
+    """The user had other bytes than those that were verified."""
+    class Mine(Target):
+        name, accepts = "mine", ("tosa",)
+
+        def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
+            (directory / "a.bin").write_text("x")
+            self.module = module
+            return Emitted([directory / "a.bin"], {})
+
+        def run(self, emitted: Emitted, inputs: Any) -> Any:
+            emitted.files[0].write_text("changed")
+            return transload.run(self.module, inputs)
+
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"writes into a\.bin"):
+        transload.convert(digits, "mine", tmp_path)
+
+
+def test_kernels_that_raise_what_rules_do() -> None:
+    """They were the core's failure, of no op."""
+    dialect, kernels = Dialect("acme"), KernelTable()
+
+    @dialect.op("half")
+    class Half:
+        x = operand()
+        y = result()
+
+    kernels("acme.half")(raising(Unsupported("never")))
+    with beside_ours(dialects=[DialectSpec("acme", dialect, kernels=kernels)]).bind():
+        for engine in ("reference", "auto"):
+            with pytest.raises(PluginFailure, match=r"'acme'.* the kernel .* of acme\.half") as raised:
+                transload.run(module_of("acme.half"), {"x": np.zeros(2, np.float32)}, engine=engine)
+            assert "never" in raised.value.message and raised.value.findings[0].names == ("here",)
+
+
+def test_registering_when_the_hook_is_over() -> None:
+    """Nothing was registered, and nothing said so."""
+    kept: list[Any] = []
+
+    class Late:
+        @staticmethod
+        @transload.hookimpl
+        def register_metrics(register: Any) -> None:
+            register(Metric("mine", lambda reference, actual: 0.0))
+            kept.append(register)
+
+    Host().register(Late(), "acme")
+    with pytest.raises(PluginError, match=r"'acme'.*register_metrics is over"):
+        kept[0](Metric("late", lambda reference, actual: 0.0))
+
+
+@pytest.mark.parametrize(("arguments", "why"), [
+    ((None,), "takes a plugin, and was given None"), ((object(), 3), "name=, and was given 3")])
+def test_registering_what_is_no_plugin(arguments: tuple[Any, ...], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        Host().register(*arguments)
 
 
 def test_readers_that_take_the_element_type_none(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import as_array, described
 from ..budget import check_deadline
-from ..errors import Finding, PluginFailure, RunError, TransloadError, after_colon, merge_findings
+from ..errors import Finding, PluginFailure, RunError, TransloadError, Unsupported, after_colon, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
     FloatType,
@@ -174,6 +174,8 @@ class Plan:
                         computed = kernel(op, *arrays)
                 except MemoryError as error:
                     raise _too_large(op, error) from error
+                except Unsupported as error:  # of rules alone
+                    raise _failed(op, kernel, error) from error
                 except OURS:
                     raise
                 except FOREIGN as error:

@@ -86,13 +86,13 @@ def element_of(given: Any) -> Type:
 
 
 def type_of(given: Any) -> TensorType:
-    """A tensor's type: itself, a shape (of f32), a shape and an element type, or text as `"1x3x32x32xf16"`."""
-    if isinstance(given, TensorType):
-        return given
-    if isinstance(given, str):
-        type_ = parse_type(f"tensor<{given}>")
-        if isinstance(type_, TensorType):
-            return type_
+    """A tensor's type: itself, a shape (of f32), a shape and an element type, or text as `"1x3x32x32xf16"`.
+
+    `UsageError` for anything else, and for sizes that are left open: what a network computes follows from them.
+    """
+    type_ = parse_type(f"tensor<{given}>") if isinstance(given, str) else given
+    if isinstance(type_, TensorType) and type_.is_static:
+        return type_
     is_pair = isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], tuple | list)
     sizes, element = (given[0], element_of(given[1])) if is_pair else (given, F32)
     try:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from transload.errors import ShapeError, UsageError
+from transload.ir import F32 as FLOATS
 from transload.ir import TensorType
 from transload_hub.network import constant, network, ops, quantized
 
@@ -92,6 +93,13 @@ def test_sizes(given: Any) -> None:
     with pytest.raises(UsageError, match="is no type of a tensor: sizes are whole numbers from 0 on"):
         network(lambda x: x, x=given)
     assert network(lambda x: x, x=(np.int64(2), 3)).inputs["x"].shape == (2, 3)
+
+
+@pytest.mark.parametrize("given", ["?x4xf32", "*xf32", TensorType((None, 4), FLOATS)])
+def test_sizes_that_are_left_open(given: object) -> None:
+    """Running it raised what is no error of ours."""
+    with pytest.raises(UsageError, match="is no type of a tensor: sizes are whole numbers"):
+        network(x=given)(lambda x: x)
 
 
 def test_a_size_below_0_in_a_type_that_is_given() -> None:
