@@ -518,10 +518,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
     concerns = cache(table.__contains__)  # there are many ops, and few names
     pending = [op for op in root.walk() if concerns(op.name)]
     pending.reverse()
-    queued = set(pending)
-    visits = limit * max(1000, len(pending))
-    spent = budget()
-    modified, last = False, None
+    queued, visits = set(pending), limit * max(1000, len(pending))
+    spent, modified, last = budget(), False, None
     while pending:
         op = pending.pop()
         queued.discard(op)

@@ -230,6 +230,12 @@ class _Attribute(_Member):
         self.default = default
         self.optional = optional
 
+    @property
+    def has_wrong_default(self) -> bool:
+        """Whether the default is none that the attribute may have; what is computed of the op is not known before."""
+        default = self.default
+        return not (default is REQUIRED or default is None or callable(default) or self.kind.accepts(default))
+
 
 class _Region(_Member):
     def __init__(self, doc: str, variadic: bool = False) -> None:
@@ -382,6 +388,11 @@ class OpDeclaration:
         """Whether the op may be replaced by its results where these are known."""
         self.infer: Callable[[Any], Any] | None = getattr(definition, "infer", None)
         self.definition = definition
+        if isinstance(getattr(definition, "traits", ()), str):
+            raise TypeError(f"{name}: traits are a tuple of texts, and are {vars(definition).get('traits')!r}")
+        for key, declared in self.attributes.items():
+            if declared.has_wrong_default:
+                raise TypeError(f"{name}: attribute {key!r} must be {declared.kind}, and by default is {declared.default!r:.100}")
         for group in (self.operands, self.results):
             if sum(slot.variadic for slot in group) > 1:
                 raise TypeError(f"{name}: at most one variadic operand and one variadic result")
