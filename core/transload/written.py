@@ -178,10 +178,10 @@ def with_sizes_of(
 
 
 def with_batch_of(
-    artifact: Module | None, model: Module, types: Mapping[str, Sequence[int] | TensorType],
-    read: Callable[[Mapping[str, Any]], Module],
+    artifact: Module | None, types: Mapping[str, Sequence[int] | TensorType], read: Callable[[Mapping[str, Any]], Module],
 ) -> Module:
-    """The model, read again with the batch that its artifact was made for, where nobody says one and it took another."""
+    """`with_sizes_of`, with the batch that the artifact was made for, too, where nobody says one and the model took another."""
+    model = with_sizes_of(lambda: artifact, types, read)
     made = artifact.inputs if artifact is not None else {}
     sizes = {
         name: there.static_shape for name, own in model.inputs.items() if name not in types

@@ -219,7 +219,7 @@ def compare(
     `excepts` names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, model_of, run, runnable
-    from ..written import with_batch_of, with_sizes_of
+    from ..written import with_batch_of
     from .information import attempts
     from .inputs import checked_inputs
 
@@ -229,10 +229,9 @@ def compare(
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
     written, result = _opened(artifact)
-    read = partial(load, model, format=format, function=function, weights=weights, outputs=outputs)
-    sized = result if not is_fused else None
-    source = with_sizes_of(lambda: sized, types, lambda inputs: read(inputs=inputs))
-    source = with_batch_of(sized, source, types, lambda inputs: read(inputs=inputs))
+    source = with_batch_of(
+        result if not is_fused else None, types,
+        lambda inputs: load(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
