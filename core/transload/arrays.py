@@ -20,7 +20,7 @@ from .errors import ReadError, TransloadError
 from .files import atomic_path, need_file
 from .ir.constants import LazyData, MmapData, TensorData
 
-__all__ = ["as_array", "open_array", "open_arrays", "read_arrays", "write_arrays", "described"]
+__all__ = ["as_array", "open_array", "open_arrays", "lost_numbers", "read_arrays", "write_arrays", "described"]
 
 _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
@@ -72,6 +72,15 @@ def open_array(path: Path) -> np.ndarray:
 def as_array(given: Any) -> np.ndarray:
     """The array that is given, as numpy has it; read from its file, where it is still there."""
     return given.numpy() if isinstance(given, TensorData) and not isinstance(given, np.ndarray) else np.asarray(given)
+
+
+def lost_numbers(array: np.ndarray, cast: np.ndarray) -> np.ndarray:
+    """Where numbers are others in `cast`, which is `array` in a type of integers or truths; of the arrays' shape.
+
+    Back again they may be the same all the same: 200 is -56 in 8 bits with a sign, and -56 is 200 without one.
+    """
+    lost: np.ndarray = (cast.astype(array.dtype) != array) | ((cast < 0) != (array < 0))
+    return lost
 
 
 def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> TensorData:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_array, described
+from ..arrays import as_array, described, lost_numbers
 from ..budget import check_deadline
 from ..errors import Finding, PluginFailure, RunError, TransloadError, Unsupported, after_colon, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
@@ -319,9 +319,8 @@ def fit(given: Any, type_: TensorType) -> tuple[Any, str]:
     if np.can_cast(array.dtype, wanted, "same_kind") or (array.dtype.kind in "iub" and wanted.kind in "iuf"):
         with np.errstate(over="ignore", invalid="ignore"):
             cast = array.astype(wanted)
-        exact = array.dtype.kind not in "iu" or (
-            np.array_equal(cast.astype(array.dtype), array) and np.array_equal(cast < 0, array < 0))
-        if not exact or (array.dtype.kind == "f" and (np.isfinite(array) & ~np.isfinite(cast)).any()):
+        if (array.dtype.kind in "iu" and lost_numbers(array, cast).any()) or (
+                array.dtype.kind == "f" and (np.isfinite(array) & ~np.isfinite(cast)).any()):
             return array, f"holds numbers that {wanted} cannot"
         return cast, ""
     return array, f"is {array.dtype}, and must be {wanted}"

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import lost_numbers
 from ..cores import cores
 from ..errors import ReadError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
@@ -276,11 +277,22 @@ class Samples:
             raise UsageError(f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}")
         cast = _cast(array, type_)
         if cast is None:
-            raise UsageError(f"{sample}: input {name!r} is given {array.dtype}, and takes {dtype_of(type_.element)} ({type_})")
+            wanted = dtype_of(type_.element)
+            raise UsageError(
+                f"{sample}: input {name!r} is given {array.dtype}, and takes {wanted} ({type_}){_lost(array, wanted)}")
         if isinstance(type_.element, FloatType) and not np.isfinite(cast).all():
             what = "NaN" if np.isnan(cast).any() else "infinity"
             raise UsageError(f"{sample}: what input {name!r} is given holds {what}")
         return cast.reshape(type_.static_shape)
+
+
+def _lost(array: np.ndarray, wanted: np.dtype) -> str:
+    """The first number of an array that a type of integers or truths does not have, in words; nothing where that is not why."""
+    if array.dtype.kind not in "biuf" or wanted.kind not in "biu":
+        return ""
+    with np.errstate(invalid="ignore"):
+        lost = array[lost_numbers(array, array.astype(wanted))]
+    return f", which does not have {lost[0]}" if lost.size else ""
 
 
 def _cast(array: np.ndarray, type_: TensorType) -> np.ndarray | None:
@@ -297,4 +309,4 @@ def _cast(array: np.ndarray, type_: TensorType) -> np.ndarray | None:
         return None
     with np.errstate(invalid="ignore"):
         cast = array.astype(wanted)
-    return cast if np.array_equal(cast.astype(array.dtype), array) else None
+    return None if lost_numbers(array, cast).any() else cast

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.arrays import lost_numbers
 from transload.errors import TransloadError, UsageError
 from transload.ir import F32, FloatType, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder, cannot_be
@@ -153,7 +154,7 @@ def _held(array: np.ndarray, element: Type) -> np.ndarray:
             if isinstance(element, FloatType):
                 lost = np.isfinite(array.astype(np.float64)) & ~np.isfinite(made)
             else:
-                lost = (made.astype(array.dtype) != array) | ((made < 0) != (array < 0))
+                lost = lost_numbers(array, made)
     except (OverflowError, TypeError, ValueError):
         raise UsageError(f"{array.tolist()!r:.100} is none of {element}", hint=hint) from None
     if np.any(lost):

@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.errors import ReadError, TransloadError, UsageError
-from transload.ir import F32, I8, TensorType
+from transload.ir import F32, I8, I32, UI8, UI32, TensorType, dtype_of
 from transload.samples.samples import Samples, open_samples
 
 IMAGE = {"x": TensorType((1, 1, 2, 2), F32)}
@@ -181,6 +181,11 @@ def test_a_damaged_image_is_named_and_left_out_where_one_says_so(images: Path) -
     (np.full((1, 1, 2, 2), np.inf, np.float32), IMAGE, "holds infinity"),
     (np.full((1, 1, 2, 2), 1e300), IMAGE, "holds infinity"),
     (np.full((1, 1, 2, 2), 300.0), {"x": TensorType((1, 1, 2, 2), I8)}, "takes int8"),
+    (np.full((1, 1, 2, 2), 200, np.uint8), {"x": TensorType((1, 1, 2, 2), I8)},
+     r"is given uint8, and takes int8 .*, which does not have 200"),
+    (np.full((1, 1, 2, 2), -3, np.int8), {"x": TensorType((1, 1, 2, 2), UI8)}, "is given int8, and takes uint8"),
+    (np.full((1, 1, 2, 2), -3, np.int16), {"x": TensorType((1, 1, 2, 2), UI32)}, "is given int16, and takes uint32"),
+    (np.full((1, 1, 2, 2), 2**31 + 5, np.uint32), {"x": TensorType((1, 1, 2, 2), I32)}, "is given uint32, and takes int32"),
     (np.full((1, 1, 2, 2), "a"), IMAGE, "takes float32"),
     ([], IMAGE, "no samples"),
     (iter([]), IMAGE, "no samples"),
@@ -198,6 +203,15 @@ def test_a_damaged_image_is_named_and_left_out_where_one_says_so(images: Path) -
 def test_what_does_not_fit(source: Any, inputs: Mapping[str, TensorType], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         list(open_samples(source, inputs))
+
+
+@pytest.mark.parametrize("element", [I8, UI8, I32, UI32])
+@pytest.mark.parametrize("given", [np.int8, np.uint8, np.int64, np.uint64, np.float32, bool])
+def test_numbers_that_both_types_have(element: Any, given: Any) -> None:
+    """Whatever type they come in."""
+    array = np.array([[[[0, 1], [1, 127 if given is not bool else 1]]]], given)
+    (sample,) = open_samples([array], {"x": TensorType((1, 1, 2, 2), element)})
+    assert sample["x"].dtype == dtype_of(element) and (sample["x"] == array).all()
 
 
 def test_places_that_hold_no_samples(images: Path, tmp_path: Path) -> None:
