@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -127,7 +128,8 @@ def _said(made: Any) -> str:
         return "; ".join([made.error.message, *findings]) + (f" (and {more} more)" if more > 0 else "")
     checked = (made.report or {}).get("verification", {})
     metrics = [output["metrics"] for output in checked.get("outputs", [])]
-    worst = min((float(each["cos"]) for each in metrics if "cos" in each), default=None)
+    near = (float(each["cos"]) for each in metrics if "cos" in each)
+    worst = min(near, key=lambda cos: -2.0 if math.isnan(cos) else cos, default=None)
     why = f"cos {worst:.6f}" if worst is not None else checked.get("why")
     return ", ".join(filter(None, (checked.get("status"), why)))
 

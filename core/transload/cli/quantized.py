@@ -100,7 +100,7 @@ def _next(made: QuantizationReport, page: Path | None, nearest: str) -> str:
     if measured is None:
         more = f", and {known.samples_do}" if known is not None and known.samples_do else ""
         return f"--data SAMPLES measures what quantizing cost{more}"
-    if min((near.sqnr for near in measured.outputs.values()), default=POOR) < POOR:
+    if not all(near.sqnr >= POOR for near in measured.outputs.values()):  # NaN is none
         look = f"{page} shows where it is lost; " if page is not None else "--report page.html shows where it is lost; "
         finer = f", {known.finer}" if known is not None and known.finer else ""
         return f"{look}more samples{finer} may lose less"

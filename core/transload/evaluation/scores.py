@@ -92,7 +92,7 @@ def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
     if score.by_row:
         rows = [number for row in rows for number in (row if isinstance(row, list) else [row])]
     value = float(total(rows))
-    if not score.spread or len(rows) < 2:
+    if not score.spread or len(rows) < 2 or np.isnan(value):  # samples that are numbers say nothing of those that are none
         return Estimate(value, samples=count)
     if plain and score.unit == "%" and all(row in (0.0, 1.0) for row in rows):
         return Estimate(value, *_wilson(value, len(rows)), samples=count)
@@ -265,11 +265,16 @@ def least_ratio(rows: Any) -> float:
 
 
 def cosine(outputs: Outputs, label: Any, reference: Outputs) -> float:
-    return min(metrics.cosine(a, b) for a, b in _real_pairs(outputs, reference))
+    return _worst(metrics.cosine, outputs, reference)
 
 
 def euclid(outputs: Outputs, label: Any, reference: Outputs) -> float:
-    return min(metrics.euclid(a, b) for a, b in _real_pairs(outputs, reference))
+    return _worst(metrics.euclid, outputs, reference)
+
+
+def _worst(near: Callable[[np.ndarray, np.ndarray], float], outputs: Outputs, reference: Outputs) -> float:
+    """How near the worst output is, in a measure of 1 at most; NaN where one is, which `min` takes or leaves by their order."""
+    return float(np.min([near(ours, theirs) for ours, theirs in _real_pairs(outputs, reference)], initial=1.0))
 
 
 def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> list[float]:

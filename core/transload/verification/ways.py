@@ -8,6 +8,7 @@ from it than the ways are from each other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
@@ -53,7 +54,7 @@ class Ways:
         computed = {name: run(given) for name, run in self.runs.items()}
         against = {name: compare_outputs(outputs, actual) for name, outputs in computed.items()}
         nearest = [
-            max(against, key=lambda name: against[name][index].metrics["euclid"]) for index in range(len(actual))]
+            max(against, key=lambda name: _nearness(against[name][index])) for index in range(len(actual))]
         tensors = [against[name][index] for index, name in enumerate(nearest)]
         excused: dict[int, float] = {}
         pending = set(suspects)
@@ -64,6 +65,12 @@ class Ways:
                     excused[index] = spread[index].metrics["cos"]
                     pending.discard(index)
         return Judgement(tensors, nearest, excused)
+
+
+def _nearness(tensor: TensorDifference) -> float:
+    """How near a result is to one way; least where no number says it, which is neither more nor less than any."""
+    near = tensor.metrics["euclid"]
+    return -math.inf if math.isnan(near) else near
 
 
 def _spreads(computed: Mapping[str, dict[str, np.ndarray]]) -> list[list[TensorDifference]]:

@@ -15,8 +15,10 @@ from transload.evaluation.labels import labels_of
 from transload.evaluation.pictures import classes_of, mean_overlap, overlaps
 from transload.evaluation.scores import (
     agreement,
+    cosine,
     energies,
     estimate,
+    euclid,
     find_scores,
     least_ratio,
     peak_ratio,
@@ -238,6 +240,22 @@ def test_nan_is_no_right_answer() -> None:
     one = {"y": np.array([[0.1, np.nan, 0.3, 0.2]])}
     assert [score(each, 2, None) for score in (top1, top5) for each in (none, one)] == [0.0] * 4
     assert agreement(none, None, none) == agreement(one, None, one) == 0.0
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_output_of_nan_is_the_worst_wherever_it_stands(place: int) -> None:
+    wanted = {name: np.array([1.0, 2.0]) for name in "abc"}
+    found = {**wanted, "abc"[place]: np.full(2, np.nan)}
+    for measured in (cosine(found, None, wanted), euclid(found, None, wanted), least_ratio([energies(found, None, wanted)])):
+        assert np.isnan(measured)
+    assert cosine(wanted, None, wanted) == pytest.approx(1.0) and euclid(wanted, None, wanted) == 1.0
+
+
+@pytest.mark.parametrize("name", ["cos", "euclid"])
+def test_a_total_that_is_no_number_has_no_interval(name: str) -> None:
+    """The samples that are numbers had one, which said that a promise is kept."""
+    found = estimate(find_scores([name])[name], [1.0] * 9 + [float("nan")])
+    assert np.isnan(found.value) and found.low is found.high is None
 
 
 @pytest.mark.parametrize(("right", "of", "low", "high"), [

@@ -244,6 +244,14 @@ def test_between_the_ways_is_near_enough() -> None:
     assert set(judged.excused) == {0} and judged.nearest == ["fused"]
 
 
+@pytest.mark.parametrize("order", [("of NaN", "of numbers"), ("of numbers", "of NaN")])
+def test_a_way_of_nan_is_the_nearest_to_nothing(order: tuple[str, str]) -> None:
+    """In whichever order they are tried."""
+    runs = {"of NaN": lambda given: {"y": given["x"] * np.nan}, "of numbers": lambda given: {"y": given["x"]}}
+    given = inputs(0)
+    assert Ways({name: runs[name] for name in order}).judge(given, {"y": given["x"]}, [], []).nearest == ["of numbers"]
+
+
 def test_further_than_the_ways_are_apart_is_not() -> None:
     given = inputs(0)
     actual = {"y": given["x"] + 0.1 * np.random.default_rng(5).standard_normal(1000)}

@@ -52,8 +52,8 @@ class Quality:
 
     @property
     def text(self) -> str:
-        return f"{self.score} at least {self.least:g}" if self.most_drop is None else \
-            f"{self.score} at most {self.most_drop:g} worse"
+        return f"{self.score} at least {_told(self.least)}" if self.most_drop is None else \
+            f"{self.score} at most {_told(self.most_drop)} worse"
 
     @property
     def _score(self) -> Score:
@@ -178,6 +178,12 @@ def promise_of(
                          hint="--min-cos 0.99, --min-sqnr 30, --max-drop 0.5%, --max-float 5%, or --max-cycles N --target NAME")
     find_scores([each.score for each in qualities])
     return Promise(tuple(qualities), limit, max_cycles, target)
+
+
+def _told(number: float | None) -> str:
+    """A number in few digits, where these are the number, else in as many as it has."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def _share(name: str, given: Any) -> float:

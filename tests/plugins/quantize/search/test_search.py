@@ -102,6 +102,20 @@ def test_what_both_cannot_keep_is_said_and_the_limit_holds(network: Module, samp
     assert not found.kept and found.floats <= 0.3
 
 
+@pytest.mark.parametrize(("score", "good", "bad"), [("cos", 1.0, float("nan")), ("sqnr", [[1.0, 1e-9]], [[1.0, float("nan")]])])
+def test_a_sample_of_nan_keeps_no_promise(score: str, good: Any, bad: Any) -> None:
+    """However many others would."""
+    quality = Quality(score, least=0.5)
+    assert quality.judged([[good]] * 20).kept and not quality.judged([[good]] * 19 + [[bad]]).kept
+
+
+@pytest.mark.parametrize(("asked", "text"), [(0.99999999, "0.99999999"), (0.99, "0.99"), (44.0, "44"), (1e-9, "1e-09")])
+def test_a_promise_is_told_as_it_was_given(asked: float, text: str) -> None:
+    """Rounded, it would be another."""
+    assert Quality("cos", least=asked).text == f"cos at least {text}"
+    assert Quality("cos", most_drop=asked).text == f"cos at most {text} worse"
+
+
 def test_a_drop_is_judged_on_pairs(network: Module, samples: Samples) -> None:
     labels = [transload.run(network, sample, engine="reference")["y0"].argmax(-1).tolist() for sample in samples]
     found = search(network, samples, promise_of(max_drop="5%", metric="top1"), labels=labels)
