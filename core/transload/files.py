@@ -69,7 +69,7 @@ def text_of(path: str | Path, what: str) -> str:
     file = Path(path)
     need_file(file)
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")  # without the mark that editors put before it
     except UnicodeDecodeError:
         raise ReadError(f"{path}: cannot be read as {what}: it is no text") from None
     except OSError as error:

@@ -25,7 +25,7 @@ def toml_table(data: bytes | str) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise ValueError(f"{len(data):,} bytes are more than such a file has; {MAX_BYTES:,} are the limit")
     try:
-        text = data if isinstance(data, str) else data.decode("utf-8")
+        text = data.removeprefix("\ufeff") if isinstance(data, str) else data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is no text") from None
     if found := _LONG_KEY.search(text):

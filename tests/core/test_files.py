@@ -15,7 +15,7 @@ from transload.arrays import write_arrays
 from transload.cli import run
 from transload.context import Context
 from transload.errors import ConversionError, ReadError
-from transload.files import need_file
+from transload.files import need_file, text_of
 from transload.ir import F32, TensorType
 from transload.plugin import Writer
 from transload.plugin_host import Host
@@ -123,3 +123,12 @@ def test_what_the_kernel_says_is_no_file(path):
         need_file(Path(path))
     with pytest.raises(ReadError, match="is what the kernel says"):
         transload.load(path)
+
+
+def test_text_without_the_mark_before_it(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-8-sig"):
+        (tmp_path / "table.txt").write_text("# ä\n1", encoding=encoding)
+        assert text_of(tmp_path / "table.txt", "a table") == "# ä\n1"
+    (tmp_path / "table.txt").write_text("1", encoding="utf-16")
+    with pytest.raises(ReadError, match="cannot be read as a table: it is no text"):
+        text_of(tmp_path / "table.txt", "a table")

@@ -38,6 +38,7 @@ def test_looking_for_them_takes_no_time_either(text: str) -> None:
 
 def test_what_is_read() -> None:
     assert toml_table(b"a.b = 1.5\n['x.y']\nc = '1.2.3.4'\n") == {"a": {"b": 1.5}, "x.y": {"c": "1.2.3.4"}}
+    assert toml_table(b"\xef\xbb\xbfa = 1") == toml_table("\ufeffa = 1") == {"a": 1}, "editors put a mark before what they save"
     for data, says in ((b"\xff", "no text"), (b" " * (MAX_BYTES + 1), "are the limit"), (b"x = " + b"[" * 9999, "too deeply")):
         with pytest.raises(ValueError, match=says):
             toml_table(data)

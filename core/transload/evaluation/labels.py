@@ -127,7 +127,7 @@ def _in_order(samples: Samples, labels: Sequence[Any], what: str) -> Labels:
 def _lines(path: Path) -> list[str]:
     need_file(path)
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             lines = [line.strip() for _, line in zip(range(_LINES), file, strict=False)]
     except (OSError, UnicodeDecodeError) as error:
         raise ReadError(f"{path}: is no text file: {error}") from None
@@ -212,7 +212,7 @@ def _numbers_of(image: Any) -> np.ndarray:
 def _annotations(path: Path) -> Labels:
     """COCO's objects of each image: `{"image_id", "width", "height", "objects": [{"bbox", "category_id"}]}`."""
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        held = json.loads(path.read_text(encoding="utf-8-sig"))
         images = {str(image["file_name"]): image for image in held["images"]}
         objects: dict[Any, list[dict[str, Any]]] = {}
         for each in held["annotations"]:

@@ -64,7 +64,7 @@ def _named_in(path: Path) -> list[Path]:
     content = path.read_bytes() if path.stat().st_size <= _LONGEST else b"\0"
     if b"\0" in content:
         return []
-    lines = content.decode("utf-8", "replace").splitlines()
+    lines = content.decode("utf-8-sig", "replace").splitlines()
     whole = [line[:end] for line in lines for end in (None, *(mark.start() for mark in islice(_COMMENT.finditer(line), _MARKS)))]
     cells = dict.fromkeys(cell.strip() for said in whole for cell in (said, *said.split(",")))
     return [path.parent / cell for cell in cells if cell]

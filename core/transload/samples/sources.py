@@ -260,7 +260,7 @@ def _of_list(path: Path, wanted: Wanted) -> Listing:
     try:
         if path.stat().st_size > _LONGEST:
             raise ReadError(f"{path}: is too large for a list of samples")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

@@ -57,7 +57,7 @@ def _files(path: Path) -> Iterator[Path]:
     yield path
     if path.suffix.lower() in (".npy", ".npz") or not path.is_file() or path.stat().st_size > _LIST:
         return
-    for line in path.read_bytes().decode("utf-8", "replace").splitlines():  # a list of files, or an image, which names none
+    for line in path.read_bytes().decode("utf-8-sig", "replace").splitlines():  # a list of files, or an image, which names none
         for name in line.split(","):
             listed = path.parent / name.strip()
             if name.strip() and len(name) < 4096 and "\0" not in name and listed.is_file():

@@ -63,6 +63,14 @@ def test_numbers_that_python_does_not_read_are_names(tmp_path: Path, text: str) 
     assert find(tmp_path / "labels.txt", tmp_path / "classes.txt")("0.png") == 1
 
 
+def test_a_mark_before_the_text_is_no_part_of_it(tmp_path: Path) -> None:
+    """Spreadsheets and editors put one there."""
+    for name, text in {"l.txt": "1\n0\n", "n.txt": "0.png,b\n1.png,a\n", "c.txt": "a\nb\n", "coco.json": json.dumps(COCO)}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+    assert find(tmp_path / "l.txt")("0.png") == find(tmp_path / "n.txt", tmp_path / "c.txt")("0.png") == 1
+    assert find(tmp_path / "n.txt", tmp_path / "c.txt")("1.png") == 0 and find(tmp_path / "coco.json")("0.png")["image_id"] == 4
+
+
 COCO = {
     "images": [{"id": 4, "file_name": "0.png", "width": 9, "height": 9}],
     "annotations": [{"image_id": 4, "category_id": 1, "bbox": [1, 1, 3, 3], "area": 9}]}

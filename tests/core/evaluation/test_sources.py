@@ -14,9 +14,10 @@ from transload.evaluation.sources import told
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize("line", ["x.bin", "x.bin # the first", "x.bin\t#", "y.bin, x.bin # both", "a,b.bin", "a #1.bin"])
-def test_what_a_list_names_counts(line: str, tmp_path: Path) -> None:
-    (tmp_path / "list.txt").write_text(f"# heading\n{line}\n")
+def test_what_a_list_names_counts(line: str, mark: str, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(f"# heading\n{line}\n" if mark == "" else f"{mark}{line}\n", encoding="utf-8")
     name = next(name for name in ("x.bin", "a,b.bin", "a #1.bin") if name in line)
     (tmp_path / name).write_bytes(b"1")
     before = told(tmp_path / "list.txt")

@@ -244,6 +244,12 @@ def test_what_the_model_says_of_its_inputs(examples: Path) -> None:
     assert len(list(samples)) == 5 and samples.preprocess is None and not samples.images
 
 
+def test_a_mark_before_a_list_is_no_part_of_a_name(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", THREE[0])
+    (tmp_path / "list.txt").write_text("a.npy\n", encoding="utf-8-sig")
+    assert values(open_samples(tmp_path / "list.txt", IMAGE)) == [0]
+
+
 def test_a_line_that_is_no_path(tmp_path: Path) -> None:
     """Told in one line, and not with all its letters."""
     (tmp_path / "list.txt").write_text("x" * 100_000)
