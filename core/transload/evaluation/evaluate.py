@@ -226,7 +226,7 @@ def _label(find: Labels, name: str, chosen: Mapping[str, Score], labels: Any) ->
         needy = next((key for key, score in chosen.items() if "label" in score.needs), None)
         if needy is not None:
             way = f"{labels} says the labels of others; it has to name all samples" if isinstance(labels, str | Path) else (
-                "--labels FILE, or samples in a folder for each class")
+                "--labels FILE, or samples in a folder for each class, of a list with --classes")
             raise UsageError(f"{needy} needs labels, and {name!r} has none", hint=f"{way}; {_without_labels()} need none")
     return label
 

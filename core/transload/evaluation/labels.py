@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
     `source` is
 
     - None: samples that lie in folders have the number of theirs, in the order of the folders' names (or of `classes`); folders
-      whose names are numbers have these, less 1 where they go from 1 on without a gap;
+      whose names are numbers have these, less 1 where they go from 1 on without a gap; those of a list need `classes`, and the
+      last folder of a path that is one counts;
     - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
       labels are numbers, or names of `classes`;
     - an `.npy` of numbers, in the order of the samples (of their rows, where a sample is a batch, here and in a file of labels
@@ -93,17 +95,19 @@ def _found(samples: Samples, source: Any, classes: list[str] | None) -> Labels:
 
 
 def _by_folders(samples: Samples, classes: list[str] | None) -> Labels:
-    """Labels by the first folder in a sample's name, where all samples lie in folders."""
-    folders = [
-        Path(name).parts[0] if len(Path(name).parts) > 1 and not _ROW.search(name) else None for name in samples.names]
-    if not folders or None in folders:
+    """Labels by the folders in samples' names, where all lie in folders: by the first, of a list by the last that is a class.
+
+    Paths of a list may begin with folders that all share, and none lie in that of a class: such folders have no numbers.
+    """
+    names, whole = samples.names, samples.folders_are_all
+    folders = [Path(name).parts[:-1] if not _ROW.search(name) else () for name in names]
+    if not folders or not all(folders) or (classes is None and not whole):
         return lambda name: None
-    there = sorted(set(map(str, folders)))
-    numbers = {folder: place for place, folder in enumerate(classes)} if classes is not None else _numbered(there)
-    missing = next((folder for folder in folders if folder not in numbers), None)
-    if missing is not None:
-        raise UsageError(f"the folder {missing!r} is no class", hint=f"classes: {', '.join(list(numbers)[:8])}")
-    return lambda name: numbers.get(Path(name).parts[0])
+    if classes is None:
+        numbers = _numbered(sorted({each[0] for each in folders}))
+        return lambda name: numbers.get(Path(name).parts[0])
+    said = [each[0] if whole else next((part for part in reversed(each) if part in classes), each[-1]) for each in folders]
+    return dict(zip(names, _in_classes(said, classes, "the folder "), strict=True)).get
 
 
 def _numbered(folders: Sequence[str]) -> dict[str, int]:
@@ -121,7 +125,18 @@ def _in_order(samples: Samples, labels: Sequence[Any], what: str) -> Labels:
         labels = [list(labels[at:at + rows]) for at in range(0, len(labels), rows)]
     if len(labels) != len(names):
         raise UsageError(f"{what}: {len(labels)} labels for {len(names)} samples" + (f" of {rows} rows each" if rows > 1 else ""))
-    return dict(zip(names, labels, strict=True)).get
+    return _by_name(names, labels, what)
+
+
+def _by_name(names: Sequence[str], labels: Sequence[Any], what: str) -> Labels:
+    """Labels by the names of what they are of. `UsageError` where one has two that differ."""
+    found: dict[str, Any] = {}
+    for name, label in zip(names, labels, strict=True):
+        if name in found and not np.array_equal(found[name], label):
+            raise UsageError(f"{what}: {name!r} has two labels, {found[name]!r:.100} and {label!r:.100}",
+                             hint="one for each sample: leave out the other line")
+        found[name] = label
+    return found.get
 
 
 def _lines(path: Path) -> list[str]:
@@ -145,7 +160,7 @@ def _text(samples: Samples, path: Path, classes: list[str] | None) -> Labels:
     known = set(samples.names)
     named = [row for row in map(_cells, lines) if len(row) == 2 and row[0] in known]
     if named:
-        return dict(zip([row[0] for row in named], _numbers([row[1] for row in named], path, classes), strict=True)).get
+        return _by_name([row[0] for row in named], _numbers([row[1] for row in named], path, classes), str(path))
     if all(len(_cells(line)) == 2 for line in lines) and len(lines) != len(known):
         raise UsageError(
             f"{path}: names no sample: {_cells(lines[-1])[0]!r} is none", hint=f"samples are called {min(known)!r} and such")
@@ -166,11 +181,20 @@ def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> li
         name = next(label for label in labels if not _NUMBER.fullmatch(label))
         raise UsageError(f"{path}: says {name!r}, the name of a class, and nothing says which number that is",
                          hint="--classes FILE has the names in the model's order, one a line")
+    return _in_classes(labels, classes, f"{path}: ")
+
+
+def _in_classes(names: Sequence[str], classes: Sequence[str], where: str) -> list[int]:
+    """The places of names among those of the classes. `UsageError` for one that is none of them, or several."""
     places = {name: place for place, name in enumerate(classes)}
-    unknown = next((label for label in labels if label not in places), None)
+    unknown = next((name for name in names if name not in places), None)
     if unknown is not None:
-        raise UsageError(f"{path}: {unknown!r} is no class", hint=f"classes: {', '.join(classes[:8])}")
-    return [places[label] for label in labels]
+        raise UsageError(f"{where}{unknown!r} is no class", hint=f"classes: {', '.join(classes[:8])}")
+    several = {name for name, count in Counter(classes).items() if count > 1}.intersection(names)
+    if several:
+        raise UsageError(f"{where}{min(several)!r} is {classes.count(min(several))} classes, and which is not known",
+                         hint="labels that are numbers say it, or --classes whose names differ")
+    return [places[name] for name in names]
 
 
 def _whole(labels: np.ndarray, path: Path) -> list[int]:
@@ -214,6 +238,8 @@ def _annotations(path: Path) -> Labels:
     try:
         held = json.loads(path.read_text(encoding="utf-8-sig"))
         images = {str(image["file_name"]): image for image in held["images"]}
+        if len(images) < len(held["images"]):
+            raise ValueError(f"{_repeated(held['images'])!r:.100} is the file_name of several images")
         objects: dict[Any, list[dict[str, Any]]] = {}
         for each in held["annotations"]:
             objects.setdefault(_integer(each["image_id"]), []).append(_object(each))
@@ -227,6 +253,11 @@ def _annotations(path: Path) -> Labels:
             hint="it is an object with the lists 'images' (file_name, id, width, height) and 'annotations' (image_id, "
                  "category_id, bbox)") from None
     return lambda name: named.get(name, named.get(Path(name).name))
+
+
+def _repeated(images: Sequence[Mapping[str, Any]]) -> str:
+    """The first name that several images have."""
+    return Counter(str(image["file_name"]) for image in images).most_common(1)[0][0]
 
 
 def _why(error: Exception) -> str:

@@ -171,7 +171,8 @@ def _no_class(label: Any, output: str, count: int) -> UsageError:
     if number is None:
         return UsageError(f"the label is {label!r:.100}, and classes are whole numbers, one for each sample",
                           hint="--classes names them in order; masks are for miou and pixels, images for psnr")
-    hint = "--label-offset -1 where labels begin with 1" if number >= count else "labels begin with 0, --label-offset added"
+    hint = "--label-offset -1 where labels begin with 1" if number == count else (
+        "labels begin with 0, --label-offset added to numbers; --classes names folders and labels in the model's order")
     return UsageError(f"the label is {number}, and the model has classes 0 to {count - 1}", hint=hint)
 
 

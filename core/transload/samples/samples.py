@@ -210,6 +210,11 @@ class Samples:
                 hint="labels are of a folder, a list, or an .npy or .npz with all; agreement, equal, sqnr, cos, euclid need none")
         return [source.entry(index).name for index in range(source.length)]
 
+    @property
+    def folders_are_all(self) -> bool:
+        """Whether the folders in the samples' names are all that there are, which those of a list may not be."""
+        return not isinstance(self._source, Stream) and self._source.whole
+
     def __len__(self) -> int:
         if isinstance(self._source, Stream):
             raise TypeError("how many samples there are is not known before they have been gone through")

@@ -72,6 +72,8 @@ class Listing:
 
     length: int
     entry: Callable[[int], Entry]
+    whole: bool = True
+    """Whether these are all that there are in their folders: a list names some, and may leave out folders."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,7 @@ def _of_list(path: Path, wanted: Wanted) -> Listing:
     entries = [_line(path, number, line, wanted) for number, line in lines if line and not line.startswith("#")]
     if not entries:
         raise UsageError(f"{path} lists no samples", hint="a sample a line: a file, or one for each input with commas between")
-    return _listing(entries)
+    return _listing(entries, whole=False)
 
 
 def _line(path: Path, number: int, line: str, wanted: Wanted) -> Entry:
@@ -339,7 +341,7 @@ def _side_by_side(sources: Mapping[str, Any], wanted: Wanted) -> Listing:
         parts = {name: each.parts[name] for name, each in entries.items()}
         return Entry(", ".join(each.name for each in entries.values()), parts)
 
-    return Listing(next(iter(counts.values())), entry)
+    return Listing(next(iter(counts.values())), entry, all(found.whole for found in columns.values()))
 
 
 class _One:
@@ -355,8 +357,8 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} for {name!r}" for name, count in counts.items())
 
 
-def _listing(entries: Sequence[Entry]) -> Listing:
-    return Listing(len(entries), entries.__getitem__)
+def _listing(entries: Sequence[Entry], whole: bool = True) -> Listing:
+    return Listing(len(entries), entries.__getitem__, whole)
 
 
 def _only(wanted: Wanted, what: str) -> str:

@@ -69,7 +69,8 @@ def test_a_label_that_is_no_class_is_refused(data: Path, labels: list[int]) -> N
         transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, label_offset=100)
 
 
-@pytest.mark.parametrize(("offset", "hint"), [(100, "--label-offset -1 where labels begin with 1"), (-100, "begin with 0")])
+@pytest.mark.parametrize(("offset", "hint"), [
+    (1, "--label-offset -1 where labels begin with 1"), (100, "begin with 0"), (-100, "begin with 0")])
 def test_what_to_do_about_labels_that_are_no_classes(data: Path, labels: list[int], offset: int, hint: str) -> None:
     with pytest.raises(UsageError, match="classes 0 to 9") as caught:
         transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, label_offset=offset)

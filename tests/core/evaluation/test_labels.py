@@ -15,6 +15,8 @@ from transload.errors import ReadError, UsageError
 from transload.evaluation.labels import labels_of
 from transload.ir import F32, TensorType
 
+from tests.support.graphs import Graph
+
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
 
@@ -65,10 +67,77 @@ def test_numbers_that_python_does_not_read_are_names(tmp_path: Path, text: str) 
 
 def test_a_mark_before_the_text_is_no_part_of_it(tmp_path: Path) -> None:
     """Spreadsheets and editors put one there."""
-    for name, text in {"l.txt": "1\n0\n", "n.txt": "0.png,b\n1.png,a\n", "c.txt": "a\nb\n", "coco.json": json.dumps(COCO)}.items():
+    for name, text in {"l.txt": "1\n0\n", "n.txt": "0.png,b\n1.png,a\n", "c.txt": "a\nb\n",
+                       "coco.json": json.dumps(COCO)}.items():
         (tmp_path / name).write_text(text, encoding="utf-8-sig")
     assert find(tmp_path / "l.txt")("0.png") == find(tmp_path / "n.txt", tmp_path / "c.txt")("0.png") == 1
     assert find(tmp_path / "n.txt", tmp_path / "c.txt")("1.png") == 0 and find(tmp_path / "coco.json")("0.png")["image_id"] == 4
+
+
+def listed(folder: Path, names: list[str]) -> transload.Samples:
+    """Pictures that a list names, from a folder that has more."""
+    image = pytest.importorskip("PIL.Image")
+    for name in [*names, "in/a/0.png"]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        image.new("L", (4, 4)).save(folder / name)
+    (folder / "list.txt").write_text("\n".join(names))
+    return open_samples(folder / "list.txt", {"x": TensorType((1, 1, 4, 4), F32)})
+
+
+@pytest.mark.parametrize("names", [["in/b/0.png", "in/c/0.png"], ["b/0.png", "c/0.png"], ["1/0.png", "2/0.png"]])
+def test_folders_of_a_list_have_no_numbers(tmp_path: Path, names: list[str]) -> None:
+    """It may leave out a class, or begin with a folder that all share: labels were those of other classes, or 0 of all."""
+    samples = listed(tmp_path, names)
+    assert [labels_of(samples)(name) for name in names] == [None, None]
+    with pytest.raises(UsageError, match=r"top1 needs labels(.|\n)*of a list with --classes"):
+        g = Graph((1, 1, 4, 4))
+        transload.evaluate(g.done(g.Relu(g.inputs[0])), tmp_path / "list.txt", metrics=("top1",))
+    whole = open_samples({"x": tmp_path / "list.txt"}, samples.types)
+    assert [labels_of(whole)(name) for name in names] == [None, None]
+
+
+def test_folders_of_a_list_are_classes_that_are_named(tmp_path: Path) -> None:
+    names = ["b/b/c/0.png", "b/a/x/1.png", str(tmp_path / "b" / "2.png")]
+    find = labels_of(listed(tmp_path, names), classes=["a", "b", "c"], offset=1)
+    assert [find(name) for name in names] == [3, 1, 2]
+    with pytest.raises(UsageError, match="the folder 'x' is no class"):
+        labels_of(listed(tmp_path, ["y/x/0.png"]), classes=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("text", ["0.png\t1\n1.png\t0\n0.png\t2\n", "0.png,b\n1.png,a\n0.png,a\n"])
+def test_a_sample_with_two_labels(tmp_path: Path, text: str) -> None:
+    """The last of them counted."""
+    (tmp_path / "labels.txt").write_text(text)
+    (tmp_path / "classes.txt").write_text("a\nb\n")
+    classes = tmp_path / "classes.txt" if "b" in text else None
+    with pytest.raises(UsageError, match=r"'0\.png' has two labels, 1 and [02]"):
+        find(tmp_path / "labels.txt", classes)
+    (tmp_path / "labels.txt").write_text("\n".join([*text.splitlines()[:2], text.splitlines()[0]]))
+    assert find(tmp_path / "labels.txt", classes)("0.png") == 1, "told twice, it is the same"
+
+
+def test_a_file_that_a_list_names_twice(tmp_path: Path) -> None:
+    samples = listed(tmp_path, ["a/0.png", "a/1.png", "a/0.png"])
+    assert labels_of(samples, [1, 0, 1])("a/0.png") == 1
+    with pytest.raises(UsageError, match=r"the labels: 'a/0\.png' has two labels, 1 and 2"):
+        labels_of(samples, [1, 0, 2])
+
+
+def test_a_name_of_two_classes_is_no_label(tmp_path: Path) -> None:
+    """ImageNet has two that are called 'crane'."""
+    (tmp_path / "classes.txt").write_text("crane\nship\ncrane\n")
+    (tmp_path / "labels.txt").write_text("ship\nship\n")
+    assert find(tmp_path / "labels.txt", tmp_path / "classes.txt")("0.png") == 1
+    (tmp_path / "labels.txt").write_text("ship\ncrane\n")
+    with pytest.raises(UsageError, match="'crane' is 2 classes, and which is not known"):
+        find(tmp_path / "labels.txt", tmp_path / "classes.txt")
+
+
+def test_two_images_of_one_name_in_annotations(tmp_path: Path) -> None:
+    path = tmp_path / "coco.json"
+    path.write_text(json.dumps({**COCO, "images": [COCO["images"][0], {**COCO["images"][0], "id": 5}]}), encoding="utf-8")
+    with pytest.raises(ReadError, match=r"'0\.png' is the file_name of several images"):
+        find(path)
 
 
 COCO = {
