@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..report import Digest
-from ..samples.images import SUFFIXES
+from ..samples.images import OTHERS, SUFFIXES
 from ..samples.samples import Data
 from ..samples.sources import ARRAYS, PYTHON
 
@@ -42,7 +42,7 @@ def told(source: Any) -> str:
         return str(source)
     if path.is_dir():
         return f"{source} {_states(each for each in path.rglob('*') if each.is_file())}"
-    listed = path.is_file() and path.suffix.lower() not in (*ARRAYS, *SUFFIXES)
+    listed = path.is_file() and path.suffix.lower() not in (*ARRAYS, *SUFFIXES, *OTHERS)
     return f"{source} {Digest(path).text()} {_states(_named_in(path)) if listed else ''}" if path.is_file() else str(source)
 
 

@@ -26,12 +26,16 @@ from ..worker import ChildEnded, Limits, Worker
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["SUFFIXES", "Decoding", "decode", "read_pixels"]
+__all__ = ["OTHERS", "SUFFIXES", "Decoding", "decode", "read_pixels"]
 
 T = TypeVar("T")
 Result = TypeVar("Result")
-SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".webp")
+SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".ppm", ".pgm", ".pbm", ".pnm", ".webp")
 """What image files are called."""
+OTHERS = (
+    ".tif", ".tiff", ".gif", ".ico", ".tga", ".avif", ".heic", ".heif", ".jp2", ".jxl", ".psd", ".exr", ".hdr", ".dng", ".pcx",
+    ".svg")
+"""What images are called that are not read: among samples they are told of, as damaged ones are, and not passed over."""
 _FORMATS = ("JPEG", "PNG", "BMP", "PPM", "WEBP")
 _MODES = {"gray": "L", "rgb": "RGB", "bgr": "RGB", "rgbd": "RGBA"}
 _MOST_PIXELS = 1 << 27
@@ -121,7 +125,8 @@ def decode(place: str, name: str, how: dict[str, Any]) -> np.ndarray:
         with Image.open(place, formats=_FORMATS) as image:
             return _arranged(image, how)
     except UnidentifiedImageError:
-        raise ReadError(f"{name}: is no .npy, .npz or image") from None
+        what = f"image of those that are read ({' '.join(SUFFIXES)})" if place.lower().endswith(OTHERS) else ".npy, .npz or image"
+        raise ReadError(f"{name}: is no {what}") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise ReadError(f"{name}: is an image of more than {_MOST_PIXELS:,} pixels") from None
     except MemoryError:

@@ -21,7 +21,7 @@ from ..files import exists, is_folder, need_file
 from ..guard import FOREIGN, OURS, said, users_code, users_items
 from ..ir import TensorType
 from ..ir.constants import TensorData
-from .images import SUFFIXES
+from .images import OTHERS, SUFFIXES
 
 if TYPE_CHECKING:
     from .images import Decoding
@@ -207,17 +207,20 @@ def _of_path(path: Path, wanted: Wanted) -> Listing:
     if suffix == ".npz":
         found = read_arrays(path)
         return _of_arrays({name: _member(path, found, name) for name in _needed(path, found, wanted)}, str(path), wanted)
-    if suffix in SUFFIXES:
+    if suffix in (*SUFFIXES, *OTHERS):
         part = ImagePart(path, wanted.settled(_only(wanted, str(path))))
         return _listing([Entry(path.name, {part.settled.name: part})])
     return _of_list(path, wanted)
 
 
 def _of_folder(folder: Path, wanted: Wanted) -> Listing:
-    """All images in a folder and the folders in it, or all `.npy` and `.npz` files, a sample each; in natural order."""
+    """All images in a folder and the folders in it, or all `.npy` and `.npz` files, a sample each; in natural order.
+
+    Images that cannot be read are there, too, to be told of; beside arrays they are no samples.
+    """
     found = _files(folder)
-    images = [file for file in found if file.suffix.lower() in SUFFIXES]
     arrays = [file for file in found if file.suffix.lower() in ARRAYS]
+    images = [file for file in found if file.suffix.lower() in (SUFFIXES if arrays else (*SUFFIXES, *OTHERS))]
     if images and arrays:
         raise UsageError(
             f"{folder} holds {len(images)} images and {len(arrays)} .npy or .npz files: which are the samples?",

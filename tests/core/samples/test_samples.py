@@ -214,6 +214,34 @@ def test_numbers_that_both_types_have(element: Any, given: Any) -> None:
     assert sample["x"].dtype == dtype_of(element) and (sample["x"] == array).all()
 
 
+@pytest.mark.parametrize("name", ["b.tif", "b.TIFF", "b.gif", "class9/b.ico", "b.tga", "b.heic"])
+def test_images_that_are_not_read_are_not_passed_over(images: Path, name: str) -> None:
+    """A folder of which a part is left out without a word is another set of samples."""
+    (images / name).write_bytes(b"II*\0")
+    with pytest.raises(ReadError, match=r"is no image of those that are read \(\.jpg .*\.webp\)") as caught:
+        list(open_samples(images, IMAGE))
+    assert "--skip-damaged" in str(caught.value.hint) and Path(name).name in str(caught.value)
+    samples = open_samples(images, IMAGE, skip_damaged=True)
+    assert len(list(samples)) == 12 and list(samples.skipped) == [name] and len(samples.names) == 13
+    with pytest.raises(ReadError, match="is no image of those that are read"):
+        list(open_samples(images / name, IMAGE))
+
+
+def test_pictures_beside_arrays_are_no_samples(tmp_path: Path) -> None:
+    """Of formats that are read they may be what is meant; a plot that is no sample in any way is not."""
+    np.save(tmp_path / "a.npy", THREE[1])
+    (tmp_path / "plot.svg").write_text("<svg/>")
+    assert values(open_samples(tmp_path, IMAGE)) == [4]
+
+
+@pytest.mark.parametrize("suffix", ["jpe", "jfif", "pbm", "pnm"])
+def test_other_names_of_the_formats_that_are_read(suffix: str, tmp_path: Path) -> None:
+    kind = "JPEG" if suffix in ("jpe", "jfif") else "PPM"
+    pytest.importorskip("PIL.Image").new("1" if suffix == "pbm" else "L", (2, 2), 1).save(tmp_path / f"a.{suffix}", kind)
+    wanted = 255 if suffix == "pbm" else 1
+    assert values(open_samples(tmp_path, IMAGE, preprocess=transload.Preprocess(scale=(1.0,)))) == [wanted]
+
+
 def test_places_that_hold_no_samples(images: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "mixed").mkdir()
