@@ -41,10 +41,14 @@ def unverified(
     The hint names the `model`, and the `artifact` that its tensors can be compared in, or else a way to one.
     """
     if verification is not None and verification.failed:
+        wrong, hint = f"the result does not compute what {verification.runtime} computes", _where_it_starts(model, artifact)
+        if verification.is_costly:
+            wrong = "quantizing cost more than is allowed"
+            hint = "--report page.html shows where it is lost; more samples, --effort best or another scheme may lose less"
         return VerificationError(
-            f"converted, but the result does not compute what {verification.runtime} computes",
+            f"converted, but {wrong}",
             [Finding(what, why) for what, _, why in (reason.partition(": ") for reason in verification.broken)],
-            hint=f"{_where_it_starts(model, artifact)}; --tolerance sets what is enough")
+            hint=f"{hint}; --tolerance sets what is enough")
     if required and (verification is None or not verification.passed):
         said = verification.why if verification is not None else "not asked for"
         return VerificationError(f"converted, but not verified: {said}")

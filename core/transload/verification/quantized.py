@@ -131,13 +131,15 @@ def verify_quantized(
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
     beside = [of_plain(each) for each in compare_outputs(_joined(floats), _real(model.module, _joined(actual)))]
-    if limits is not None:
-        broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
+    cost = [] if limits is None else [
+        f"{reason}, beside the float model" for tensor in beside for reason in broken_limits(tensor, limits)]
+    is_costly = bool(cost) and not broken
+    broken += cost
     verdict = Verification(
         "failed" if broken else "passed", "", "the quantized module", running.used, integers, broken,
         notes=[*running.notes, *reference.notes, *not_measured([*integers, *beside]), *_unjudged(beside, limits),
                f"beside the float model, run by {reference.who}"],
-        samples=len(actual))
+        samples=len(actual), is_costly=is_costly)
     verdict.excepts = [name for name in actual[0] if tolerance is not None and name in tolerance.excepts]
     verdict.quantized = [
         QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, each.equal, _agreement(name, floats, actual))

@@ -70,6 +70,8 @@ class Verification:
     """The outputs of a quantized model beside those of the float one: told, and not judged."""
     excepts: list[str] = field(default_factory=list)
     """The outputs that were not judged, because somebody said so."""
+    is_costly: bool = False
+    """Whether what is wrong is but what quantizing cost, beyond limits beside the float model: the conversion itself is right."""
 
     @property
     def passed(self) -> bool:

@@ -20,6 +20,7 @@ from transload.ir import Module
 from transload.plugin import Quantized, Quantizer
 from transload.plugin_host import Host
 from transload.samples.samples import Data
+from transload.verification.asked import unverified
 from transload.verification.tolerance import Tolerance
 
 Convert = Callable[..., Artifact]
@@ -62,6 +63,12 @@ def test_the_integers_are_judged_and_the_cost_of_quantizing_is_told(convert: Con
 def test_a_limit_that_is_set_is_for_the_float_model(convert: Convert) -> None:
     verdict = convert(tolerance=["sqnr=80"]).verification
     assert verdict is not None and verdict.failed and "sqnr" in verdict.broken[0] and len(verdict.broken) == 1
+    assert verdict.is_costly and verdict.tensors[0].metrics["sqnr"] == np.inf
+    doubt = unverified(verdict)
+    assert doubt is not None and doubt.message == "converted, but quantizing cost more than is allowed"
+    assert doubt.findings[0].why.endswith("allowed 80, beside the float model") and "--per-layer" not in str(doubt.hint)
+    wrong = unverified(dataclasses.replace(verdict, is_costly=False))
+    assert wrong is not None and "does not compute what the quantized module computes" in wrong.message
     verdict = convert(tolerance=["sqnr=15"]).verification
     assert verdict is not None and verdict.passed
     verdict = convert(tolerance=Tolerance(cos=0.9, euclid=0.5, integer=10 ** 6)).verification
