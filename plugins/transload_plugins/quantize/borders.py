@@ -11,7 +11,7 @@ from transload.ir import BF16, F16, FloatType, IntegerType, Module, Value, input
 
 from .groups import Groups
 
-__all__ = ["ALL", "Which", "fixed_by", "join_casts", "take_casts_off"]
+__all__ = ["ALL", "Which", "fixed_by", "integers_at", "join_casts", "take_casts_off"]
 
 ALL = "all"
 Which = str | bool | Sequence[str] | None
@@ -68,18 +68,22 @@ def take_casts_off(
     return notes
 
 
+def integers_at(module: Module, inputs: Which, outputs: Which) -> set[Value]:
+    """The inputs and outputs of a module's main function that are to be integers. `UsageError` for a name that is none."""
+    block = module.body_of_main
+    return {value for _, value in (
+        *_chosen("input", inputs, dict(zip(input_names(module.main), block.arguments, strict=True))),
+        *_chosen("output", outputs, dict(zip(output_names(module.main), block.terminator.operands, strict=True))))}
+
+
 def fixed_by(module: Module, groups: Groups, there: Collection[Value], inputs: Which, outputs: Which) -> set[Value]:
     """The groups that have to be integers for inputs and outputs to be such: theirs, and those of the ops that take or make them.
 
     Of the values that are `there`.
     """
-    block = module.body_of_main
-    asked = [value for _, value in (
-        *_chosen("input", inputs, dict(zip(input_names(module.main), block.arguments, strict=True))),
-        *_chosen("output", outputs, dict(zip(output_names(module.main), block.terminator.operands, strict=True))))]
-    borders = {groups.root(value) for value in asked if value in there}
+    borders = {groups.root(value) for value in integers_at(module, inputs, outputs) if value in there}
     found = set(borders)
-    for op in block:
+    for op in module.body_of_main:
         roots = {groups.root(value) for value in (*op.operands, *op.results) if value in there}
         if roots & borders:
             found |= roots

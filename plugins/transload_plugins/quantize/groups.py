@@ -29,9 +29,11 @@ def rule_of(op: Op) -> Rule | None:
 class Groups:
     """Tensors of one type, found by joining what ops demand."""
 
-    def __init__(self, module: Module, floats: Collection[Value] = ()) -> None:
+    def __init__(self, module: Module, floats: Collection[Value] = (), integers: Collection[Value] = ()) -> None:
         self.kept = floats
         """Tensors that stay float, as do the ops that make or take them."""
+        self.integers = integers
+        """Inputs and outputs of the module that are to be integers, whatever takes or makes them."""
         self._parent: dict[Value, Value] = {}
         self._cut: set[Value] = set()
         self.ops: list[Op] = []
@@ -74,7 +76,8 @@ class Groups:
         for op in reversed(self.ops):
             users = [user for result in op.results for user in result.uses]
             if rule_of(op) is None and not any(user in chosen for user in users) \
-                    and not any(value.op in chosen for value in op.operands):
+                    and not any(value.op in chosen for value in op.operands) \
+                    and not any(value in self.integers for value in (*op.operands, *op.results)):
                 chosen.remove(op)
         self.ops = [op for op in self.ops if op in chosen]
 

@@ -23,6 +23,7 @@ from transload.ir import (
 from transload.ir.build import Builder, constant_of
 from transload.verification.bounds import DYNAMIC
 
+from .borders import Which, integers_at
 from .groups import Groups, rule_of
 from .observe import observed
 from .rules import Rule
@@ -40,16 +41,17 @@ GREATEST_BIAS = 2.0**30
 
 def quantize_module(
     module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: Collection[str] = (), wide: Collection[str] = (),
-    weights: Mapping[str, np.ndarray] | None = None,
+    weights: Mapping[str, np.ndarray] | None = None, inputs: Which = None, outputs: Which = None,
 ) -> Module:
     """A new module whose ops compute with integers where there is a rule for them; inputs and outputs stay float.
 
     `ranges` are by tensor name, as `observed` names them; `floats` names tensors that stay float, and the ops that make or take
     them; `wide` those that get 16 bits. `weights` are those that were rounded otherwise than to the nearest (`rounding`).
+    `inputs` and `outputs` are going to be integers: what but moves their numbers moves integers.
     """
     result = module.clone()
     named = observed(result)
-    groups = Groups(result, {named[name] for name in floats})
+    groups = Groups(result, {named[name] for name in floats}, integers_at(result, inputs, outputs))
     types = types_of(scheme, groups, named, ranges, wide)
     _Quantizing(result, scheme, groups, types, {named[name]: array for name, array in (weights or {}).items()}).run()
     return result

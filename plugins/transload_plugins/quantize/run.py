@@ -32,7 +32,7 @@ from transload_hub.simplify.scales import scales_to_products
 from . import calibration as calibrations
 from .asked import check_asked, check_learning
 from .bias import corrections, move_biases, with_biases
-from .borders import Which, fixed_by, join_casts, take_casts_off
+from .borders import Which, fixed_by, integers_at, join_casts, take_casts_off
 from .calibration import Calibration
 from .completing import completed, is_partly_quantized
 from .differences import write_out_squared_differences
@@ -43,7 +43,7 @@ from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
 from .histogram import Histogram
 from .islands import FINE, Form, Held, Islands, find, unlike
-from .kept import islands_of, kept_float
+from .kept import islands_of, kept_float, nothing_quantized
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
 from .learning import free_of, learned
 from .masks import has_masks, without_far_masks
@@ -327,9 +327,14 @@ class _Work:
         if self._simulation is None:
             named = observed(self.module)
             self._simulation = Simulation(
-                self.module, self.scheme, Groups(self.module, {named[name] for name in self.floats}),
+                self.module, self.scheme, self._groups(named),
                 {named[name]: array for name, array in self.weights.items()})
         return self._simulation
+
+    def _groups(self, named: Mapping[str, Value]) -> Groups:
+        """The groups of the module, whose tensors are `named`, but for what stays float so far."""
+        integers = integers_at(self.module, self.inputs, self.outputs)
+        return Groups(self.module, {named[name] for name in self.floats}, integers)
 
     def types(self, wide: Collection[str]) -> Types:
         """Of the groups of the simulation, whose module is this one but for its biases."""
@@ -379,9 +384,7 @@ class _Work:
         return True
 
     def round(self, samples: Sequence[Sample], polish: bool = False) -> None:
-        named = observed(self.module)
-        groups = Groups(self.module, {named[name] for name in self.floats})
-        self.weights = rounded(self.module, self.scheme, groups, samples, polish)
+        self.weights = rounded(self.module, self.scheme, self._groups(observed(self.module)), samples, polish)
 
     def look_for_islands(self, samples: Sequence[Sample], forms: Form, fine: float) -> None:
         if not observed(self.module):  # a model of integers alone
@@ -461,7 +464,8 @@ class _Work:
 
         `layers` says which of those that are no integers have floats of 8 bits.
         """
-        result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights)
+        result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights,
+                                 self.inputs, self.outputs)
         small = with_layers_in(result, layers, self.ranges)
         write_out_squared_differences(result)
         self.told["notes"] += take_casts_off(result, self.inputs, self.outputs, self.floats, self.islands)
@@ -470,10 +474,8 @@ class _Work:
             round_all(result, rounds, anew=True)
         Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
         verify(result)
-        if self.islands and not has_quantized(result):
-            self.told["notes"].append(
-                "nothing is quantized: no tensor is held in 8 bits without a loss that does not pay; "
-                "--quantizer-option islands=none quantizes all the same")
+        if not has_quantized(result):
+            self.told["notes"] += nothing_quantized(result, self.islands, self.inputs, self.outputs)
         report = self.report(known)
         report["layers"] = {**report["layers"], **small}
         self._saved.finish()
