@@ -13,6 +13,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .apart import note_read
 from .artifact_set import REPORT
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
@@ -119,6 +120,7 @@ def load(
     if not asked:
         module = _sized(module, reader, source, wanted)
     module.source, module.source_format = source.path, reader.name
+    note_read(source.path, *module.beside)
     if source.function is not None:
         from .entry import choose_entry
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .apart import need_free
 from .errors import TransloadError, UsageError
 from .files import current_directory, need_directory, permitted, reason_of
 from .scratch import ScratchFolder, locked
@@ -39,9 +40,9 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
     """A new, empty folder to write to; when the block ends well, its files are those of `place`, together with the others there.
 
     Files of `place` that have the same names are replaced, those that `drop(place)` names removed, as one; it is asked when
-    nobody else can replace the folder any more. Raises `UsageError` where
-    `place` is a file, or has a folder where a file is to be, and `TransloadError` where it cannot be written; then, and
-    where the block raises, `place` is as it was.
+    nobody else can replace the folder any more. Raises `UsageError` where `place` is a file, has a folder where a file is to
+    be, or a file that is read meanwhile (`apart`) among those that go, and `TransloadError` where it cannot be written; then,
+    and where the block raises, `place` is as it was.
     """
     try:
         final = Path(os.path.abspath(place))  # noqa: PTH100 - links stay links
@@ -60,6 +61,7 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
         yield folder
         with locked(final.parent):
             gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
+            need_free(*(final / name for name in sorted({*gone, *_entries(folder)})))
             _put_in_place(folder, final, gone)
         made = []
     except OSError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import roles
+from .apart import inputs_kept, need_free, note_read, note_written
 from .api import InputSpec, loaded, model_of
 from .artifact_set import REPORT, replaced_folder
 from .contents import op_counts
@@ -122,6 +123,7 @@ _LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or hasattr(value, "leav
     out=PATH, options=MAPPING, inputs=MAPPING, tolerance=_LIMITS, excepts=TEXTS, preprocess=PREPROCESS, add_postprocess=TEXT,
     quantizer_options=MAPPING, tell=CALLABLE, seed=WHOLE, weights=PATH, outputs=TEXTS, passes=TEXT, dump=PATH)
 @rare_collections()
+@inputs_kept()
 @pinned()
 def convert(
     model: str | Path | Module,
@@ -159,9 +161,9 @@ def convert(
     read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on
     from, with what that folder holds.
 
-    Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError` with every finding. Where it
-    is the model that cannot be converted, `out` then holds `report.json` alone, which says why (`error.report` in Python); after
-    any other error it is as it was.
+    Raises `UsageError` (unknown target or option; a file that is read and would be replaced), `ReadError`, `ConversionError` or
+    `TargetError` with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which
+    says why (`error.report` in Python); after any other error it is as it was.
     """
     given = open_given(input_data) if input_data is not None else None
     quantization = _quantization(quantize, quantizer_options, _target(target))
@@ -257,6 +259,8 @@ class _Work:
             self.source = self.source.clone()  # what is noted of this conversion is not said of the caller's
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
+        note_read(self.path, *self.source.beside)
+        need_free(*(self.directory / name for name in files_of_report(self.directory)))  # which go
         if self.mode != "no":
             from .verification.compare import judged_format, warm_runtime
 
@@ -422,6 +426,7 @@ class _Work:
 
     def artifact(self) -> Artifact:
         """What was made; `VerificationError` where it had to be verified, and is not."""
+        note_written(*self.files)
         made = Artifact(self.target.name, self.directory, self.files, self.report, self.module, self.verification)
         if self.doubt is not None and self.mode == "require":
             self.doubt.report, self.doubt.artifact = self.report, made

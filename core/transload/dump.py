@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .apart import need_free, written_again
 from .errors import ReadError, UsageError
 from .files import atomic_path, reason_of
 from .ir import Dense, Module
@@ -61,9 +62,10 @@ class Dump(Observer):
         kept = {step["file"] for stage in self.stages for step in stage["steps"]} | {stage["file"] for stage in self.stages}
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            for file in Dumped.files_of(self.directory):
-                if file not in kept:
-                    (self.directory / file).unlink(missing_ok=True)
+            gone = [file for file in Dumped.files_of(self.directory) if file not in kept]
+            need_free(*(self.directory / file for file in gone))
+            for file in gone:
+                (self.directory / file).unlink(missing_ok=True)
         except OSError as error:
             raise UsageError(f"cannot write into {self.directory}: {reason_of(error, self.directory)}") from None
 
@@ -208,7 +210,8 @@ class Dumped:
         path = self.directory / file
         if not path.is_file():
             raise ReadError(f"{path}: there is no such file, and {INDEX} names it")
-        module = read_text(Source(path=path, name=str(path)))
+        with written_again():
+            module = read_text(Source(path=path, name=str(path)))
         take_up(module, say=False)
         findings = check(module)
         if findings:

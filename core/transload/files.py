@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .apart import need_free, note_read
 from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
@@ -40,8 +41,9 @@ def reason_of(error: OSError, place: Path) -> str:
 def need_file(path: Path) -> None:
     """Raise `ReadError` where there is no file to read: nothing, or a pipe, at which reading would wait for ever.
 
-    A directory is left to the caller.
+    A directory is left to the caller. The file is noted as one that is read (`apart.note_read`).
     """
+    note_read(path)
     try:
         found = path.stat()
         mode = found.st_mode
@@ -159,16 +161,18 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it is renamed to `path` when the block ends well, after files beside it.
 
     Raises `TransloadError` where the place cannot be written (no room, no permission), `UsageError` where a device or a
-    directory is there, and leaves nothing behind.
+    directory is there, or a file that is read meanwhile (`apart`), and leaves nothing behind.
     """
     final = Path(path)
     try:
         need_place(final)
+        need_free(final)
         final.parent.mkdir(parents=True, exist_ok=True)
         with ScratchFolder(final.parent) as folder:
             temporary = folder / final.name
             yield temporary
             beside = sorted(file for file in folder.iterdir() if file.is_file() and file != temporary)
+            need_free(*(final.parent / file.name for file in beside))
             for file in (*beside, temporary):
                 file.chmod(permitted(0o666))
                 file.replace(final.parent / file.name)

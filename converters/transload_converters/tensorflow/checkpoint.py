@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.apart import note_read
 from transload.errors import ReadError
 from transload.ir import Dense, LazyData, TensorType, dtype_of
 from transload.protobuf import read_varint
@@ -185,6 +186,7 @@ def _mapped(path: Path, what: str) -> memoryview:
     try:
         if path.exists() and not path.is_file():
             raise ReadError(f"{path}: {what} is no plain file", hint="index and shards must lie in one folder")
+        note_read(path)
         with path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except ValueError:  # an empty file cannot be mapped

@@ -66,9 +66,11 @@ def _is_ours(arguments: list[str]) -> bool:
 
 def _outcome(arguments: list[str], session: Session) -> int:
     try:
+        from ..apart import inputs_kept
         from .app import app
 
-        outcome = app(args=arguments, prog_name="transload", standalone_mode=False, obj=session)
+        with inputs_kept():
+            outcome = app(args=arguments, prog_name="transload", standalone_mode=False, obj=session)
         return outcome if isinstance(outcome, int) else 0
     except (KeyboardInterrupt, SystemExit):
         raise

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import options
-from .options import PATH, OwnGroup, names_of
+from .options import OUT, PATH, OwnGroup, names_of
 
 __all__ = ["app"]
 
@@ -145,7 +145,7 @@ def convert(**given: Any) -> int:
     "--metric", metavar="NAMES", default="top1", shell_complete=names_of("scores"),
     help="With commas between: top1, top5, agreement, equal, sqnr, cos, euclid, psnr, pixels, miou, map, python:MODULE:FUNCTION.")
 @click.option("--output", metavar="NAME", help="The output that counts; for top1 and the like the first without it.")
-@click.option("--resume", metavar="FILE", type=PATH, help="Save what is measured here as it goes, and go on from it.")
+@click.option("--resume", metavar="FILE", type=OUT, help="Save what is measured here as it goes, and go on from it.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the models: tcp://host:8786.")
 @options.shapes()
 @options.engine("What runs models that have no runtime of their own.")
@@ -165,7 +165,7 @@ def evaluate(**given: Any) -> int:
 @options.model("artifact", "An artifact (.tosa, .mlir), the folder of a conversion, or a model.")
 @options.shapes()
 @options.inputs()
-@click.option("--out", "-o", type=PATH, help="An .npz to write the outputs to.")
+@click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to.")
 @options.engine("What runs it.")
 @click.option("--all", is_flag=True, help="Every intermediate too, by original name.")
 @click.option("--trace", is_flag=True, help="Print every value by name as it is computed, parts and regions too.")
@@ -222,7 +222,7 @@ def inspect(**given: Any) -> int:
 @click.option(
     "--outputs", metavar="NAME[=NEW]", multiple=True,
     help="A tensor that is to be an output; without, the model's own. Repeatable.")
-@click.option("--out", "-o", type=PATH, required=True, help="Where to write: .mlir, or what the dialect's writer takes.")
+@click.option("--out", "-o", type=OUT, required=True, help="Where to write: .mlir, or what the dialect's writer takes.")
 @options.shapes()
 @options.format()
 @options.function()
@@ -239,7 +239,7 @@ def extract(**given: Any) -> int:
 
 @app.command(name="gen-input")
 @options.model()
-@click.option("--out", "-o", type=PATH, required=True, help="The .npz file to write.")
+@click.option("--out", "-o", type=OUT, required=True, help="The .npz file to write.")
 @options.shapes()
 @options.inputs()
 @click.option(
@@ -289,7 +289,7 @@ def npz_compare(**given: Any) -> int:
 
 @npz.command(name="to-dat")
 @_ARRAYS
-@click.argument("out", type=PATH, help="The file to write.")
+@click.argument("out", type=OUT, help="The file to write.")
 @_ARRAY
 def to_dat(**given: Any) -> int:
     """Write the bytes of an array, without anything else."""
@@ -301,7 +301,7 @@ def to_dat(**given: Any) -> int:
 @app.command()
 @click.argument("file", help="MLIR text in generic form, or - for standard input.")
 @click.option("--passes", "-p", default="", show_default=False, help='A pipeline: "canonicalize,layout{to=NHWC}".')
-@click.option("--out", "-o", type=PATH, help="Where to write; standard output without it.")
+@click.option("--out", "-o", type=OUT, help="Where to write; standard output without it.")
 @click.option("--timing", is_flag=True, help="Print what each pass took.")
 @click.option("--print-after", is_flag=True, help="Print the module after each pass, to standard error.")
 @click.option("--verify-each/--no-verify-each", default=True, help="Verify the module after each pass.")

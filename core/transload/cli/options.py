@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -17,11 +18,12 @@ from typing import Any
 
 import click
 
+from ..apart import need_apart
 from ..files import exists
 from .session import Session
 
 __all__ = [
-    "PATH", "Decorator", "OwnCommand", "OwnGroup", "engine", "excepts", "format", "function", "fusing", "grouped", "host",
+    "OUT", "PATH", "Decorator", "OwnCommand", "OwnGroup", "engine", "excepts", "format", "function", "fusing", "grouped", "host",
     "images", "inputs", "json", "model", "models", "names_of", "need_images", "of_all_commands", "outputs", "quantizing",
     "said_of_images", "samples", "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace",
     "weights",
@@ -37,7 +39,17 @@ class _SomePath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _Written(_SomePath):
+    """A path that a command writes a file to."""
+
+
+class _WrittenOrPrinted(click.types.StringParamType):
+    """The same as text, where `-` is the terminal."""
+
+
 PATH = _SomePath(path_type=Path)
+OUT = _Written(path_type=Path)
+"""That of a file which a command writes: it is refused where the command reads the file (`OwnCommand`)."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -56,6 +68,13 @@ class OwnCommand(click.Command):
         given["params"] = [*(given.get("params") or ()), *of_all_commands()]
         super().__init__(name, **given)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Do it, where no file that is written is one that is read, or another that is written."""
+        writes, reads = _named_files(self.params, ctx.params)
+        if writes:
+            need_apart(writes, reads)
+        return super().invoke(ctx)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups = dict[str, list[tuple[str, str]]]()
         for parameter in self.get_params(ctx):
@@ -65,6 +84,24 @@ class OwnCommand(click.Command):
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+def _named_files(parameters: Sequence[click.Parameter], given: Mapping[str, Any]) -> tuple[dict[str, Path], list[Path]]:
+    """The files that a command is to write, by what names them, and the paths that it may read: also behind the `=` of texts."""
+    writes: dict[str, Path] = {}
+    reads: list[Path] = []
+    for parameter in parameters:
+        values = given.get(str(parameter.name))
+        for value in values if isinstance(values, tuple) else (values,):
+            if isinstance(parameter.type, _Written | _WrittenOrPrinted):
+                if value not in (None, "-"):
+                    writes[parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)] = Path(value)
+            elif isinstance(value, Path):
+                reads.append(value)
+            elif isinstance(value, str) and re.search("FILE|PATH|VALUE|CHIP", parameter.metavar or "FILE"):
+                places = [place for place, letter in enumerate(value) if letter == "="]
+                reads += [Path(value[start:]) for start in (0, *(place + 1 for place in places)) if value[start:]]
+    return writes, reads
 
 
 class OwnGroup(click.Group):
@@ -245,7 +282,7 @@ def engine(help: str) -> Decorator:
 
 def trace() -> Decorator:
     return click.option(
-        "--trace-rewrites", metavar="FILE",
+        "--trace-rewrites", metavar="FILE", type=_WrittenOrPrinted(),
         help="Write which rule fired on which op, and what came of it, into FILE (.jsonl: as JSON); - is the terminal.")
 
 
@@ -421,7 +458,7 @@ def quantizing(name: str, help: str, default: str | None = None) -> Decorator:
         option("--floats", metavar="NAME[,NAME...]", help="Tensors that stay float, with the ops that make or take them."),
         option("--layers", metavar="FILE", type=PATH,
                help="A quantize table: in what layers are held, F32, INT16, INT8, F8E4M3 or F8E5M2; nothing else is looked for."),
-        option("--report", "page", metavar="FILE", type=PATH, help="Write what it cost, layer by layer, as an HTML page."),
+        option("--report", "page", metavar="FILE", type=OUT, help="Write what it cost, layer by layer, as an HTML page."),
         option("--quantizer-option", metavar="KEY=VALUE", multiple=True, help="An option of the quantizer's own. Repeatable."))
 
 

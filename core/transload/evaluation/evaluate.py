@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..apart import written_again
 from ..engine.quantized import dequantize
 from ..errors import ReadError, TransloadError, UsageError
 from ..files import need_file
@@ -337,7 +338,8 @@ class _State:
             self._write({"evaluation": digest})
 
     def _read(self, file: Path, digest: str) -> None:
-        need_file(file)
+        with written_again():
+            need_file(file)
         try:
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
             head = json.loads(lines[0])["evaluation"] if lines else digest

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..apart import note_read
 from ..arrays import as_array, open_array, read_arrays
 from ..errors import ReadError, UsageError
 from ..files import exists, is_folder, need_file
@@ -361,6 +362,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _listing(entries: Sequence[Entry], whole: bool = True) -> Listing:
+    note_read(*(part.path for entry in entries for part in entry.parts.values() if isinstance(part, ImagePart | _ArrayFile)))
     return Listing(len(entries), entries.__getitem__, whole)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.apart import need_free, note_written
 from transload.cores import cores
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path, text_of
@@ -92,6 +93,8 @@ class Calibration:
     def save(self, path: str | Path) -> Path:
         """Write the table, and the histograms as an `.npz` with the table's name before that; files are complete or not there."""
         file = Path(path)
+        need_free(file, _beside(file))
+        was_there = file.exists()
         lines = [
             f"{as_word(name)} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
         if self.histograms:
@@ -105,8 +108,9 @@ class Calibration:
                 f"{' '.join('0' * len(each))}\n" for name, each in self.weights.items()]
         with atomic_path(file) as made:
             made.write_text(header + "".join(lines), encoding="utf-8")
-        if not self.histograms:
+        if not self.histograms and was_there:
             _beside(file).unlink(missing_ok=True)  # of a table that was there before
+        note_written(file, _beside(file))
         return file
 
     def plot(self, path: str | Path) -> Path:

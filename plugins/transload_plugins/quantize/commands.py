@@ -20,7 +20,7 @@ __all__ = ["calibrate", "need_places", "opened", "quantize"]
 
 @click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
 @options.model()
-@click.option("--out", "-o", type=options.PATH, default=Path("model.table"), help="The table to write.")
+@click.option("--out", "-o", type=options.OUT, default=Path("model.table"), help="The table to write.")
 @click.option(
     "--method", metavar="NAME", default="mse", shell_complete=options.names_of("calibrators"),
     help="How ranges are chosen: mse, minmax, kl, ...")
@@ -31,8 +31,8 @@ __all__ = ["calibrate", "need_places", "opened", "quantize"]
 @click.option(
     "--tune-list", metavar="PATH", help="Try the ranges of method auto on other samples, given as --data gives some.")
 @click.option(
-    "--resume", metavar="FILE", type=options.PATH, help="Save the state here as it goes, and go on from it after a kill.")
-@click.option("--plot", metavar="FILE", type=options.PATH, help="Write a picture of all histograms and ranges, an SVG file.")
+    "--resume", metavar="FILE", type=options.OUT, help="Save the state here as it goes, and go on from it after a kill.")
+@click.option("--plot", metavar="FILE", type=options.OUT, help="Write a picture of all histograms and ranges, an SVG file.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the model: tcp://host:8786.")
 @options.shapes()
 @options.format()
@@ -82,7 +82,7 @@ def calibrate(
 
 @click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
 @options.model()
-@click.option("--out", "-o", type=options.PATH, default=Path("quantized.mlir"), help="The module to write, as MLIR text.")
+@click.option("--out", "-o", type=options.OUT, default=Path("quantized.mlir"), help="The module to write, as MLIR text.")
 @options.shapes()
 @options.format()
 @options.function()
@@ -90,9 +90,9 @@ def calibrate(
 @options.outputs()
 @options.quantizing("--scheme", "The quantizer.", default="int8")
 @options.grouped("Quantizing")(
-    "--save-layers", metavar="FILE", type=options.PATH, help="Write, for --layers, what is not held in 8 bits.")
+    "--save-layers", metavar="FILE", type=options.OUT, help="Write, for --layers, what is not held in 8 bits.")
 @options.grouped("Quantizing")(
-    "--resume", metavar="FILE", type=options.PATH,
+    "--resume", metavar="FILE", type=options.OUT,
     help="Save here what --effort best found, and learning, as it goes, and go on from it after a kill.")
 @options.samples()
 @options.images()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.apart import written_again
 from transload.arrays import as_array, read_arrays
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path
@@ -35,7 +36,8 @@ class Saved:
         self._found: dict[str, Found] = {}
         if file is None or not file.exists():
             return
-        held = {name: as_array(data).copy() for name, data in read_arrays(file).items()}
+        with written_again():
+            held = {name: as_array(data).copy() for name, data in read_arrays(file).items()}
         told = held.pop(ABOUT, None)
         if told is None or told.dtype.kind != "U" or told.shape or not all("/" in name for name in held):
             raise ReadError(f"{file}: is not what a quantization saved", hint=_HINT)

@@ -14,7 +14,7 @@ __all__ = ["view"]
 
 @click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
 @options.models("A model, or what convert wrote; a second one is put beside it.")
-@click.option("--html", metavar="FILE", type=options.PATH, help="Write the page to this file, and start nothing.")
+@click.option("--html", metavar="FILE", type=options.OUT, help="Write the page to this file, and start nothing.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on this machine; 0 takes one that is free.")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
 @click.option(

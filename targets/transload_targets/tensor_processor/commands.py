@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transload.cli.options import OwnGroup
+from transload.cli.options import OUT, PATH, OwnGroup
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["program"]
 
-_PATH = click.Path(path_type=Path)
-_FILE = click.argument("file", type=_PATH, help="A binary (.tpu), or a program as text (.tptxt).")
+_FILE = click.argument("file", type=PATH, help="A binary (.tpu), or a program as text (.tptxt).")
 TEXT = ".tptxt"
 """The suffix of programs as text."""
 
@@ -86,7 +85,7 @@ def inspect(file: Path) -> int:
 
 @program.command()
 @_FILE
-@click.option("--out", "-o", type=_PATH, help="The text's file; without one it is printed.")
+@click.option("--out", "-o", type=OUT, help="The text's file; without one it is printed.")
 @click.option("--no-weights", is_flag=True, help="Leave the bytes of weights out; the text then cannot be assembled.")
 def disassemble(file: Path, out: Path | None, no_weights: bool) -> int:
     """A binary as text, a line an instruction, which `assemble` turns back."""
@@ -105,7 +104,7 @@ def disassemble(file: Path, out: Path | None, no_weights: bool) -> int:
 
 @program.command()
 @_FILE
-@click.option("--out", "-o", type=_PATH, required=True, help="The binary to write.")
+@click.option("--out", "-o", type=OUT, required=True, help="The binary to write.")
 def assemble(file: Path, out: Path) -> int:
     """A text as binary."""
     from .instructions import write
@@ -133,8 +132,8 @@ def check(file: Path) -> int:
 
 @program.command()
 @_FILE
-@click.option("--input", "-i", "given", type=_PATH, help="An .npz with the inputs, by name; without one they are random.")
-@click.option("--out", "-o", type=_PATH, help="An .npz to write the outputs to.")
+@click.option("--input", "-i", "given", type=PATH, help="An .npz with the inputs, by name; without one they are random.")
+@click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to.")
 @click.option("--all", "keep", is_flag=True, help="Every tensor that instructions write, not the outputs alone.")
 @click.option("--seed", default=0, help="Of random inputs.")
 @click.option("--order", type=int, help="Execute in an order that this number chooses among those that queues allow.")

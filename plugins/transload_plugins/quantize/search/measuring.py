@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.apart import written_again
 from transload.errors import ReadError, TransloadError, UsageError
 from transload.files import need_file
 from transload.ir import Module
@@ -89,7 +90,8 @@ class Notes:
         if not file.exists():
             self._write({"search": about})
             return
-        need_file(file)
+        with written_again():
+            need_file(file)
         try:
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
             head = json.loads(lines[0])["search"] if lines else about
