@@ -49,9 +49,14 @@ def open_arrays(path: Path) -> dict[str, TensorData]:
     need_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            return {
-                info.filename.removesuffix(".npy"): _member(path, archive, info)
-                for info in archive.infolist() if not info.is_dir()}
+            found: dict[str, TensorData] = {}
+            for info in archive.infolist():
+                name = info.filename.removesuffix(".npy")
+                if name in found:
+                    raise ReadError(f"{path}: has two members {name!r}")
+                if not info.is_dir():
+                    found[name] = _member(path, archive, info)
+            return found
     except _DAMAGED as error:
         raise ReadError(f"{path}: is not an .npz of plain arrays: {_why(error)}") from None
 

@@ -36,7 +36,7 @@ from .plugin import Emitted, Target
 from .plugin_host import host, misstated
 from .report import Digests, Report, VerificationReport, files_of_report, versions, write_refusal
 from .telling import Tell, told_to
-from .verification.asked import unverified, verify_mode
+from .verification.asked import need_random, unverified, verify_mode
 
 if TYPE_CHECKING:
     from .dump import Start
@@ -167,7 +167,9 @@ def convert(
     """
     given = open_given(input_data) if input_data is not None else None
     quantization = _quantization(quantize, quantizer_options, _target(target))
-    mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None)
+    samples = data if quantize is None else None
+    mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=samples, seed=seed)
+    need_random(seed, given is None and data is None)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
     limits = limits_of(work.target, tolerance, work.settings)
     with told_to(tell), work.refusals(seed, limits):
@@ -573,7 +575,7 @@ def limits_of(target: Target, given: Tolerance | Sequence[str] | None, settings:
         own = Tolerance.parse(near(settings) if near is not None else getattr(target, "tolerance", ()))
     except UsageError as error:
         raise misstated("targets", target.name, f"the tolerance of target {target.name!r}", error) from error
-    return Tolerance.parse(given or (), own)
+    return Tolerance.parse(given or (), own, once=True)
 
 
 def usable_target(name: str | None) -> Target:

@@ -150,3 +150,13 @@ def test_what_numpy_advises_of_such_files_is_not_repeated(tmp_path: Path) -> Non
             with pytest.raises(ReadError, match=says) as caught:
                 read(tmp_path / f"{name}.{end}")
             assert "pickle" not in str(caught.value) and "max_header" not in str(caught.value)
+
+
+def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Which of them is meant nobody can tell; numpy takes the last, and others the first."""
+    file = tmp_path / "twice.npz"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("x.npy", _npy(np.arange(3)))
+        archive.writestr("x", _npy(np.arange(4)))
+    with pytest.raises(ReadError, match="has two members 'x'"):
+        read_arrays(file)

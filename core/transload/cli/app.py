@@ -104,7 +104,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option(
     "--verify", type=click.Choice(["require", "yes", "no"]), is_flag=False, flag_value="yes", default="yes",
     help="Compare the result with the source framework's own runtime; with require, exit 4 where that is not possible.")
-@click.option("--no-verify", "verify", flag_value="no", help="As --verify=no.")
+@click.option("--no-verify", is_flag=True, help="As --verify=no.")
 @click.option(
     "--tolerance", metavar="NAME=NUMBER", multiple=True, help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
 @options.excepts()
@@ -129,6 +129,13 @@ def convert(**given: Any) -> int:
     """Convert a model, or many, for a target, verify, report."""
     from .many import convert_each
 
+    if given.pop("no_verify"):
+        source = click.get_current_context().get_parameter_source("verify")
+        if given["verify"] != "no" and source is not click.core.ParameterSource.DEFAULT:
+            from ..errors import UsageError
+
+            raise UsageError(f"--verify={given['verify']} and --no-verify say two things", hint="leave out one of them")
+        given["verify"] = "no"
     return convert_each(**given)
 
 

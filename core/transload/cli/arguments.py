@@ -16,14 +16,22 @@ from ..given import ONLY, open_file, shapes_of
 from ..ir import NONE, TensorType, Type
 from ..ir.constants import element_type_of
 
-__all__ = ["parse_given", "parse_options", "taken_to_load"]
+__all__ = ["once", "parse_given", "parse_options", "taken_to_load"]
 
 
 def taken_to_load(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `load` that `options.loading` gives, taken out of what a command is given."""
     shapes, data = parse_given(given.pop("shape"), given.pop("input"))
     how = {name: given.pop(name) for name in ("format", "function", "weights", "outputs")}
-    return {"inputs": {**shapes_of(data or {}), **shapes}, **how}
+    of_data = shapes_of(data or {})
+    for name, shape in of_data.items():
+        said = next(iter(shapes.values())) if name == ONLY and len(shapes) == 1 else shapes.get(name)
+        if said is not None and said.shape != shape:
+            texts = ["x".join(map(str, each or ())) or "scalar" for each in (shape, said.shape)]
+            which = f" input {name!r}" if name != ONLY else ""
+            raise UsageError(
+                f"what --input gives{which} is {texts[0]}, and --shape says {texts[1]}", hint="leave out one of them")
+    return {"inputs": {**of_data, **shapes}, **how}
 
 
 def parse_given(
@@ -33,7 +41,9 @@ def parse_given(
 
     `NAME:SHAPE` after `--input`, and `--input-data` (`data`), are older forms; a note says how it is said now.
     """
-    types = dict(_parse_shape(text) for text in shapes)
+    types: dict[str, TensorType] = {}
+    for text in shapes:
+        once(types, *_parse_shape(text), f"--shape {text!r}: the shape of input {{!r}} is said")
     given: dict[str, Any] | None = None
     if data is not None:
         _note(f"--input-data {data} is said as --input {data} now")
@@ -42,7 +52,7 @@ def parse_given(
         name, file = _name_and_file(text)
         if file is None:
             _note(f"--input {text} gives a shape, which is said as --shape {text} now")
-            types.update([_parse_shape(text)])
+            once(types, *_parse_shape(text), f"--input {text!r}: the shape of input {{!r}} is said")
             continue
         found = read_arrays(file) if name == ONLY and file.suffix.lower() == ".npz" else {name: open_file(file, name)}
         twice = next((each for each in found if each in (given or ())), None)
@@ -50,6 +60,13 @@ def parse_given(
             raise UsageError(f"--input {text!r}: there is data for input {twice!r} already")
         given = {**(given or {}), **found}
     return types, given
+
+
+def once(found: dict[str, Any], name: str, value: Any, twice: str) -> None:
+    """Enter what a text says of a name; `UsageError`, which `twice` begins with the name in it, where one said it before."""
+    if name in found:
+        raise UsageError(f"{twice.format(name)} already", hint="say it once: the last one would silently count alone")
+    found[name] = value
 
 
 def _name_and_file(text: str) -> tuple[str, Path | None]:
@@ -97,13 +114,13 @@ def _element(name: str, text: str) -> Type:
         raise UsageError(f"--shape {text!r}: {name!r} is no element type", hint="as float32, int8, uint8, bfloat16") from None
 
 
-def parse_options(texts: Sequence[str]) -> dict[str, str]:
-    """`KEY=VALUE` to a dictionary."""
+def parse_options(texts: Sequence[str], flag: str = "option") -> dict[str, str]:
+    """`KEY=VALUE` to a dictionary; `UsageError` where a key is there twice. `flag` is what the texts stand behind."""
     options: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise UsageError(f"--option {text!r} does not read as KEY=VALUE")
-        options[key] = value
+            raise UsageError(f"--{flag} {text!r} does not read as KEY=VALUE")
+        once(options, key, value, f"--{flag} {text!r}: option {{!r}} is given")
     return options
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from ..api import load, run, runnable
 from ..arrays import write_arrays
 from ..convert_model import Artifact, convert, plan
-from ..errors import TargetError, VerificationError
+from ..errors import TargetError, UsageError, VerificationError
 from ..files import need_file, need_place
 from ..given import has_images, settled, shapes_of
 from ..input_shapes import static_inputs
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..journey import Plan
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
-from ..verification.asked import unverified
+from ..verification.asked import need_random, unverified
 from .answer import print_json
 from .arguments import parse_given, parse_options, taken_to_load
 from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
@@ -86,6 +86,7 @@ def convert_command(
         "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse,
         **{name: more.pop(name) for name in ("add_postprocess", "weights", "outputs", "host")}}
     if show_pipeline:
+        _need_plan(dump if start is None else None, trace_rewrites, page, verify == "require")
         _show_plan(plan(model, target, dump=dump, start=start, **asked), json)
         return 0
     doubt: VerificationError | None = None
@@ -123,6 +124,15 @@ def _scoring(artifact: Artifact, model: Path, out: Path, shape: Sequence[str], a
     metric = "equal" if outputs and not any("sqnr" in each.metrics for each in outputs) else "sqnr"
     files = f"{quote(str(model))} {quote(str(out))}"
     return f"`transload eval {files}{how} --data ... --metric {metric}` scores both on other samples"
+
+
+def _need_plan(dump: Path | None, trace: str | None, page: Path | None, required: bool) -> None:
+    """Raise `UsageError` for what asks for a file, or a verification, where nothing is converted and the plan alone is shown."""
+    said = {"--dump": dump is not None, "--trace-rewrites": trace is not None, "--report": page is not None,
+            "--verify=require": required}
+    flag = next((flag for flag, given in said.items() if given), None)
+    if flag is not None:
+        raise UsageError(f"{flag} is for a conversion, and --show-pipeline makes none", hint="leave out one of them")
 
 
 def _show_plan(planned: Plan, json: bool) -> None:
@@ -293,6 +303,7 @@ def run_command(
 
     shapes, data = parse_given(shape, input)
     _need_asked(said_of_images(images), data, out)
+    need_random(seed, data is None)
     written = written_at(artifact) if format is None else None
     if written is not None:
         written.need_unasked(artifact, {**shapes_of(data or {}), **shapes}, function, weights)
@@ -461,7 +472,7 @@ def opt_command(
     locations: bool,
     trace_rewrites: str | None,
 ) -> int:
-    from ..errors import ReadError, UsageError
+    from ..errors import ReadError
     from ..passes.manager import Pipeline
     from ..text import parse_module, print_module
     from ..text.files import constants_beside

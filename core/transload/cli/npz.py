@@ -123,6 +123,8 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
 
 def _limits(texts: Sequence[str]) -> dict[str, float]:
     """What `--tolerance` says: `cos=0.99`, `euclid=0.9`, or the two as `0.99,0.9`."""
+    from .arguments import once
+
     limits: dict[str, float] = {}
     for text in texts:
         parts = text.split(",") if "=" not in text else [text]
@@ -131,7 +133,7 @@ def _limits(texts: Sequence[str]) -> dict[str, float]:
         for name, part in zip(("cos", "euclid"), parts, strict=False):
             key, _, number = part.rpartition("=")
             try:
-                limits[key or name] = float(number)
+                once(limits, key or name, float(number), f"--tolerance {text!r}: a limit of {{!r}} is given")
             except ValueError:
                 raise UsageError(f"--tolerance {text!r} is no number", hint="cos=0.99, or 0.99,0.9 for cos and euclid") from None
     unknown = set(limits) - {"cos", "euclid"}
@@ -168,6 +170,7 @@ def gen_input_command(
     from ..errors import ConversionError
     from ..given import open_given, settled, shapes_of
     from ..ir import Module
+    from ..verification.asked import need_random
     from ..verification.inputs import checked_inputs, random_inputs
     from .arguments import parse_given
 
@@ -188,6 +191,7 @@ def gen_input_command(
         arrays[name] = numbers.astype(array.dtype)
     if given:
         taken = settled(module, open_given(given))
+        need_random(seed, not taken.keys() >= arrays.keys())
         both = next((name for name in taken if name in ranges), None)
         if both is not None:
             raise UsageError(f"input {both!r} is given a file and a --range", hint="leave out one of them")
@@ -200,7 +204,9 @@ def gen_input_command(
 
 def _ranges(texts: Sequence[str], arrays: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """What `--range [NAME=]LOW:HIGH` says, by the name of the input; without a name for the only one."""
-    ranges = {}
+    from .arguments import once
+
+    ranges: dict[str, tuple[float, float]] = {}
     for text in texts:
         name, _, span = text.rpartition("=")
         low, _, high = span.partition(":")
@@ -208,7 +214,7 @@ def _ranges(texts: Sequence[str], arrays: Mapping[str, Any]) -> dict[str, tuple[
         if name not in arrays:
             raise UsageError(f"--range {text!r} is for no input", hint=f"inputs: {', '.join(arrays)}; as NAME=0:255")
         try:
-            ranges[name] = (float(low), float(high))
+            once(ranges, name, (float(low), float(high)), f"--range {text!r}: there is a range of input {{!r}}")
         except ValueError:
             raise UsageError(f"--range {text!r} is no range", hint="as NAME=0:255") from None
         _check_range(text, *ranges[name], arrays[name].dtype)

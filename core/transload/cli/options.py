@@ -469,4 +469,4 @@ def take_quantizer(given: dict[str, Any]) -> dict[str, Any]:
     texts = {"calibration": given.pop("table"), **{name: given.pop(name) for name in ("method", "floats", "layers", "effort")}}
     borders = {name: given.pop(name) for name in ("quant_input", "quant_output")}
     said = {name: value for name, value in {**texts, **borders}.items() if value is not None}
-    return {**said, **parse_options(given.pop("quantizer_option"))}
+    return {**said, **parse_options(given.pop("quantizer_option"), "quantizer-option")}

@@ -148,10 +148,14 @@ def printable(text: str) -> str:
 
     What the terminal's encoding has no character for is spelt out here, before lines are laid out, as it takes more of them.
     """
-    safe = "".join(
+    return encodable(escaped(text), sys.stdout)
+
+
+def escaped(text: str) -> str:
+    """Text whose control characters are escaped, but for newlines."""
+    return "".join(
         character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode("ascii")
         for character in text)
-    return encodable(safe, sys.stdout)
 
 
 def bytes_text(size: float) -> str:

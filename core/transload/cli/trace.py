@@ -13,8 +13,8 @@ import numpy as np
 
 from ..files import atomic_path
 from ..ir import Op, Value
-from ..trace import trace_rewrites
-from .show import printable
+from ..trace import Rewrite, trace_rewrites
+from .show import escaped, printable
 
 __all__ = ["Tracer", "rewrites_traced_to"]
 
@@ -67,12 +67,17 @@ def rewrites_traced_to(file: str | None) -> Iterator[None]:
             yield
         finally:
             as_json = file.endswith(".jsonl")
-            lines = "".join(f"{json.dumps(asdict(each)) if as_json else each}\n" for each in rewrites)
+            lines = "".join(f"{json.dumps(asdict(each)) if as_json else _line(each)}\n" for each in rewrites)
             if file == "-":
                 sys.stderr.write(printable(lines))
             else:
                 with atomic_path(file) as temporary:
                     temporary.write_text(lines, encoding="utf-8")
+
+
+def _line(rewrite: Rewrite) -> str:
+    """A rewrite as a line: of names, control characters and newlines are escaped."""
+    return escaped(str(rewrite)).replace("\n", "\\n")
 
 
 def _range(array: Any) -> str:

@@ -132,8 +132,8 @@ def evaluate(
     wanted = data if isinstance(data, Data) else Data(data)
     opened = _opened(ready, wanted, preprocess, said)
     first = opened[0]
-    label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else _unlabelled(
-        classes, label_offset)
+    label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen) else _unlabelled(
+        labels, classes, label_offset)
     if watch is not None:
         watch(first)
     _need_another(chosen, len(ready))
@@ -207,15 +207,16 @@ def _need_another(chosen: Mapping[str, Score], count: int) -> None:
                          hint="name another model behind it, or leave the metric out")
 
 
-def _needs_labels(chosen: Mapping[str, Score], labels: Any) -> bool:
-    return labels is not None or any("label" in score.needs or not score.needs for score in chosen.values())
+def _needs_labels(chosen: Mapping[str, Score]) -> bool:
+    return any("label" in score.needs or not score.needs for score in chosen.values())
 
 
-def _unlabelled(classes: Any, label_offset: int) -> Labels:
+def _unlabelled(labels: Any, classes: Any, label_offset: int) -> Labels:
     """Labels of samples that no score asks for. `UsageError` where something is said of them."""
-    if classes is not None or label_offset:
-        what = "classes" if classes is not None else "label_offset"
-        raise UsageError(f"{what} is said of labels, and no metric that is asked for needs any",
+    said = {"labels": labels is not None, "classes": classes is not None, "label_offset": bool(label_offset)}
+    if (what := next((name for name, given in said.items() if given), None)) is not None:
+        begin = "labels are given" if what == "labels" else f"{what} is said of labels"
+        raise UsageError(f"{begin}, and no metric that is asked for needs any",
                          hint=f"{_without_labels()} need none; top1 does")
     return lambda name: None
 

@@ -12,11 +12,12 @@ from ..errors import Finding, UsageError, VerificationError
 if TYPE_CHECKING:
     from .verify import Verification
 
-__all__ = ["unverified", "verify_mode"]
+__all__ = ["need_random", "unverified", "verify_mode"]
 
 
 def verify_mode(
     verify: bool | str, *, tolerance: Any = None, excepts: Sequence[str] = (), engine: str = "auto", data: Any = None,
+    seed: int = 0,
 ) -> str:
     """What `verify=` asks for: `yes` (or True), `no` (or False), `require`.
 
@@ -25,12 +26,19 @@ def verify_mode(
     mode = {True: "yes", False: "no"}.get(verify, verify) if isinstance(verify, bool) else verify
     if mode not in ("yes", "no", "require"):
         raise UsageError(f"verify must be 'yes', 'no' or 'require', not {verify!r}")
-    said = {"tolerance": tolerance, "excepts": excepts, "engine": engine != "auto", "data": data is not None}
+    said = {"tolerance": tolerance, "excepts": excepts, "engine": engine != "auto", "data": data is not None, "seed": seed}
     name = next((name for name, value in said.items() if value), None)
     if mode == "no" and name is not None:
         raise UsageError(
             f"{name} is for verification, and that is left out", hint=f"leave out {name}, or verify (--verify=yes)")
     return mode
+
+
+def need_random(seed: int, random: bool) -> None:
+    """Raise `UsageError` where a seed is said, and no input is `random`."""
+    if seed and not random:
+        raise UsageError(
+            f"seed {seed} is of random inputs, and all inputs are given", hint="leave out the seed, or what is given")
 
 
 def unverified(

@@ -39,6 +39,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images
+from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured
 from .layers import layer_differences, meant_difference, quantized_elements
 from .tolerance import compared_among
@@ -224,6 +225,7 @@ def compare(
     from .inputs import checked_inputs
 
     artifact = model_of(artifact)
+    need_random(seed, inputs is None)
     given_arrays = open_given(inputs) if inputs is not None else None
     preprocess = _preprocess_of(preprocess, given_arrays, artifact)
     is_fused = preprocess is not None and preprocess.is_fused

@@ -80,13 +80,20 @@ class Tolerance:
         return replace(self, excepts=left_out)
 
     @classmethod
-    def parse(cls, settings: Iterable[str], others: Tolerance | None = None) -> Tolerance:
-        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names and impossible numbers."""
+    def parse(cls, settings: Iterable[str], others: Tolerance | None = None, once: bool = False) -> Tolerance:
+        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names and impossible numbers.
+
+        With `once`, also for a name that is there twice: of several targets each may say its own, and the last counts.
+        """
+        settings = list(settings)
         metrics = [name for name in host().metrics if name not in ("cos", "euclid", "max_abs")]
         kinds: dict[str, Any] = {name: int if name == "integer" else float for name in (*cls().limits(), *metrics)}
         tolerance = others or cls()
-        for setting in settings:
-            name, _, value = setting.partition("=")
+        names = [setting.partition("=")[0] for setting in settings]
+        for name, setting in zip(names, settings, strict=True):
+            value = setting.partition("=")[2]
+            if once and names.count(name) > 1:
+                raise UsageError(f"tolerance {name} is given twice", hint="say it once: the last one would silently count alone")
             if name not in kinds:
                 raise UsageError(f"no tolerance is called {name!r}", hint=f"tolerances: {', '.join(kinds)} (as cos=0.999)")
             try:

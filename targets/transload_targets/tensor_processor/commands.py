@@ -141,9 +141,11 @@ def run(file: Path, given: Path | None, out: Path | None, keep: bool, seed: int,
     """Execute a program in the simulator."""
     from transload.arrays import read_arrays, write_arrays
     from transload.cli.show import console, number, table
+    from transload.verification.asked import need_random
 
     from .simulator import Simulator
 
+    need_random(seed, given is None)
     simulator = Simulator(_opened(file))
     inputs = _random(simulator.program, seed) if given is None else {
         name: data.numpy() for name, data in read_arrays(given).items()}

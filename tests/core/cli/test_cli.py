@@ -421,3 +421,20 @@ def test_names_of_files_do_not_look_like_lines_of_ours(cli, examples, tmp_path):
 def test_what_a_message_quotes_stays_below_it(cli, tmp_path):
     (tmp_path / "m.mlir").write_text("module {\n  nonsense here\n}")
     assert "\n    " in cli("opt", str(tmp_path / "m.mlir"))[2]
+
+
+def test_traced_rewrites_say_names_in_a_line_without_control_characters(cli, tmp_path):
+    """A file is shown on terminals, too, and a line of it is a rewrite."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    name = "\x1b[31mred\nforged.rewrites  x: y\r"
+    info = [helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, [2]) for each in ("x", "y")]
+    nodes = [helper.make_node("Relu", ["x"], [name]), helper.make_node("Neg", [name], ["y"])]
+    graph = helper.make_graph(nodes, "g", info[:1], info[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    traced = tmp_path / "traced.txt"
+    assert cli("convert", tmp_path / "m.onnx", "-o", tmp_path / "o", "--verify=no", "--trace-rewrites", traced)[0] == 0
+    text = traced.read_bytes().decode()
+    assert r"\x1b[31mred\nforged.rewrites  x: y\r: onnx.Relu → " in text
+    assert "\x1b" not in text and "\r" not in text and not any(line.startswith("forged") for line in text.split("\n"))

@@ -82,6 +82,47 @@ def test_options_of_what_is_not_there(
     assert code == 2 and said in " ".join(error.split())
 
 
+@pytest.mark.parametrize(("line", "said"), [
+    ("convert {model} -o {out} --no-verify --seed 4", "seed is for verification"),
+    ("convert {model} -o {out} --input {one} --seed 4", "all inputs are given"),
+    ("convert {model} -o {out} --data {arrays} --seed 4", "all inputs are given"),
+    ("run {model} --input {one} --seed 4", "all inputs are given"),
+    ("compare {model} {model} --input {one} --seed 4", "all inputs are given"),
+    ("gen-input {model} -o {out} --input {one} --seed 4", "all inputs are given"),
+    ("convert {model} --show-pipeline --dump {out}", "--show-pipeline makes none"),
+    ("convert {model} --show-pipeline --trace-rewrites {out}", "--show-pipeline makes none"),
+    ("convert {model} --show-pipeline --verify=require", "--show-pipeline makes none"),
+    ("convert {model} --show-pipeline --quantize int8 --data {arrays} --report {out}", "--show-pipeline makes none"),
+    ("convert {model} -o {out} --verify=require --no-verify", "say two things"),
+    ("convert {model} -o {out} --no-verify --verify", "say two things"),
+    ("convert {model} -o {out} --shape image:1x1x8x8 --shape image:2x1x8x8", "the shape of input 'image' is said already"),
+    ("convert {model} -o {out} --tolerance cos=0.5 --tolerance cos=0.9", "tolerance cos is given twice"),
+    ("convert {model} -o {out} -t stablehlo --option mlir=true --option mlir=false", "option 'mlir' is given already"),
+    ("quantize {model} -o {out}.mlir --quantizer-option a=1 --quantizer-option a=2", "'a=2': option 'a' is given"),
+    ("gen-input {model} -o {out} --range 0:1 --range image=0:2", "a range of input 'image' already"),
+    ("npz compare {one} {one} --tolerance cos=0.9 --tolerance 0.5", "a limit of 'cos' is given already"),
+    ("eval {model} {model} --data {arrays} --labels {labels} --metric sqnr", "labels are given, and no metric"),
+    ("inspect {model} --input {arrays} --shape image:3x1x8x8", "is 4x1x8x8, and --shape says 3x1x8x8"),
+    ("inspect {model} --input image={labels} --shape image:3x1x8x8", "input 'image' is 4, and --shape says 3x1x8x8"),
+    ("tosa-requirements {model} --input {arrays} --shape image:3x1x8x8", "is 4x1x8x8, and --shape says 3x1x8x8")])
+def test_what_has_no_effect_beside_what_else_is_asked(
+    cli: Cli, model: Path, arrays: Path, tmp_path: Path, line: str, said: str,
+) -> None:
+    """None of it is told by the result: the last of two counts, a seed of nothing is none, what is to be written is not."""
+    one, labels, out = tmp_path / "one.npz", tmp_path / "labels.npy", tmp_path / "out"
+    np.savez(one, image=np.load(arrays)["image"][:1])
+    np.save(labels, np.arange(4))
+    code, _, error = cli(*line.format(model=model, arrays=arrays, one=one, labels=labels, out=out).split())
+    assert code == 2 and said in " ".join(error.split()) and not out.exists()
+
+
+def test_what_was_refused_beside_others_is_taken_alone(cli: Cli, model: Path, arrays: Path, tmp_path: Path) -> None:
+    assert cli("run", model, "--seed", 4)[0] == 0
+    assert cli("convert", model, "-o", tmp_path / "out", "--verify=no", "--no-verify")[0] == 0
+    assert cli("convert", model, "-o", tmp_path / "out", "--tolerance", "cos=0.5", "--tolerance", "euclid=0.5")[0] == 0
+    assert cli("inspect", model, "--input", arrays, "--shape", "image:4x1x8x8")[0] == 0
+
+
 def test_workers_of_many_models(cli: Cli, model: Path, tmp_path: Path) -> None:
     assert cli("convert", model, model.with_name("digits_int8.tflite"), "-o", tmp_path, "--workers", 1, "--no-verify")[0] == 0
 
