@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .budget import VARIABLE, allowance
 from .errors import ReadError, TransloadError
 from .files import atomic_path, need_file
 from .ir.constants import LazyData, MmapData, TensorData
@@ -26,6 +27,8 @@ _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
 _NAME = 65_531
 """Bytes that an array's name may have in an archive, `.npy` behind it."""
+_MOST_PACKED = 100
+"""Bytes that one of an archive may become, where together they are more than may be computed of constants (`Allowance.grown`)."""
 _BEGINS = b"\x93NUMPY"
 """The first bytes of an `.npy` file."""
 _DAMAGED = (
@@ -96,8 +99,10 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Tens
     if dtype.hasobject:
         raise ReadError(f"{path}: member {name!r} holds Python objects, which are never read")
     n_bytes = math.prod(shape) * dtype.itemsize
+    if header_size + n_bytes > info.file_size:
+        raise ReadError(f"{path}: member {name!r} is cut short")
     if info.compress_type != zipfile.ZIP_STORED or fortran or not n_bytes:
-        return LazyData(lambda: _unpacked(path, info.filename), shape, dtype)
+        return LazyData(lambda: _unpacked(path, info, n_bytes), shape, dtype)
     offset = _data_offset(path, info) + header_size
     if offset + n_bytes > path.stat().st_size:
         raise ReadError(f"{path}: member {name!r} is cut short")
@@ -123,9 +128,16 @@ def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
     return info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
 
 
-def _unpacked(path: Path, member: str) -> np.ndarray[Any, Any]:
+def _unpacked(path: Path, info: zipfile.ZipInfo, size: int) -> np.ndarray[Any, Any]:
+    """The array of a packed member, of `size` bytes; `ReadError` where that is damaged, or a bomb: many of next to none."""
+    member = info.filename
+    most = max(_MOST_PACKED * info.compress_size, allowance().grown)
+    if size > most:
+        raise ReadError(
+            f"{path}: member {member!r} says that its {info.compress_size:,} bytes become {size:,}; nothing is packed so well",
+            hint=f"{VARIABLE}=grown={size} unpacks it")
     try:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        with zipfile.ZipFile(path) as archive, archive.open(info) as file:
             return np.lib.format.read_array(file, allow_pickle=False, max_header_size=_HEADER)
     except MemoryError:
         raise ReadError(f"{path}: member {member!r} claims more data than memory can hold") from None

@@ -36,7 +36,7 @@ from .plugin import Emitted, Target
 from .plugin_host import host, misstated
 from .report import Digests, Report, VerificationReport, files_of_report, versions, write_refusal
 from .telling import Tell, told_to
-from .verification.asked import need_random, unverified, verify_mode
+from .verification.asked import unverified, verify_mode
 
 if TYPE_CHECKING:
     from .dump import Start
@@ -158,8 +158,7 @@ def convert(
     are given: what makes numbers of them is a part of the program, and verified as that (`transload.samples.fused`).
     `add_postprocess` names what makes boxes of a detector's outputs, as a part of it, too (`transload.postprocess`).
     `tell(stage, share)` is called as each stage begins, with the share of the stages that are done, or None while the model is
-    read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on
-    from, with what that folder holds.
+    read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` a stage to go on from.
 
     Raises `UsageError` (unknown target or option; a file that is read and would be replaced), `ReadError`, `ConversionError` or
     `TargetError` with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which
@@ -167,9 +166,8 @@ def convert(
     """
     given = open_given(input_data) if input_data is not None else None
     quantization = _quantization(quantize, quantizer_options, _target(target))
-    samples = data if quantize is None else None
-    mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=samples, seed=seed)
-    need_random(seed, given is None and data is None)
+    mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None,
+                       seed=seed, given=given is not None or data is not None)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
     limits = limits_of(work.target, tolerance, work.settings)
     with told_to(tell), work.refusals(seed, limits):

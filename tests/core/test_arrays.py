@@ -17,6 +17,7 @@ import pytest
 
 import transload
 from transload.arrays import as_array, open_array, read_arrays, write_arrays
+from transload.budget import allowed
 from transload.errors import ReadError, RunError, TransloadError
 from transload.ir import BF16, F32, TensorType
 from transload.testing import build_module
@@ -160,3 +161,14 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
         archive.writestr("x", _npy(np.arange(4)))
     with pytest.raises(ReadError, match="has two members 'x'"):
         read_arrays(file)
+
+
+def test_what_unpacks_to_a_thousand_times_as_much_is_refused(bomb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of open sizes a model takes it, so the shape alone does not say; the budget allows it."""
+    with pytest.raises(ReadError, match="become 1,073,741,824; nothing is packed so well") as caught:
+        as_array(read_arrays(bomb)["x"])
+    assert "TRANSLOAD_BUDGET=grown=1073741824" in caught.value.hint
+    zeros = np.broadcast_to(np.float32(0), (1 << 28,))
+    monkeypatch.setattr(np.lib.format, "read_array", lambda *arguments, **named: zeros)
+    with allowed(grown=1 << 30):
+        assert as_array(read_arrays(bomb)["x"]) is zeros

@@ -17,11 +17,12 @@ __all__ = ["need_random", "unverified", "verify_mode"]
 
 def verify_mode(
     verify: bool | str, *, tolerance: Any = None, excepts: Sequence[str] = (), engine: str = "auto", data: Any = None,
-    seed: int = 0,
+    seed: int = 0, given: bool = False,
 ) -> str:
     """What `verify=` asks for: `yes` (or True), `no` (or False), `require`.
 
-    Raises `UsageError` for other words, and where one of the others says something of a verification that is not to be.
+    Raises `UsageError` for other words, where one of the others says something of a verification that is not to be, and for a
+    seed where all inputs are `given`.
     """
     mode = {True: "yes", False: "no"}.get(verify, verify) if isinstance(verify, bool) else verify
     if mode not in ("yes", "no", "require"):
@@ -31,6 +32,7 @@ def verify_mode(
     if mode == "no" and name is not None:
         raise UsageError(
             f"{name} is for verification, and that is left out", hint=f"leave out {name}, or verify (--verify=yes)")
+    need_random(seed, not given)
     return mode
 
 

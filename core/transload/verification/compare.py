@@ -197,8 +197,7 @@ def warm_runtime(format: str | None) -> None:
 @takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS)
 @static_inputs()
 def compare(
-    model: str | Path,
-    artifact: str | Path | Module,
+    model: str | Path, artifact: str | Path | Module,
     inputs: Mapping[str, Any] | None = None,
     *,
     per_layer: bool = False, seed: int = 0,
