@@ -68,7 +68,7 @@ def test_integers_of_which_nothing_says_a_scale_are_not_compared_with_floats(tmp
     for metric in ("sqnr", "cos", "euclid", "psnr"):
         for models in ((MODEL, alone), (alone, MODEL)):
             with pytest.raises(UsageError, match="nothing says what its integers stand for"):
-                transload.evaluate(models, images, metrics=(metric,), labels={})
+                transload.evaluate(models, images, metrics=(metric,))
     assert transload.evaluate((MODEL, alone), images, metrics=("agreement",))[str(alone)]["agreement"].value > 0.9
 
 

@@ -88,7 +88,7 @@ def test_one_number_is_no_class_each() -> None:
 @pytest.mark.parametrize("metrics", [("sqnr",), ("top1", "agreement")])
 def test_one_model_is_compared_with_none(data: Path, labels: list[int], metrics: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="there is no other"):
-        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, metrics=metrics)
+        transload.evaluate(DIGITS / "digits_float.onnx", data, metrics=metrics)
 
 
 def test_scores_that_need_labels_ask_for_them(data: Path) -> None:
@@ -213,8 +213,8 @@ def test_integers_of_a_quantized_inputs_type_are_what_it_stores(quantized: trans
     quant = taking.inputs["image"].element  # type: ignore[attr-defined]
     real = np.load(data)["image"]
     np.savez(tmp_path / "stored.npz", image=(np.round(real / quant.scale) + quant.zero_point).clip(-128, 127).astype(np.int8))
-    kept = transload.evaluate([model, taking], data, labels=[0] * 40, metrics=("sqnr",))
-    found = transload.evaluate([model, taking], tmp_path / "stored.npz", labels=[0] * 40, metrics=("sqnr",))
+    kept = transload.evaluate([model, taking], data, metrics=("sqnr",))
+    found = transload.evaluate([model, taking], tmp_path / "stored.npz", metrics=("sqnr",))
     assert found["module 2"]["sqnr"].value == pytest.approx(kept["module 2"]["sqnr"].value, abs=6) and found.notes
     assert "int8 arrays for input 'image' are taken as stored numbers" in found.notes[0]
 
