@@ -122,7 +122,11 @@ def _attribute(argument: Argument) -> Any:
         kind = LIST
     else:
         kind = NUMBERS if argument.many else NUMBER
-    return attribute(kind, f"{argument.kind}{'[]' if argument.many else ''}", default=argument.default, optional=True)
+    said = f"{argument.kind}{'[]' if argument.many else ''}"
+    default = argument.default
+    if default is not None and not kind.accepts(default):  # schemas say one number for all of a list, and types by their codes
+        return attribute(kind, said, default=lambda op: default, optional=True)
+    return attribute(kind, said, default=default, optional=True)
 
 
 @ATEN.op("Constant")
