@@ -110,7 +110,7 @@ def _edges(build: Builder, extent: Value, bins: int, limit: int) -> tuple[Value,
     each = tables.arange(most + 1, dtype=np.float32) / np.float32(bins)
     known = reshape(build, _clipped(build, extent, most), (extent.tensor_type.static_shape[0],))
     far = build.emit("top.Compare", extent, scalar_like(build, extent, most), mode="Greater")
-    long = build.emit("top.MulConst", cast(build, extent, F32), const_val=1 / bins)
+    long = _divided(build, extent, bins)
     edges = []
     for step, (name, rounded) in enumerate((("top.Floor", np.floor), ("top.Ceil", np.ceil))):
         numbers = tables.arange(step, bins + step, dtype=np.float32)
@@ -118,6 +118,15 @@ def _edges(build: Builder, extent: Value, bins: int, limit: int) -> tuple[Value,
         distant = build.emit(name, build.emit("top.Mul", long, build.constant(numbers[None])))
         edges.append(build.emit("top.Where", far, cast(build, distant, I32), near))
     return tuple(edges)
+
+
+def _divided(build: Builder, value: Value, divisor: int) -> Value:
+    """Integers of I32 divided by one, as F32: the whole part, and the rest's, which is looked up, on any target the same."""
+    whole = cast(build, build.emit("top.Floor", build.emit("top.MulConst", cast(build, value, F32), const_val=1 / divisor)), I32)
+    rest = build.emit("top.Sub", value, build.emit("top.Mul", whole, scalar_like(build, whole, divisor)))
+    parts = build.constant(tables.arange(divisor + 1, dtype=np.float32) / np.float32(divisor))
+    part = build.emit("top.Gather", parts, _clipped(build, rest, divisor), axis=0)
+    return build.emit("top.Add", cast(build, whole, F32), part)
 
 
 def _clipped(build: Builder, value: Value, limit: int) -> Value:

@@ -101,6 +101,17 @@ def test_max_roi_pool(
     np.testing.assert_array_equal(made, transload.run(hub, inputs)["y"])
 
 
+@pytest.mark.parametrize("bins", [7, 11, 13])
+def test_bins_of_regions_far_larger_than_the_image(compare: Callable[..., Any], bins: int) -> None:
+    begins = [(3 - edge * size, size) for size in range(4, 40) for edge in range(1, bins)]  # an edge of bins lies at 3
+    ends = [(begin, begin + bins * size - 1) for begin, size in begins]
+    regions = np.array([[0, begin, begin, end, end] for begin, end in ends], np.float32)
+    inputs = {"x": G.standard_normal((1, 1, 6, 6)).astype(np.float32), "r": regions}
+    hub = compare(node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=[bins, bins]), inputs, rtol=0, atol=0)
+    (made,) = _in_tosa(hub, inputs)
+    np.testing.assert_array_equal(made, transload.run(hub, inputs)["y"])
+
+
 @pytest.mark.parametrize(("x", "regions", "bins"), [((1, 2, 0, 4), (3, 5), [2, 2]), ((1, 2, 4, 4), (3, 4), [2, 2]),
                                                     ((1, 2, 4, 4), (3, 5), [2]), ((1, 2, 4, 4), (3, 5), [0, 2])])
 def test_regions_that_cannot_be_pooled(x: tuple[int, ...], regions: tuple[int, ...], bins: list[int]) -> None:
