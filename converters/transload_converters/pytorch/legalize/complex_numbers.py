@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import ComplexType, FloatType, NoneType, Op, TensorType, Type, Value
+from transload.ir import ComplexType, NoneType, Op, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import slice_along
 
 from . import convolution, creation, elementwise, indexing, matmul, movement, reduce, unary
 from .movement import expand_to
-from .table import AtenTable, Call, cast, is_complex, number_like, reshape, shape_of, splat
+from .table import AtenTable, Call, cast, is_complex, number_like, places_of, reshape, shape_of, splat
 
 __all__ = ["CAST", "TABLE", "as_complex", "packed", "parts_of"]
 
@@ -104,6 +104,8 @@ _NUMBER = {
     "add.Scalar": "other", "sub.Scalar": "other", "full.default": "fill_value", "full_like.default": "fill_value",
     "new_full.default": "fill_value", "rsub.Scalar": "other", "scalar_tensor.default": "s"}
 """Arguments that are numbers: their real part for the real part, and so on. Complex ones are texts, as Python writes them."""
+_SELECT = ("condition", "index", "indices", "mask")
+"""Arguments that say which numbers are meant, and are none themselves."""
 _ONES = ("ones.default", "ones_like.default", "new_ones.default")
 
 
@@ -114,7 +116,7 @@ def by_parts(call: Call, rw: Rewriter) -> list[Value]:
     name = op.name.removeprefix("aten.")
     if not all(is_complex(result) for result in op.results):
         raise Unsupported("does not give complex numbers of complex ones")
-    pairs = [_pair(rw, value) for value in op.operands]
+    pairs = _pairs(op, rw)
     numbers = _numbers(op, _NUMBER.get(name, ""))
     real = _by_real_rule(op, rw, [pair[0] for pair in pairs], **numbers[0])
     if name in _ONES:
@@ -136,13 +138,18 @@ def _numbers(op: Op, argument: str) -> tuple[dict[str, float], dict[str, float]]
     return {argument: number.real}, {argument: number.imag}
 
 
-def _pair(rw: Rewriter, value: Value) -> tuple[Value, Value]:
-    """The parts of an operand: of a real tensor of floats itself and zeros; indices and conditions are the same for both."""
-    if is_complex(value):
-        return parts_of(value)
-    if isinstance(value.type, NoneType) or not isinstance(value.element, FloatType):
-        return value, value
-    return value, splat(rw, 0.0, shape_of(value), value.element)
+def _pairs(op: Op, rw: Rewriter) -> list[tuple[Value, Value]]:
+    """The parts of each operand: of a real tensor itself and zeros; what says which numbers are meant is the same for both."""
+    same = places_of(op, _SELECT)
+    pairs = []
+    for place, value in enumerate(op.operands):
+        if place in same or isinstance(value.type, NoneType):
+            pairs.append((value, value))
+        elif is_complex(value):
+            pairs.append(parts_of(value))
+        else:
+            pairs.append((value, splat(rw, 0, shape_of(value), value.element)))
+    return pairs
 
 
 @TABLE(*_names("mul.Tensor multiply.Tensor matmul mm bmm mv dot outer einsum tensordot linear addmm"), stored="complex")
@@ -209,13 +216,13 @@ def part(call: Call, rw: Rewriter) -> Value:
     return parts_of(call.self)[0 if call.base == "real" else 1]
 
 
-@TABLE(*_names("conj _conj conj_physical _conj_physical resolve_conj resolve_neg adjoint mH"), stored="complex")
+@TABLE(*_names("conj _conj conj_physical _conj_physical resolve_conj resolve_neg adjoint mH matrix_H"), stored="complex")
 def conjugate(call: Call, rw: Rewriter) -> Value:
     """The imaginary part with the other sign; of a matrix, if so, the other way round."""
     real, imaginary = parts_of(call.self)
     if call.base.startswith("resolve"):
         return as_complex(rw, real, imaginary)
-    if call.base in ("adjoint", "mH"):
+    if call.base in ("adjoint", "mH", "matrix_H"):
         rank = len(shape_of(real))
         order = (*range(rank - 2), rank - 1, rank - 2)
         real, imaginary = (rw.emit("top.Permute", part, order=order) for part in (real, imaginary))
@@ -290,11 +297,13 @@ def power(call: Call, rw: Rewriter) -> Value:
     return as_complex(rw, c, d)
 
 
-@TABLE("eq.Tensor", "ne.Tensor", stored="complex")
+@TABLE(*_names("eq.Tensor eq.Scalar ne.Tensor ne.Scalar not_equal.Tensor not_equal.Scalar"), stored="complex")
 def equal(call: Call, rw: Rewriter) -> Value:
     """Whether both parts are equal, or one is not."""
-    same = [rw.emit("top.Compare", *each, mode="Equal" if call.base == "eq" else "NotEqual")
-            for each in zip(_pair(rw, call.self), _pair(rw, call.other), strict=True)]
+    op = call.op
+    parts = zip(*_pairs(op, rw), strict=True)
+    same = [_by_real_rule(op, rw, operands, **numbers)[0]
+            for operands, numbers in zip(parts, _numbers(op, "other"), strict=True)]
     return rw.emit("top.LogicalAnd" if call.base == "eq" else "top.LogicalOr", *same)
 
 

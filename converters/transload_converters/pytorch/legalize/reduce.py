@@ -337,17 +337,23 @@ def quantile(call: Call, rw: Rewriter) -> Value:
     if not size or not parts.size or not ((parts >= 0) & (parts <= 1)).all():
         raise Unsupported(f"takes the parts {parts.tolist()} of {size} numbers")
     how = call.choice("interpolation", ("linear", "lower", "higher", "midpoint", "nearest"))
-    ranks = parts.reshape(-1) * (size - 1)
+    ranks = parts.reshape(-1).astype(np.float64) * (size - 1)  # in double precision, whatever the numbers are (Sorting.cpp)
     ranks = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(how, np.asarray)(ranks)
+    low, high = np.floor(ranks), np.ceil(ranks)
+    weights = (np.full_like(ranks, 0.5) if how == "midpoint" else ranks - low).astype(parts.dtype)
     ordered, _ = rw.emit("top.TopK", value, axis=axis, k=size, largest=False)
-    low, high = (rw.emit("top.Gather", ordered, rw.constant(each(ranks).astype(np.int64)), axis=axis)
-                 for each in (np.floor, np.ceil))
-    weights = np.full_like(ranks, 0.5) if how == "midpoint" else ranks - np.floor(ranks)
-    spread = [1 if place != axis else -1 for place in range(len(shape_of(value)))]
-    made = rw.emit("top.Add", low, rw.emit("top.Mul", rw.emit("top.Sub", high, low), rw.constant(weights.reshape(spread))))
+
+    def at(places: np.ndarray) -> Value:
+        return rw.emit("top.Gather", ordered, rw.constant(places.astype(np.int64)), axis=axis)
+
+    rank = len(shape_of(value))
+    made = at(np.where(weights < 0.5, low, high))  # from the nearer one, as torch.lerp
+    if how in ("linear", "midpoint"):
+        way = np.where(weights < 0.5, weights, weights - 1).reshape([1 if place != axis else -1 for place in range(rank)])
+        made = rw.emit("top.Add", made, rw.emit("top.Mul", rw.emit("top.Sub", at(high), at(low)), rw.constant(way)))
     wrong = rw.emit("top.Reduce", rw.emit("top.IsNaN", value), axes=(axis,), keepdims=True, mode="ReduceAny")
     made = rw.emit("top.Where", wrong, number_like(rw, math.nan, made.element), made)
-    made = permute(rw, made, (axis, *(place for place in range(len(spread)) if place != axis)))
+    made = permute(rw, made, (axis, *(place for place in range(rank) if place != axis)))
     rest = kept if call.keepdim else shape_of(made)[1:]
     return reshape(rw, made, (*parts.shape, *rest))
 
@@ -392,7 +398,8 @@ def histogram(call: Call, rw: Rewriter) -> Value:
     inside = rw.emit("top.LogicalAnd", rw.emit("top.Compare", value, least, mode="GreaterOrEqual"),
                      rw.emit("top.Compare", value, most, mode="LessOrEqual"))
     along = rw.emit("top.Mul", rw.emit("top.Sub", value, least), number_like(rw, bins, element))
-    part = rw.emit("top.Floor", rw.emit("top.Div", along, number_like(rw, high - low, element)))
+    first, last = np.array([low, high], dtype_of(element))
+    part = rw.emit("top.Floor", rw.emit("top.Div", along, number_like(rw, last - first, element)))  # of the ends as rounded
     part = rw.emit("top.Min", part, number_like(rw, bins - 1, element))
     here = rw.emit("top.Compare", part, rw.constant(np.arange(bins, dtype=dtype_of(element)), element=element), mode="Equal")
     return reduced(rw, cast(rw, rw.emit("top.LogicalAnd", here, inside), element), (0,), False, "ReduceSum")

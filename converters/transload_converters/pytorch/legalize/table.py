@@ -45,7 +45,7 @@ from ..schemas import Argument, schema_of
 
 __all__ = [
     "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "is_complex",
-    "number_like", "pairs", "per_dimension", "permute", "reshape", "shape_of", "splat", "wide",
+    "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of", "splat", "wide",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -113,12 +113,21 @@ class Call:
             raise Unsupported(f"its result number {place}, {what}, is used, and cannot be computed")
 
 
-def _bound(op: Op) -> dict[str, Any]:
-    """The operands and attributes of an op by argument."""
+def places_of(op: Op, names: Collection[str]) -> set[int]:
+    """The places among an op's operands of the arguments of these names."""
+    bound = _bound(op, range(len(op.operands)))
+    given = (bound.get(name) for name in names)
+    return {place for each in given for place in (each if isinstance(each, list) else [each]) if place is not None}
+
+
+def _bound(op: Op, operands: Sequence[Any] | None = None) -> dict[str, Any]:
+    """The operands, or what is given in their stead, and attributes of an op by argument."""
     schema = schema_of(op.name)
     if schema is None:
         return {**op.attributes, "operands": list(op.operands)}
-    values = [None if isinstance(value.type, NoneType) else value for value in op.operands]
+    if operands is None:
+        operands = [None if isinstance(value.type, NoneType) else value for value in op.operands]
+    values = list(operands)
     lists = sum(argument.is_tensor and argument.many for argument in schema.arguments)
     single = sum(argument.is_tensor and not argument.many for argument in schema.arguments)
     segments = list(op.attributes.get("segments", ()))

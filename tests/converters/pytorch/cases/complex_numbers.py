@@ -30,6 +30,20 @@ def _complex(cases: Cases) -> None:
                   t(3, d="c64", values=(1 + 2j, 1 - 2j, 2 + 2j)))
     cases.add("tanh.default", t(9, d="c64"))
     cases.add("numpy_T.default", z)
+    cases.add("matrix_H.default", t(2, 3, d="c64"))
+    whole = t(3, d="i64", values=(0, 1, 2))
+    some = t(3, d="c64", values=(0, 1 + 1j, 2))
+    for name in ("eq", "ne"):
+        cases.add(f"{name}.Tensor", some, whole)
+        cases.add(f"{name}.Tensor", t(3), some)
+        cases.add(f"{name}.Scalar", some, 1 + 1j)
+        cases.add(f"{name}.Scalar", some, 2)
+    for name in ("add.Tensor", "sub.Tensor"):
+        cases.add(name, some, whole)
+        cases.add(name, t(3, d="i1", values=(1, 0, 1)) if name == "add.Tensor" else whole, some)
+    cases.add("cat.default", [some, whole])
+    cases.add("where.self", t(3, d="i1", values=(1, 0, 1)), some, whole)
+    cases.add("index_put.default", some, [t(2, d="i64", values=(0, 2))], t(2, d="c64"))
     for name in _OF_ONE.split():
         cases.add(f"{name}.default", w)
     for name in ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor"):

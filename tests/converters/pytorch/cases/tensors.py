@@ -143,10 +143,16 @@ def _scatter(cases: Cases) -> None:
     for how in ("linear", "lower", "higher", "midpoint", "nearest"):
         cases.add("quantile.default", t(4, 7, 2), t(3, constant=True, values=(0.25, 0.6, 0.9)), 1, how == "lower",
                   interpolation=how)
+    apart = t(2, 11, values=(*range(11), *(x * x - 30 for x in range(11))))
+    most = t(4, values=(float("inf"), 1, float("-inf"), float("inf")))
+    for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+        cases.add("quantile.default", apart, t(3, constant=True, values=(0.6, 0.7, 0.93)), 1, interpolation=how)
+        cases.add("quantile.default", most, t(5, constant=True, values=(0.0, 0.4, 0.5, 0.6, 1.0)), interpolation=how)
     for dim, keep, kind in ((0, True, "i64"), (1, False, "i64"), (-1, False, "i32")):
         cases.add("mode.default", t(6, 8, 3, d=kind, lo=0, hi=3), dim, keep)
     cases.add("mode.default", t(2, 6, values=(1, 2, 2, 1, -3, 0, 4, 4, 4, 0, 0, 0)))
     cases.add("histc.default", t(3, 40), 7, -1.5, 1.75)
+    cases.add("histc.default", t(101, values=tuple(-3.3 + 0.064 * i for i in range(101))), 100, -3.3, 3.1)
     cases.add("histc.default", t(5, values=(0, 1, 0.5, 1.5, -0.1)), 4, 0, 1)
     for dim in (0, 1):
         index = t(2, 3, d="i64", values=(0, 1, 2, 2, 0, 1) if dim else (0, 1, 0, 2, 2, 1))
