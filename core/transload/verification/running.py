@@ -93,14 +93,19 @@ class Running:
 
     def alone(self, given: Mapping[str, np.ndarray]) -> None:
         """Run the result, and judge nothing: by numbers, and, where it refuses these, by zeros, which are in the range of every
-        subscript. `RunError` where it runs by neither: it is broken, whoever could have said what it has to give."""
+        subscript, and by ones, which divide. `RunError` where it runs by none: it is broken, whoever could have said what it has
+        to give."""
+        refused: RunError
         with suppress(TimeOver, MemoryError, ChildEnded, MissingKernel), timed("seconds"):
-            try:
-                Running(self.result, self.engine, self.own, self.ran)(given)
-            except ArtifactError:
-                raise
-            except RunError:
-                self({name: np.zeros_like(array) for name, array in given.items()})
+            for fill in (np.asarray, np.zeros_like, np.ones_like):
+                try:
+                    Running(self.result, self.engine, self.own, self.ran)({name: fill(array) for name, array in given.items()})
+                    return
+                except ArtifactError:
+                    raise
+                except RunError as error:
+                    refused = error
+            raise refused
 
     def _prepared(self) -> Any:
         """The module in the engine. Where only the target's runtime runs its dialect, what that refused is the reason."""

@@ -101,14 +101,19 @@ def test_what_nothing_can_judge_is_run_all_the_same(examples: Path, tmp_path: Pa
         with Context(host).bind():
             return transload.convert(examples / "digits" / "digits_float.onnx", "chip", tmp_path / "out").verification
 
-    class OfZeros(Foreign):
+    class Of(Foreign):
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
         def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:  # type: ignore[override]
-            self.breaks = any(array.any() for array in inputs.values())
+            self.breaks = not all((array == self.number).all() for array in inputs.values())
             return super().run(emitted, inputs)
 
     chip = Foreign()
     assert convert(chip).status == "skipped" and len(chip.ran) == 1
-    assert convert(OfZeros()).status == "skipped", "some numbers that are drawn are out of a range"
+    assert convert(Of(0)).status == "skipped", "some numbers that are drawn are out of a range"
+    assert convert(Of(1)).status == "skipped", "nothing is divided by zeros"
     with pytest.raises(RunError, match="chip's own runtime cannot run the artifact: the simulator is not licensed"):
         convert(Foreign(breaks=True))
     with pytest.raises(ArtifactError):
