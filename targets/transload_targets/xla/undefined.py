@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,13 +19,15 @@ __all__ = ["undefined"]
 
 _TOLD = 3
 """Ops that are named."""
-_COUNTS = {"stablehlo.add": 0, "stablehlo.multiply": 1}
-"""Functions, with their identities, to whose result it matters how often an initial value is taken."""
+_IDENTITIES = {"stablehlo.add": 0, "stablehlo.multiply": 1, "stablehlo.xor": 0}
+"""Functions, with what each leaves as it is, to whose result it matters how often an initial value is taken."""
+_CHOOSING = {f"stablehlo.{name}" for name in ("maximum", "minimum", "and", "or", "compare", "select", "return")}
+"""Of which a window's function gives an initial value for that value and itself: how often it is taken does not matter."""
 
 
 def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
     """Why XLA's results cannot be compared on these inputs; nothing where they can."""
-    return _of_scatters(source, inputs) or _of_paddings(source)
+    return _of_scatters(source, inputs) or _of_paddings(source, inputs)
 
 
 def _of_scatters(source: Module, inputs: Mapping[str, Any]) -> str:
@@ -38,24 +40,39 @@ def _of_scatters(source: Module, inputs: Mapping[str, Any]) -> str:
         "XLA leaves out the whole of such a window, and the specification what is outside alone (docs/stablehlo.md)")
 
 
-def _of_paddings(source: Module) -> str:
-    names = list(dict.fromkeys(str(op.origin or op.name) for op in source.walk() if _pads_with_what_counts(op)))
+def _of_paddings(source: Module, inputs: Mapping[str, Any]) -> str:
+    ops = [op for op in source.walk() if _pads_with_what_may_count(op)]
+    names = list(dict.fromkeys(str(op.origin or op.name) for op in _without_identity(source, ops, inputs)))
     return "" if not names else (
-        f"{', '.join(names[:_TOLD])}: windows are padded with an initial value that is no identity of what combines them; XLA "
-        "leaves out what is padded, and the specification counts it (docs/stablehlo.md)")
+        f"{', '.join(names[:_TOLD])}: windows are padded with an initial value that is no identity of what combines them, or is "
+        "not known to be one; XLA leaves out what is padded, and the specification counts it (docs/stablehlo.md)")
 
 
-def _pads_with_what_counts(op: Op) -> bool:
-    """Whether it is a reduction of windows, padded or dilated, by one function with a constant that is not its identity."""
-    if op.name != "stablehlo.reduce_window" or len(op.results) != 1:
+def _pads_with_what_may_count(op: Op) -> bool:
+    """Whether it is a reduction of windows, padded or dilated, to whose result it matters how often initial values are taken."""
+    if op.name != "stablehlo.reduce_window" or all(each.name in _CHOOSING for each in op.regions[0].block):
         return False
     padding, dilations = op.attribute("padding"), op.attribute("base_dilations") or ()
-    init = constant_of(op.operands[1])
-    combining = [each for each in op.regions[0].block if each.name != "stablehlo.return"]
-    if init is None or len(combining) != 1 or not (np.any(padding) or any(number > 1 for number in dilations)):
-        return False
-    identity = _COUNTS.get(combining[0].name)
-    return identity is not None and not bool(np.asarray(init.numpy()).reshape(()) == identity)
+    return bool(np.any(padding)) or any(number > 1 for number in dilations)
+
+
+def _without_identity(source: Module, ops: list[Op], inputs: Mapping[str, Any]) -> list[Op]:
+    """Those of which an initial value is no identity as the program runs, or is not known to be one."""
+    identities: dict[Op, list[tuple[Value, int | None]]] = {}
+    for op in ops:
+        *_, end = op.regions[0].block
+        made = [value.op for value in end.operands]
+        identities[op] = [
+            (value, _IDENTITIES.get(each.name) if each is not None else None)
+            for value, each in zip(op.operands[len(op.results):], made, strict=True)
+            if each is None or each.name not in _CHOOSING or any(value.op is not None for value in each.operands)]
+    others = dict[Value, set[Any]]()
+
+    def look(value: Value, array: Any) -> None:
+        others.setdefault(value, set()).add(np.asarray(array).item())
+
+    _watch(source, inputs, {value for each in identities.values() for value, _ in each}, look)
+    return [op for op, each in identities.items() if any(others.get(value) != {number} for value, number in each)]
 
 
 def _has_wide_windows(op: Op) -> bool:
@@ -81,19 +98,31 @@ def _partly_outside(source: Module, scatters: list[Op], inputs: Mapping[str, Any
     inside = dict[Op, bool]()
 
     def look(value: Value, array: Any) -> None:
-        for op in users.get(value, ()):
+        for op in users[value]:
             inside[op] = inside.get(op, True) and not _has_cut_window(op, np.asarray(array))
 
-    for value, array in zip(source.body_of_main.arguments, inputs.values(), strict=False):
-        look(value, array)
-    for value in users:
-        if (dense := constant_of(value)) is not None:
-            look(value, dense.numpy())
-    try:
-        run(source, dict(inputs), engine="reference", watch=look)
-    except TransloadError:
+    if not _watch(source, inputs, set(users), look):
         return scatters  # nothing is known of their indices
     return [op for op in scatters if not inside.get(op, False)]
+
+
+def _watch(source: Module, inputs: Mapping[str, Any], values: set[Value], look: Callable[[Value, Any], None]) -> bool:
+    """Call `look` with what those of the values are that are seen as the program runs; False where it does not run."""
+    def seen(value: Value, array: Any) -> None:
+        if value in values:
+            look(value, array)
+
+    for value, array in zip(source.body_of_main.arguments, inputs.values(), strict=False):
+        seen(value, array)
+    constants = {value: dense.numpy() for value in values if (dense := constant_of(value)) is not None}
+    for value, array in constants.items():
+        look(value, array)
+    try:
+        if len(constants) < len(values):
+            run(source, dict(inputs), engine="reference", watch=seen)
+    except TransloadError:
+        return False
+    return True
 
 
 def _has_cut_window(op: Op, indices: np.ndarray) -> bool:

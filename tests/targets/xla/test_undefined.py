@@ -88,3 +88,28 @@ def test_padding_that_counts_is_not_judged(tmp_path: Path, name: str, init: int,
     assert made.status == wanted, made
     assert wanted == "passed" or "padded with an initial value" in made.why
     assert (undefined(source, None, given) == "") == (wanted == "passed")
+
+
+@pytest.mark.parametrize(("given", "initial", "body"), [
+    (", %c: tensor<i32>", "", "%1 = stablehlo.add %a, %b : tensor<i32>"),
+    ("", "%k = stablehlo.constant dense<3> : tensor<i32>\n%c = stablehlo.add %k, %k : tensor<i32>",
+     "%1 = stablehlo.add %a, %b : tensor<i32>"),
+    ("", "%c = stablehlo.constant dense<6> : tensor<i32>", "%1 = stablehlo.xor %a, %b : tensor<i32>"),
+    ("", "%c = stablehlo.constant dense<6> : tensor<i32>",
+     "%2 = stablehlo.add %a, %b : tensor<i32>\n%1 = stablehlo.maximum %2, %2 : tensor<i32>")])
+def test_padding_by_what_is_computed_or_given_is_looked_at_as_the_program_runs(
+    tmp_path: Path, given: str, initial: str, body: str,
+) -> None:
+    pytest.importorskip("jaxlib")
+    text = WINDOWS.format(name="add", init=0, pad=1, rows=2).replace("%x: tensor<3x4xi32>)", f"%x: tensor<3x4xi32>{given})")
+    text = text.replace("%c = stablehlo.constant dense<0> : tensor<i32>", initial).replace(
+        "%1 = stablehlo.add %a, %b : tensor<i32>", body)
+    (tmp_path / "windows.mlir").write_text(text)
+    source = transload.load(tmp_path / "windows.mlir")
+    numbers = [np.arange(1, 13, dtype=np.int32).reshape(3, 4), np.int32(5)]
+    fed = dict(zip(source.inputs, numbers, strict=False))
+    made = transload.convert(tmp_path / "windows.mlir", "tosa", tmp_path / "out", input_data=fed).verification
+    assert made.status == "inconclusive" and "no identity" in made.why
+    if given:
+        name = list(source.inputs)[1]
+        assert undefined(source, None, {**fed, name: np.int32(0)}) == "", "0 is the identity of a sum"
