@@ -16,7 +16,7 @@ from transload.ir import Module
 
 from tests.support.keras_layers.models import archive, inputs_of, shown
 from tests.support.keras_layers.recorded import RECORDED
-from tests.support.keras_models import entry, functional, h5_file, input_entry
+from tests.support.keras_models import entry, functional, h5_file, input_entry, keras_file
 
 pytest.importorskip("h5py")
 
@@ -62,3 +62,21 @@ def test_bins_have_the_type_of_that_version(tmp_path: Path, version: str, elemen
     file = h5_file(tmp_path / "m.h5", model, {}, version)
     (type_,) = transload.load(file).outputs.values()
     assert str(type_) == f"tensor<1x2x{element}>"
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize(("policy", "given", "element"), [
+    ("mixed_float16", "float16", "f16"), ("mixed_bfloat16", "bfloat16", "bf16"), ("mixed_float16", "float32", "f32"),
+    ("float32", "float16", "f32")])
+def test_a_reversed_embedding_multiplies_by_what_it_computes_with(
+    tmp_path: Path, tied: bool, policy: str, given: str, element: str,
+) -> None:
+    """Its weights are float32, and what it is given keeps its type."""
+    layer = entry("ReversibleEmbedding", "e", "x", named={"reverse": True}, input_dim=9, output_dim=4, tie_weights=tied,
+                  dtype=policy)
+    weights = {"layers/reversible_embedding/vars/0": np.ones((9, 4), np.float32)}
+    if not tied:
+        weights["layers/reversible_embedding/vars/1"] = np.ones((4, 9), np.float32)
+    file = keras_file(tmp_path / "m.keras", functional([input_entry("x", [None, 4], given), layer], ["x"], ["e"]), weights)
+    (type_,) = transload.load(file).outputs.values()
+    assert str(type_) == f"tensor<1x9x{element}>"

@@ -87,8 +87,7 @@ def reversible_embedding(call: Call, x: Value, reverse: bool = False) -> Value:
     g, shape, count = call.g, shape_of(x), int(call.config["input_dim"])
     size, tied = int(call.config["output_dim"]), bool(call.option("tie_weights", True))
     name = "embeddings" if tied else "reverse_embeddings"
-    held = call.layer.weights.get(name)
-    kernel = call.weight(name, (count, size) if tied else (size, count), None if held is None else held.type.element)
+    kernel = call.weight(name, (count, size) if tied else (size, count))
     wanted = call.option("reverse_dtype")
     if wanted is not None:
         element = element_named(wanted)
