@@ -16,8 +16,9 @@ __all__ = ["NO_CLASS", "classes_of", "mean_overlap", "overlaps", "pixels", "with
 Outputs = Mapping[str, np.ndarray]
 NO_CLASS = 255
 """What masks have where no class counts (PASCAL VOC)."""
-_SURE, _ROUNDED = 0.5, 1e-3
-"""From what on a pixel is of the class that a model of one class gives a share for, and how far below 0 rounding brings one."""
+_SURE, _BEYOND = 0.5, 0.25
+"""From what on a pixel is of the class that a model of one class gives a share for, and how far out of 0 to 1 enlarging a picture
+with cubics, or rounding, brings a share: numbers further out are none."""
 
 
 def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (), layout: str | None = None) -> np.ndarray:
@@ -34,7 +35,7 @@ def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (),
         picture = picture.squeeze(0 if picture.shape[0] == 1 else -1)
     if picture.ndim == 2:
         whole = picture.dtype.kind != "f" or bool((picture == np.trunc(picture)).all())
-        sure = 0.0 if not whole and picture.min() < -_ROUNDED else _SURE
+        sure = 0.0 if bool(((picture < -_BEYOND) | (picture > 1 + _BEYOND)).any()) else _SURE
         return picture.astype(np.int64) if whole else (picture > sure).astype(np.int64)
     if picture.ndim != 3:
         raise UsageError(f"an output of shape {np.shape(scores)} is no picture of classes")

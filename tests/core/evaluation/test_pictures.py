@@ -51,6 +51,9 @@ def test_a_share_of_one_class_is_one_from_a_half_on() -> None:
     share = np.array([[[[0.2, 0.99], [0.5, 0.51]]]], np.float32)
     assert classes_of(share).tolist() == [[0, 1], [0, 1]]
     assert classes_of(np.log(share + 0.01) - np.log(1.01 - share)).tolist() == [[0, 1], [0, 1]], "logits"
+    assert classes_of(np.array([[[[0.2, 3.5], [np.nan, 0.4]]]], np.float32)).tolist() == [[1, 1], [0, 1]], "no share is above 1"
+    assert classes_of(np.array([[[[-0.3, np.nan], [0.1, 0.4]]]], np.float32)).tolist() == [[0, 0], [1, 1]]
+    assert classes_of(np.array([[[[-0.1, 0.3], [1.1, 0.6]]]], np.float32)).tolist() == [[0, 0], [1, 1]], "shares, enlarged"
     assert classes_of(np.array([[[0.0, 3.0], [1.0, 255.0]]], np.float32)).tolist() == [[0, 3], [1, 255]]
     assert classes_of(np.array([[[0, 3]]], np.int8)).tolist() == [[0, 3]]
 
