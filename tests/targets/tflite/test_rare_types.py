@@ -149,42 +149,93 @@ def test_bits_that_move_up_are_products(element: str) -> None:
 
 
 def test_no_wider_type_is_advised_where_there_is_none() -> None:
-    text = """module @m {
-      func.func public @main(%a: tensor<4xui64>) -> tensor<4xui64> {
-        %0 = stablehlo.maximum %a, %a : tensor<4xui64>
-        %1 = stablehlo.add %0, %a : tensor<4xui64>
-        return %1 : tensor<4xui64>
-      }
-    }"""
-    with pytest.raises(TransloadError) as refused:
-        transload.lower(transload.load(text=text, format="stablehlo"), "tfl")
-    assert "cast to i64, where the numbers are below" in refused.value.findings[0].hint
+    text = """module @m {{
+      func.func public @main(%a: tensor<4xui64>) -> tensor<4x{0}> {{
+        %0 = stablehlo.{1} : {2}
+        return %0 : tensor<4x{0}>
+      }}
+    }}"""
+    for operator, type_, result in (
+            ("add %a, %a", "tensor<4xui64>", "ui64"), ("maximum %a, %a", "tensor<4xui64>", "ui64"),
+            ("multiply %a, %a", "tensor<4xui64>", "ui64"), ("convert %a", "(tensor<4xui64>) -> tensor<4xi64>", "i64"),
+            ("compare LT, %a, %a", "(tensor<4xui64>, tensor<4xui64>) -> tensor<4xi1>", "i1")):
+        with pytest.raises(TransloadError) as refused:
+            transload.lower(transload.load(text=text.format(result, operator, type_), format="stablehlo"), "tfl")
+        assert "make it i64 from the start, where the numbers are below" in refused.value.findings[0].hint, operator
 
 
 _QUOTIENTS = ("FloorDiv", "Div")  # there are none of 64 bits
+_OF_ONE = ("CumSum", "Neg", "Abs", "Sign", "Square", "BitwiseNot", "Clip")
 
 
 @pytest.mark.parametrize(("name", "element"), [
     (name, element) for element in (I8, I16, UI8, UI16, UI32, I32, I64)
-    for name in ("Add", "Sub", "Mul", "Max", "Min", "FloorMod", "TruncMod", "CumSum", *_QUOTIENTS)
+    for name in ("Add", "Sub", "Mul", "Max", "Min", "FloorMod", "TruncMod", "SquaredDifference", "Compare", *_OF_ONE, *_QUOTIENTS)
     if name not in _QUOTIENTS or element not in (UI32, I64)], ids=str)
 def test_arithmetic_of_integers_without_a_kernel(name: str, element: IntegerType) -> None:
     """It is computed in a wider type, and wraps round; the remainder by FLOOR_MOD, as there is no quotient of 64 bits."""
     rng, dtype = np.random.default_rng(0), dtype_of(element)
     ends = np.iinfo(dtype)
     a = rng.integers(ends.min, ends.max, (3, 4), dtype)
-    b = rng.integers(1, 5, (3, 4)).astype(dtype) * (1 if element.unsigned else rng.choice([-1, 1], (3, 4)).astype(dtype))
-    types = [TensorType((3, 4), element)] * (1 if name == "CumSum" else 2)
-    options = {"axis": 1, "reverse": True} if name == "CumSum" else {}
+    b = rng.integers(1, 5, (3, 4)).astype(dtype)
+    if not element.unsigned:
+        b *= rng.choice([-1, 1], (3, 4)).astype(dtype)
+    types = [TensorType((3, 4), element)] * (1 if name in _OF_ONE else 2)
+    known: dict[str, dict[str, Any]] = {
+        "CumSum": {"axis": 1, "reverse": True}, "Compare": {"mode": "Less"}, "Clip": {"min": 3.0, "max": 100.0}}
+    options = known.get(name, {})
     module = network(lambda build, *values: build.emit(f"top.{name}", *values, **options), *types)
     arrays = [a, b][: len(types)]
     with np.errstate(over="ignore"):
-        wanted = {
+        wanted: dict[str, Any] = {
             "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum, "FloorMod": np.mod,
             "TruncMod": np.fmod, "FloorDiv": np.floor_divide, "Div": lambda x, y: (x - np.fmod(x, y)) // y,
-            "CumSum": lambda x: np.cumsum(x[:, ::-1], 1, dtype)[:, ::-1]}[name](*arrays)
+            "SquaredDifference": lambda x, y: (x - y) * (x - y), "Compare": np.less, "Neg": np.negative,
+            "Abs": np.abs, "Sign": np.sign, "Square": np.square, "BitwiseNot": np.invert, "Clip": lambda x: np.clip(x, 3, 100),
+            "CumSum": lambda x: np.cumsum(x[:, ::-1], 1, dtype)[:, ::-1]}
+        right = wanted[name](*arrays)
     [found] = run_litert(serialize(transload.lower(module, "tfl")), arrays)
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("element", [I8, I16, UI8, UI16, UI32], ids=str)
+@pytest.mark.parametrize(("name", "options"), [
+    ("Add", {}), ("Sub", {}), ("Mul", {"relu_limit": 6.0}), ("Add", {"relu_limit": 6.0, "coeff": (1.0, 3.0)}),
+    ("Sub", {"relu_limit": 9.0}), ("AddConst", {"const_val": 100.0}), ("MulConst", {"const_val": 3.0, "relu_limit": 100.0})])
+def test_integers_wrap_round_before_they_are_activated(name: str, options: dict[str, Any], element: IntegerType) -> None:
+    dtype = dtype_of(element)
+    ends = np.iinfo(dtype)
+    arrays = [np.random.default_rng(index).integers(ends.min, ends.max, (5, 8), dtype) for index in range(2)]
+    arrays = arrays[: 1 if name.endswith("Const") else 2]
+    module = network(lambda build, *values: build.emit(f"top.{name}", *values, do_relu=True, **options),
+                     *[TensorType((5, 8), element)] * len(arrays))
+    first, second = arrays[0], arrays[-1]
+    made = {"Add": lambda: first + second * dtype.type(options.get("coeff", (1, 1))[1]), "Sub": lambda: first - second,
+            "Mul": lambda: first * second, "AddConst": lambda: first + dtype.type(100), "MulConst": lambda: first * dtype.type(3)}
+    limit = int(min(options.get("relu_limit", ends.max), ends.max))
+    [found] = run_litert(serialize(transload.lower(module, "tfl")), arrays)
+    np.testing.assert_array_equal(found, np.clip(made[name](), 0, limit))
+
+
+@pytest.mark.parametrize("element", [I8, UI8, I16, I32, I64], ids=str)
+def test_integers_to_a_constant_power_wrap_round(element: IntegerType) -> None:
+    dtype = dtype_of(element)
+    ends = np.iinfo(dtype)
+    x = np.random.default_rng(3).integers(ends.min, ends.max, (3, 4), dtype)
+    for exponent in (1, 2, 7):
+        module = network(lambda build, value, power=exponent: build.emit(
+            "top.Pow", value, build.constant(np.array([power], np.int32))), TensorType((3, 4), element))
+        [found] = run_litert(serialize(transload.lower(module, "tfl")), [x])
+        np.testing.assert_array_equal(found, np.power(x, dtype.type(exponent)))
+
+
+def test_no_factor_with_a_fraction_is_cut_off() -> None:
+    for name, options in (("MulConst", {"const_val": 0.5}), ("Add", {"coeff": (0.5, 1.0)})):
+        count = 2 if name == "Add" else 1
+        module = network(lambda build, *values, name=name, options=options: build.emit(f"top.{name}", *values, **options),
+                         *[TensorType((4,), I32)] * count)
+        with pytest.raises(TransloadError, match=r"multiplies integers by integers, and not by 0\.5"):
+            transload.lower(module, "tfl")
 
 
 @pytest.mark.parametrize(("element", "at"), [

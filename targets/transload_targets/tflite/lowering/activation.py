@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, UI8, Op, QuantType, Value, dtype_of
+from transload.ir import I8, I16, UI8, UI16, UI32, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import (
@@ -23,6 +23,8 @@ from .common import (
     retyped,
     static_shape,
     transpose,
+    widened,
+    wider,
 )
 
 if TYPE_CHECKING:
@@ -67,12 +69,14 @@ def clamp(op: Clip | Relu, rw: Rewriter) -> Value:
         target is not None and target.storage == I8 and name == "relu_n1_to_1" and quant(op.input) is not None)
     if name is not None and may_fuse:
         return emit(rw, name, op.input, like=op.output)
-    value = retyped(rw, op.input, op.output.element)
+    stored = retyped(rw, op.input, op.output.element)
+    element = wider(stored.element) if stored.element in (UI16, UI32) else None
+    value = stored if element is None else widened(rw, stored, element)
     if math.isfinite(low):
-        value = emit(rw, "maximum", value, _limit(rw, low, value), like=op.output)
+        value = emit(rw, "maximum", value, _limit(rw, low, value), like=value)
     if math.isfinite(high):
-        value = emit(rw, "minimum", value, _limit(rw, high, value), like=op.output)
-    return value
+        value = emit(rw, "minimum", value, _limit(rw, high, value), like=value)
+    return value if element is None else widened(rw, value, stored.element)
 
 
 def _limits(op: Any) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import constant, emit, static_shape
+from .common import constant, emit, static_shape, widened, wider
 
 if TYPE_CHECKING:
     from transload_hub.ops.elementwise import Bitwise, BitwiseNot, ShiftLeft
@@ -49,12 +49,11 @@ def bitwise_and(op: Bitwise, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.BitwiseNot")
-def bitwise_not(op: BitwiseNot, rw: Rewriter) -> Value | None:
-    """XOR with all bits."""
-    element = op.result.element
-    if element not in (I32, I64):
-        return None
-    return emit(rw, "bitwise_xor", op.operands[0], constant(rw, np.asarray(-1, dtype_of(element))), like=op.result)
+def bitwise_not(op: BitwiseNot, rw: Rewriter) -> Value:
+    """What is left of -1: LiteRT's XOR has no 64 bits."""
+    element = wider(op.result.element) or op.result.element
+    value = widened(rw, op.operands[0], element)
+    return widened(rw, emit(rw, "sub", constant(rw, np.asarray(-1, dtype_of(element))), value, like=value), op.result.element)
 
 
 @TABLE("top.BitwiseOr")

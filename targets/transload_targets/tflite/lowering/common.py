@@ -36,7 +36,7 @@ from transload_hub.permuting import merged
 __all__ = [
     "NO_HALVES", "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "need_floats",
     "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped",
-    "same_numbers", "static_shape", "stored_as_result", "transpose",
+    "same_numbers", "static_shape", "stored_as_result", "transpose", "widened", "wider",
 ]
 
 NO_HALVES = (
@@ -319,6 +319,11 @@ def wider(element: Type) -> IntegerType | None:
     return I32 if element.width < 32 else I64 if element == UI32 else None
 
 
+def widened(rw: Rewriter, value: Value, element: Type) -> Value:
+    """Integers in another type; themselves where it is theirs."""
+    return value if value.element == element else emit(rw, "cast", value, like=value, element=element)
+
+
 def int32(rw: Rewriter, value: Value) -> Value:
     """Integers as int32, as LiteRT wants indices."""
-    return value if value.element == I32 else emit(rw, "cast", value, like=value, element=I32)
+    return widened(rw, value, I32)

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, Op, Value, dtype_of
+from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, Op, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -21,7 +21,6 @@ from .common import (
     fused,
     int32,
     ints,
-    is_narrow,
     need_fine_operands,
     need_quantized_alike,
     need_rounding,
@@ -30,6 +29,7 @@ from .common import (
     real,
     retyped,
     static_shape,
+    widened,
     wider,
 )
 
@@ -68,22 +68,52 @@ def _joined(a: Value, b: Value) -> tuple[int, ...]:
 def _chain(op: Op, rw: Rewriter, name: str, values: Sequence[Value], **options: Any) -> Value:
     """An operator of two operands over several, from the left; the activation at the end.
 
-    Integers of less than 32 bits that are not quantized, and unsigned ones of 32, are computed in a wider type, and wrap round.
+    Integers of less than 32 bits that are not quantized, and unsigned ones of 32, are computed in a wider type, and wrap round
+    before they are activated.
     """
     element = wider(op.results[0].element)
     if element is not None:
-        wide = [emit(rw, "cast", value, like=value, element=element) for value in values]
-        made = wide[0]
-        for value in wide[1:]:
+        made, *others = (widened(rw, value, element) for value in values)
+        for value in others:
             made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), element=element)
-        if op.attribute("do_relu", False):
-            made = emit(rw, "maximum", made, constant(rw, np.zeros((), dtype_of(element))), like=made)
-        return activated(op, rw, emit(rw, "cast", made, like=op.results[0]))
+        return _activated_integers(op, rw, emit(rw, "cast", made, like=op.results[0]), element)
     made = values[0]
     for value in values[1:-1]:
         made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), **options)
     return activated(op, rw, emit(
         rw, name, made, values[-1], like=op.results[0], fused_activation_function=fused(op), **options))
+
+
+def _activated_integers(op: Op, rw: Rewriter, value: Value, element: IntegerType) -> Value:
+    """Integers after the op's ReLU, for whose limits LiteRT has kernels in a wider type alone."""
+    limit = float(op.attribute("relu_limit", -1.0))
+    if not op.attribute("do_relu", False) or (limit < 0 and value.element.unsigned):  # type: ignore[attr-defined]
+        return value
+    made = widened(rw, value, element)
+    for name, number in (("maximum", 0.0), ("minimum", limit)):
+        if number >= 0:
+            made = emit(rw, name, made, _whole(rw, number, made.element), like=made)
+    return emit(rw, "cast", made, like=value)
+
+
+def _whole(rw: Rewriter, number: float, element: Type) -> Value:
+    """A constant of integers: what is behind the point is left out."""
+    return constant(rw, np.asarray(int(number), dtype_of(element)), element)
+
+
+def _times(rw: Rewriter, value: Value, factor: float) -> Value:
+    """`value * factor`, in its type or a wider one."""
+    if value.is_float:
+        return emit(rw, "mul", value, real(rw, factor, value), like=value)
+    _need_whole(factor)
+    element = wider(value.element) or value.element
+    wide = widened(rw, value, element)
+    return emit(rw, "mul", wide, _whole(rw, factor, element), like=wide)
+
+
+def _need_whole(factor: float) -> None:
+    if not factor.is_integer():
+        raise Unsupported(f"LiteRT multiplies integers by integers, and not by {factor:g}", "cast to f32 before, and back behind")
 
 
 @TABLE("top.Add", "top.Sub", "top.Mul")
@@ -106,7 +136,7 @@ def arithmetic(op: Add | Mul | Sub, rw: Rewriter) -> Value | None:
         return None
     for index, factor in enumerate(coefficients or ()):
         if factor != 1.0:
-            values[index] = emit(rw, "mul", values[index], real(rw, factor, values[index]), like=values[index])
+            values[index] = _times(rw, values[index], factor)
     return _chain(op, rw, _ARITHMETIC[op.name], values)
 
 
@@ -124,10 +154,11 @@ def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value | None:
     if quantized_result(op) is not None or quant(op.input) is not None:
         return None
     name = "add" if op.name == "top.AddConst" else "mul"
-    if is_narrow(op.output):
+    if op.input.is_float:
         return _chain(op, rw, name, [op.input, real(rw, op.const_val, op.input)])
-    made = emit(rw, name, op.input, real(rw, op.const_val, op.input), like=op.output, fused_activation_function=fused(op))
-    return activated(op, rw, made)
+    if name == "mul":
+        _need_whole(op.const_val)
+    return _chain(op, rw, name, [op.input, _whole(rw, op.const_val, wider(op.input.element) or op.input.element)])
 
 
 @TABLE("top.Scale")
@@ -182,7 +213,42 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         a, b = (_spread(rw, value, op.result) for value in (a, b))
     if op.name in ("top.FloorDiv", "top.FloorMod") and op.result.element in (UI8, UI16, UI32):
         return _chain(op, rw, _BINARY[op.name], (a, b))
+    if op.name == "top.Pow" and (exponent := _whole_power(op)) is not None:
+        return _power(op, rw, exponent)
+    if op.name == "top.SquaredDifference" and isinstance(op.result.element, IntegerType) and op.result.element != I32:
+        element = wider(op.result.element) or op.result.element
+        a, b = (widened(rw, value, element) for value in (a, b))
+        less = emit(rw, "sub", a, b, like=op.result, element=element)
+        return widened(rw, emit(rw, "mul", less, less, like=less), op.result.element)
     return emit(rw, _BINARY[op.name], a, b, like=op.result)
+
+
+_MOST_POWER = 64
+
+
+def _whole_power(op: Op) -> int | None:
+    """The exponent of integers that are all raised to the same constant power; None of others."""
+    a, b = op.operands
+    dense = constant_of(b)
+    number = None if dense is None else dense.splat_value()
+    if number is None or not isinstance(a.element, IntegerType) or a.shape != op.results[0].shape:
+        return None
+    return int(number) if 1 <= number <= _MOST_POWER and int(number) == number else None
+
+
+def _power(op: Op, rw: Rewriter, exponent: int) -> Value:
+    """Integers to a power by products, which wrap round: POW has 32 bits alone, and no more than these in between."""
+    element = wider(op.results[0].element) or op.results[0].element
+    square = widened(rw, op.operands[0], element)
+    made = None
+    while exponent:
+        if exponent & 1:
+            made = square if made is None else emit(rw, "mul", made, square, like=square)
+        exponent >>= 1
+        if exponent:
+            square = emit(rw, "mul", square, square, like=square)
+    assert made is not None
+    return widened(rw, made, op.results[0].element)
 
 
 def _spread(rw: Rewriter, value: Value, like: Value) -> Value:
@@ -248,18 +314,18 @@ _MIRRORED = {
 }
 
 
-_NARROW = (I8, I16, UI8, UI16)
-"""Types of integers that are compared as int32: for most, LiteRT has a kernel only where they stand for quantized numbers."""
-
-
 @TABLE("top.Compare")
 def compare(op: Compare, rw: Rewriter) -> Value | None:
-    """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL."""
+    """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL.
+
+    Integers are compared in a wider type: for most LiteRT has a kernel only where they stand for quantized numbers.
+    """
     types = [quant(value) for value in (op.lhs, op.rhs)]
     if any(type_ is not None for type_ in types) and any(
             type_ is None or not type_.per_tensor or type_.storage not in (I8, UI8) or type_.scale >= 1.0 for type_ in types):
         return None
-    sides = [int32(rw, value) if value.element in _NARROW else value for value in (op.lhs, op.rhs)]
+    element = wider(op.lhs.element)
+    sides = [value if element is None else widened(rw, value, element) for value in (op.lhs, op.rhs)]
     return _with_infinity(op, rw) or emit(rw, _COMPARISONS[op.mode], *sides, like=op.output)
 
 
@@ -326,6 +392,9 @@ def unary(op: Elementwise, rw: Rewriter) -> Value | None:
         return _without_sign(op, rw) if op.name == "top.Abs" else _sign(op, rw)
     elif isinstance(op.input.element, IntegerType) and op.name == "top.Square":
         return _chain(op, rw, "mul", [op.input, op.input])
+    elif op.name == "top.Neg" and (element := wider(op.input.element)) is not None:
+        wide = widened(rw, op.input, element)
+        return emit(rw, "cast", emit(rw, "neg", wide, like=wide), like=op.output)
     return emit(rw, _UNARY[op.name], op.input, like=op.output)
 
 
@@ -342,11 +411,12 @@ def _without_sign(op: Elementwise, rw: Rewriter) -> Value:
 
 def _sign(op: Elementwise, rw: Rewriter) -> Value:
     """-1, 0 or 1 of integers that SIGN has no kernel of: what they are, kept between these."""
-    dtype, value = dtype_of(op.input.element), op.input
+    element = wider(op.input.element) or op.input.element
+    value = widened(rw, op.input, element)
     for name, limit in (("maximum", -1), ("minimum", 1)):
         if limit > 0 or not op.input.element.unsigned:  # type: ignore[attr-defined]
-            value = emit(rw, name, value, constant(rw, np.asarray(limit, dtype)), like=op.output)
-    return value
+            value = emit(rw, name, value, _whole(rw, limit, element), like=value)
+    return widened(rw, value, op.output.element)
 
 
 @TABLE("top.Reciprocal")

@@ -35,10 +35,14 @@ __all__ = ["check_types"]
 
 _ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.ShiftLeft", "top.While"))
 """Ops that LiteRT computes of unsigned integers of more than 8 bits, that hand them on, or that it has for no type."""
-_WIDENED = frozenset(f"top.{name}" for name in ("Add", "Sub", "Max", "Min", "FloorMod", "TruncMod", "CumSum"))
+_WIDENED = frozenset(f"top.{name}" for name in (
+    "Abs", "Add", "AddConst", "BitwiseNot", "Ceil", "Clip", "CumSum", "Floor", "FloorMod", "Max", "Min", "MulConst", "Neg",
+    "Relu", "Round", "Sign", "Square", "SquaredDifference", "Sub", "TruncMod"))
 """Ops that are computed in a wider type (`common.wider`)."""
 _QUOTIENTS = ("top.Div", "top.FloorDiv")
 """Of 16 bits; there are none of 64, which 32 would want."""
+_NOT_OF_64 = ("top.BitwiseXor", "top.Cast", "top.Compare", "top.Mul")
+"""Of `_ON_UNSIGNED` those that LiteRT has no kernels of 64 bits for."""
 _NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Depth2Space", "Interp", "PRelu", "TopK"))
 _ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 _SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
@@ -116,15 +120,19 @@ def _reason(value: Value) -> tuple[str, str] | None:
 
 def _unsigned(op: Op) -> tuple[str, str] | None:
     """Why LiteRT cannot compute an op of wide unsigned integers, which it moves and casts."""
-    wide = next((value.element_or_none for value in op.operands if value.element_or_none in (UI16, UI32, UI64)), None)
-    if wide is None or not op.results or op.name in _ON_UNSIGNED:
+    taken = (*op.operands, *op.results) if op.name == "top.Cast" else op.operands
+    wide = next((value.element_or_none for value in taken if value.element_or_none in (UI16, UI32, UI64)), None)
+    if wide is None or not op.results:
         return None
-    if (op.name in _WIDENED and wide != UI64) or (op.name in _QUOTIENTS and wide == UI16):
+    if wide == UI64:
+        may_do = op.name in _ON_UNSIGNED and op.name not in _NOT_OF_64
+    else:
+        may_do = op.name in _ON_UNSIGNED | _WIDENED or (op.name in _QUOTIENTS and wide == UI16)
+    moves = moves_of(op)
+    if may_do or (moves is not None and not moves.by_value and op.name not in ("top.Gather", "top.Pad")):
         return None
-    if moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad"):
-        return None
-    hint = "cast to i64, where the numbers are below 2^63" if wide == UI64 else "cast to a signed type of more bits"
-    return f"LiteRT has no kernel of it for {wide}", hint
+    return f"LiteRT has no kernel of it for {wide}", (
+        "make it i64 from the start, where the numbers are below 2^63" if wide == UI64 else "cast to a signed type of more bits")
 
 
 def _of_flags(op: Op) -> tuple[str, str] | None:
