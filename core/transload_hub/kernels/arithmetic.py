@@ -53,8 +53,13 @@ def _times(x: Array, factor: float) -> Array:
     if not is_integer(x):
         return x * factor
     if float(factor).is_integer():
-        return x * x.dtype.type(factor)
+        return x * _whole(factor, x)
     return np.trunc(x * factor).astype(x.dtype)
+
+
+def _whole(number: float, x: Array) -> Any:
+    """A number without its fraction in the type of `x`: one below 0 beside unsigned integers is what wraps round to."""
+    return np.asarray(int(number)).astype(x.dtype)
 
 
 @KERNELS("top.Sub")
@@ -95,7 +100,7 @@ def minimum(op: Min, *inputs: Array) -> Array:
 @KERNELS("top.AddConst")
 def add_const(op: AddConst, x: Array) -> Array:
     x = wide(x)
-    return finish(op, x + (x.dtype.type(op.const_val) if is_integer(x) else op.const_val))
+    return finish(op, x + (_whole(op.const_val, x) if is_integer(x) else op.const_val))
 
 
 @KERNELS("top.MulConst")

@@ -127,6 +127,8 @@ def fill_value(op: Op, x: Array, real: float) -> Any:
 @KERNELS("top.Pad", quantized="storage")
 def pad(op: Pad, x: Array, value: Array | None = None) -> Array:
     n = x.ndim
+    if not n:
+        return x
     if op.mode != "constant":
         width = [(max(op.paddings[i], 0), max(op.paddings[n + i], 0)) for i in range(n)]
         mode: Any = op.mode  # numpy has the same names

@@ -139,6 +139,40 @@ def test_mirroring_with_the_outermost_element(paddings: tuple[int, ...]) -> None
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("mode", ["symmetric", "reflect", "edge"])
+def test_negative_padding_takes_off_behind_what_is_mirrored(mode: str) -> None:
+    """A mirrored element may be one that is taken away at the other end, so that this is no padding of what is left."""
+    x = np.random.default_rng(1).random((3, 3, 4), np.float32)
+    grown = np.pad(x, [(0, 0), (0, 2), (3, 0)], mode=mode)  # type: ignore[call-overload]
+    wanted = grown[1:, 2:, :-2]
+    module = _one_op("top.Pad", f'mode = "{mode}", paddings = array<i64: -1, -2, 3, 0, 2, -2>',
+                     {"x": _tensor(x.shape)}, _tensor(wanted.shape))
+    found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("element", ["ui8", "i8", "ui16", "i16", "ui32", "i32", "ui64", "i64"])
+@pytest.mark.parametrize(("op", "number"), [("AddConst", -7), ("MulConst", 3)])
+def test_integers_are_activated(op: str, number: int, element: str) -> None:
+    """onnxruntime has no Relu of integers of 64 bits, nor of unsigned ones; what is added below 0 wraps round."""
+    dtype = np.dtype(element.replace("ui", "uint") if element.startswith("u") else element.replace("i", "int"))
+    x = np.array([0, 1, 9, np.iinfo(dtype).max], dtype)
+    if dtype.itemsize < 8:
+        x[2] = np.iinfo(dtype).min
+    module = _one_op(f"top.{op}", f"const_val = {number}.0 : f64, do_relu = true",
+                     {"x": _tensor(x.shape, element)}, _tensor(x.shape, element))
+    (found,) = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
+    other = np.asarray(number).astype(dtype)
+    np.testing.assert_array_equal(found, np.maximum(x + other if op == "AddConst" else x * other, 0))
+    np.testing.assert_array_equal(found, transload.run(module, {"x": x}, engine="reference")["r"])
+
+
+def test_no_factor_with_a_fraction_is_cut_off() -> None:
+    module = _one_op("top.MulConst", "const_val = 0.5 : f64", {"x": _tensor((4,), "i32")}, _tensor((4,), "i32"))
+    with pytest.raises(ConversionError, match=r"multiplies integers by integers, and not by 0\.5"):
+        transload.lower(module, "onnx")
+
+
 @pytest.mark.parametrize(("time", "batch"), list(itertools.permutations(range(4), 2)))
 def test_reversing_sequences_along_any_dimensions(time: int, batch: int) -> None:
     shape = (2, 3, 4, 5)

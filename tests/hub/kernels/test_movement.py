@@ -136,6 +136,7 @@ def test_pad(run_op, mode):
         np.testing.assert_array_equal(run_op("Pad", x, paddings=paddings, mode=mode, val=2.5), expected)
 
     check()
+    assert run_op("Pad", numbers(()), paddings=(), mode=mode).shape == ()
 
 
 def test_pad_of_quantized(run_op):

@@ -274,6 +274,14 @@ def test_padding_of_six_dimensions(mode: str, element: Any) -> None:
         assert ("gather" if mode == "edge" else "pad" if value == 0.0 and mode == "constant" else "") in "".join(found)
 
 
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge", "constant"])
+def test_negative_padding_takes_off_behind_what_is_mirrored(mode: str) -> None:
+    """A mirrored element may be one that is taken away at the other end, so that this is no padding of what is left."""
+    module = network(
+        lambda b, x: b.emit("top.Pad", x, paddings=(-1, -2, 3, 0, 2, -2), mode=mode, val=2.0), TensorType((3, 3, 4), I8))
+    agree(module, integers(3, 3, 4))
+
+
 def test_batch_normalization_by_computed_statistics() -> None:
     """As of a batch that a model is trained on: mean and variance are no constants."""
     shape, stat = TensorType((2, 3, 4), F32), TensorType((3,), F32)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transload.ir import I64, Op, Value
+from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import clipped, emit, scalar
+from .common import clipped, emit, rectified, scalar
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import GELU, Clip, PRelu, Relu, Shrink, Sigmoid, SiLU, Softmax
@@ -35,10 +35,7 @@ def shrink(op: Shrink, rw: Rewriter) -> Value:
 
 @TABLE("top.Relu")
 def relu(op: Relu, rw: Rewriter) -> Value:
-    """Relu; of integers of 64 bits, for which runtimes lack it, Max."""
-    if op.relu_limit >= 0:
-        return clipped(rw, op.input, 0.0, op.relu_limit)
-    return emit(rw, "Max", op.input, scalar(rw, 0, I64)) if op.input.element == I64 else emit(rw, "Relu", op.input)
+    return clipped(rw, op.input, 0.0, op.relu_limit) if op.relu_limit >= 0 else rectified(rw, op.input)
 
 
 @TABLE("top.PRelu")

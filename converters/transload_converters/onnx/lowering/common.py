@@ -82,7 +82,7 @@ _OF_16 = (I16, UI16)
 _SMALL = (I8, UI8, *_OF_16, UI32)
 _WITHOUT_KERNEL: Mapping[str, Sequence[Type]] = {
     "ArgMax": (*_OF_16, UI32), "ArgMin": (*_OF_16, UI32), "Clip": _OF_16, "CumSum": (UI32,), "Einsum": _SMALL,
-    "NonZero": (I8, *_OF_16, UI32), "Pad": _OF_16, "Relu": (I16, UI32), "Resize": _OF_16, "TopK": (UI16, UI32), "Trilu": _SMALL,
+    "NonZero": (I8, *_OF_16, UI32), "Pad": _OF_16, "Relu": (I16,), "Resize": _OF_16, "TopK": (UI16, UI32), "Trilu": _SMALL,
     "Where": _OF_16, **{f"Reduce{mode}": (UI32,) for mode in ("Sum", "Mean", "Max", "Min", "SumSquare", "L1", "L2")},
 }
 """Integers that operators are defined for, and that onnxruntime 1.32 cannot compute on CPUs."""
@@ -171,7 +171,14 @@ def activated(rw: Builder, op: Op, y: Value) -> Value:
     if not op.attributes.get("do_relu", False):
         return y
     limit = op.attributes.get("relu_limit", -1.0)
-    return clipped(rw, y, 0.0, limit) if limit >= 0 else emit(rw, "Relu", y)
+    return clipped(rw, y, 0.0, limit) if limit >= 0 else rectified(rw, y)
+
+
+def rectified(rw: Builder, x: Value) -> Value:
+    """Relu; of integers of 64 bits, for which runtimes lack it, Max; unsigned ones are what they are."""
+    if isinstance(x.element, IntegerType) and x.element.unsigned:
+        return x
+    return emit(rw, "Max", x, scalar(rw, 0, I64)) if x.element == I64 else emit(rw, "Relu", x)
 
 
 def finish(rw: Rewriter, op: Op, y: Value) -> Value:

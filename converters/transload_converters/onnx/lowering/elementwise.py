@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from transload.ir import BOOL, F32, F64, I32, I64, FloatType, IntegerType, Op, Value
+import numpy as np
+
+from transload.ir import BOOL, F32, F64, I32, I64, FloatType, IntegerType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
-from .common import broadcast, cast, clipped, emit, finish, scalar
+from .common import broadcast, cast, clipped, constant, emit, finish, scalar
 
 if TYPE_CHECKING:
     from transload_hub.ops.base import Unary
@@ -72,13 +74,25 @@ def _joined(rw: Rewriter, name: str, values: Sequence[Value]) -> Value:
     return reduce(lambda a, b: broadcast(rw, name, a, b), [cast(rw, value, element) for value in values])
 
 
+def _wrapped(rw: Rewriter, number: float, element: Type) -> Value:
+    """A constant number; one below 0 beside unsigned integers is what wraps round to."""
+    wide = np.asarray(number) if isinstance(element, FloatType) else np.asarray(int(number))
+    return constant(rw, wide.astype(dtype_of(element)), element)
+
+
+def _times(rw: Rewriter, x: Value, factor: float) -> Value:
+    if x.is_integer and not factor.is_integer():
+        raise Unsupported(f"ONNX multiplies integers by integers, and not by {factor:g}", "cast to f32 before, and back behind")
+    return emit(rw, "Mul", x, _wrapped(rw, factor, x.element))
+
+
 @TABLE("top.Add")
 def add(op: Add, rw: Rewriter) -> Value:
     """The sum, each operand times its coefficient."""
     terms = list(op.inputs)
     if op.coeff is not None:
         terms = [
-            x if factor == 1.0 else emit(rw, "Mul", x, scalar(rw, factor, x.element))
+            x if factor == 1.0 else _times(rw, x, factor)
             for x, factor in zip(terms, op.coeff, strict=True)]
     return finish(rw, op, _joined(rw, "Add", terms))
 
@@ -99,12 +113,12 @@ def extreme(op: Variadic, rw: Rewriter) -> Value:
 
 @TABLE("top.AddConst")
 def add_const(op: AddConst, rw: Rewriter) -> Value:
-    return finish(rw, op, emit(rw, "Add", op.input, scalar(rw, op.const_val, op.input.element)))
+    return finish(rw, op, emit(rw, "Add", op.input, _wrapped(rw, op.const_val, op.input.element)))
 
 
 @TABLE("top.MulConst")
 def mul_const(op: MulConst, rw: Rewriter) -> Value:
-    return finish(rw, op, emit(rw, "Mul", op.input, scalar(rw, op.const_val, op.input.element)))
+    return finish(rw, op, _times(rw, op.input, op.const_val))
 
 
 @TABLE("top.Scale")

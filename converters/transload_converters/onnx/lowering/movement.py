@@ -37,6 +37,7 @@ TABLE = RewriteTable()
 
 PAST_THE_FRONT = -(1 << 63)
 """The end of a slice that goes down to element 0, which ONNX would otherwise count from the end."""
+PAST_THE_END = (1 << 63) - 1
 
 
 @TABLE("top.Reshape")
@@ -123,19 +124,38 @@ def _sliced(
 
 @TABLE("top.Pad")
 def pad(op: Pad, rw: Rewriter) -> Value:
+    half = len(op.paddings) // 2
+    off = [axis for axis in range(half) if min(op.paddings[axis], op.paddings[half + axis]) < 0]
+    if off and op.mode != "constant":
+        return _cut(op, rw, _padded(op, rw, [max(number, 0) for number in op.paddings]), off)
+    return _padded(op, rw, op.paddings)
+
+
+def _cut(op: Pad, rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
+    """What negative padding leaves of `x`, which is padded: what is mirrored may be what is taken away at the other end."""
+    half = len(op.paddings) // 2
+    starts = [max(-op.paddings[axis], 0) for axis in axes]
+    ends = [min(op.paddings[half + axis], 0) or PAST_THE_END for axis in axes]
+    return _sliced(rw, x, starts, ends, axes, (1,) * len(axes), like=op.result)
+
+
+def _padded(op: Pad, rw: Rewriter, paddings: Sequence[int]) -> Value:
     if op.mode == "symmetric":
-        return _mirrored(op, rw)
+        return _mirrored(op.input, rw, paddings)
+    half = len(paddings) // 2
+    sizes = op.input.tensor_type.shape or (None,) * half
+    shape = [None if size is None else before + size + after
+             for before, size, after in zip(paddings[:half], sizes, paddings[half:], strict=True)]
     value = None
     if op.mode == "constant":
         value = constant(rw, op.val, op.input.element) if op.value is None else reshaped(rw, op.value, ())
-    return emit(rw, "Pad", op.input, ints(rw, op.paddings), value, like=op.result, mode=op.mode)
+    return emit(rw, "Pad", op.input, ints(rw, paddings), value, like=op.result, shape=shape, mode=op.mode)
 
 
-def _mirrored(op: Pad, rw: Rewriter) -> Value:
+def _mirrored(x: Value, rw: Rewriter, paddings: Sequence[int]) -> Value:
     """Mirrored with the outermost element, which no mode of ONNX does: what is read backwards is joined at either end."""
-    x = op.input
-    half = len(op.paddings) // 2
-    for axis, (before, after) in enumerate(zip(op.paddings[:half], op.paddings[half:], strict=True)):
+    half = len(paddings) // 2
+    for axis, (before, after) in enumerate(zip(paddings[:half], paddings[half:], strict=True)):
         shape = x.shape
         parts = [x]
         if before:
@@ -145,8 +165,8 @@ def _mirrored(op: Pad, rw: Rewriter) -> Value:
             sizes = (*shape[:axis], after, *shape[axis + 1 :])
             parts.append(_sliced(rw, x, (-1,), (-after - 1,), (axis,), (-1,), shape=sizes))
         if len(parts) > 1:
-            sizes = (*shape[:axis], op.result.shape[axis], *shape[axis + 1 :])
-            x = emit(rw, "Concat", *parts, shape=sizes, element=x.element, axis=axis)
+            grown = None if shape[axis] is None else before + shape[axis] + after
+            x = emit(rw, "Concat", *parts, shape=(*shape[:axis], grown, *shape[axis + 1 :]), element=x.element, axis=axis)
     return x
 
 

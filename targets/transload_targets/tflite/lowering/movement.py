@@ -120,14 +120,17 @@ _MOST_PADDED = 5
 def pad(op: Pad, rw: Rewriter) -> Value:
     """PAD, PADV2, MIRROR_PAD, of more than five dimensions one after the other; negative padding is sliced off, and edges are
     repeated by GATHER."""
-    value, n = moved(rw, op), op.input.rank
+    n = op.input.rank
     pairs = [(op.paddings[axis], op.paddings[n + axis]) for axis in range(n)]
-    shape = static_shape(op.input)
-    if any(min(pair) < 0 for pair in pairs):
-        begins = [max(-before, 0) for before, _ in pairs]
-        sizes = [size - begin - max(-after, 0) for size, begin, (_, after) in zip(shape, begins, pairs, strict=True)]
-        value = emit(rw, "slice", value, ints(rw, *begins), ints(rw, *sizes), like=value, shape=sizes)
-        pairs = [(max(before, 0), max(after, 0)) for before, after in pairs]
+    value = _grown(rw, op, moved(rw, op), [(max(before, 0), max(after, 0)) for before, after in pairs])
+    if all(min(pair) >= 0 for pair in pairs):
+        return value
+    begins = [max(-before, 0) for before, _ in pairs]  # behind: what is mirrored may be what is taken away at the other end
+    return emit(rw, "slice", value, ints(rw, *begins), ints(rw, *static_shape(op.output)), like=op.output)
+
+
+def _grown(rw: Rewriter, op: Pad, value: Value, pairs: list[tuple[int, int]]) -> Value:
+    """What is padded, by no negative numbers."""
     if not any(before or after for before, after in pairs):
         return value
     if op.mode == "edge":
