@@ -165,7 +165,8 @@ def _mirrored(x: Value, rw: Rewriter, paddings: Sequence[int]) -> Value:
             sizes = (*shape[:axis], after, *shape[axis + 1 :])
             parts.append(_sliced(rw, x, (-1,), (-after - 1,), (axis,), (-1,), shape=sizes))
         if len(parts) > 1:
-            grown = None if shape[axis] is None else before + shape[axis] + after
+            size = shape[axis]
+            grown = None if size is None else before + size + after
             x = emit(rw, "Concat", *parts, shape=(*shape[:axis], grown, *shape[axis + 1 :]), element=x.element, axis=axis)
     return x
 
