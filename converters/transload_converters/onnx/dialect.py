@@ -200,5 +200,5 @@ def default_of(declared: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, list):
-        return tuple(value)
+        return [each.decode() for each in value if isinstance(each, bytes)] or tuple(value)
     return value if isinstance(value, int | float) else None
