@@ -134,12 +134,13 @@ def by_target(
 ) -> dict[str, np.ndarray]:
     """What a target's own runtime gives of what it wrote: outputs of these names, in order; with `keep`, others before them.
 
-    `PluginFailure` where it gives others, or numbers of another kind or shape than the types have, where they are known.
+    `PluginFailure` where it gives others, or numbers of another kind than the types have, where they are known; `ArtifactError`
+    where they are of another shape, as a file may say that contradicts itself.
     """
     need_files(emitted.files)
     before = [_state_of(file) for file in emitted.files]
     found: Mapping[str, Any] = target.run(emitted, given, **({"keep": True} if keep else {}))  # type: ignore[misc]
-    wrong = wrong_outputs(found, types, keep, other_shape)
+    wrong = wrong_outputs(found, types, keep)
     removed = next((file.name for file in emitted.files if not is_file(file)), None)
     if removed is not None:
         wrong = f"removes {removed}, which the conversion wrote"
@@ -147,6 +148,9 @@ def by_target(
         wrong = f"writes into {changed[0]}, which the conversion wrote"
     if wrong is not None:
         raise failure(host().owner("targets", target.name), f"target {target.name!r}.run()", TypeError(wrong))
+    if (otherwise := wrong_outputs(found, types, keep, other_shape)) is not None:
+        raise ArtifactError(f"{target.name}'s own runtime {otherwise}",
+                            hint="sizes that the model's file says contradict its operators, or the target or its runtime is wrong")
     return in_order(found, types)
 
 

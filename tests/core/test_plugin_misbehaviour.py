@@ -19,7 +19,7 @@ import transload
 import transload.cli
 from transload.context import Context
 from transload.conversion import apply_conversion
-from transload.errors import (
+from transload.errors import ArtifactError, (
     ConversionError,
     PluginError,
     PluginFailure,
@@ -407,7 +407,7 @@ def test_targets_that_run_to_another_rank(tmp_path: Path, digits: Path) -> None:
         def run(self, emitted: Emitted, inputs: Any) -> Any:
             return {name: array[..., None] for name, array in transload.run(self.module, inputs).items()}
 
-    with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"target 'mine'\.run\(\).* of the sizes"):
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(ArtifactError, match="mine's own runtime .* of the sizes"):
         transload.convert(digits, "mine", tmp_path)
 
 
