@@ -150,7 +150,7 @@ def by_target(
         raise failure(host().owner("targets", target.name), f"target {target.name!r}.run()", TypeError(wrong))
     if (otherwise := wrong_outputs(found, types, keep, other_shape)) is not None:
         raise ArtifactError(f"{target.name}'s own runtime {otherwise}",
-                            hint="sizes that the model's file says contradict its operators, or the target or its runtime is wrong")
+                            hint="the sizes in the model's file contradict its operators, or the target or its runtime is wrong")
     return in_order(found, types)
 
 

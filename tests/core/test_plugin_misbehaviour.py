@@ -19,7 +19,8 @@ import transload
 import transload.cli
 from transload.context import Context
 from transload.conversion import apply_conversion
-from transload.errors import ArtifactError, (
+from transload.errors import (
+    ArtifactError,
     ConversionError,
     PluginError,
     PluginFailure,
