@@ -16,6 +16,7 @@ pytest.importorskip("onnxruntime")
 
 from transload_converters.onnx.writer import model_of
 
+from tests.support.graphs import Graph
 from tests.support.judge_versions import is_before
 from tests.support.onnx_ops.measure import cell_of, node_cases
 from tests.support.onnx_out.roundtrip import outcome, run_model
@@ -192,3 +193,19 @@ def test_floats_that_onnx_has_not_are_told_so(element: str) -> None:
     module = _one_op("top.Cast", "", {"x": "tensor<2xf32>"}, f"tensor<2x{element}>")
     with pytest.raises(ConversionError, match=f"ONNX has no element type {element}"):
         transload.lower(module, "onnx")
+
+
+@pytest.mark.parametrize(("equation", "shapes", "stays"), [
+    ("...ij,...jk->...ik", ((2, 3, 4), (2, 4, 5)), True), ("...ij, jk -> ...ik", ((2, 3, 4), (4, 5)), True),
+    ("...ij,...jk->...ik", ((2, 1, 3, 4), (5, 4, 2)), False), ("...,i...->...i", ((3,), (2,)), False),
+    (",i->i", ((), (3,)), False), ("i,->i", ((3,), ()), False), ("B,bB", ((3,), (2, 3)), False),
+    ("ki,kj", ((3, 2), (3, 4)), False)])
+def test_sums_are_written_as_runtimes_take_them(equation: str, shapes: tuple[tuple[int, ...], ...], stays: bool) -> None:
+    """onnxruntime refuses dots of several lengths, terms without subscripts, and large letters without an arrow."""
+    random = np.random.default_rng(0)
+    arrays = {f"x{place}": random.standard_normal(shape).astype(np.float32) for place, shape in enumerate(shapes)}
+    graph = Graph(*shapes)
+    lowered = transload.lower(graph.done(graph.emit("Einsum", *graph.inputs, equation=equation)), "onnx")
+    found, = run_model(model_of(lowered), arrays)
+    np.testing.assert_allclose(found, np.einsum(equation, *arrays.values()), rtol=1e-5, atol=1e-6)
+    assert (next(op for op in lowered.ops() if op.name == "onnx.Einsum").attributes["equation"] == equation) is stays

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import string
 from typing import TYPE_CHECKING
 
 from transload.ir import I32, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.ops.matmul import expand_equation
 
-from .common import broadcast, cast, emit, finish, transposed
+from .common import broadcast, cast, emit, finish, ints, transposed
 
 if TYPE_CHECKING:
     from transload_hub.ops.matmul import Einsum, MatMul
@@ -46,4 +48,21 @@ def _last_two_swapped(rank: int) -> tuple[int, ...]:
 
 @TABLE("top.Einsum")
 def einsum(op: Einsum, rw: Rewriter) -> Value:
-    return emit(rw, "Einsum", *op.inputs, like=op.result, equation=op.equation)
+    """Einsum, written so that runtimes take it: in ONNX `...` stands for as many dimensions in each term, and onnxruntime wants a
+    subscript in each and, of large letters, `->`. Where that is not so, dimensions have letters of their own, scalars one of
+    size 1, and what the result has is said."""
+    ranks = [value.tensor_type.rank for value in op.inputs]
+    known = [rank for rank in ranks if rank is not None]
+    if len(known) < len(ranks):
+        return emit(rw, "Einsum", *op.inputs, like=op.result, equation=op.equation)
+    written = op.equation.replace(" ", "").partition("->")[0].split(",")
+    widths = {rank - len(term.replace("...", "")) for term, rank in zip(written, known, strict=True) if "..." in term}
+    equation, operands = op.equation, list(op.inputs)
+    if len(widths) > 1 or not all(known) or "->" not in equation:
+        terms, outcome = expand_equation(op, known)
+        free = next((letter for letter in string.ascii_letters if letter not in "".join(terms)), None)
+        if free is None and not all(known):
+            raise Unsupported("a scalar has no subscript in onnxruntime's Einsum, and none is left for it")
+        equation = ",".join(term or str(free) for term in terms) + f"->{outcome}"
+        operands = [value if value.rank else emit(rw, "Reshape", value, ints(rw, [1]), shape=(1,)) for value in operands]
+    return emit(rw, "Einsum", *operands, like=op.result, equation=equation)
