@@ -13,7 +13,7 @@ from transload.ir import F32, I32, I64, Module, TensorType, Value, new_module, s
 from transload.ir.build import Builder
 from transload_targets.tensor_processor.chip import load_chip
 from transload_targets.tensor_processor.codegen import compile_function
-from transload_targets.tensor_processor.instructions import assemble
+from transload_targets.tensor_processor.instructions import assemble, deserialize, serialize
 from transload_targets.tensor_processor.simulator import Simulator, check
 
 from .test_lowering import CASES, FLOATS, FOUR, INDICES, A, B, C, U, V, emits, inputs_of, left, lowered, made, q, tensor
@@ -155,3 +155,17 @@ def test_an_operand_that_is_not_there_is_no_op_of_the_host() -> None:
     for part in cut.parts:
         transload.run(part.module, {name: np.ones((2, 4), np.float32) for name in part.module.inputs})
 
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_factor_that_is_reshaped_in_as_many_dimensions_is_read(side: int) -> None:
+    """Rows that are columns there: all of a tensor, in dimensions that are no part of its own."""
+    def build(builder: Builder, x: Value, y: Value) -> Value:
+        row = builder.emit("top.Reshape", y, shape=(4, 4, 1))
+        return builder.emit("top.MatMul", *((x, row) if side else (row, x)))
+
+    low = lowered(made([tensor(F32, 4, 2, 4) if side else tensor(F32, 4, 1, 4), tensor(F32, 4, 1, 4)], build))
+    assert left(low) == [], low.notes
+    program = deserialize(serialize(compile_function(low.main, load_chip("tp-large")).program), "x.tpu")
+    inputs = inputs_of(low)
+    [wanted], [found] = transload.run(low, inputs, engine="reference").values(), Simulator(program).run(inputs).values()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)

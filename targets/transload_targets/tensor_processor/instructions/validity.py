@@ -269,9 +269,11 @@ def _part(part: Part, shape: tuple[int, ...], tensors: Sequence[Tensor]) -> Iter
         beyond = all(shape) and last >= prod(whole)
         if len(part.steps) != len(shape) or negative or beyond:
             yield f"has steps {list(part.steps)} through tensor %{part.tensor}, beyond its shape {list(whole)}"
+    elif not part.offset and prod(shape) == prod(whole):
+        return  # all of its elements, in dimensions that may be others
     elif len(shape) == len(whole):
         offset = part.offset or (0,) * len(shape)
         if any(start < 0 or start + extent > limit for start, extent, limit in zip(offset, shape, whole, strict=True)):
             yield f"is {list(shape)} at {list(offset)} of tensor %{part.tensor}, beyond its shape {list(whole)}"
-    elif part.offset or prod(shape) != prod(whole):
+    else:
         yield f"has shape {list(shape)}, which is no part of tensor %{part.tensor}, whose shape is {list(whole)}"
