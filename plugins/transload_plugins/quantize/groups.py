@@ -38,10 +38,14 @@ class Groups:
         self._cut: set[Value] = set()
         self.ops: list[Op] = []
         """The ops that compute on quantized numbers."""
+        self._alike: list[tuple[Op, Value, Value]] = []
         for op in module.body_of_main:
             self._add(op)
-        self._drop_needless()
-        self.chosen = set(self.ops)
+        self.chosen = self._needed()
+        self.ops = [op for op in self.ops if op in self.chosen]
+        for op, one, other in self._alike:
+            if op in self.chosen:
+                self._join(one, other)
 
     def _add(self, op: Op) -> None:
         if not op.results or constant_of(op.results[0]) is not None or any(
@@ -54,7 +58,7 @@ class Groups:
         if rule is not None:
             self.ops.append(op)
             if rule.shares:
-                self._join(op.operands[0], op.results[0])
+                self._alike.append((op, op.operands[0], op.results[0]))
             return
         moves = moves_of(op)
         if moves is None or op.regions:
@@ -67,19 +71,22 @@ class Groups:
             if not self._folds(data[0]):
                 return
             self._cut.add(data[0])
-        for value in (*data[1:], *op.results):
-            self._join(data[0], value)
+        self._alike += [(op, data[0], value) for value in (*data[1:], *op.results)]
 
-    def _drop_needless(self) -> None:
-        """Leave alone what moves floats to where floats are taken: they would be rounded for nothing."""
-        chosen = set(self.ops)
-        for op in reversed(self.ops):
-            users = [user for result in op.results for user in result.uses]
-            if rule_of(op) is None and not any(user in chosen for user in users) \
-                    and not any(value.op in chosen for value in op.operands) \
-                    and not any(value in self.integers for value in (*op.operands, *op.results)):
-                chosen.remove(op)
-        self.ops = [op for op in self.ops if op in chosen]
+    def _needed(self) -> set[Op]:
+        """The ops but for those that move floats to where floats are taken, in one step or several: they would be rounded for
+        nothing."""
+        there = set(self.ops)
+        pending = [op for op in self.ops if rule_of(op) is not None or any(
+            value in self.integers for value in (*op.operands, *op.results))]
+        found = set(pending)
+        while pending:
+            op = pending.pop()
+            near = [*(value.op for value in op.operands), *(user for result in op.results for user in result.uses)]
+            more = {each for each in near if each is not None and each in there and each not in found}
+            found |= more
+            pending += more
+        return found
 
     def _folds(self, value: Value) -> bool:
         """Whether what cuts a value's numbers can be folded into the range of the op that computes it."""

@@ -101,3 +101,31 @@ def test_integers_that_are_moved_run_in_litert(tmp_path: Path) -> None:
     model.set_tensor(taken["index"], stored)
     model.invoke()
     assert np.array_equal(model.get_tensor(given["index"]), stored.max(axis=(2, 3), keepdims=True))
+
+
+def test_what_moves_floats_in_several_steps_is_left_as_it_is() -> None:
+    """Each step kept the other, and both were rounded for nothing."""
+    g = Graph((1, 4, 6, 6))
+    pooled = g.MaxPool(g.Permute(g.inputs[0], order=(0, 1, 3, 2)), kernel_shape=(2, 2), strides=(2, 2))
+    module = g.done(g.Permute(pooled, order=(0, 2, 3, 1)))
+    some = [{"x0": x} for x in np.random.default_rng(5).uniform(-3, 3, (4, 1, 4, 6, 6)).astype(np.float32)]
+    made = transload.quantize(module, "int8", some)
+    assert made.quantization is not None
+    assert made.quantization.report["notes"][0].startswith("nothing is quantized: what but moves")
+    np.testing.assert_array_equal(transload.run(made, some[0])["y0"], transload.run(module, some[0])["y0"])
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_floats_that_are_joined_lend_no_range_to_what_is_quantized(steps: int) -> None:
+    """A convolution of small numbers, which beside large ones are given, too: its input had the range of both."""
+    g = Graph((1, 4, 6, 6), (1, 4, 6, 6))
+    joined = g.Concat(*g.inputs, axis=1)
+    module = g.done(joined if steps == 1 else g.Permute(joined, order=(0, 2, 3, 1)), g.Conv(
+        g.inputs[0], g.random(3, 4, 3, 3), kernel_shape=(3, 3)))
+    random = np.random.default_rng(0)
+    some = [{name: random.uniform(-size, size, (1, 4, 6, 6)).astype(np.float32) for name, size in (("x0", 1), ("x1", 100))}
+            for _ in range(6)]
+    wanted = transload.run(module, some[0])
+    given = transload.run(transload.quantize(module, "int8", some, islands="none"), some[0])
+    np.testing.assert_array_equal(given["y0"], wanted["y0"])
+    assert np.abs(given["y1"] - wanted["y1"]).max() < 0.2
