@@ -106,7 +106,8 @@ def _by_folders(samples: Samples, classes: list[str] | None) -> Labels:
     if classes is None:
         numbers = _numbered(sorted({each[0] for each in folders}))
         return lambda name: numbers.get(Path(name).parts[0])
-    said = [each[0] if whole else next((part for part in reversed(each) if part in classes), each[-1]) for each in folders]
+    known = set(classes)
+    said = [each[0] if whole else next((part for part in reversed(each) if part in known), each[-1]) for each in folders]
     return dict(zip(names, _in_classes(said, classes, "the folder "), strict=True)).get
 
 
