@@ -14,6 +14,7 @@ a few numbers that are frequent; a wrong bias moves all of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,8 @@ _OF_SLICE = 1 / 3
 _KINDS = 4
 _LEAST = 16
 """Numbers from which on such a share says something."""
+_DEVIATIONS = 6
+"""Of few numbers more may be by chance, of which each is another step with `_SHARE`: so many standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ def _moved_slice(apart: np.ndarray, ours: np.ndarray) -> tuple[int, int] | None:
         if size < 2 or apart.size < _LEAST * size:
             continue
         rows, numbers = (np.moveaxis(array, axis, 0).reshape(size, -1) for array in (apart, ours))
-        for place in np.flatnonzero(rows.mean(1) > _OF_SLICE):
+        by_chance = _SHARE + _DEVIATIONS * math.sqrt(_SHARE * (1 - _SHARE) / rows.shape[1])
+        for place in np.flatnonzero(rows.mean(1) > max(_OF_SLICE, by_chance)):
             if np.unique(numbers[place][rows[place]]).size >= _KINDS:
                 return axis, int(place)
     return None
