@@ -88,7 +88,7 @@ def _borders(
         if operands is None:
             continue
         held = [operand for operand in operands if operand is not None]
-        sources = frozenset[Value]().union(*(operand.sources for operand in held))
+        sources = frozenset[Value]().union(*(() if _asks_for_sizes(op) else operand.sources for operand in held))
         if not held or (not sources and sum(operand.numbers.size for operand in held) > _SMALL):
             continue
         results = [_results(op, [None if each is None else each.numbers for each in operands])]
@@ -104,6 +104,11 @@ def _borders(
             if kind:
                 known[result] = _Exact(numbers, tuple(others), sources)
     return reached, crossed
+
+
+def _asks_for_sizes(op: Op) -> bool:
+    """Whether an op reads none of its operand's numbers."""
+    return op.declaration is not None and "shape_only" in op.declaration.traits
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -19,8 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..ir import F32, Dense, Module, Op, Value
+from ..ir import F32, Dense, Module, Op, TensorType, Value
 from ..ir.build import Builder, constant_of
+from ..outcomes import other_shape
 from .as_given import next_floats, read_as_given
 from .differences import TensorDifference, compare_outputs, difference, in_view_of
 
@@ -144,9 +145,10 @@ def still_weights(module: Module, given: Mapping[str, np.ndarray]) -> dict[Value
 
 
 def _arguments(module: Module, given: Mapping[str, np.ndarray]) -> dict[Value, np.ndarray]:
-    """The arrays by argument; none where they are not those of the module's inputs."""
+    """The arrays by argument; none where they are not those of the module's inputs, whose sizes may be open."""
     pairs = [*zip(module.body_of_main.arguments, map(np.asarray, given.values()), strict=False)]
-    return dict(pairs) if all(argument.shape_or_none == array.shape for argument, array in pairs) else {}
+    fit = all(isinstance(value.type, TensorType) and not other_shape(array, value.type) for value, array in pairs)
+    return dict(pairs) if fit else {}
 
 
 def _weights(op: Op) -> Dense | None:

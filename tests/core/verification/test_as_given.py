@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8, I32, Module, QuantType
+from transload.ir import F32, I8, I32, Module, QuantType, TensorType
 from transload.verification.differences import compare_outputs
 from transload.verification.last_bits import excused_by_last_bits, moved, still_inputs, still_weights
 from transload.verification.tolerance import Tolerance
@@ -72,6 +72,21 @@ def test_only_what_stands_on_a_border_stays() -> None:
     assert mask is not None and not mask[:, 0].any() and mask[:, 1:].all()
     near = moved({"x": given}, 0, {"x": mask})
     assert near is not None and (near["x"] != given)[:, 0].any() and (near["x"] == given)[:, 1:].all()
+
+
+@pytest.mark.parametrize("shape", [(None, 6), None])
+def test_whole_numbers_stay_where_a_model_leaves_sizes_open(shape: tuple[int | None, ...] | None) -> None:
+    graph = Graph(TensorType(shape, F32))
+    module = graph.done(cast(graph, graph.inputs[0]))
+    (mask,) = still_inputs(module, {"x0": WHOLE}).values()
+    assert mask.all()
+
+
+@pytest.mark.parametrize("sizes", [(None, 6), (4, 6)])
+def test_who_asks_for_sizes_reads_no_numbers(sizes: tuple[int | None, ...]) -> None:
+    graph = Graph(TensorType(sizes, F32))
+    module = graph.done(graph.Shape(graph.inputs[0]), graph.Sqrt(graph.inputs[0]))
+    assert not still_inputs(module, {"x0": WHOLE})
 
 
 def test_another_border_is_found_by_what_crosses_it() -> None:
