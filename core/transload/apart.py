@@ -21,7 +21,7 @@ from .errors import UsageError
 __all__ = ["inputs_kept", "need_apart", "need_free", "note_read", "note_written", "written_again"]
 
 _READ, _WRITTEN = "is read here", "has just been written"
-_HINT = "choose another name for what is written"
+_HINT = "write to another file or folder"
 
 
 class _Kept:

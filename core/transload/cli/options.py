@@ -98,10 +98,15 @@ def _named_files(parameters: Sequence[click.Parameter], given: Mapping[str, Any]
                     writes[parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)] = Path(value)
             elif isinstance(value, Path):
                 reads.append(value)
-            elif isinstance(value, str) and re.search("FILE|PATH|VALUE|CHIP", parameter.metavar or "FILE"):
+            elif isinstance(value, str) and re.search("FILE|PATH|VALUE|CHIP", parameter.metavar or _word(parameter)):
                 places = [place for place, letter in enumerate(value) if letter == "="]
                 reads += [Path(value[start:]) for start in (0, *(place + 1 for place in places)) if value[start:]]
     return writes, reads
+
+
+def _word(parameter: click.Parameter) -> str:
+    """What help calls the value of a parameter that has no word of its own for it: text of an option says what, and no file."""
+    return str(parameter.name).upper() if isinstance(parameter, click.Argument) else ""
 
 
 class OwnGroup(click.Group):

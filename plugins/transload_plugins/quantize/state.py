@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.apart import written_again
 from transload.arrays import read_arrays
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path
@@ -129,7 +130,8 @@ class State:
         state = cls(path, digest_of_module(module))
         if not path.exists():
             return state
-        state.histograms, more = load_histograms(path)
+        with written_again():
+            state.histograms, more = load_histograms(path)
         told = {key: more[key].numpy() for key in ("module", "count", "last") if key in more and more[key].shape == ()}
         if len(told) < 3 or told["count"].dtype.kind not in "iu":
             raise ReadError(f"{path}: is not the state of a calibration", hint="remove the file to calibrate from the beginning")

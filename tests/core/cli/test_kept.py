@@ -137,6 +137,25 @@ def test_what_is_saved_to_go_on_from_is_written_again(cli: Cli, place: Path) -> 
     assert [cli(*line)[0] for _ in range(2)] == [0, 0]
 
 
+def test_a_calibration_that_was_ended_goes_on_and_saves_again(cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ["calibrate", "m.onnx", "--data", "s.npy", "-o", "z", "--resume", "state"]
+    with monkeypatch.context() as ended:
+        ended.setattr("transload_plugins.quantize.measure.SAVED_EVERY", 3)
+        ended.setattr("transload_plugins.quantize.state.State.finish", lambda state, count: None)
+        assert cli(*line)[0] == 0 and Path("state").exists()
+    monkeypatch.setattr("transload_plugins.quantize.measure.SAVED_EVERY", 1)
+    code, _, error = cli(*line)
+    assert code == 0, error
+    assert not Path("state").exists()
+
+
+def test_words_that_name_no_file_are_none(cli: Cli, place: Path) -> None:
+    """An array of an archive, or a target, may be called as the file that is written again."""
+    for _ in range(2):
+        assert cli("npz", "to-dat", "arrays.npz", "image", "image")[0] == 0
+        assert cli("convert", "m.onnx", "-o", "o", "-t", "tosa", "--verify=no", "--trace-rewrites", "tosa")[0] == 0
+
+
 def test_scripts_may_write_a_file_back(place: Path) -> None:
     module = transload.load("m.onnx")
     transload.save(module, "m.mlir")
