@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -36,7 +36,7 @@ class _Kept:
 
     def at(self, path: Path) -> tuple[Path, str] | None:
         """The file that is at a path, as it was named when it was noted, and why it is to stay; None where that is another."""
-        place = _identity(path)
+        place = _place(path)
         if place is None:
             return None
         while self._new:  # a folder of samples may have a million: they are looked up once, and where something is replaced
@@ -51,10 +51,18 @@ class _Kept:
 def _identity(path: Path) -> tuple[int, int] | None:
     """The device and number of the file that a path leads to; None where there is none."""
     try:
-        found = os.stat(os.path.realpath(path))  # noqa: PTH116 - `new/../file` is `file`, also before `new` is made
+        found = path.stat()
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """The same of a file that is to be written: `new/../file` is `file`, also before `new` is made."""
+    try:
+        return _identity(Path(os.path.realpath(path)))
+    except (OSError, ValueError):
+        return None
 
 
 _kept: ContextVar[_Kept | None] = ContextVar("transload.kept", default=None)
@@ -90,13 +98,14 @@ def note_read(*paths: Path | None) -> None:
 
 def note_written(*paths: Path) -> None:
     """Note files that are a result, which another output may not replace; nothing outside of `inputs_kept`."""
-    _note(paths, _WRITTEN)
+    _note((Path(os.path.realpath(path)) for path in paths), _WRITTEN)
 
 
 def _note(paths: Iterable[Path | None], why: str) -> None:
     kept = _kept.get()
     if kept is not None:
-        kept.add((Path(os.path.abspath(path)) for path in paths if path is not None), why)  # noqa: PTH100 - links stay links
+        with suppress(FileNotFoundError):  # of the current folder: no file is in one that was removed
+            kept.add((path.absolute() for path in paths if path is not None), why)  # with its `..`: what is above a link's end
 
 
 def need_free(*paths: Path) -> None:
@@ -121,8 +130,8 @@ def need_apart(writes: Mapping[str, Path], reads: Iterable[Path]) -> None:
         if found is not None:
             raise _refusal(f"{said} {path}", path, *found)
         place = os.path.realpath(path)
-        known = _identity(path)
-        other = before.get(place) or next((one for one in before.values() if _identity(one[1]) == known is not None), None)
+        known = _place(path)
+        other = before.get(place) or next((one for one in before.values() if _place(one[1]) == known is not None), None)
         if other is not None:
             raise UsageError(f"{other[0]} {other[1]} and {said} {path} are one file: one would replace the other",
                              hint="give each a name of its own")

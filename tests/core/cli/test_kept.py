@@ -149,6 +149,18 @@ def test_a_calibration_that_was_ended_goes_on_and_saves_again(cli: Cli, place: P
     assert not Path("state").exists()
 
 
+def test_the_folder_above_a_link_is_that_above_where_it_leads(cli: Cli, place: Path) -> None:
+    Path("far/near").mkdir(parents=True)
+    Path("here").symlink_to("far/near")
+    for file in ("list.txt", "one.npy"):
+        shutil.copy(file, f"far/{file}")
+    before = contents(place / "far")
+    line = ["calibrate", "m.onnx", "--data", "here/../list.txt", "--method", "minmax", "-o"]
+    code, _, error = cli(*line, "far/one.npy")
+    assert code == 2 and " is read here" in error and contents(place / "far") == before
+    assert cli(*line, "one.npy")[0] == 0  # another file
+
+
 def test_words_that_name_no_file_are_none(cli: Cli, place: Path) -> None:
     """An array of an archive, or a target, may be called as the file that is written again."""
     for _ in range(2):
