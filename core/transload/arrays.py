@@ -129,14 +129,14 @@ def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
 
 
 def _unpacked(path: Path, info: zipfile.ZipInfo, size: int) -> np.ndarray[Any, Any]:
-    """The array of a packed member, of `size` bytes; `ReadError` where that is damaged, or a bomb: many of next to none."""
+    """The array of a packed member, of `size` bytes; `ReadError` where that is damaged, or seems a bomb: many of next to none."""
     member = info.filename
-    most = max(_MOST_PACKED * info.compress_size, allowance().grown)
-    if size > most:
-        raise ReadError(
-            f"{path}: member {member!r} says that its {info.compress_size:,} bytes become {size:,}; nothing is packed so well",
-            hint=f"{VARIABLE}=grown={size} unpacks it")
     try:
+        packed = min(info.compress_size, path.stat().st_size)  # it may say of itself that it is packed in more than there is
+        if size > max(_MOST_PACKED * packed, allowance().grown):
+            raise ReadError(
+                f"{path}: member {member!r} says that its {packed:,} bytes become {size:,}; only zeros and the like pack so",
+                hint=f"{VARIABLE}=grown={size} unpacks it")
         with zipfile.ZipFile(path) as archive, archive.open(info) as file:
             return np.lib.format.read_array(file, allow_pickle=False, max_header_size=_HEADER)
     except MemoryError:
@@ -150,6 +150,8 @@ def _why(error: Exception) -> str:
     said = str(error)
     if isinstance(error, OSError):
         return error.strerror or said
+    if isinstance(error, EOFError):
+        return said or "it ends in the middle"
     if "Header info length" in said:
         return f"its header is longer than {_HEADER:,} characters"
     if "allow_pickle" in said or "Python objects" in said:

@@ -165,10 +165,19 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_what_unpacks_to_a_thousand_times_as_much_is_refused(bomb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of open sizes a model takes it, so the shape alone does not say; the budget allows it."""
-    with pytest.raises(ReadError, match="become 1,073,741,824; nothing is packed so well") as caught:
+    with pytest.raises(ReadError, match="become 1,073,741,824; only zeros and the like pack so") as caught:
         as_array(read_arrays(bomb)["x"])
     assert "TRANSLOAD_BUDGET=grown=1073741824" in caught.value.hint
     zeros = np.broadcast_to(np.float32(0), (1 << 28,))
     monkeypatch.setattr(np.lib.format, "read_array", lambda *arguments, **named: zeros)
     with allowed(grown=1 << 30):
         assert as_array(read_arrays(bomb)["x"]) is zeros
+
+
+def test_a_member_is_packed_in_no_more_than_its_file(bomb: Path) -> None:
+    data = bytearray(bomb.read_bytes())
+    at = data.rfind(b"PK\x01\x02") + 20  # where the archive says in how many bytes
+    data[at:at + 4] = (0x7FFF_FFFF).to_bytes(4, "little")
+    bomb.write_bytes(data)
+    with pytest.raises(ReadError, match="become 1,073,741,824"):
+        as_array(read_arrays(bomb)["x"])
