@@ -40,7 +40,7 @@ def need_random(seed: int, random: bool) -> None:
     """Raise `UsageError` where a seed is said, and no input is `random`."""
     if seed and not random:
         raise UsageError(
-            f"seed {seed} is of random inputs, and all inputs are given", hint="leave out the seed, or what is given")
+            f"seed {seed} is of random inputs, and inputs are given: none is random", hint="leave out the seed, or what is given")
 
 
 def unverified(

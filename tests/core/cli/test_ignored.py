@@ -84,11 +84,11 @@ def test_options_of_what_is_not_there(
 
 @pytest.mark.parametrize(("line", "said"), [
     ("convert {model} -o {out} --no-verify --seed 4", "seed is for verification"),
-    ("convert {model} -o {out} --input {one} --seed 4", "all inputs are given"),
-    ("convert {model} -o {out} --data {arrays} --seed 4", "all inputs are given"),
-    ("run {model} --input {one} --seed 4", "all inputs are given"),
-    ("compare {model} {model} --input {one} --seed 4", "all inputs are given"),
-    ("gen-input {model} -o {out} --input {one} --seed 4", "all inputs are given"),
+    ("convert {model} -o {out} --input {one} --seed 4", "none is random"),
+    ("convert {model} -o {out} --data {arrays} --seed 4", "none is random"),
+    ("run {model} --input {one} --seed 4", "none is random"),
+    ("compare {model} {model} --input {one} --seed 4", "none is random"),
+    ("gen-input {model} -o {out} --input {one} --seed 4", "none is random"),
     ("convert {model} --show-pipeline --dump {out}", "--show-pipeline makes none"),
     ("convert {model} --show-pipeline --trace-rewrites {out}", "--show-pipeline makes none"),
     ("convert {model} --show-pipeline --verify=require", "--show-pipeline makes none"),
