@@ -8,6 +8,8 @@ So where a result does not end where the runtime does, and the runtime itself ha
 computed from the runtime's numbers of the tensors before it. It may be a step away in few places: where a number stands in
 the middle exactly (zero plus a constant of so many halves of a step), and is frequent, that can be some percent of a tensor.
 A wrong zero point, rounding or operand moves half of a tensor or more, a wrong scale its great numbers by several steps.
+Where scales are powers of two, halves are common: a quarter of the sums of two tensors on the half of a scale. The runtime takes
+them to the even number, and an integer pipeline does not: then, and only then, all that is a step away is even in the runtime.
 Of one channel, or row, it does that to one of many: so each is looked at by itself, too. There numbers in the middle are few, or
 a few numbers that are frequent; a wrong bias moves all of them.
 """
@@ -34,6 +36,8 @@ _OF_SLICE = 1 / 3
 _KINDS = 4
 _LEAST = 16
 """Numbers from which on such a share says something."""
+_ODD = 1 / 8
+"""Of numbers that are a step away for being halves, how many may be odd in the runtime all the same; of others half are."""
 _DEVIATIONS = 6
 """Of few numbers more may be by chance, of which each is another step with `_SHARE`: so many standard deviations."""
 
@@ -71,27 +75,46 @@ def check_steps(
     outputs = execute(parts, [*fed, *(stored[name].reshape(shape) for name, shape in found)], engine)
     n_outputs = len(outputs) - len(found)
     wrong, apart, elements = [], 0, 0
+    zeros = _zero_points(hub)
     for (name, _), ours in zip(found, outputs[n_outputs:], strict=True):
-        off = np.abs(ours.astype(np.int64).reshape(-1) - stored[name].astype(np.int64).reshape(-1))
+        theirs = stored[name].astype(np.int64).reshape(ours.shape)
+        off = np.abs(ours.astype(np.int64) - theirs)
         count, most = int(np.count_nonzero(off)), int(off.max(initial=0))
         apart, elements = apart + count, elements + off.size
-        if most > allowed or count > max(_FEW, _SHARE * off.size):
+        odd = (theirs - zeros.get(name, 0)) % 2 != 0
+        if most > allowed or (count > max(_FEW, _SHARE * off.size) and not _are_halves(off != 0, odd)):
             wrong.append(f"{name}: by {most} steps at most, at {count:,} of {off.size:,} numbers")
-        elif (where := _moved_slice(off.reshape(ours.shape) != 0, ours)) is not None:
+        elif (where := _moved_slice(off != 0, ours, odd)) is not None:
             wrong.append(f"{name}: by {most} steps at most, at many of the numbers at {where[1]} of dimension {where[0]}")
     names = output_names(hub.main)[: n_outputs - len(hub.states)]
     return dict(zip(names, outputs[: len(names)], strict=True)), Steps(len(found), elements, apart, tuple(wrong))
 
 
-def _moved_slice(apart: np.ndarray, ours: np.ndarray) -> tuple[int, int] | None:
-    """The first dimension, and the place along it, at which too many numbers are `apart`, of several kinds; None without one."""
+def _zero_points(hub: Module) -> dict[str, int]:
+    """Of the quantized tensors by name."""
+    return {
+        value.name: value.quant.zero_points[0] for op in hub.body_of_main for value in op.results
+        if value.name is not None and isinstance(value.type, TensorType) and value.quant is not None and value.quant.zero_points}
+
+
+def _are_halves(apart: np.ndarray, odd: np.ndarray) -> bool:
+    """Whether the numbers that are a step away are such as halves become that are taken to the even number."""
+    return bool(odd[apart].mean() <= _ODD)
+
+
+def _moved_slice(apart: np.ndarray, ours: np.ndarray, odd: np.ndarray | None = None) -> tuple[int, int] | None:
+    """The first dimension, and the place along it, at which too many numbers are `apart`, of several kinds; None without one.
+
+    Those count that are no halves, by which of the runtime's are `odd`.
+    """
     for axis, size in enumerate(apart.shape):
         if size < 2 or apart.size < _LEAST * size:
             continue
         rows, numbers = (np.moveaxis(array, axis, 0).reshape(size, -1) for array in (apart, ours))
         by_chance = _SHARE + _DEVIATIONS * math.sqrt(_SHARE * (1 - _SHARE) / rows.shape[1])
         for place in np.flatnonzero(rows.mean(1) > max(_OF_SLICE, by_chance)):
-            if np.unique(numbers[place][rows[place]]).size >= _KINDS:
+            halves = odd is not None and _are_halves(rows[place], np.moveaxis(odd, axis, 0).reshape(size, -1)[place])
+            if np.unique(numbers[place][rows[place]]).size >= _KINDS and not halves:
                 return axis, int(place)
     return None
 

@@ -10,7 +10,7 @@ import pytest
 import transload
 from transload.ir import Module, QuantType
 from transload.verification.cutting import cut_module, execute
-from transload.verification.steps import _moved_slice, check_steps
+from transload.verification.steps import _are_halves, _moved_slice, check_steps
 from transload.verification.verify import verify_conversion
 
 from tests.core.verification.test_information import qdq_model
@@ -114,3 +114,46 @@ def test_a_real_model_on_noise(models: Path) -> None:
     verdict = verify_conversion(source, transload.lower(source, "tosa"), hub=transload.legalize(source))
     assert verdict.passed, verdict.broken
     assert verdict.tensors[0].metrics["cos"] > 0.99995 or "rounds some numbers to the next step" in verdict.notes[0]
+
+
+def _of_powers_of_two(path: Path) -> Path:
+    """24 layers with a shortcut each, all scales powers of two: a quarter of the sums on a coarser scale are odd halves."""
+    random, helper = np.random.default_rng(1), onnx.helper
+    nodes, held = [], []
+
+    def constant(name: str, array: np.ndarray) -> str:
+        held.append(onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def quantized(name: str, scale: float) -> str:
+        numbers = [constant(f"{name}_s", np.float32(scale)), constant(f"{name}_z", np.uint8(128))]
+        nodes.append(helper.make_node("QuantizeLinear", [name, *numbers], [f"{name}_q"]))
+        nodes.append(helper.make_node("DequantizeLinear", [f"{name}_q", *numbers], [f"{name}_d"]))
+        return f"{name}_d"
+
+    x = quantized("x", 2.0**-5)
+    for layer in range(24):
+        weights = constant(f"w{layer}", random.integers(-127, 128, (32, 32)).astype(np.int8))
+        numbers = [constant(f"w{layer}_s", np.float32(2.0**-9)), constant(f"w{layer}_z", np.int8(0))]
+        nodes.append(helper.make_node("DequantizeLinear", [weights, *numbers], [f"w{layer}_d"]))
+        nodes.append(helper.make_node("MatMul", [x, f"w{layer}_d"], [f"m{layer}"]))
+        y = quantized(f"m{layer}", 2.0**-5)
+        nodes.append(helper.make_node("Add", [y, x], [f"a{layer}"]))
+        x = quantized(f"a{layer}", 2.0**-4 if layer % 2 else 2.0**-5)
+    nodes.append(helper.make_node("Identity", [x], ["y"]))
+    ends = [[helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4, 32])] for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "powers", *ends, held)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_halves_go_to_the_even_number_in_the_runtime_alone(tmp_path: Path) -> None:
+    """They were taken for a wrong rounding, at a quarter of the numbers of every sum; the same share of others is one."""
+    source = transload.load(_of_powers_of_two(tmp_path / "powers.onnx"))
+    hub = transload.legalize(source)
+    verdict = verify_conversion(source, transload.lower(source, "tosa"), hub=hub, inputs=X)
+    assert verdict.passed and verdict.tensors[0].metrics["cos"] < 0.999, verdict
+    assert any("rounds some numbers to the next step" in note for note in verdict.notes)
+    even = np.arange(4 * 32).reshape(4, 32) * 2
+    assert _are_halves(at_places(0.25) != 0, even % 2 != 0)
+    assert not _are_halves(at_places(0.25) != 0, np.arange(4 * 32).reshape(4, 32) % 2 != 0)
