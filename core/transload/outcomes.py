@@ -140,15 +140,16 @@ def _other_kind(name: str, value: Any, type_: Any, wrong_form: Callable[[Any, An
 
 
 def other_shape(value: Any, type_: Any) -> bool:
-    """Whether an array has another shape than its type says, as far as that is known."""
+    """Whether an array has another shape than its type says, as far as that is known: no dimensions may be none that are said."""
     wanted, found = type_.shape, tuple(value.shape)
-    return wanted is not None and (
+    return bool(wanted) and (
         len(found) != len(wanted) or any(size not in (None, there) for size, there in zip(wanted, found, strict=True)))
 
 
 def other_rank(value: Any, type_: Any) -> bool:
-    """Whether an array has another number of dimensions than its type says: sizes a file may not say as they will be."""
-    return type_.shape is not None and len(value.shape) != len(type_.shape)
+    """Whether an array has another number of dimensions than its type says: sizes a file may not say as they will be,
+    and where it says none, it may not know them."""
+    return bool(type_.shape) and len(value.shape) != len(type_.shape)
 
 
 def _other_form(value: Any, type_: Any) -> bool:

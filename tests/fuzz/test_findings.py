@@ -173,7 +173,7 @@ def _function(types: str, result: str, body: str) -> Any:
 def test_elements_that_stablehlo_lacks() -> None:
     module = _function("tensor<2xindex>", "tensor<2xi1>", '%y = "tosa.greater"(%x, %x) : (tensor<2xindex>, tensor<2xindex>) -> '
                        'tensor<2xi1>')
-    with pytest.raises(ConversionError, match="StableHLO has no type index"):
+    with pytest.raises(ConversionError, match="no mode of the operator takes these element types: input1 index"):
         transload.lower(module, "stablehlo")
 
 
@@ -188,7 +188,7 @@ def test_shifts_that_are_none(shift: int, op: str) -> None:
         %z = "tosa.const"() {{values = dense<0> : tensor<1xi32>}} : () -> tensor<1xi32>
         %s = "tosa.const"() {{values = dense<{shift}> : tensor<1xi8>}} : () -> tensor<1xi8>
         %y = {op}""")
-    with pytest.raises(ConversionError, match=f"shifts are from .*{shift}"):
+    with pytest.raises(ConversionError, match=f"shift.*{shift}"):
         transload.lower(module, "stablehlo")
 
 
@@ -299,7 +299,7 @@ def test_numbers_of_two_types_in_one_tensor(op: str, kept: str) -> None:
 
 
 def test_an_element_type_that_no_array_has_at_a_border() -> None:
-    module = _function("tensor<2xi8>", "tensor<2xi8>", '%y = "tosa.abs"(%x) : (tensor<2xi8>) -> tensor<2xi8>')
+    module = _function("tensor<2xi8>", "tensor<2xi8>", '%y = "tosa.identity"(%x) : (tensor<2xi8>) -> tensor<2xi8>')
     module.main.attributes["res_attrs"] = [{"transload.element": IntegerType(48)}]
     assert str(transload.lower(module, "stablehlo").main.attribute("function_type").results[0]) == "tensor<2xi8>"
 

@@ -10,6 +10,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError, ReadError
+from transload.ir import I8
 
 from .cases.run import module_of
 from .cases.spec import Cases, t
@@ -63,7 +64,7 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("lstm.input", [t(5, 1, 3), [t(4)] * 2, PARAMS], LSTM, "has a state of shape"),
     ("lstm.input", [t(5, 1, 3), STATE[:1], PARAMS], LSTM, "has 1 states and 1 layers"),
     ("lstm.input", [t(5, 1, 3), STATE, PARAMS], LSTM | {"num_layers": 0}, "has 2 states and 0 layers"),
-    ("lstm.input", [t(5, 1, 3), STATE, PARAMS[:3]], LSTM, "has 3 weights for 1 layers"),
+    ("lstm.input", [t(5, 1, 3), STATE, PARAMS[:3]], LSTM, "projects by weights of shape"),
     ("lstm.input", [t(5, 1, 3), STATE, [*PARAMS[:3], t(7)]], LSTM, "16 rows are due"),
     ("lstm.input", [t(5, 1, 3, 2), STATE, PARAMS], LSTM, "must have 3 dimensions"),
     ("roll.default", [X], {"shifts": [1, 2], "dims": [1]}, "shifts and dims must have the same length"),
@@ -78,20 +79,20 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("cat.default", [[]], {}, r"lists of fewer numbers, than it needs: \(\)"),
     ("stack.default", [[]], {}, "lists of fewer numbers"),
     ("scaled_dot_product_attention.default", [t(4), t(4), t(4)], {}, r"fewer dimensions.*tensor<4xf32>, tensor<4xf32>"),
-    ("torchao.choose_qparams_affine.default", [t(4, 4, d="i32"), "SYMMETRIC", [1, 4], "torch.int8"], {}, "which are no floats"),
-    ("torchao.choose_qparams_affine.default", [t(4, 4), "SYMMETRIC", None, "torch.int8"], {}, "lacks its argument block_size"),
-    ("torchao.choose_qparams_affine.default", [None, "SYMMETRIC", [1, 4], "torch.int8"], {}, "chooses scales of no tensor"),
+    ("torchao.choose_qparams_affine.default", [t(4, 4, d="i32"), "SYMMETRIC", [1, 4], I8], {}, "which are no floats"),
+    ("torchao.choose_qparams_affine.default", [t(4, 4), "SYMMETRIC", None, I8], {}, "lacks its argument block_size"),
+    ("torchao.choose_qparams_affine.default", [None, "SYMMETRIC", [1, 4], I8], {}, "chooses scales of no tensor"),
     ("cat.default", [[t(2), None]], {}, "lacks an operand|lacks its argument"),
     ("stack.default", [[t(2), None]], {}, "lacks an operand|lacks its argument"),
     ("where.self", [t(2, d="i32"), None, t(2)], {}, "lacks its argument self"),
     ("eye.m", [], {"n": 1 << 20, "m": 1 << 20}, "too large"),
     ("channel_shuffle.default", [X], {"groups": 0}, "split into 0 groups"),
     ("adaptive_max_pool2d.default", [t(1, 2, 4, 4)], {"output_size": [1 << 40, 1]}, "takes a table"),
-    ("fft_fftfreq.default", [[2, 3]], {}, "its n is .* and must be one"),
-    ("hann_window.periodic", [4, 0.5], {}, "must be of truth values"),
-    ("permute.default", [t(2, 3)], {"dims": 1}, "must be a list"),
+    ("fft_fftfreq.default", [[2, 3]], {}, "attribute 'n' must be number"),
+    ("hann_window.periodic", [4, 0.5], {}, "must be true or false"),
+    ("permute.default", [t(2, 3)], {"dims": 1}, "'dims' must be numbers"),
     ("topk.default", [t(4)], {"k": True}, "must be of whole numbers"),
-    ("gelu.default", [X], {"approximate": 3}, "must be a text"),
+    ("gelu.default", [X], {"approximate": 3}, "'approximate' must be string"),
     ("pad.default", [X], {"pad": [1, 1], "mode": "forward"}, "its mode is 'forward', and can be 'constant', 'reflect'"),
     ("gelu.default", [X], {"approximate": "erf"}, "its approximate is 'erf'"),
     ("div.Tensor_mode", [X, X], {"rounding_mode": "ceil"}, "its rounding_mode is 'ceil'"),
@@ -101,7 +102,7 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("select.int", [X], {"dim": 0.5, "index": 0}, "its dim is 0.5, and must be of whole numbers"),
     ("permute.default", [t(2, 3)], {"dims": [1.0, 0.0]}, "must be of whole numbers"),
     ("softmax.int", [X], {"dim": 1.5}, "must be of whole numbers"),
-    ("sum.dim_IntList", [X], {"dim": [0], "keepdim": 0.5}, "must be of truth values"),
+    ("sum.dim_IntList", [X], {"dim": [0], "keepdim": 0.5}, "must be true or false"),
 ])
 def test_a_call_whose_arguments_do_not_fit(op: str, arguments: list[Any], named: dict[str, Any], why: str) -> None:
     cases = Cases()
