@@ -153,13 +153,16 @@ def other_rank(value: Any, type_: Any) -> bool:
 
 
 def _other_form(value: Any, type_: Any) -> bool:
-    """Whether an array is none of the type's own: of another shape, or element type."""
+    """Whether an array is none of the type's own: of another shape, or element type. Integers of one width are the same bits:
+    a border says whether they have a sign."""
     from .ir import dtype_of
 
     try:
-        return other_shape(value, type_) or value.dtype != dtype_of(type_.element)
+        dtype = dtype_of(type_.element)
     except ValueError:  # of a dialect's own
-        return False
+        return other_shape(value, type_)
+    same_bits = value.dtype.kind in "iu" and dtype.kind in "iu" and value.dtype.itemsize == dtype.itemsize
+    return other_shape(value, type_) or not (same_bits or value.dtype == dtype)
 
 
 def kind_of(dtype: Any) -> str:

@@ -127,8 +127,7 @@ def custom_call(op: CustomCall, *inputs: Array) -> Any:
     if best is not None:
         places = best_places(inputs[0], *best)
         return np.take_along_axis(inputs[0], places, -1), places.astype(np.int32)
-    raise RunError(f"{op.called}: the program as it is cannot be run: nothing here computes {op.call_target_name!r}",
-                   hint=_way_out(op.call_target_name))
+    raise RunError(f"{op.called}: nothing here computes {op.call_target_name!r}", hint=_way_out(op.call_target_name))
 
 
 def _way_out(called: str) -> str:
