@@ -130,7 +130,7 @@ def main(classes: Sequence[str]) -> None:
 
     kept = [case for case in old if not chosen(case["name"].rpartition("-")[0], case["way"])]
     counts: Counter[str] = Counter()
-    found = []
+    found, failed = [], []
     for case in cases():
         counts[case.layer] += 1
         name = f"{case.layer}-{counts[case.layer]}"
@@ -138,8 +138,10 @@ def main(classes: Sequence[str]) -> None:
             continue
         try:
             found.append(recorded(case, name))
-        except Exception as error:
-            print(f"{name}: {case}: {type(error).__name__}: {str(error)[:300]}")
+        except Exception as error:  # whatever Keras raises: all that fail are told at once
+            failed.append(f"{name}: {case}: {type(error).__name__}: {str(error)[:300]}")
+    if failed:  # a case that is left out would be one that nobody misses
+        raise SystemExit("\n".join([*failed, "nothing was recorded"]))
     found = sorted(kept + found, key=lambda case: case["name"])
     RECORDED.write_bytes(gzip.compress(json.dumps(found, separators=(",", ":")).encode(), 9, mtime=0))
     print(f"{len(found)} cases of {len(counts)} layers, {RECORDED.stat().st_size:,} bytes")
