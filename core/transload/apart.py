@@ -131,7 +131,8 @@ def need_apart(writes: Mapping[str, Path], reads: Iterable[Path]) -> None:
             raise _refusal(f"{said} {path}", path, *found)
         place = os.path.realpath(path)
         known = _place(path)
-        other = before.get(place) or next((one for one in before.values() if _place(one[1]) == known is not None), None)
+        linked = (one for one in before.values() if known is not None and _place(one[1]) == known)
+        other = before.get(place) or next(linked, None)
         if other is not None:
             raise UsageError(f"{other[0]} {other[1]} and {said} {path} are one file: one would replace the other",
                              hint="give each a name of its own")
