@@ -395,16 +395,20 @@ def test_inputs_of_the_user_that_do_not_fit_are_no_failure_of_an_engine() -> Non
         transload.run(module_of("top.Relu"), {"x": np.float32([1, -2, 3])}, engine="acme")
 
 
+class Remembering(Target):
+    """A target whose artifact says nothing, and which has the module that it is of."""
+
+    name, accepts = "mine", ("tosa",)
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
+        (directory / "a.bin").write_text("x")
+        self.module = module
+        return Emitted([directory / "a.bin"], {})
+
+
 def test_targets_that_run_to_another_rank(tmp_path: Path, digits: Path) -> None:
     """They passed where only sizes of 1 were more, and reports had the model's shape."""
-    class Mine(Target):
-        name, accepts = "mine", ("tosa",)
-
-        def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
-            (directory / "a.bin").write_text("x")
-            self.module = module
-            return Emitted([directory / "a.bin"], {})
-
+    class Mine(Remembering):
         def run(self, emitted: Emitted, inputs: Any) -> Any:
             return {name: array[..., None] for name, array in transload.run(self.module, inputs).items()}
 
@@ -414,14 +418,7 @@ def test_targets_that_run_to_another_rank(tmp_path: Path, digits: Path) -> None:
 
 def test_targets_that_write_into_the_artifact_while_it_is_judged(tmp_path: Path, digits: Path) -> None:
     """The user had other bytes than those that were verified."""
-    class Mine(Target):
-        name, accepts = "mine", ("tosa",)
-
-        def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
-            (directory / "a.bin").write_text("x")
-            self.module = module
-            return Emitted([directory / "a.bin"], {})
-
+    class Mine(Remembering):
         def run(self, emitted: Emitted, inputs: Any) -> Any:
             emitted.files[0].write_text("changed")
             return transload.run(self.module, inputs)
