@@ -15,7 +15,7 @@ from .borders import note_borders
 from .contents import dialects_in
 from .emission import program_among
 from .engine import choice
-from .errors import ArtifactError, ReadError, RunError, UsageError, VerifyError
+from .errors import ArtifactError, MissingKernel, ReadError, RunError, UsageError, VerifyError
 from .files import is_file
 from .guard import failure
 from .ir import Module, TensorType, Type, dtype_of
@@ -135,9 +135,12 @@ def by_target(
     """What a target's own runtime gives of what it wrote: outputs of these names, in order; with `keep`, others before them.
 
     `PluginFailure` where it gives others, or numbers of another kind than the types have, where they are known; `ArtifactError`
-    where they are of another shape, as a file may say that contradicts itself.
+    where they are of another shape, as a file may say that contradicts itself; `MissingKernel` where it says that it cannot run
+    here, or not this artifact.
     """
     need_files(emitted.files)
+    if (why := _not_here(target, emitted)) is not None:
+        raise MissingKernel(why)
     before = [_state_of(file) for file in emitted.files]
     found: Mapping[str, Any] = target.run(emitted, given, **({"keep": True} if keep else {}))  # type: ignore[misc]
     wrong = wrong_outputs(found, types, keep)
@@ -176,11 +179,17 @@ def need_files(files: Sequence[Path]) -> None:
 def runner_of(name: str, emitted: Emitted) -> tuple[Target | None, str]:
     """A target that runs here what was written for it, or None; and why it does not run this artifact, where others run here."""
     target = host().targets.get(name)
-    if target is None or getattr(target, "run", None) is None or getattr(target, "runs_here", target.available)() is not None:
+    if target is None or getattr(target, "run", None) is None or _not_here(target) is not None:
         return None, ""
-    asked = getattr(target, "cannot_run", None)
-    why: str | None = asked(emitted) if asked is not None else None
+    why = _not_here(target, emitted)
     return (target, "") if why is None else (None, why)
+
+
+def _not_here(target: Target, emitted: Emitted | None = None) -> str | None:
+    """Why a target's runtime cannot be used here, or, of an artifact, why it does not run that; None where it runs."""
+    why: str | None = getattr(target, "runs_here", target.available)()
+    asked = getattr(target, "cannot_run", None) if emitted is not None else None
+    return why if why is not None or asked is None else asked(emitted)
 
 
 def _called(index: int, part: EmittedPart) -> str:

@@ -66,6 +66,7 @@ def _is_number(value: Any) -> bool:
 
 
 NUMBER: AttributeKind[Any] = AttributeKind("number, or the text of one that is known only at run time", _is_number)
+NUMBER_OR_TYPE: AttributeKind[Any] = AttributeKind("number or element type", lambda value: _is_number(value) or TYPE.accepts(value))
 NUMBERS: AttributeKind[Any] = AttributeKind(
     "numbers", lambda value: isinstance(value, tuple | list) and all(map(_is_number, value)))
 FLAG: AttributeKind[Any] = AttributeKind("true or false", lambda value: isinstance(value, bool | int | str))
@@ -120,6 +121,8 @@ def _attribute(argument: Argument) -> Any:
         kind = _KINDS[argument.kind]
     elif argument.kind == "str":
         kind = LIST
+    elif argument.name == "dtype":  # `to.prim_dtype` calls the type an int
+        kind = NUMBER_OR_TYPE
     else:
         kind = NUMBERS if argument.many else NUMBER
     said = f"{argument.kind}{'[]' if argument.many else ''}"

@@ -19,7 +19,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
 
-__all__ = ["OwnRuntime", "Running"]
+__all__ = ["OwnRuntime", "Running", "refusal_of_all"]
 
 
 @dataclass(frozen=True)
@@ -92,20 +92,12 @@ class Running:
         return actual if self.ran is self.result else dict(zip(output_names(self.result.main), actual.values(), strict=False))
 
     def alone(self, given: Mapping[str, np.ndarray]) -> None:
-        """Run the result, and judge nothing: by numbers, and, where it refuses these, by zeros, which are in the range of every
-        subscript, and by ones, which divide. `RunError` where it runs by none: it is broken, whoever could have said what it has
-        to give."""
-        refused: RunError
+        """Run the result, and judge nothing. `RunError` where it runs by no numbers (`refusal_of_all`): it is broken, whoever could
+        have said what it has to give."""
         with suppress(TimeOver, MemoryError, ChildEnded, MissingKernel), timed("seconds"):
-            for fill in (np.asarray, np.zeros_like, np.ones_like):
-                try:
-                    Running(self.result, self.engine, self.own, self.ran)({name: fill(array) for name, array in given.items()})
-                    return
-                except ArtifactError:
-                    raise
-                except RunError as error:
-                    refused = error
-            raise refused
+            refused = refusal_of_all(lambda inputs: Running(self.result, self.engine, self.own, self.ran)(inputs), given)
+            if refused is not None:
+                raise refused
 
     def _prepared(self) -> Any:
         """The module in the engine. Where only the target's runtime runs its dialect, what that refused is the reason."""
@@ -123,3 +115,18 @@ class Running:
     def engine_notes(self) -> tuple[str, ...]:
         """What the engine says of the numbers that it gives."""
         return tuple(getattr(self._execute, "notes", ()))
+
+
+def refusal_of_all(run: Callable[[Mapping[str, np.ndarray]], Any], given: Mapping[str, np.ndarray]) -> RunError | None:
+    """Why what runs inputs takes none: not these numbers, nor zeros, which are in the range of every subscript, nor ones, which
+    divide. None where it takes some; `ArtifactError` as it comes."""
+    refused: RunError | None = None
+    for fill in (np.asarray, np.zeros_like, np.ones_like):
+        try:
+            run({name: fill(array) for name, array in given.items()})
+            return None
+        except (ArtifactError, MissingKernel):
+            raise
+        except RunError as error:
+            refused = error
+    return refused

@@ -32,7 +32,7 @@ from .information import attempts, is_informative, is_nan_throughout, is_saturat
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits, still_inputs
 from .padding import found_alone
-from .running import OwnRuntime, Running
+from .running import OwnRuntime, Running, refusal_of_all
 from .steps import check_steps, is_quantized
 from .tolerance import Tolerance
 from .ways import Ways
@@ -110,10 +110,18 @@ def verify_conversion(
     taken = source if fused is None else fused.outside
     checked = _checked(taken, inputs) if inputs is not None else None
 
-    def unjudged(verdict: Verification) -> Verification:
+    def unjudged(verdict: Verification, refusing: Runtime | None = None) -> Verification:
         given = next(iter(checked), None) if checked is not None else None
-        if own is not None and not _too_much(result):
-            Running(result, engine, own, written).alone(given if given is not None else next(attempts(taken, hub, seed)))
+        if own is None or _too_much(result):
+            return verdict
+        given = given if given is not None else next(attempts(taken, hub, seed))
+        try:
+            Running(result, engine, own, written).alone(given)
+        except RunError:
+            # A program that its own runtime never runs stays one that does not run in the same format: a variable without a value.
+            same = refusing is not None and own.target == judged_format(source)
+            if not same or refusal_of_all(run_of(refusing, source), given) is None:
+                raise
         return verdict
 
     if source.source is None:
@@ -143,7 +151,7 @@ def verify_conversion(
         if again.status != "skipped":
             again.notes.append(f"judged by {other.name}, as {' '.join(verdict.why.split())[:200]}")
             return again
-    return unjudged(verdict) if judge.refused else verdict
+    return unjudged(verdict, runtime) if judge.refused else verdict
 
 
 def _checked(

@@ -71,7 +71,8 @@ def _by_real_rule(op: Op, rw: Rewriter, operands: Sequence[Value], **changed: An
     """What the rule of real numbers makes of these operands in the place of the op's own."""
     types = [type_.with_element(_real(type_.element)) if isinstance(type_ := result.type, TensorType) else type_
              for result in op.results]
-    real = Op(op.name, operands, types, {**op.attributes, **changed}, (), op.location)
+    given = {name: _real(value) for name, value in op.attributes.items()}  # a dtype is that of the parts
+    real = Op(op.name, operands, types, {**given, **changed}, (), op.location)
     try:
         for function in _REAL.get(op.name):
             made = function(real, rw)
@@ -82,8 +83,8 @@ def _by_real_rule(op: Op, rw: Rewriter, operands: Sequence[Value], **changed: An
     raise Unsupported("has no rule for complex numbers")
 
 
-def _real(element: Type) -> Type:
-    return element.element if isinstance(element, ComplexType) else element
+def _real(given: Any) -> Any:
+    return given.element if isinstance(given, ComplexType) else given
 
 
 def _names(text: str) -> tuple[str, ...]:

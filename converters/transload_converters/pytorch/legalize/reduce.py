@@ -378,7 +378,7 @@ def most_frequent(call: Call, rw: Rewriter) -> list[Value]:
     often = rw.emit("top.Where", rw.emit("top.Compare", counts, most, mode="Equal"), work, greatest)
     least = rw.emit("top.Reduce", often, axes=(last,), keepdims=True, mode="ReduceMin")
     places = rw.emit("top.Where", rw.emit("top.Compare", work, least, mode="Equal"),
-                     rw.constant(np.arange(size, dtype=np.int32)), number_like(rw, 0, I32))
+                     rw.constant(tables.arange(size, dtype=np.int32)), number_like(rw, 0, I32))
     place = rw.emit("top.Reduce", places, axes=(last,), keepdims=True, mode="ReduceMax")
     sizes = (*shape[:axis], *((1,) if call.keepdim else ()), *shape[axis + 1 :])
     return [cast(rw, reshape(rw, least, sizes), value.element), cast(rw, reshape(rw, place, sizes), I64)]
@@ -401,7 +401,7 @@ def histogram(call: Call, rw: Rewriter) -> Value:
     first, last = np.array([low, high], dtype_of(element))
     part = rw.emit("top.Floor", rw.emit("top.Div", along, number_like(rw, last - first, element)))  # of the ends as rounded
     part = rw.emit("top.Min", part, number_like(rw, bins - 1, element))
-    here = rw.emit("top.Compare", part, rw.constant(np.arange(bins, dtype=dtype_of(element)), element=element), mode="Equal")
+    here = rw.emit("top.Compare", part, rw.constant(tables.arange(bins, dtype=dtype_of(element)), element=element), mode="Equal")
     return reduced(rw, cast(rw, rw.emit("top.LogicalAnd", here, inside), element), (0,), False, "ReduceSum")
 
 

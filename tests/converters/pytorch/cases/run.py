@@ -96,6 +96,8 @@ def _flat(spec: Any, made: Any) -> list[tuple[Any, Any]]:
 def _attribute(given: Any, kind: str) -> Any:
     if isinstance(given, Dt):
         return ELEMENTS[given.name]
+    if isinstance(given, complex):
+        return str(given)  # as the reader writes it
     if isinstance(given, list):
         numbers = all(isinstance(each, int) for each in given)
         return tuple(given) if numbers else DenseArray(tuple(map(float, given)), F64)
