@@ -66,7 +66,8 @@ def _is_number(value: Any) -> bool:
 
 
 NUMBER: AttributeKind[Any] = AttributeKind("number, or the text of one that is known only at run time", _is_number)
-NUMBER_OR_TYPE: AttributeKind[Any] = AttributeKind("number or element type", lambda value: _is_number(value) or TYPE.accepts(value))
+NUMBER_OR_TYPE: AttributeKind[Any] = AttributeKind(
+    "number or element type", lambda value: _is_number(value) or TYPE.accepts(value))
 NUMBERS: AttributeKind[Any] = AttributeKind(
     "numbers", lambda value: isinstance(value, tuple | list) and all(map(_is_number, value)))
 FLAG: AttributeKind[Any] = AttributeKind("true or false", lambda value: isinstance(value, bool | int | str))

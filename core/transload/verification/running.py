@@ -92,8 +92,8 @@ class Running:
         return actual if self.ran is self.result else dict(zip(output_names(self.result.main), actual.values(), strict=False))
 
     def alone(self, given: Mapping[str, np.ndarray]) -> None:
-        """Run the result, and judge nothing. `RunError` where it runs by no numbers (`refusal_of_all`): it is broken, whoever could
-        have said what it has to give."""
+        """Run the result, and judge nothing. `RunError` where it runs by no numbers (`refusal_of_all`): it is broken, whoever
+        could have said what it has to give."""
         with suppress(TimeOver, MemoryError, ChildEnded, MissingKernel), timed("seconds"):
             refused = refusal_of_all(lambda inputs: Running(self.result, self.engine, self.own, self.ran)(inputs), given)
             if refused is not None:

@@ -118,9 +118,8 @@ def verify_conversion(
         try:
             Running(result, engine, own, written).alone(given)
         except RunError:
-            # A program that its own runtime never runs stays one that does not run in the same format: a variable without a value.
-            same = refusing is not None and own.target == judged_format(source)
-            if not same or refusal_of_all(run_of(refusing, source), given) is None:
+            # What its own runtime never runs does not run in the same format either: a variable without a value.
+            if refusing is None or own.target != judged_format(source) or refusal_of_all(run_of(refusing, source), given) is None:
                 raise
         return verdict
 

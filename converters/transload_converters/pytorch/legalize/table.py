@@ -116,9 +116,10 @@ class Call:
 def places_of(op: Op, names: Collection[str]) -> set[int]:
     """The places among an op's operands of the tensors of these names; a number of such a name has none."""
     schema = schema_of(op.name)
-    numbers = {argument.name for argument in schema.arguments if not argument.is_tensor} if schema is not None else op.attributes.keys()
+    tensors = [] if schema is None else [
+        argument.name for argument in schema.arguments if argument.is_tensor and argument.name in names]
     bound = _bound(op, range(len(op.operands)))
-    given = (bound.get(name) for name in names if name not in numbers)
+    given = map(bound.get, tensors)
     return {place for each in given for place in (each if isinstance(each, list) else [each]) if place is not None}
 
 
