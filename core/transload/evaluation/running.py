@@ -31,7 +31,7 @@ from ..samples.preprocess import FILE, Preprocess, beside_of
 from ..samples.samples import Data, Samples
 from ..scale import Crew
 from ..text import parse_module, parse_type, print_module
-from ..written import opened_at, with_sizes_of, written_at
+from ..written import opened_at, with_batch_of, written_at
 
 __all__ = ["Outputs", "Ready", "Runner", "models_of", "models_ready", "run_ahead", "run_by"]
 
@@ -130,8 +130,8 @@ def _open(
         module = loaded(model, "evaluate", **how)
     else:
         written = written_at(Path(model)) if how.get("format") is None else None
-        module = written.module if written is not None else with_sizes_of(
-            lambda: _of_known_sizes(others), how.get("inputs") or {},
+        module = written.module if written is not None else with_batch_of(
+            _of_known_sizes(others), how.get("inputs") or {},
             lambda inputs: loaded(model, "evaluate", **{**how, "inputs": inputs}))
         if written is not None:
             alone = first is None and not others

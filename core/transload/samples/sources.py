@@ -131,25 +131,37 @@ class _Given:
 
 
 class _Rows:
-    """An array whose first dimension counts samples, read when the first of them is: mapped, where its file is not packed."""
+    """An array whose first dimension counts samples, read when the first of them is: mapped, where its file is not packed.
+
+    For an input that takes several at a time (a batch of 4) it may count the rows of all: each sample is the next 4 then.
+    """
 
     def __init__(self, array: Any, name: str, input: str, type_: TensorType) -> None:
         self._array = array
         shape = tuple(array.shape)
         wanted = type_.static_shape
         self.one = shape == wanted and shape[:1] != (1,)
+        self._batch = 0
         if self.one:
             self.count = 1
         elif shape and (same_but_ones(shape[1:], wanted)):
             self.count = shape[0]
         else:
-            raise UsageError(
-                f"{name}: samples of shape {shape[1:]} ({'x'.join(map(str, shape)) or 'a scalar'} in all) do not fit input "
-                f"{input!r}, which takes {type_}", hint="the first dimension counts the samples")
+            batched = bool(shape) and wanted[:1] > (1,) and same_but_ones(shape[1:], wanted[1:])
+            if not batched or shape[0] % wanted[0]:
+                raise UsageError(
+                    f"{name}: samples of shape {shape[1:]} ({'x'.join(map(str, shape)) or 'a scalar'} in all) do not fit input "
+                    f"{input!r}, which takes {type_}",
+                    hint=f"it takes {wanted[0]} rows at a time: give a multiple of {wanted[0]} rows" if batched else
+                    "the first dimension counts the samples")
+            self._batch = wanted[0]
+            self.count = shape[0] // self._batch
 
     def row(self, index: int) -> np.ndarray:
         if isinstance(self._array, TensorData) and not isinstance(self._array, np.ndarray):
             self._array = as_array(self._array)
+        if self._batch:
+            return self._array[index * self._batch : (index + 1) * self._batch]
         return self._array if self.one else self._array[index]
 
 

@@ -43,6 +43,16 @@ def test_labels_of_the_rows_of_batches(tmp_path: Path) -> None:
         labels_of(samples, [0] * 5)
 
 
+def test_a_model_beside_what_was_made_of_it_for_batches(tmp_path: Path) -> None:
+    """The model is read with the batch of the artifact, where nobody says one; labels are those of the rows."""
+    images = np.random.default_rng(0).random((6, 1, 8, 8), np.float32)
+    transload.convert(DIGITS / "digits_float.onnx", "tosa", tmp_path / "out", inputs={"image": (3, 1, 8, 8)}, verify=False)
+    once = [transload.run(DIGITS / "digits_float.onnx", {"image": image[None]}) for image in images]
+    labels = [int(outputs["probabilities"].argmax()) for outputs in once]
+    for score in transload.evaluate([DIGITS / "digits_float.onnx", tmp_path / "out"], images, labels=labels).scores.values():
+        assert score["top1"].value == 1
+
+
 @pytest.mark.parametrize("labels", [["a", "b"], [np.nan, 1.0], [0.5, 1.0], [np.inf, 1.0], [1j, 0]])
 def test_arrays_without_whole_numbers(tmp_path: Path, labels: list[Any]) -> None:
     np.save(tmp_path / "labels.npy", np.array(labels))

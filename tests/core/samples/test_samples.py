@@ -91,6 +91,16 @@ def test_arrays(tmp_path: Path) -> None:
     assert values(open_samples(THREE, IMAGE)) == [0, 4, 8]
 
 
+def test_rows_of_batches() -> None:
+    """An input with a batch takes the next rows each time, of an array that counts them."""
+    numbers, batches = np.arange(12, dtype=np.float32).reshape(6, 1, 2), {"x": TensorType((3, 1, 2), F32)}
+    samples = open_samples(numbers, batches)
+    assert [sample["x"].tolist() for sample in samples] == [numbers[:3].tolist(), numbers[3:].tolist()]
+    with pytest.raises(UsageError, match="do not fit input 'x'") as caught:
+        open_samples(numbers[:5], batches)
+    assert "a multiple of 3 rows" in (caught.value.hint or "")
+
+
 def test_a_file_a_sample(tmp_path: Path) -> None:
     for number in (2, 10, 1):
         np.savez(tmp_path / f"{number}.npz", a=np.ones((1, 2)), b=np.full((1, 1, 2, 2), number))
