@@ -41,7 +41,7 @@ __all__ = [
 
 NO_HALVES = (
     "convert the model of float32: without --quantize, where that made halves of it; w8a16 makes weights small, int8 all; "
-    "targets onnx, tosa, stablehlo and xla take floats of 16 bits")
+    "targets onnx, tosa, stablehlo and xla-cpu take floats of 16 bits")
 """What to do about floats of 16 bits, for which LiteRT has few kernels."""
 
 
