@@ -181,3 +181,13 @@ def test_a_member_is_packed_in_no_more_than_its_file(bomb: Path) -> None:
     bomb.write_bytes(data)
     with pytest.raises(ReadError, match="become 1,073,741,824"):
         as_array(read_arrays(bomb)["x"])
+
+
+def test_elements_that_are_arrays_are_refused(tmp_path: Path) -> None:
+    """They failed as constants of the model do, and as a defect."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": ("<f4", (2,)), "fortran_order": False, "shape": (1, 1)})
+    with zipfile.ZipFile(tmp_path / "sub.npz", "w") as archive:
+        archive.writestr("x.npy", header.getvalue() + bytes(8))
+    with pytest.raises(ReadError, match="member 'x' has elements that are arrays of their own"):
+        read_arrays(tmp_path / "sub.npz")
