@@ -99,7 +99,8 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Tens
     if dtype.hasobject:
         raise ReadError(f"{path}: member {name!r} holds Python objects, which are never read")
     if dtype.subdtype is not None:  # which numpy writes in no file, and reads of one element alone
-        raise ReadError(f"{path}: member {name!r} has elements that are arrays of their own", hint="give one array of all dimensions")
+        raise ReadError(
+            f"{path}: member {name!r} has elements that are arrays of their own", hint="give one array of all dimensions")
     n_bytes = math.prod(shape) * dtype.itemsize
     if header_size + n_bytes > info.file_size:
         raise ReadError(f"{path}: member {name!r} is cut short")

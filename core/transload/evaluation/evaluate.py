@@ -230,6 +230,12 @@ def _label(find: Labels, name: str, chosen: Mapping[str, Score], labels: Any) ->
             way = f"{labels} says the labels of others; it has to name all samples" if isinstance(labels, str | Path) else (
                 "--labels FILE, or samples in a folder for each class, of a list with --classes")
             raise UsageError(f"{needy} needs labels, and {name!r} has none", hint=f"{way}; {_without_labels()} need none")
+    elif labels is not None and isinstance(label, int | float | str | np.generic):
+        pictured = [key for key, score in chosen.items() if score.pictured and not score.needs]
+        if pictured and all(key in pictured or "reference" in score.needs for key, score in chosen.items()):
+            raise UsageError(
+                f"the label of {name!r} is a class, and {pictured[0]} takes labels that are pictures",
+                hint=f"--labels FOLDER, with a picture for each sample; without labels {pictured[0]} takes the first model")
     return label
 
 
@@ -298,6 +304,8 @@ def _measured(
     rows = []
     for place, (model, outcome) in enumerate(zip(models, given, strict=True)):
         outputs = _counted(outcome, output, model.name)
+        if reference is not None and outputs.keys() == reference.keys():  # in the first model's order: its first is the first
+            outputs = {name: outputs[name] for name in reference}
         beside = outputs if reference is None and len(models) > 1 else reference
         rows.append({
             name: resolve(score.measure)(outputs, Seen(label, shown[place], shown[0]) if score.pictured else label, beside)

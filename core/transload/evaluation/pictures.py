@@ -28,6 +28,13 @@ def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (),
     `layout` of what the model takes. Numbers of one class that are not whole are shares, of which 0.5 and less is class 0,
     or, where some are below 0, logits, of which 0 and less is. Raises `UsageError` where nothing tells it.
     """
+    return _classes_and_count(scores, sizes, layout)[0]
+
+
+def _classes_and_count(
+    scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None], layout: str | None,
+) -> tuple[np.ndarray, int | None]:
+    """`classes_of`, and of how many classes the scores are; None where they are the classes."""
     picture = np.asarray(scores)
     if picture.ndim == 4 and picture.shape[0] == 1:
         picture = picture[0]
@@ -36,18 +43,19 @@ def classes_of(scores: np.ndarray, sizes: Sequence[tuple[int, ...] | None] = (),
     if picture.ndim == 2:
         whole = picture.dtype.kind != "f" or bool((picture == np.trunc(picture)).all())
         sure = 0.0 if bool(((picture < -_BEYOND) | (picture > 1 + _BEYOND)).any()) else _SURE
-        return picture.astype(np.int64) if whole else (picture > sure).astype(np.int64)
+        return (picture.astype(np.int64), None) if whole else ((picture > sure).astype(np.int64), 2)
     if picture.ndim != 3:
         raise UsageError(f"an output of shape {np.shape(scores)} is no picture of classes")
     ways = _sizes_by_axis(picture)
     for known in sizes:
         fitting = [axis for axis, size in ways.items() if size == known]
         if len(fitting) == 1:
-            return picture.argmax(axis=fitting[0])
+            return picture.argmax(axis=fitting[0]), picture.shape[fitting[0]]
     if layout is None:
         raise UsageError(f"nothing says whether classes come first or last in an output of shape {np.shape(scores)}",
                          hint="masks, or an input or a first model's output of the same rows and columns tell it")
-    return picture.argmax(axis=0 if layout == "nchw" else -1)
+    axis = 0 if layout == "nchw" else -1
+    return picture.argmax(axis=axis), picture.shape[axis]
 
 
 def _sizes_by_axis(picture: np.ndarray) -> dict[int, tuple[int, ...]]:
@@ -89,10 +97,12 @@ def overlaps(outputs: Outputs, label: Any, reference: Outputs | None) -> list[li
     known = seen(label)
     truth = np.asarray(known.label)
     if truth.ndim != 2:
-        coloured = f": {truth.shape[-1]} numbers a pixel are a colour, and a mask has the number of a class" * (truth.ndim == 3)
+        coloured = "" if truth.ndim != 3 else (
+            f": {truth.shape[-1]} numbers a pixel are a colour, and a mask has the number of a class")
         raise UsageError(f"miou needs masks as labels{coloured}",
                          hint="--labels FOLDER, with a mask of the same name for each image: .png, gray or of a palette, or .npy")
-    found = classes_of(_first(outputs), [truth.shape, known.shown.sizes], known.shown.layout)
+    found, count = _classes_and_count(_first(outputs), [truth.shape, known.shown.sizes], known.shown.layout)
+    _need_classes(truth, count)
     upper, left, height, width = window_of(known.shown, *truth.shape)
     rows, there = places_in(truth.shape[0], (upper, height), found.shape[0])
     columns, across = places_in(truth.shape[1], (left, width), found.shape[1])
@@ -101,6 +111,17 @@ def overlaps(outputs: Outputs, label: Any, reference: Outputs | None) -> list[li
     kinds = np.union1d(np.unique(truth[counted]), np.unique(found[counted]))
     pairs = [(kind, (found == kind) & counted, (truth == kind) & counted) for kind in kinds]
     return [[int(kind), int((mine & true).sum()), int((mine | true).sum())] for kind, mine, true in pairs]
+
+
+def _need_classes(truth: np.ndarray, count: int | None) -> None:
+    """`UsageError` for a mask that holds what is no class of the model's."""
+    if truth.dtype.kind not in "bui" and not (truth == np.trunc(truth)).all():
+        raise UsageError("a mask holds numbers that are not whole, and has to hold the classes of its pixels")
+    wrong = truth[(truth != NO_CLASS) & ((truth < 0) | (truth >= count))] if count is not None else truth[truth < 0]
+    if wrong.size:
+        there = f"the model has classes 0 to {count - 1}" if count is not None else "classes begin with 0"
+        raise UsageError(f"a mask holds class {int(wrong[0])}, and {there}",
+                         hint=f"pixels that are not to count have {NO_CLASS}; masks hold the numbers of the model's classes")
 
 
 def mean_overlap(rows: Any) -> float:

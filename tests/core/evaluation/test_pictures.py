@@ -16,7 +16,7 @@ from transload.evaluation.labels import labels_of
 from transload.evaluation.pictures import classes_of, overlaps, pixels
 from transload.evaluation.scores import cosine, energies, squared_error
 from transload.evaluation.seen import Seen, Shown, shown_of, window_of
-from transload.ir import F32, TensorType
+from transload.ir import F32, TensorType, set_results
 
 from tests.support.graphs import Graph
 
@@ -161,3 +161,39 @@ def test_outputs_are_compared_by_name_and_in_one_layout() -> None:
     assert squared_error({"y": other["a"]}, None, {"y": first["a"]})[0] == 0.0
     with pytest.raises(UsageError, match="cannot be compared"):
         energies({"a": first["a"].transpose(0, 3, 2, 1)}, None, {"a": first["a"]})
+
+
+@pytest.mark.parametrize(("mask", "said"), [
+    (np.full((2, 2), 7), "a mask holds class 7, and the model has classes 0 to 3"), (np.full((2, 2), -1), "class -1"),
+    (np.full((2, 2), 1.5), "not whole"), (np.full((2, 2), np.nan), "not whole"),
+    (3, "miou needs masks"), (None, "miou needs masks"),
+])
+def test_masks_that_cannot_be_right(mask: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        overlaps({"y": np.zeros((1, 4, 2, 2), np.float32)}, mask, None)
+
+
+def test_pixels_that_do_not_count_are_no_class() -> None:
+    assert overlaps({"y": np.zeros((1, 4, 2, 2), np.float32)}, np.array([[255, 0], [255.0, 0]]), None) == [[0, 2, 2]]
+
+
+@pytest.mark.parametrize("metric", ["agreement", "pixels", "psnr", "top1"])
+def test_the_first_output_is_the_first_models(metric: str) -> None:
+    """It was the first of each model, whatever it was called, beside scores of outputs of the same name."""
+    x = np.random.default_rng(0).normal(size=(5, 1, 3, 4, 5)).astype(np.float32)
+    models = []
+    for order in (("p", "q"), ("q", "p")):
+        g = Graph((1, 3, 4, 5))
+        made = {"p": g.Relu(g.inputs[0]), "q": g.Reverse(g.inputs[0], axes=(1,))}
+        set_results(g.main, [made[name] for name in order], list(order))
+        models.append(g.module)
+    found = transload.evaluate(models, x, metrics=[metric], labels=[3] * 5 if metric == "top1" else None)
+    first, second = (found[name] for name in found)
+    assert second[metric].value == (first[metric].value if metric == "top1" else np.inf if metric == "psnr" else 1.0)
+
+
+def test_classes_are_no_pictures() -> None:
+    g = Graph((1, 4))
+    model = g.done(g.Relu(g.inputs[0]))
+    with pytest.raises(UsageError, match="is a class, and psnr takes labels that are pictures"):
+        transload.evaluate([model, model], np.ones((2, 4), np.float32), metrics=["psnr"], labels=[1, 2])
