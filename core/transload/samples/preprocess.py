@@ -37,6 +37,8 @@ CHANNELS = {"gray": 1, "rgb": 3, "bgr": 3, "rgbd": 4}
 CHANNEL_FORMATS = ("nhwc", "nchw", "none")
 RATIO_MODES = ("letterbox", "short_side_scale")
 PAD_TYPES = ("center", "normal")
+_OF_SHAPE = ("keep_ratio_mode", "pad_value", "pad_type")
+"""How an image keeps its shape."""
 _PARTS = ("resize_dims", "keep_aspect_ratio", "keep_ratio_mode", "pad_value", "pad_type", "crop")
 """Fields that say which part of an image is taken, and how large."""
 _OF_FUSED = ("mean", "scale", "pixel_format", "channel_format")
@@ -102,6 +104,17 @@ class Preprocess:
             raise UsageError(f"preprocessing: pad_value is {self.pad_value!r}; pixels are 0 to 255")
         if not isinstance(self.keep_aspect_ratio, bool):
             raise UsageError(f"preprocessing: keep_aspect_ratio is {self.keep_aspect_ratio!r}; true or false")
+        self._need_effects()
+
+    def _need_effects(self) -> None:
+        """`UsageError` for what says how an image keeps its shape, where it does not, or is not padded."""
+        padded = self.keep_aspect_ratio and self.keep_ratio_mode == "letterbox"
+        for name in _OF_SHAPE:
+            default = type(self).__dataclass_fields__[name].default
+            if getattr(self, name) != default and not (self.keep_aspect_ratio if name == "keep_ratio_mode" else padded):
+                raise UsageError(
+                    f"preprocessing: {name} is for images that {'are padded' if self.keep_aspect_ratio else 'keep their shape'}",
+                    hint="leave it out; letterbox pads" if self.keep_aspect_ratio else "keep_aspect_ratio=True")
 
     @property
     def is_fused(self) -> bool:
@@ -135,6 +148,8 @@ class Preprocess:
 
     def with_said(self, said: Mapping[str, Any], fused: bool) -> Preprocess:
         """The same with what is `said` of it, for each input; also of what is `fused`, where no program is there that does it."""
+        if not said.get("keep_aspect_ratio", self.keep_aspect_ratio):  # one of several inputs whose images keep no shape
+            said = {name: value for name, value in said.items() if name not in _OF_SHAPE}
         within = self.fused
         if within is not None and fused:
             within = replace(within, **{name: value for name, value in said.items() if name in _OF_FUSED})

@@ -66,7 +66,7 @@ def test_the_manuals_steps_in_their_order(saved: Callable[..., Path], pixel_form
     ordered = cropped[..., ::-1] if pixel_format == "bgr" else cropped
     wanted = ((ordered - np.array(mean)) * np.array(scale)).astype(np.float32)
     preprocess = Preprocess(
-        resize_dims=(15, 17), keep_aspect_ratio=keeps, pad_value=7, crop=(12, 11), mean=mean, scale=scale,
+        resize_dims=(15, 17), keep_aspect_ratio=keeps, pad_value=7 if keeps else 0, crop=(12, 11), mean=mean, scale=scale,
         pixel_format=pixel_format, channel_format=layout)
     found = made(path, preprocess, (1, 12, 11, channels) if layout == "nhwc" else (1, channels, 12, 11))
     assert np.array_equal(found[0], wanted if layout == "nhwc" else wanted.transpose(2, 0, 1))
@@ -306,6 +306,18 @@ def test_numbers_of_numpy_are_numbers(given: dict[str, Any], wanted: dict[str, A
 def test_what_is_no_number_of_numpy_is_none(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="preprocessing: "):
         Preprocess(**given)
+
+
+@pytest.mark.parametrize(("given", "why"), [
+    ({"keep_ratio_mode": "short_side_scale"}, "keep_ratio_mode is for images that keep their shape"),
+    ({"pad_type": "normal"}, "pad_type is for images that keep their shape"),
+    ({"keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale", "pad_value": 3}, "pad_value is for images that are padded"),
+])
+def test_what_has_no_effect_is_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        Preprocess(**given)
+    with pytest.raises(UsageError, match=why):
+        Preprocess.from_table(given)
 
 
 def test_a_batch_is_refused_with_a_hint_that_can_be_followed() -> None:
