@@ -53,9 +53,11 @@ def test_images() -> None:
     preprocess, _, _ = parsed(
         "--resize", "256x320", "--crop", "224,224", "--mean", "1,2,3", "--scale", "0.5", "--keep-aspect-ratio",
         "--pad-value", "9", "--pad-type", "normal", "--pixel-format", "bgr", "--channel-format", "nchw",
-        "--keep-ratio-mode", "short_side_scale")
+        "--keep-ratio-mode", "letterbox")
     assert preprocess == Preprocess(
-        (256, 320), True, "short_side_scale", 9, "normal", (224, 224), (1.0, 2.0, 3.0), (0.5,), "bgr", "nchw")
+        (256, 320), True, "letterbox", 9, "normal", (224, 224), (1.0, 2.0, 3.0), (0.5,), "bgr", "nchw")
+    assert parsed("--keep-aspect-ratio", "--keep-ratio-mode", "short_side_scale")[0] == Preprocess(
+        keep_aspect_ratio=True, keep_ratio_mode="short_side_scale")
 
 
 def test_what_is_said_goes_over_the_file(tmp_path: Path) -> None:
@@ -65,7 +67,8 @@ def test_what_is_said_goes_over_the_file(tmp_path: Path) -> None:
         assert parsed(beside=beside)[0] == Preprocess(mean=(1.0,), scale=(2.0,))
     assert parsed(beside=tmp_path / "elsewhere" / "model.tosa")[0] is None
     (tmp_path / "two").mkdir()
-    Preprocess(inputs={name: Preprocess(scale=(2.0,), pad_value=5) for name in "ab"}).write(tmp_path / "two" / "preprocess.toml")
+    each = Preprocess(scale=(2.0,), keep_aspect_ratio=True, pad_value=5)
+    Preprocess(inputs=dict.fromkeys("ab", each)).write(tmp_path / "two" / "preprocess.toml")
     over = parsed("--scale", "3", beside=tmp_path / "two")[0]
     assert [(over.of(name).scale, over.of(name).pad_value) for name in "ab"] == [((3.0,), 5)] * 2
     with pytest.raises(ReadError, match="no such file"):

@@ -311,7 +311,7 @@ def test_what_is_no_number_of_numpy_is_none(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("given", "why"), [
     ({"keep_ratio_mode": "short_side_scale"}, "keep_ratio_mode is for images that keep their shape"),
     ({"pad_type": "normal"}, "pad_type is for images that keep their shape"),
-    ({"keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale", "pad_value": 3}, "pad_value is for images that are padded"),
+    ({"keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale", "pad_value": 3}, "pad_value is for images that are p"),
 ])
 def test_what_has_no_effect_is_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
