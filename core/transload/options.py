@@ -196,6 +196,9 @@ def shared_out(given: Mapping[str, Any], owners: Sequence[Owner], way: str) -> d
             raise UsageError(
                 f"option {key} is declared by {one!r} and, differently, by {other.name!r}",
                 hint=f"say whose it is: {one}.{key}={given[key]} or {other.name}.{key}={given[key]}")
+        if all(f"{owner.name}.{key}" in given for owner in declaring):
+            raise UsageError(f"option {key}={given[key]} has no effect: {declaring[0].name}.{key} is given, which wins",
+                             hint="leave one of them out")
     assigned: dict[str, dict[str, Any]] = {}
     for owner in owners:
         assigned.setdefault(owner.taker, {}).update(own_options(owner, given))
