@@ -14,22 +14,41 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
+from .errors import TransloadError
+
 try:
     import fcntl
 except ImportError:  # not on Windows: what is left there stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PREFIX", "ScratchFolder", "locked", "remove_all"]
+__all__ = ["PREFIX", "ScratchFolder", "locked", "remove_all", "temporary"]
 
 PREFIX = ".transload-"
 """Of the names of all such folders."""
+
+
+@contextmanager
+def temporary() -> Iterator[None]:
+    """Where something is put among the system's temporary files. `TransloadError` where that cannot be: on a full disk, or on
+    none that can be written."""
+    try:
+        yield
+    except OSError as error:
+        raise TransloadError(f"no temporary file can be written: {error.strerror or error}",
+                             hint="TMPDIR=FOLDER says where they go, on a disk that has room") from error
 
 
 class ScratchFolder:
     """A new, empty folder in `parent` (by default where the system has temporary files), locked until `remove`."""
 
     def __init__(self, parent: Path | None = None) -> None:
-        parent = parent if parent is not None else Path(tempfile.gettempdir())
+        if parent is None:
+            with temporary():
+                self._make(Path(tempfile.gettempdir()))
+        else:
+            self._make(parent)
+
+    def _make(self, parent: Path) -> None:
         _remove_abandoned(parent)
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))

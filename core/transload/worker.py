@@ -38,6 +38,7 @@ from typing import IO, Any
 from . import errors
 from .child import PythonChild
 from .errors import Finding, RunError, TransloadError
+from .scratch import temporary
 
 __all__ = ["ChildEnded", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken"]
 
@@ -181,7 +182,8 @@ class Worker:
         if self._child is not None and (self._owner != os.getpid() or self._child.process.poll() is not None):
             self.stop()
         if self._child is None:
-            self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+            with temporary():
+                self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
             self._child = PythonChild(
                 _START, str(self.limits.bytes), str(self.limits.file), *self._first, needs=self._needs, variables=self._variables,
                 stdin=-1, stdout=-1, stderr=self._said)  # -1: pipes

@@ -6,11 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
 
+from transload.errors import TransloadError
 from transload.files import atomic_path
 from transload.scratch import PREFIX, ScratchFolder
 
@@ -123,3 +125,11 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path, raises: bool) -> No
     except KeyError:
         pass
     assert left_in(tmp_path) == ([] if raises else ["a.txt"])
+
+
+def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a defect of the plugin that needed one."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    with pytest.raises(TransloadError, match="no temporary file can be written: No such file") as caught:
+        ScratchFolder()
+    assert type(caught.value) is TransloadError and "TMPDIR=" in caught.value.hint
