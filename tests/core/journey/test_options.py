@@ -79,7 +79,7 @@ def test_an_option_goes_to_the_owner_that_is_named(toy):
 
 def test_an_option_that_goes_to_nobody_is_refused(toy):
     """Each that has it is given its own."""
-    with pytest.raises(UsageError, match="option width=8 has no effect: a-to-b.width is given, which wins"):
+    with pytest.raises(UsageError, match=r"option width=8 has no effect: a-to-b.width is given, which wins"):
         toy.make(bc={}, chip={})(**{"width": "8", "a-to-b.width": "16"})
 
 
