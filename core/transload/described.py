@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from .contents import constant_bytes, op_counts
 from .engine.memory import peak_bytes
 from .ir import Module, State, Type
-from .meanings import quantized_element, with_meanings
+from .meanings import quantized_at_once, quantized_element, with_meanings
 from .report import Report, StateReport, TensorReport
 
 __all__ = ["describe"]
@@ -16,6 +16,9 @@ __all__ = ["describe"]
 def describe(module: Module, report: Report, meant: Module) -> None:
     """Enter into the report what can be said of a module as the target takes it; `meant` says what its integers stand for."""
     report.inputs = _interface(module.inputs, meant.inputs)
+    taken = quantized_at_once(meant)
+    for each in report.inputs:
+        each.taken_as = str(taken[each.name]) if each.name in taken else None
     report.outputs = _interface(module.outputs, meant.outputs)
     report.notes = list(module.notes)
     report.states = [_state(state) for state in module.states]

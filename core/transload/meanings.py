@@ -26,8 +26,8 @@ from .ir.types import Type
 from .text import parse_type
 
 __all__ = [
-    "Changes", "as_stored", "as_taken", "note_ranges", "quantized_element", "quantized_tensors", "real_numbers",
-    "reported_changes", "reported_types", "taken_rounded", "with_meanings",
+    "Changes", "as_stored", "as_taken", "note_ranges", "quantized_at_once", "quantized_element", "quantized_tensors",
+    "real_numbers", "reported_changes", "reported_types", "taken_rounded", "with_meanings",
 ]
 
 _REPORT_BYTES = 1 << 24
@@ -46,6 +46,17 @@ def quantized_tensors(module: Module) -> dict[str, QuantType]:
                         *zip(module.outputs, main.terminator.operands, strict=False)):
         element = _element(value)
         if element is not None and element.per_tensor:
+            found[name] = element
+    return found
+
+
+def quantized_at_once(module: Module) -> dict[str, QuantType]:
+    """The types that inputs of floats become before anything takes them, by the inputs' names: those with one scale."""
+    found = {}
+    for name, value in zip(module.inputs, module.body_of_main.arguments, strict=True):
+        kinds = {_element(op.results[0]) if len(op.operands) == len(op.results) == 1 else None for op in value.uses}
+        element = kinds.pop() if len(kinds) == 1 else None
+        if element is not None and element.per_tensor and isinstance(value.element, FloatType):
             found[name] = element
     return found
 
@@ -70,7 +81,8 @@ def reported_types(artifact: Path) -> dict[str, QuantType]:
     try:
         report = _report(artifact)
         ends = {each["name"]: each.get("quantization") for side in ("inputs", "outputs") for each in report.get(side) or ()}
-        said = {**{name: text for name, text in ends.items() if text is not None}, **(_reported(report).get("types") or {})}
+        taken = {each["name"]: each.get("taken_as") for each in report.get("inputs") or ()}
+        said = {**{name: text for name, text in (*taken.items(), *ends.items()) if text is not None}, **(_reported(report).get("types") or {})}
         types = {name: parse_type(text) for name, text in said.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, TransloadError):  # damaged
         return {}

@@ -49,6 +49,8 @@ class TensorReport:
     type: Annotated[str, "as MLIR writes it"]
     quantization: Annotated[
         str | None, "what its integers stand for, as MLIR writes a quantized type; null where there is not one scale"] = None
+    taken_as: Annotated[
+        str | None, "of floats, the quantized type that they become before anything takes them; null where there is none"] = None
 
 
 @dataclass

@@ -52,3 +52,18 @@ def test_of_a_model_that_is_quantized_on_the_way(root: Path, tmp_path: Path) -> 
     (told,) = made.report.inputs
     assert told.quantization == made.report.quantization.types["image"] and told.quantization.startswith("!quant.uniform<i8")
     assert reported_types(tmp_path / "out")["image"].storage == I8
+
+
+def test_floats_that_a_quantized_model_takes(root: Path, tmp_path: Path) -> None:
+    """They are drawn of the range that its first quantization holds, whose tensor the artifact may call otherwise."""
+    pytest.importorskip("onnxruntime")
+    digits = root / "examples" / "digits"
+    image = np.load(digits / "test_images.npz")["images"][:16].reshape(-1, 1, 1, 8, 8) / np.float32(100)
+    float_model = transload.load(digits / "digits_float.onnx")
+    made = transload.quantize(float_model, "int8", [{"image": each} for each in image])
+    report = transload.convert(made, "tosa", tmp_path / "out", verify=False).report
+    taken = report.inputs[0].taken_as
+    assert report.quantization is None and taken is not None and report.inputs[0].quantization is None
+    assert str(reported_types(tmp_path / "out")["image"]) == taken
+    found = transload.compare(digits / "digits_float.onnx", tmp_path / "out").tensors[0].metrics["sqnr"]
+    assert found == transload.compare(digits / "digits_float.onnx", made).tensors[0].metrics["sqnr"] > 15
