@@ -80,9 +80,9 @@ def reported_types(artifact: Path) -> dict[str, QuantType]:
     """
     try:
         report = _report(artifact)
-        ends = {each["name"]: each.get("quantization") for side in ("inputs", "outputs") for each in report.get(side) or ()}
-        taken = {each["name"]: each.get("taken_as") for each in report.get("inputs") or ()}
-        said = {**{name: text for name, text in (*taken.items(), *ends.items()) if text is not None}, **(_reported(report).get("types") or {})}
+        ends = {each["name"]: each.get("quantization") or each.get("taken_as")
+                for side in ("inputs", "outputs") for each in report.get(side) or ()}
+        said = {**{name: text for name, text in ends.items() if text is not None}, **(_reported(report).get("types") or {})}
         types = {name: parse_type(text) for name, text in said.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, TransloadError):  # damaged
         return {}

@@ -96,7 +96,8 @@ def test_convert_writes_artifacts_and_a_report(cli, digits, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {*report["files"], "report.json"}
     assert report["verification"]["status"] == "passed"
     assert report["inputs"] == [{
-        "name": "image", "type": "tensor<1x8x8x1xi8>", "quantization": "!quant.uniform<i8:f32, 0.003921568859368563:-128>"}]
+        "name": "image", "type": "tensor<1x8x8x1xi8>", "quantization": "!quant.uniform<i8:f32, 0.003921568859368563:-128>",
+        "taken_as": None}]
     assert all(seconds >= 0 for seconds in report["seconds"].values())
 
 
