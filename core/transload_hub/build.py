@@ -19,13 +19,24 @@ from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
     "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "quantized_as_stored", "reshape",
-    "same_padding", "scalar_like", "slice_along", "splat",
+    "same_padding", "scalar_like", "slice_along", "splat", "wrapped_places",
 ]
 
 
 def counted(*span: int, dtype: Any = np.int64) -> np.ndarray:
     """`tables.arange` of whole numbers from model files, in 64 bits where no other type is said."""
     return tables.arange(*span, dtype=dtype)
+
+
+def wrapped_places(size: int, low: int, high: int) -> np.ndarray:
+    """Where each element of a dimension of `size` comes from that is padded, round its ends, by `low` before and `high` after.
+
+    What negative numbers take off goes first: it does not come back at the other end. `Unsupported` where nothing is left.
+    """
+    first, kept = max(-low, 0), size + min(low, 0) + min(high, 0)
+    if kept < 0 or (kept == 0 and max(low, high) > 0):
+        raise Unsupported(f"cannot pad a dimension of size {size} by {low} and {high}, round its ends: nothing of it is left")
+    return first + counted(-max(low, 0), kept + max(high, 0)) % max(kept, 1)
 
 
 def cast(build: Builder, value: Value, element: Type, round_mode: str = "Trunc") -> Value:

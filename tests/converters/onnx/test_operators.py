@@ -113,6 +113,7 @@ CASES: list[Case] = [
     ("pad by attributes", node("Pad", ["x"], ["y"], pads=[0, 0, 1, 2, 0, 0, 3, 0], value=1.5), {"x": X4}, {}, 10),
     ("pad and crop", node("Pad", ["x", "p", "v"], ["y"]), {"x": X4}, {"p": I(0, 1, -1, 2, 0, 0, 0, -2), "v": np.float32(-3)}, 13),
     ("pad some axes", node("Pad", ["x", "p", "", "a"], ["y"], mode="reflect"), {"x": X4}, {"p": I(2, 1, 1, 3), "a": I(2, -1)}, 18),
+    ("pad by wrapping what is left", node("Pad", ["x", "p"], ["y"], mode="wrap"), {"x": F(6, 5)}, {"p": I(-1, 2, 2, -2)}, 19),
     ("pad by wrapping", node("Pad", ["x", "p"], ["y"], mode="wrap"), {"x": F(3, 4)}, {"p": I(1, 2, 5, 0)}, 19),
     ("pad with a computed value", node("Pad", ["x", "p", "v"], ["y"]), {"x": F(2, 2), "v": np.array(2.5, np.float32)}, {"p": I(1, 0, 0, 1)}, 13),
     ("tile", node("Tile", ["x", "r"], ["y"]), {"x": F(2, 3)}, {"r": I(2, 3)}, 13),

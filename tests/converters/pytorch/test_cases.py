@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from importlib import resources
 
+import numpy as np
 import pytest
 
 import transload
@@ -14,7 +15,7 @@ from transload_converters.pytorch.schemas import overwriting, schemas
 
 from .cases.record import all_cases, computed, recorded
 from .cases.run import distance, module_of, results_of
-from .cases.spec import Case
+from .cases.spec import Case, Cases, t
 from .conftest import LIVE
 
 FAMILIES: dict[str, list[Case]] = defaultdict(list)
@@ -35,6 +36,17 @@ def test_as_torch_computes(family: str) -> None:
         hub = transload.legalize(module_of(case, wanted[case.name]))
         distance(results_of(hub, case), wanted[case.name], f"{case.name} on the hub")
         distance(results_of(transload.lower(hub, "tosa", int64="assumed"), case), wanted[case.name], f"{case.name} in TOSA")
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 2), (3, -2), (-2, -1), (1, 2)])
+def test_padding_round_the_ends_wraps_what_is_left(low: int, high: int) -> None:
+    """As `_pad_circular` in PyTorch's source has it: what negative padding takes off does not come back at the other end."""
+    cases = Cases()
+    cases.add("_pad_circular.default", t(1, 2, 6), [low, high])
+    x = cases.all[0].make()["self"]
+    kept = x[:, :, max(-low, 0) : 6 + min(high, 0)]
+    wanted = np.pad(kept, [(0, 0), (0, 0), (max(low, 0), max(high, 0))], mode="wrap")
+    np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [wanted])), cases.all[0])[0], wanted)
 
 
 @pytest.mark.skipif(not LIVE, reason="torch is not installed: what it computed is recorded")

@@ -10,7 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter
-from transload_hub.build import counted, slice_along
+from transload_hub.build import slice_along, wrapped_places
 
 from .table import (
     Impossible,
@@ -282,14 +282,10 @@ def _wrap(rw: Rewriter, value: Value, pads: Sequence[int]) -> Value:
     """Padding by what lies at the other end: pieces of the tensor, joined."""
     rank = len(pads) // 2
     for axis in range(rank):
-        size = shape_of(value)[axis]
         low, high = pads[axis], pads[rank + axis]
-        if not low and not high:
-            continue
-        if size + low + high < 0 or not size:
-            raise Unsupported(f"cannot pad dimension {axis} of size {size} by {low} and {high}")
-        places = counted(-low, size + high) % size
-        value = rw.emit("top.Gather", value, rw.constant(places.astype(np.int64)), axis=axis)
+        if low or high:
+            places = wrapped_places(shape_of(value)[axis], low, high)
+            value = rw.emit("top.Gather", value, rw.constant(places), axis=axis)
     return value
 
 

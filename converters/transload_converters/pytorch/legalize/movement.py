@@ -12,7 +12,7 @@ from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
-from transload_hub.build import counted, need_place
+from transload_hub.build import counted, need_place, wrapped_places
 
 from .table import MAX_CONSTANT, AtenTable, Call, axes_of, axis_of, cast, number_like, pairs, permute, reshape, shape_of
 
@@ -510,9 +510,9 @@ def pad(call: Call, rw: Rewriter) -> Value:
         return value
     if _MODES[mode] == "wrap":
         for axis in range(rank):
-            low, high, size = paddings[axis], paddings[rank + axis], shape_of(value)[axis]
+            low, high = paddings[axis], paddings[rank + axis]
             if low or high:
-                value = gather_places(rw, value, axis, counted(-low, size + high) % max(size, 1))
+                value = gather_places(rw, value, axis, wrapped_places(shape_of(value)[axis], low, high))
         return value
     if _MODES[mode] != "constant":
         return rw.emit("top.Pad", value, paddings=paddings, mode=_MODES[mode])
