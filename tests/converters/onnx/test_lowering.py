@@ -130,6 +130,19 @@ def test_gathering_behind_dimensions_in_common(common: int, axis: int, indexed: 
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("element", ["f32", "i32"])
+def test_one_place_alone_is_one_hot(axis: int, element: str) -> None:
+    """ONNX's OneHot takes no indices of rank 0, which the greatest element of a vector has: onnxruntime refused the file."""
+    scalar = f"tensor<{element}>"
+    module = _one_op("top.OneHot", f"depth = 4 : i64, axis = {axis} : i64", {"i": "tensor<i64>", "on": scalar, "off": scalar},
+                     f"tensor<4x{element}>")
+    dtype = np.float32 if element == "f32" else np.int32
+    given = {"i": np.array(2), "on": np.array(5, dtype), "off": np.array(-1, dtype)}
+    found, = run_model(model_of(transload.lower(module, "onnx")), given)
+    np.testing.assert_array_equal(found, np.where(np.arange(4) == 2, given["on"], given["off"]))
+
+
 @pytest.mark.parametrize("paddings", [(1, 2, 0, 3, 2, 1), (0, 3, 0, 0, 0, 4), (0, 0, 0, 0, 0, 0)])
 def test_mirroring_with_the_outermost_element(paddings: tuple[int, ...]) -> None:
     x = np.random.default_rng(1).random((3, 3, 4), np.float32)

@@ -84,12 +84,16 @@ def scatter_elements(op: ScatterElements, rw: Rewriter) -> Value:
 
 @TABLE("top.OneHot")
 def one_hot(op: OneHot, rw: Rewriter) -> Value:
+    """OneHot, which takes no single number: it is a vector of one, and the result's dimension of 1 goes."""
     values = [reshaped(rw, value, (1,)) for value in (op.off_value, op.on_value)]
     element = op.result.element
     computed = element if isinstance(element, FloatType) else I64  # runtimes lack others
     both = cast(rw, emit(rw, "Concat", *values, shape=(2,), axis=0), computed)
-    return cast(rw, emit(rw, "OneHot", cast(rw, op.indices, I64), scalar(rw, op.depth, I64), both, like=op.result,
-                         element=computed, axis=op.axis), element)
+    places, depth = cast(rw, op.indices, I64), scalar(rw, op.depth, I64)
+    if op.indices.tensor_type.rank == 0:
+        made = emit(rw, "OneHot", reshaped(rw, places, (1,)), depth, both, shape=(1, op.depth), element=computed, axis=-1)
+        return cast(rw, reshaped(rw, made, (op.depth,)), element)
+    return cast(rw, emit(rw, "OneHot", places, depth, both, like=op.result, element=computed, axis=op.axis), element)
 
 
 @TABLE("top.TopK")
