@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Dense, QuantType, SplatData, TensorType, Type, Value, dtype_of
+from transload.ir import F64, Dense, IntegerType, QuantType, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 from transload.ir.quantization import spread
 
@@ -18,8 +18,8 @@ from . import tables
 from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
-    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "quantized_as_stored", "reshape",
-    "same_padding", "scalar_like", "slice_along", "splat", "wrapped_places",
+    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "quantized_as_stored",
+    "reduced_over_nothing", "reshape", "same_padding", "scalar_like", "slice_along", "splat", "wrapped_places",
 ]
 
 
@@ -56,6 +56,18 @@ def quantized_as_stored(build: Builder, x: Value, element: QuantType) -> Value:
     inside = build.emit("top.Clip", steps, min=float(element.storage_min), max=float(element.storage_max))
     whole = build.emit("top.Cast", inside, element=element.storage, round_mode="HalfToEven", saturate=True)
     return build.emit("top.Bitcast", whole, element=element)
+
+
+def reduced_over_nothing(build: Builder, x: Value, mode: str) -> Value:
+    """What `top.Reduce` of a mode makes of plain numbers over no dimensions: its function of each element, most often itself."""
+    unsigned = isinstance(x.element, IntegerType) and x.element.unsigned
+    if mode == "ReduceSumSquare":
+        return build.emit("top.Mul", x, x)
+    if mode in ("ReduceL1", "ReduceL2"):
+        return x if unsigned else build.emit("top.Abs", x)
+    if mode == "ReduceLogSum":
+        return cast(build, build.emit("top.Log", x if x.is_float else cast(build, x, F64)), x.element)
+    return x
 
 
 def reshape(build: Builder, value: Value, shape: Sequence[int]) -> Value:

@@ -13,6 +13,7 @@ from transload.ir import FloatType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
+from ..build import reduced_over_nothing
 from ..ops.infer import spatial_axes
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..ops.elementwise import Max, Min
     from ..ops.movement import Concat, Permute, Reshape, Slice, Squeeze, Unpack, Unsqueeze
     from ..ops.pool import MaxPool
+    from ..ops.reduce import Reduce
 
 __all__ = ["TABLE"]
 
@@ -58,6 +60,13 @@ def bitcast_of_bitcast(op: Bitcast, rw: Rewriter) -> Value | None:
     """Only the last of two readings counts."""
     inner = _producer(op.input, "top.Bitcast")
     return None if inner is None else rw.emit("top.Bitcast", inner.input, element=op.output.element)
+
+
+@TABLE("top.Reduce")
+def over_nothing(op: Reduce, rw: Rewriter) -> Value | None:
+    """A reduction over no dimensions is its function of each element."""
+    same = op.output.type == op.input.type and not op.input.is_quantized
+    return reduced_over_nothing(rw, op.input, op.mode) if same and not op.axes else None
 
 
 @TABLE("top.Concat", "top.Max", "top.Min")

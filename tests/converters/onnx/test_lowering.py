@@ -18,6 +18,7 @@ from transload_converters.onnx.writer import model_of
 
 from tests.support.graphs import Graph
 from tests.support.judge_versions import is_before
+from tests.support.onnx_models import make_model, node, read_model
 from tests.support.onnx_ops.measure import cell_of, node_cases
 from tests.support.onnx_out.roundtrip import outcome, run_model
 
@@ -128,6 +129,20 @@ def test_gathering_behind_dimensions_in_common(common: int, axis: int, indexed: 
     found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x, "i": i})
     wanted = np.stack([np.take(x[at], i[at], axis - common) for at in np.ndindex(shape[:common])]).reshape(result)
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize("mode", ["ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"])
+def test_reductions_over_nothing_are_written(mode: str, dtype: type) -> None:
+    x = np.array([[1, 2, 3], [4, 5, 9]], dtype) if "Log" in mode else np.array([[-1, 2, 0], [4, -5, 9]], dtype)
+    given = make_model([node(mode, ["x"], ["y"], noop_with_empty_axes=1)], {"x": x}, ["y"], opset=18)
+    wanted, = run_model(given, {"x": x})
+    found, = run_model(model_of(transload.lower(read_model(given), "onnx")), {"x": x})
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    if dtype is np.float32:
+        found, = transload.run(transload.lower(read_model(given), "tfl"), {"x": x}).values()
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("axis", [0, -1])

@@ -64,6 +64,14 @@ def test_what_does_nothing_goes():
     check_pass(canonicalize, g.done(x), [])
 
 
+@pytest.mark.parametrize(("mode", "left"), [
+    ("ReduceSum", []), ("ReduceMean", []), ("ReduceMax", []), ("ReduceProd", []), ("ReduceLogSumExp", []),
+    ("ReduceL1", ["Abs"]), ("ReduceL2", ["Abs"]), ("ReduceSumSquare", ["Mul"]), ("ReduceLogSum", ["Log"])])
+def test_a_reduction_over_nothing_is_its_function_of_each_element(mode, left):
+    g = Graph((2, 3))
+    check_pass(canonicalize, g.done(g.Reduce(g.inputs[0], axes=(), mode=mode)), left)
+
+
 def test_what_moves_things_stays():
     g = Graph((4, 4))
     x = g.inputs[0]

@@ -7,6 +7,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, I64, FusedLocation, IntegerType, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import reduced_over_nothing
 
 from .table import (
     OnnxTable,
@@ -48,16 +49,13 @@ def _reduction(mode: str, stored: str) -> None:
         keepdims = flag(op, "keepdims", 1)
         if not axes and flag(op, "noop_with_empty_axes", 0):
             # Nothing is summed up; some reductions still apply their function to each element.
-            return rw.emit("top.Reduce", value, axes=(), keepdims=True, mode=mode) if mode in _NOT_IDENTITY else value
+            return reduced_over_nothing(rw, value, mode)
         over = axes_of(axes, rank) if axes else tuple(range(rank))
         if mode == "ReduceMean" and any(shape_of(value)[axis] == 0 for axis in over):
             raise Unsupported("the mean of no numbers is not defined")
         return reduce(rw, value, over, keepdims, mode)
 
     rewrite.__doc__ = f"{mode}, over all dimensions where no axes are given."
-
-
-_NOT_IDENTITY = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
 
 
 def reduce(rw: Rewriter, value: Value, axes: tuple[int, ...], keepdims: bool, mode: str) -> Value:

@@ -62,7 +62,7 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | None:
     if not axes:
         if op.mode in _MODES:
             return retyped(rw, value, op.output.element)
-        raise Unsupported(f"{op.mode} over no dimension")
+        raise Unsupported(f"{op.mode} over no dimensions", "run the pass canonicalize before")
     if op.input.is_integer and op.mode in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"):
         raise Unsupported(f"LiteRT computes roots and logarithms of floats alone, and this is {op.input.element}")
     over = ints(rw, *axes)
