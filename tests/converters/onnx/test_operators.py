@@ -113,6 +113,10 @@ CASES: list[Case] = [
     ("pad by attributes", node("Pad", ["x"], ["y"], pads=[0, 0, 1, 2, 0, 0, 3, 0], value=1.5), {"x": X4}, {}, 10),
     ("pad and crop", node("Pad", ["x", "p", "v"], ["y"]), {"x": X4}, {"p": I(0, 1, -1, 2, 0, 0, 0, -2), "v": np.float32(-3)}, 13),
     ("pad some axes", node("Pad", ["x", "p", "", "a"], ["y"], mode="reflect"), {"x": X4}, {"p": I(2, 1, 1, 3), "a": I(2, -1)}, 18),
+    ("determinants of small matrices", node("Det", ["x"], ["y"]), {"x": F(2, 4, 3, 3)}, {}, 11),
+    ("a determinant with a pivot that is 0 at first", node("Det", ["x"], ["y"]), {"x": np.fliplr(np.eye(5, dtype=np.float32)) + np.triu(F(5, 5), 2)}, {}, 11),
+    ("determinants by elimination", node("Det", ["x"], ["y"]), {"x": F(3, 7, 7)}, {}, 11),
+    ("a determinant of columns that repeat", node("Det", ["x"], ["y"]), {"x": np.tile(F(6, 3), 2)}, {}, 11),
     ("pad by wrapping what is left", node("Pad", ["x", "p"], ["y"], mode="wrap"), {"x": F(6, 5)}, {"p": I(-1, 2, 2, -2)}, 19),
     ("pad by wrapping", node("Pad", ["x", "p"], ["y"], mode="wrap"), {"x": F(3, 4)}, {"p": I(1, 2, 5, 0)}, 19),
     ("pad with a computed value", node("Pad", ["x", "p", "v"], ["y"]), {"x": F(2, 2), "v": np.array(2.5, np.float32)}, {"p": I(1, 0, 0, 1)}, 13),
@@ -273,6 +277,27 @@ def test_tables_that_would_be_too_large_are_refused(
     path.write_bytes(make_model([operator], {"x": np.zeros(shape, np.float32)}, ("y",), constants, opset=19).SerializeToString())
     with pytest.raises(transload.TransloadError, match=r"too large|elements"):
         transload.lower(transload.load(path), "tosa")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize(("exclusive", "reverse"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_running_products_of_what_is_computed(exclusive: int, reverse: int, dtype: type) -> None:
+    """onnxruntime has no CumProd."""
+    x = G.integers(-3, 4, (2, 7, 3)).astype(dtype) if dtype is np.int32 else F(2, 7, 3)
+    given = make_model([node("CumProd", ["x", "a"], ["y"], exclusive=exclusive, reverse=reverse)], {"x": x}, ["y"], {"a": I(1)}, 26)
+    wanted = np.flip(x, 1) if reverse else x
+    wanted = np.cumprod(np.concatenate([np.ones_like(x[:, :1]), wanted[:, :-1]], 1) if exclusive else wanted, 1, dtype)
+    hub = transload.legalize(read_model(given))
+    for module in (hub, transload.lower(hub, "tosa"), transload.lower(hub, "stablehlo")):
+        (found,) = transload.run(module, {"x": x}).values()
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, np.flip(wanted, 1) if reverse else wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("shape", "why"), [((2, 3), "square matrix"), ((40, 40), "40 rows"), ((4,), "2 dimensions|rank")])
+def test_determinants_that_are_refused(shape: tuple[int, ...], why: str) -> None:
+    with pytest.raises(ConversionError, match=why):
+        transload.legalize(read_model(make_model([node("Det", ["x"], ["y"])], {"x": np.zeros(shape, np.float32)}, ("y",))))
 
 
 def test_runs_of_numbers_that_do_not_fit_their_pool_are_refused(tmp_path: Path) -> None:

@@ -49,6 +49,18 @@ def test_padding_round_the_ends_wraps_what_is_left(low: int, high: int) -> None:
     np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [wanted])), cases.all[0])[0], wanted)
 
 
+@pytest.mark.parametrize(("op", "shape"), [
+    ("det.default", (2, 3, 3)), ("linalg_det.default", (5, 5)), ("_linalg_det.default", (2, 4, 4))])
+def test_determinants(op: str, shape: tuple[int, ...]) -> None:
+    cases = Cases()
+    cases.add(op, t(*shape))
+    (x,) = cases.all[0].make().values()
+    wanted = np.linalg.det(x.astype(np.float64)).astype(np.float32)
+    results = [wanted, x, np.zeros(shape[:-1], np.int32)] if op.startswith("_") else [wanted]
+    made = results_of(transload.legalize(module_of(cases.all[0], results)), cases.all[0])
+    np.testing.assert_allclose(made[0], wanted, rtol=1e-4)
+
+
 @pytest.mark.skipif(not LIVE, reason="torch is not installed: what it computed is recorded")
 def test_what_is_recorded_is_what_torch_computes() -> None:
     wanted = recorded()

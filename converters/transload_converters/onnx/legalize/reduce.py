@@ -8,6 +8,8 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I64, FusedLocation, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub.build import reduced_over_nothing
+from transload_hub.determinant import determinant
+from transload_hub.running import running_product
 
 from .table import (
     OnnxTable,
@@ -18,7 +20,6 @@ from .table import (
     constant_int,
     constant_ints,
     constant_scalar,
-    first_of,
     flag,
     need,
     operand,
@@ -149,22 +150,19 @@ def unique(op: Op, rw: Rewriter) -> list[Value]:
 
 @TABLE("onnx.Det")
 def det(op: Op, rw: Rewriter) -> Value:
-    """Det of a constant matrix."""
-    array = np.asarray(rw.need_constant(need(op, 0), "the matrix"))
+    """Det: of constants now, of what is computed by elimination."""
+    value = need(op, 0)
+    shape_of(value, least=2)
+    known = rw.constant_of(value)
+    if known is None:
+        return determinant(rw, value)
+    array = np.asarray(known)
     return rw.constant(np.linalg.det(array).astype(array.dtype))
 
 
 @TABLE("onnx.CumProd")
-def cumprod(op: Op, rw: Rewriter) -> list[Value]:
-    """CumProd of a constant."""
-    array = np.asarray(rw.need_constant(need(op, 0), "the input"))
-    axis = axis_of(constant_int(rw, need(op, 1), "the axis"), array.ndim)
-    backward = flag(op, "reverse", 0)
-    work = np.flip(array, axis) if backward else array
-    product = np.cumprod(work, axis, dtype=array.dtype)
-    if flag(op, "exclusive", 0):
-        product = np.roll(product, 1, axis)
-        product[(slice(None),) * axis + (0,)] = 1
-    return first_of(op, rw.constant(np.ascontiguousarray(np.flip(product, axis) if backward else product)))
-
-
+def cumprod(op: Op, rw: Rewriter) -> Value:
+    """CumProd: each element times the product before it, in steps that double how far they reach."""
+    value = need(op, 0)
+    axis = axis_of(constant_int(rw, need(op, 1), "the axis"), len(shape_of(value)))
+    return running_product(rw, value, axis, backward=flag(op, "reverse", 0), exclusive=flag(op, "exclusive", 0))

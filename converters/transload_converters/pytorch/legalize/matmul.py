@@ -10,6 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
+from transload_hub.determinant import determinant
 
 from .movement import expand_to
 from .table import AtenTable, Call, axis_of, cast, number_like, pairs, permute, reshape, shape_of, wide
@@ -186,6 +187,16 @@ def matrix_power(call: Call, rw: Rewriter) -> Value:
     for _ in range(call.n - 1):
         made = rw.emit("top.MatMul", made, call.self)
     return made
+
+
+@TABLE("det.default", "linalg_det.default", "_linalg_det.default")
+def det(call: Call, rw: Rewriter) -> list[Value]:
+    """The determinant of matrices, by elimination; not what they are taken apart into."""
+    if any(result.uses for result in call.op.results[1:]):
+        raise Unsupported("gives what the matrix is taken apart into", "the determinant alone can be converted")
+    matrices = call.get("self", call.get("A"))
+    shape_of(matrices)
+    return [determinant(rw, matrices)] * len(call.op.results)
 
 
 @TABLE("trace.default")

@@ -1,4 +1,4 @@
-"""Diagonals and bands of matrices, by tables of places; and what is computed of constant matrices only."""
+"""Diagonals and bands of matrices, by tables of places; determinants; and what is computed of constant matrices only."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import reshape, scalar_like
+from transload_hub.determinant import determinant
 
 from .table import TfTable, attr, constant_array, constant_int, constant_ints, need_place, shape_of
 
@@ -144,11 +145,17 @@ def matrix_band_part(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.Where", rw.constant(inside), value, scalar_like(rw, value, 0))
 
 
-# --- constants only
+# --- what takes matrices apart
 
 @TABLE("MatrixInverse", "MatrixDeterminant", "Cholesky", "MatrixSolve", "MatrixTriangularSolve")
 def of_constants(op: Op, rw: Rewriter) -> Value:
-    """MatrixInverse, MatrixDeterminant, Cholesky, MatrixSolve, MatrixTriangularSolve of constants: computed now."""
+    """MatrixInverse, MatrixDeterminant, Cholesky, MatrixSolve, MatrixTriangularSolve of constants: computed now.
+
+    The determinant of a matrix that is computed is found by elimination.
+    """
+    if op.name == "tf.MatrixDeterminant" and rw.constant_of(op.operands[0]) is None:
+        shape_of(op.operands[0], least=2, what="the matrix")
+        return determinant(rw, op.operands[0])
     matrix, *rest = (constant_array(rw, value, "the matrix").astype(np.float64) for value in op.operands)
     name = op.name.removeprefix("tf.")
     for value in op.operands:

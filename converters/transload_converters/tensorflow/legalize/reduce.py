@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import ml_dtypes
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, I32, IntegerType, Op, Value, dtype_of
+from transload.ir.build import Builder
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like, slice_along, splat
+from transload_hub.running import running, running_product
 
 from .table import TfTable, attr, axes_of, axis_of, constant_int, constant_ints, element_of, shape_of
 
@@ -75,13 +75,8 @@ def cumsum(op: Op, rw: Rewriter) -> Value:
 def cumprod(op: Op, rw: Rewriter) -> Value:
     """Cumprod: each element times the product before it, in steps that double how far they reach."""
     value = op.operands[0]
-    rank = len(shape_of(value))
-    axis = axis_of(constant_int(rw, op.operands[1], "the axis"), rank)
-
-    def times_earlier(rw: Rewriter, value: Value, moved: Value) -> Value:
-        return rw.emit("top.Mul", value, moved)
-
-    return _running(op, rw, value, axis, 1, 1, times_earlier)
+    axis = axis_of(constant_int(rw, op.operands[1], "the axis"), len(shape_of(value)))
+    return running_product(rw, value, axis, **_ways(op))
 
 
 @TABLE("CumulativeLogsumexp")
@@ -91,38 +86,15 @@ def cumulative_logsumexp(op: Op, rw: Rewriter) -> Value:
     axis = axis_of(constant_int(rw, op.operands[1], "the axis"), len(shape_of(value)))
     lowest = float(ml_dtypes.finfo(dtype_of(value.element)).min)
 
-    def joined(rw: Rewriter, value: Value, moved: Value) -> Value:
-        high, low = rw.emit("top.Max", value, moved), rw.emit("top.Min", value, moved)
-        return rw.emit("top.Add", high, rw.emit("top.Log1p", rw.emit("top.Exp", rw.emit("top.Sub", low, high))))
+    def joined(build: Builder, value: Value, moved: Value) -> Value:
+        high, low = build.emit("top.Max", value, moved), build.emit("top.Min", value, moved)
+        return build.emit("top.Add", high, build.emit("top.Log1p", build.emit("top.Exp", build.emit("top.Sub", low, high))))
 
-    return _running(op, rw, value, axis, lowest, float("-inf"), joined)
-
-
-Join = Callable[[Rewriter, Value, Value], Value]
+    return running(rw, value, axis, joined, lowest, float("-inf"), **_ways(op))
 
 
-def _running(op: Op, rw: Rewriter, value: Value, axis: int, neutral: float, of_none: float, joined: Join) -> Value:
-    """Each element joined with all before it: with the one before, then with the one two before, four, ...
-
-    `neutral` changes nothing where it is joined; `of_none` is what no elements give.
-    """
-    size = shape_of(value)[axis]
-    backward, exclusive = bool(attr(op, "reverse", False)), bool(attr(op, "exclusive", False))
-
-    def moved(value: Value, by: int, neutral: float = neutral) -> Value:
-        kept = slice_along(rw, value, axis, by, size) if backward else slice_along(rw, value, axis, 0, size - by)
-        rank = len(shape_of(value))
-        paddings = [0] * (2 * rank)
-        paddings[axis + (rank if backward else 0)] = by
-        return rw.emit("top.Pad", kept, scalar_like(rw, value, neutral), paddings=tuple(paddings))
-
-    if size == 0:
-        return value
-    by = 1
-    while by < size:
-        value = joined(rw, value, moved(value, by))
-        by *= 2
-    return moved(value, 1, of_none) if exclusive else value
+def _ways(op: Op) -> dict[str, bool]:
+    return {"backward": bool(attr(op, "reverse", False)), "exclusive": bool(attr(op, "exclusive", False))}
 
 
 @TABLE("TopK", "TopKV2")

@@ -28,7 +28,7 @@ FIRST = {
     "_native_batch_norm_legit_no_training.default", "_scaled_dot_product_flash_attention_for_cpu.default",
     "_scaled_dot_product_attention_math.default", "native_batch_norm.default", "_batch_norm_no_update.default",
     "_native_batch_norm_legit_functional.default", "_batch_norm_impl_index.default", "_weight_norm_interface.default",
-    "log_sigmoid_forward.default"}
+    "log_sigmoid_forward.default", "_linalg_det.default"}
 """Operators whose other results are for training."""
 
 
