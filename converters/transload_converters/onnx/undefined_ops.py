@@ -72,14 +72,46 @@ def _is_to_the_greatest(op: Op) -> bool:
     return bool(np.any(np.isin(ends.numpy(), ((1 << 31) - 1, (1 << 63) - 1)) & (steps.numpy() < 0)))
 
 
+def _crops_of(op: Op) -> list[tuple[int, float, int | None]]:
+    """The dimensions that a Resize by `tf_crop_and_resize` takes a part of, as (place among its axes, part, whole size)."""
+    if op.name != "onnx.Resize" or op.attribute("coordinate_transformation_mode") != "tf_crop_and_resize" or len(op.operands) < 2:
+        return []
+    roi, shape = constant_of(op.operands[1]), getattr(op.operands[0].type, "shape", None)
+    if roi is None or shape is None:
+        return []
+    starts, ends = np.array_split(roi.numpy().astype(np.float64).reshape(-1), 2)
+    axes = op.attribute("axes") or range(len(shape))
+    return [(place, end - start, shape[axis]) for place, (axis, start, end) in enumerate(zip(axes, starts, ends, strict=False))
+            if (start, end) != (0, 1) and -len(shape) <= axis < len(shape)]
+
+
+def _numbers(op: Op, place: int) -> np.ndarray | None:
+    """The numbers of an operand that is a constant, in a row; None of others, of absent ones and of no numbers."""
+    dense = constant_of(op.operands[place]) if len(op.operands) > place else None
+    return dense.numpy().reshape(-1) if dense is not None and dense.numpy().size else None
+
+
 def _is_cropped_whole(op: Op) -> bool:
-    """Whether it is a Resize of a crop with a dimension that is as long afterwards as the whole was."""
-    if op.name != "onnx.Resize" or op.attribute("coordinate_transformation_mode") != "tf_crop_and_resize":
+    """Whether it is a Resize of a crop, along a dimension that is as long afterwards as the whole was; one element is all."""
+    crops, sizes = _crops_of(op), _numbers(op, 3)
+    if not crops or (sizes is None and _numbers(op, 2) is not None):
+        return False  # `_is_scaled_crop`
+    axes, made = op.attribute("axes"), getattr(op.results[0].type, "shape", None)
+    stretched = op.attribute("keep_aspect_ratio_policy", "stretch") == "stretch"
+    for place, _, whole in crops:
+        after = sizes[place] if sizes is not None and stretched else made and made[axes[place] if axes else place]
+        if whole != 1 and (after is None or whole is None or after == whole):
+            return True
+    return False
+
+
+def _is_scaled_crop(op: Op) -> bool:
+    """Whether it is a Resize of a crop by scales, of which the crop makes another size than the whole."""
+    scales = _numbers(op, 2)
+    if scales is None or _numbers(op, 3) is not None:
         return False
-    before, after = op.operands[0].type, op.results[0].type
-    sizes = constant_of(op.operands[3]) if len(op.operands) > 3 else None
-    made = sizes.numpy().tolist() if sizes is not None else getattr(after, "shape", None)
-    return made is None or any(a == b for a, b in zip(getattr(before, "shape", None) or (), made, strict=False))
+    return any(whole is None or math.floor(whole * part * scales[place]) != math.floor(whole * scales[place])
+               for place, part, whole in _crops_of(op))
 
 
 def _takes_off(op: Op) -> bool:
@@ -117,6 +149,8 @@ UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_to_the_greatest, "a slice backward to the greatest integer, which ends before it starts, and which onnxruntime takes "
                           "for all; give the least integer"),
     (_is_cropped_whole, "onnxruntime does not crop along dimensions that keep their size"),
+    (_is_scaled_crop, "ONNX says that scales are those of the part that is cropped; onnxruntime takes them for those of the "
+                      "whole; give sizes in place of scales"),
     (_takes_off, "ONNX says that the result is the strides times as large, for which padding adds to the image; onnxruntime "
                  "gives it without that"),
     (_is_updated_in_place, "statistics that the model has elsewhere, too, over which onnxruntime writes the new ones"),

@@ -114,3 +114,46 @@ def test_a_chip_does_not_take_an_image_of_finer_steps(tmp_path: Path) -> None:
     onnx.save(quantized([resize], x, 50, {"x": 0.04, "y": 0.017}, factors=np.array([1, 1, 2, 2], np.float32)), path)
     with pytest.raises(transload.TransloadError, match=r"takes no op of this model"):
         transload.convert(path, "tp-large", tmp_path / "out", input_data={"x": x})
+
+
+def _resized(
+    sizes: list[int] | None, scales: list[float] | None, roi: list[float], axes: tuple[int, ...] = (),
+) -> onnx.ModelProto:
+    """A part of an image, resized, and padded round its ends."""
+    given = {"s": np.array(sizes)} if sizes else {"f": np.array(scales, np.float32)}
+    crop = node("Resize", ["x", "roi", *([""] if sizes else []), *given], ["r"], mode="linear",
+                coordinate_transformation_mode="tf_crop_and_resize", **({"axes": list(axes)} if axes else {}))
+    pad = node("Pad", ["r", "p"], ["y"], mode="wrap")
+    constants = {"roi": np.array(roi, np.float32), "p": np.array([0, 0, 0, 0, 0, 0, 2, 0]), **given}
+    return make_model([crop, pad], {"x": CROPPED}, ["y"], constants, opset=19)
+
+
+CROPPED = np.random.default_rng(0).random((1, 3, 4, 6)).astype(np.float32)
+MIDDLE = [0, 0, .1, .1, 1, 1, .9, .9]
+
+
+@pytest.mark.parametrize(("model", "why"), [
+    (_resized([1, 3, 8, 5], None, MIDDLE), ""),
+    (_resized([8, 5], None, [.1, .1, .9, .9], (2, 3)), ""),
+    (_resized([1, 3, 4, 5], None, [0, 0, 0, .1, 1, 1, 1, .9]), ""),
+    (_resized([1, 3, 4, 5], None, MIDDLE), "does not crop"),
+    (_resized([4, 5], None, [.1, .1, .9, .9], (2, 3)), "does not crop"),
+    (_resized([1, 3, 8, 5], None, [0, .1, 0, 0, 1, .9, 1, 1]), "does not crop"),
+    (_resized(None, [1, 1, 2, 2], [0, 0, 0, 0, 1, 1, 1, 1]), ""),
+    (_resized(None, [1, 1, 2, 2], MIDDLE), "those of the part that is cropped"),
+])
+def test_a_crop_is_judged_but_along_what_keeps_its_size(model: onnx.ModelProto, why: str) -> None:
+    """Batch and channels nearly always do: whatever differed was excused."""
+    module = transload.load(text=model.SerializeToString(), format="onnx")
+    said = undefined(module, None, {"x": CROPPED})
+    assert why in said if why else not said
+    assert _as_onnxruntime(model, module, CROPPED) is not bool(said)
+
+
+def _as_onnxruntime(model: onnx.ModelProto, module: transload.Module, x: np.ndarray) -> bool:
+    """Whether what is read is what onnxruntime computes."""
+    import onnxruntime
+
+    (wanted,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    (made,) = transload.run(transload.legalize(module), {"x": x}).values()
+    return made.shape == wanted.shape and np.allclose(made, wanted, rtol=1e-4, atol=1e-5)
