@@ -114,6 +114,52 @@ def _is_scaled_crop(op: Op) -> bool:
                for place, part, whole in _crops_of(op))
 
 
+_POOLS = frozenset({"onnx.MaxPool", "onnx.AveragePool", "onnx.LpPool", "onnx.com.microsoft.QLinearAveragePool",
+                    "onnx.com.microsoft.NhwcMaxPool"})
+
+
+def _windows(op: Op) -> list[tuple[int, int, int, int]]:
+    """The dimensions that a pool's windows move along, as (size, kernel, stride, dilation); none where sizes are not known."""
+    kernel = op.attribute("kernel_shape")
+    shape = getattr(op.operands[0].type, "shape", None) if op.name in _POOLS and op.operands else None
+    if shape is None or not kernel:
+        return []
+    last = op.attribute("channels_last") or op.name.endswith("NhwcMaxPool")
+    sizes = shape[1:-1] if last else shape[2:]
+    strides, dilations = (op.attribute(name) or (1,) * len(kernel) for name in ("strides", "dilations"))
+    return [each for each in zip(sizes, kernel, strides, dilations, strict=False) if each[0] is not None and min(each) > 0]
+
+
+def _is_padded_otherwise(op: Op) -> bool:
+    """Whether it is a pool that is padded by `auto_pad` where onnxruntime finds other padding.
+
+    It takes the size of the kernel for how far a window reaches, and negative padding as it is; its sizes follow from that.
+    """
+    mode, ceil = str(op.attribute("auto_pad", "")), bool(op.attribute("ceil_mode"))
+    if not mode.startswith("SAME"):
+        return False
+    for size, kernel, stride, dilation in _windows(op):
+        extent, count = (kernel - 1) * dilation + 1, -(-size // stride)
+        due, given = max((count - 1) * stride + extent - size, 0), (count - 1) * stride + kernel - size
+        lower = mode == "SAME_LOWER"
+        free = size + given - extent
+        windows = (-(-free // stride) if ceil else free // stride) + 1
+        if count != windows or (due + lower) // 2 != int((given + lower) / 2):
+            return True
+        if due != given and (op.attribute("count_include_pad") or (ceil and dilation > 1 and op.name.endswith("AveragePool"))):
+            return True  # the same sizes, and others of them are counted
+    return False
+
+
+def _goes_beyond(op: Op) -> bool:
+    """Whether it is a pool with `ceil_mode` and no padding by `auto_pad`, whose last window would end behind the end."""
+    if op.attribute("auto_pad", "") != "VALID" or not op.attribute("ceil_mode"):
+        return False
+    return any(
+        (free := size - (kernel - 1) * dilation - 1) > 0 and free % stride and -(-free // stride) * stride < size
+        for size, kernel, stride, dilation in _windows(op))
+
+
 def _takes_off(op: Op) -> bool:
     """Whether it is a ConvTranspose with strides longer than its kernel reaches, padded to be the same size times the strides."""
     if op.name != "onnx.ConvTranspose" or not str(op.attribute("auto_pad", "")).startswith("SAME") or len(op.operands) < 2:
@@ -151,6 +197,10 @@ UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_cropped_whole, "onnxruntime does not crop along dimensions that keep their size"),
     (_is_scaled_crop, "ONNX says that scales are those of the part that is cropped; onnxruntime takes them for those of the "
                       "whole; give sizes in place of scales"),
+    (_is_padded_otherwise, "`auto_pad` makes as many windows as the strides fit into the size, as ONNX says; onnxruntime leaves "
+                           "dilations out of this padding, and takes off where strides are longer than windows"),
+    (_goes_beyond, "ONNX lets `ceil_mode` add no window where `auto_pad` is VALID; onnxruntime adds one that goes beyond the "
+                   "end"),
     (_takes_off, "ONNX says that the result is the strides times as large, for which padding adds to the image; onnxruntime "
                  "gives it without that"),
     (_is_updated_in_place, "statistics that the model has elsewhere, too, over which onnxruntime writes the new ones"),

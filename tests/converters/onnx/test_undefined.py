@@ -157,3 +157,23 @@ def _as_onnxruntime(model: onnx.ModelProto, module: transload.Module, x: np.ndar
     (wanted,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
     (made,) = transload.run(transload.legalize(module), {"x": x}).values()
     return made.shape == wanted.shape and np.allclose(made, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize(("auto_pad", "window", "size", "why"), [
+    ("SAME_UPPER", (3, 2, 1), 6, ""), ("SAME_UPPER", (3, 2, 2), 6, "leaves dilations out"),
+    ("SAME_LOWER", (2, 1, 2), 7, "leaves dilations out"), ("SAME_LOWER", (2, 3, 1), 7, ""),
+    ("VALID", (3, 2, 1), 6, "one that goes beyond"), ("VALID", (3, 2, 1), 7, ""), ("VALID", (2, 5, 1), 9, "")])
+def test_windows_that_onnxruntime_counts_otherwise_are_not_judged(
+    name: str, auto_pad: str, window: tuple[int, int, int], size: int, why: str,
+) -> None:
+    """They follow ONNX's text, and its own inference of shapes where padding is made."""
+    kernel, stride, dilation = window
+    x = np.random.default_rng(0).random((1, 2, size)).astype(np.float32)
+    pool = node(name, ["x"], ["y"], kernel_shape=[kernel], strides=[stride], dilations=[dilation], auto_pad=auto_pad,
+                ceil_mode=int(auto_pad == "VALID"))
+    model = make_model([pool], {"x": x}, ["y"], opset=22)
+    module = transload.load(text=model.SerializeToString(), format="onnx")
+    said = undefined(module, None, {"x": x})
+    assert why in said if why else not said
+    assert _as_onnxruntime(model, module, x) is not bool(said)
