@@ -160,6 +160,11 @@ def _goes_beyond(op: Op) -> bool:
         for size, kernel, stride, dilation in _windows(op))
 
 
+def _is_of_one_target(op: Op) -> bool:
+    return (op.name == "onnx.ai.onnx.ml.LinearRegressor" and op.attribute("targets", 1) == 1
+            and op.attribute("post_transform", "NONE") != "NONE")
+
+
 def _takes_off(op: Op) -> bool:
     """Whether it is a ConvTranspose with strides longer than its kernel reaches, padded to be the same size times the strides."""
     if op.name != "onnx.ConvTranspose" or not str(op.attribute("auto_pad", "")).startswith("SAME") or len(op.operands) < 2:
@@ -201,6 +206,7 @@ UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
                            "dilations out of this padding, and takes off where strides are longer than windows"),
     (_goes_beyond, "ONNX lets `ceil_mode` add no window where `auto_pad` is VALID; onnxruntime adds one that goes beyond the "
                    "end"),
+    (_is_of_one_target, "ONNX transforms what a regressor of one target gives, too; onnxruntime leaves it as it is"),
     (_takes_off, "ONNX says that the result is the strides times as large, for which padding adds to the image; onnxruntime "
                  "gives it without that"),
     (_is_updated_in_place, "statistics that the model has elsewhere, too, over which onnxruntime writes the new ones"),

@@ -177,3 +177,15 @@ def test_windows_that_onnxruntime_counts_otherwise_are_not_judged(
     said = undefined(module, None, {"x": x})
     assert why in said if why else not said
     assert _as_onnxruntime(model, module, x) is not bool(said)
+
+
+@pytest.mark.parametrize(("targets", "transform"), [(1, "LOGISTIC"), (1, "SOFTMAX"), (1, "NONE"), (2, "LOGISTIC")])
+def test_one_target_that_onnxruntime_does_not_transform_is_not_judged(targets: int, transform: str) -> None:
+    x = np.random.default_rng(0).random((3, 2)).astype(np.float32)
+    operator = node("LinearRegressor", ["x"], ["y"], domain="ai.onnx.ml", targets=targets, coefficients=[0.5, -0.3] * targets,
+                    post_transform=transform)
+    model = make_model([operator], {"x": x}, ["y"])
+    module = transload.load(text=model.SerializeToString(), format="onnx")
+    said = undefined(module, None, {"x": x})
+    assert ("leaves it as it is" in said) is (targets == 1 and transform != "NONE")
+    assert _as_onnxruntime(model, module, x) is not bool(said)
