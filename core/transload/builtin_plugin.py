@@ -34,6 +34,9 @@ def register_facts(register: Any) -> None:
         "moves", "that it only moves numbers: a `Moves`, or a function of the op that gives one or None",
         "verification, engines, whatever passes something through", f"{_ANALYSIS}.movement:FACT"))
     register(FactKind(
+        "exact", "that its results are exact where its operands are, nothing being rounded: True, or a function of the op",
+        "verification", "transload.verification.exact:EXACT"))
+    register(FactKind(
         "indices", "its operands that are indices: `Index` by number", "inputs of verification, narrowing of integers", dict))
     register(FactKind(
         "interval", "between which numbers its results lie: a function `(op, operands)`, or an `IntervalRule`",

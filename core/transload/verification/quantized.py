@@ -34,6 +34,7 @@ from ..worker import ChildEnded
 from .bounds import has_bounds
 from .compare import judged_format, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
+from .exact import exact_outputs
 from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
@@ -265,9 +266,10 @@ def _broken(
     if own:
         tolerance = replace(Tolerance.parse(own), excepts=tolerance.excepts)
     if own or not model.is_integer:
-        checked = zip(tensors, output_steps(model.module), narrow_steps(model.module, wanted), strict=False)
-        return [reason for each, step, coarse in checked if not _is_within(each, coarse, tolerance)
-                for reason in broken_limits(each, tolerance, step)]
+        exact = [False] * len(tensors) if own else exact_outputs(model.module)
+        checked = zip(tensors, output_steps(model.module), narrow_steps(model.module, wanted), exact, strict=False)
+        return [reason for each, step, coarse, same in checked if not _is_within(each, coarse, tolerance)
+                for reason in broken_limits(each, tolerance, step, same)]
     broken = []
     for each, step in zip(tensors, output_steps(model.module, min), strict=False):
         if step is None and each.dtype.startswith("float"):  # moved, and never quantized

@@ -27,6 +27,7 @@ from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationRep
 from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for
 from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
+from .exact import exact_outputs
 from .fineness import output_steps
 from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
@@ -205,6 +206,9 @@ class _Judge:
         """Whose inputs are the model's."""
         self.hub = hub if post is None else None  # whose outputs are others
         self.running = running
+        exact = exact_outputs(self.hub) if self.hub is not None else []
+        self._exact = {index for index, is_exact in enumerate(exact) if is_exact}
+        """Places of the outputs on whose way nothing is rounded: no last bits move them."""
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
@@ -401,7 +405,8 @@ class _Judge:
         """By place of the output, which limits it breaks."""
         steps = output_steps(self.hub)[: len(tensors)] if self.hub is not None else []
         steps += [None] * (len(tensors) - len(steps))
-        found = {index: broken_limits(tensors[index], self.tolerance, step) for index, step in enumerate(steps)}
+        found = {index: broken_limits(tensors[index], self.tolerance, step, index in self._exact)
+                 for index, step in enumerate(steps)}
         return {index: reasons for index, reasons in found.items() if reasons}
 
     def _by_nearest(
@@ -479,9 +484,10 @@ class _Judge:
         """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
         if self._reference is None:
             return broken, []
+        suspects = [index for index in broken if index not in self._exact]
         still = still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
         excused = excused_by_last_bits(
-            self._reference, given, actual, tensors, list(broken), lambda apart: bool(broken_limits(apart, Tolerance())),
+            self._reference, given, actual, tensors, suspects, lambda apart: bool(broken_limits(apart, Tolerance())),
             still=still)
         notes = [
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
@@ -558,8 +564,14 @@ def _weights_of_no_numbers(hub: Module | None) -> list[str]:
     return list(found)[:3]
 
 
-def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | None = None) -> list[str]:
-    """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer."""
+def broken_limits(
+    tensor: TensorDifference, tolerance: Tolerance, step: float | None = None, exact: bool = False,
+) -> list[str]:
+    """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer.
+
+    Integers and truths that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where
+    no more than the usual step is allowed.
+    """
     if tensor.name in tolerance.excepts:
         return []
     if tensor.note:
@@ -568,6 +580,9 @@ def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | 
               if name in tensor.metrics]
     if broken := _beyond(tensor, others):
         return broken
+    if exact and tensor.is_integer and tolerance.integer == 1 and tensor.equal is not None and tensor.equal < 1.0:
+        return [f"{tensor.name}: {1.0 - tensor.equal:.2%} of its numbers are others, and all have to be the same, as nothing is "
+                "rounded on the way to them"]
     if tensor.dtype == "bool":
         wrong, most = 1.0 - (1.0 if tensor.equal is None else tensor.equal), tolerance.truths
         return [] if wrong <= most else [f"{tensor.name}: {wrong:.2%} of its truths are others, allowed {most:.2%}"]

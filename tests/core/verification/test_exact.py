@@ -1,0 +1,64 @@
+"""Integers that nothing rounded reaches have to be the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+
+import transload
+from transload.api import at_hub
+from transload.verification.exact import exact_outputs
+from transload.verification.tolerance import Tolerance
+from transload.verification.verify import verify_conversion
+
+from tests.support.onnx_models import make_model, node
+
+FLOATS = np.array([3, 4, 3, 4, 3, 4], np.float32)
+INTEGERS = FLOATS.astype(np.int32)
+TO = {"int64": 7, "float": 1, "double": 11}
+PAD = node("Pad", ["x", "p"], ["m"], mode="edge")
+PLACES = {"p": np.array([1, 2])}
+
+
+def model(nodes: list[Any], x: np.ndarray, constants: dict[str, Any] | None = None) -> bytes:
+    return make_model(nodes, {"x": x}, ["y"], {**PLACES, **(constants or {})}, opset=19).SerializeToString()
+
+
+@pytest.mark.parametrize(("nodes", "x", "constants", "exact"), [
+    ([PAD, node("Neg", ["m"], ["y"])], INTEGERS, {}, True),
+    ([PAD, node("Cast", ["m"], ["y"], to=TO["int64"])], FLOATS, {}, True),
+    ([PAD, node("Cast", ["m"], ["y"], to=TO["int64"])], FLOATS.astype(np.float64), {}, False),
+    ([node("Mul", ["x", "c"], ["m"]), node("ReduceSum", ["m"], ["y"])], INTEGERS, {"c": np.int32(3)}, True),
+    ([node("ReduceMean", ["x"], ["y"])], INTEGERS, {}, False),
+    ([node("Gather", ["c", "x"], ["y"])], INTEGERS, {"c": np.arange(9)}, True),
+    ([PAD, node("Greater", ["m", "c"], ["y"])], FLOATS, {"c": np.float32(3.5)}, True),
+    ([node("Mul", ["x", "c"], ["m"]), node("Greater", ["m", "c"], ["y"])], FLOATS, {"c": np.float32(3.5)}, False),
+    ([node("Mul", ["x", "c"], ["m"]), node("Cast", ["m"], ["y"], to=TO["int64"])], FLOATS, {"c": np.float32(0.3)}, False),
+    ([node("Mul", ["x", "c"], ["m"]), node("ArgMax", ["m"], ["y"], axis=0)], FLOATS, {"c": np.float32(0.3)}, False),
+    ([node("Cast", ["x"], ["m"], to=TO["float"]), node("Cast", ["m"], ["y"], to=TO["int64"])], INTEGERS, {}, False),
+    ([PAD, node("Identity", ["m"], ["y"])], FLOATS, {}, False),
+])
+def test_which_outputs_have_to_be_the_same(nodes: list[Any], x: np.ndarray, constants: dict[str, Any], exact: bool) -> None:
+    """Floats have not, whatever is done to them."""
+    module = transload.load(text=model(nodes, x, constants), format="onnx")
+    assert exact_outputs(at_hub(module)) == [exact]
+
+
+@pytest.mark.parametrize(("x", "settings", "status"), [
+    (INTEGERS, [], "failed"), (INTEGERS, ["integer=2"], "passed"), (FLOATS, [], "failed")])
+def test_a_wrong_order_of_small_numbers_fails(x: np.ndarray, settings: list[str], status: str, tmp_path: Path) -> None:
+    """Three of nine numbers were a step away, which half might be."""
+    cast = node("Cast", ["m"], ["y"], to=TO["int64"])
+    path = tmp_path / "right.onnx"
+    path.write_bytes(model([PAD, cast], x))
+    right = transload.load(path)
+    other = node("Pad", ["x", "p"], ["m"], mode="reflect")
+    wrong = transload.lower(transload.load(text=model([other, cast], x), format="onnx"), "stablehlo")
+    verdict = verify_conversion(right, wrong, hub=at_hub(right), inputs={"x": x}, tolerance=Tolerance.parse(settings))
+    assert verdict.status == status and 0.5 < (verdict.tensors[0].equal or 0) < 1.0, verdict
+    assert all("have to be the same" in each for each in verdict.broken)
