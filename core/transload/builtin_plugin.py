@@ -47,6 +47,9 @@ def register_facts(register: Any) -> None:
         "error-bound", "a function `(op, build, errors)` that emits what bounds its results' errors",
         "verification of models that their framework quantizes when it runs", Callable))
     register(FactKind(
+        "as-it-runs", "a function `(op, build)` that emits its first operand as a runtime rounds it that quantizes when it runs",
+        "verification of what was quantized so", Callable))
+    register(FactKind(
         "signs", "in a dialect whose integers have no sign: a function of the op that gives the numbers of the operands that it "
         "reads, and of the results that it writes, as unsigned", "reading of files: are bytes signed outside?",
         "transload.borders:SIGNS"))

@@ -34,7 +34,7 @@ from transload.plugin_host import host
 
 from .cutting import cut, cut_module, execute, named_values
 
-__all__ = ["DYNAMIC", "Bounded", "ErrorBound", "check_bounds", "has_bounds", "moved_errors"]
+__all__ = ["DYNAMIC", "Bounded", "ErrorBound", "check_bounds", "has_bounds", "moved_errors", "rounded_as_it_runs"]
 
 DYNAMIC = "dynamic_quantization"
 """Attribute of a hub op on real weights whose first operand the framework quantizes: "symmetric" or "asymmetric"."""
@@ -57,6 +57,18 @@ def _is_float(type_: TensorType) -> bool:
 def has_bounds(hub: Module) -> bool:
     """Whether ops of the module stand for products of activations that the framework quantizes."""
     return any(DYNAMIC in op.attributes for op in hub.body_of_main)
+
+
+def rounded_as_it_runs(module: Module) -> Module:
+    """A copy whose products round their activations to 8 bits, as a runtime does that quantizes when it runs.
+
+    Products that no fact of kind "as-it-runs" knows stay as they are.
+    """
+    made, facts = module.clone(), host().facts("as-it-runs")
+    for op in list(made.body_of_main):
+        if DYNAMIC in op.attributes and (rule := facts[op.name]) is not None:
+            op.set_operand(0, rule(op, Builder(made.body_of_main, op)))
+    return made
 
 
 def check_bounds(

@@ -4,9 +4,10 @@ Judged is whether the result computes what the quantized module of the hub does,
 integers between the inputs and the outputs, within the tolerance where ops stayed float. What rounds on its own
 (`Target.rounds_alone`) has to stay as near to the integers as these are to the float model, and what a target's runtime computes
 within what the target says is near enough (`Target.tolerance`). Where activations may be rounded as the model runs
-(`bounds.DYNAMIC`), a target's own runtime may lose `AS_IT_RUNS` times as much as the weights did. How near the result is to the
-float model, run by its own framework, is told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody
-set.
+(`bounds.DYNAMIC`), a target's own runtime may lose `AS_IT_RUNS` times as much as the weights did, or `TWICE` as much as
+activations lose that are rounded in the hub. What is farther is near enough by limits that somebody set of the same tensors. How
+near the result is to the float model, run by its own framework, is told over all samples (SQNR, cosine, agreement), and judged
+only by such limits.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
-from .bounds import has_bounds
+from .bounds import has_bounds, rounded_as_it_runs
 from .compare import judged_format, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
 from .exact import exact_outputs
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from ..postprocess import Postprocess
     from ..samples.fused import Fused
 
-__all__ = ["QuantizedModel", "verify_quantized", "verify_quantized_conversion"]
+__all__ = ["QuantizedModel", "limits_only", "verify_quantized", "verify_quantized_conversion"]
 
 SAMPLES = 16
 """On how many a result is run."""
@@ -59,6 +60,9 @@ FLOATS = 2.0**-20
 AS_IT_RUNS = 4.0
 """How many times what weights of 8 bits lose, a scale for each channel, is lost by activations that a runtime rounds to 8 bits as
 it runs, at most: they have one range for the tensor, of which most numbers take a small part."""
+TWICE = 2.0
+"""How many times what activations of 8 bits lose in the hub they lose in a runtime at most: where few decide all, these may be
+rounded the other way there."""
 TOLD = 3
 """Outputs that are named."""
 NO_LIMIT = np.iinfo(np.int64).max
@@ -98,14 +102,14 @@ def verify_quantized(
     """Run the result, the quantized module of the hub and the float model on the first of the samples, or one random input.
 
     The result has to give what the quantized module does, within `tolerance` where that computes with floats, too; and what is
-    within `limits` of the float model, where there are some. A module that rounds floats to few bits moves by last bits of its
-    inputs: no result has to be nearer than that.
+    within `limits` of the float model, where there are some. Where runtimes round on their own, what is within these of the
+    quantized module is near enough; and of integers, what is no more steps away than they say. A module that rounds floats to few
+    bits moves by last bits of its inputs: no result has to be nearer than that.
     """
     given = samples if samples is not None else islice(attempts(model.taken, model.floats, seed), 1)
     judge = _from_first(model.module)
     reference = _FloatModel(model, running.engine)
-    wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs]()
-    taken: list[dict[str, np.ndarray]] = []
+    taken, wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs](), list[Outputs]()
     for sample in islice(given, SAMPLES):
         arrays = checked_inputs(model.taken, {**initial_states(model.taken), **sample})
         fed = _stored(model.module, arrays.values())
@@ -114,14 +118,13 @@ def verify_quantized(
         actual.append(running(fed))
         floats.append(reference(arrays))
     integers = compare_outputs(_joined(wanted), _joined(actual))
-    as_it_runs = running.own is not None and has_bounds(model.module)
-    if running.own is not None and (running.own.rounds_alone or as_it_runs):
+    rounded = _rounded_as_it_runs(model.module, taken) if running.own is not None and has_bounds(model.module) else None
+    if running.own is not None and (running.own.rounds_alone or rounded is not None):
         broken = _farther_than_quantizing(
-            model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance(),
-            AS_IT_RUNS if as_it_runs else 1.0)
+            model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance(), limits, rounded)
     else:
         own = running.own.tolerance if running.own is not None else ()
-        breaks = partial(_broken, model, tolerance=tolerance or Tolerance(), own=own)
+        breaks = partial(_broken, model, tolerance=tolerance or Tolerance(), own=own, limits=limits)
         broken = breaks(_joined(wanted), integers)
         runs = zip(taken, wanted, actual, strict=True)
         if broken and model.is_integer:
@@ -225,6 +228,12 @@ def _from_first(module: Module, engine: str = "reference") -> Callable[[Mapping[
     return from_first(resolve(host().get("engines", engine).prepare)(module, "main"), module)
 
 
+def _rounded_as_it_runs(module: Module, taken: Iterable[Mapping[str, np.ndarray]]) -> Outputs:
+    """The outputs of a module that rounds its activations to 8 bits where a runtime may."""
+    run = _from_first(rounded_as_it_runs(module))
+    return _joined([run(fed) for fed in taken])
+
+
 def _stored(module: Module, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
     """The float inputs of the model as the quantized module takes them: stored integers where its inputs are quantized."""
     return as_stored(_named(module, arrays), module.inputs)
@@ -257,8 +266,9 @@ def _joined(runs: list[Outputs]) -> Outputs:
 
 def _broken(
     model: QuantizedModel, wanted: Outputs, tensors: list[TensorDifference], tolerance: Tolerance, own: Iterable[str],
+    limits: Tolerance | None,
 ) -> list[str]:
-    """What is not as the quantized module has it, `wanted`, in words.
+    """What is not as the quantized module has it, `wanted`, in words; integers are, within the steps that `limits` say.
 
     `own` is what the target says is near enough of its own runtime. An integer that a float of 16 bits was rounded to may be as
     many steps away as that float's next one is.
@@ -274,10 +284,28 @@ def _broken(
     for each, step in zip(tensors, output_steps(model.module, min), strict=False):
         if step is None and each.dtype.startswith("float"):  # moved, and never quantized
             broken += broken_limits(each, tolerance)
-        elif each.name not in tolerance.excepts and (each.note or not _is_same(each, step)):
+        elif each.name not in tolerance.excepts and (each.note or not (_is_same(each, step) or _is_so_near(each, step, limits))):
             broken.append(
                 f"{each.name}: {each.note or 'differs by ' + format(each.metrics['max_abs'], 'g') + ', and has to be the same'}")
     return broken
+
+
+def _is_so_near(tensor: TensorDifference, step: float | None, limits: Tolerance | None) -> bool:
+    """Whether a tensor of integers is as many steps away at most as somebody said."""
+    if limits is None or limits.integer == NO_LIMIT:
+        return False
+    return not broken_limits(tensor, replace(limits, floor=0.0, cos=1.0, euclid=1.0, others=()), step)
+
+
+def _is_enough(tensor: TensorDifference, step: float | None, limits: Tolerance | None) -> bool:
+    """Whether a tensor that a runtime rounds on its own is near enough by limits that somebody set of such tensors."""
+    if limits is None or tensor.note:
+        return False
+    if _is_so_near(tensor, step, limits):
+        return True
+    said = {**dict(limits.others), **{name: limit for name, limit in limits.limits().items()
+                                      if name in ("cos", "euclid", "max_abs") and math.isfinite(limit)}}
+    return bool(said.keys() & tensor.metrics.keys()) and not broken_limits(tensor, limits, step)
 
 
 def _is_within(tensor: TensorDifference, coarse: float, tolerance: Tolerance) -> bool:
@@ -363,37 +391,46 @@ def _is_same(tensor: TensorDifference, step: float | None) -> bool:
 
 
 def _farther_than_quantizing(
-    module: Module, floats: Outputs, wanted: Outputs, actual: Outputs, tolerance: Tolerance, times: float = 1.0,
+    module: Module, floats: Outputs, wanted: Outputs, actual: Outputs, tolerance: Tolerance,
+    limits: Tolerance | None = None, rounded: Outputs | None = None,
 ) -> list[str]:
-    """Which outputs lie farther from the quantized module's than these, so many `times`, from the float model's.
+    """Which outputs lie farther from the quantized module's than these from the float model's.
+
+    Where activations are rounded as the model runs, `rounded` are the outputs that the hub's module has with its own rounded:
+    then they lie farther, too, than `AS_IT_RUNS` times that, and `TWICE` as far as `rounded` do.
 
     Distances are root mean squares. What lies no farther from the float model's than the quantized module's do is right, too:
     two roundings of a few numbers may go opposite ways. How far such do lie is known from so many numbers alone (`_by_chance`).
 
-    So many steps of an output's scale as the tolerance allows are never too far, nor is one step of floats of 16 bits. An output
-    on whose way nothing was quantized is judged as floats are.
+    So many steps of an output's scale as the tolerance allows are never too far, nor is one step of floats of 16 bits, nor
+    what keeps the `limits` that somebody set. An output on whose way nothing was quantized is judged as floats are.
     """
     broken = []
     ours, theirs = _real(module, wanted), _real(module, actual)
-    for step, reference, (name, integers), given in zip(
-            output_steps(module)[: len(ours)], floats.values(), ours.items(), theirs.values(), strict=True):
+    hubs = ours if rounded is None else _real(module, rounded)
+    for step, reference, (name, integers), given, hub in zip(
+            output_steps(module)[: len(ours)], floats.values(), ours.items(), theirs.values(), hubs.values(), strict=True):
         if name in tolerance.excepts:
             continue
         if given.shape != integers.shape:
             broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
             continue
         finite = np.isfinite(reference) & np.isfinite(integers) & np.isfinite(given)  # one NaN would hide what all others are
-        noise, distance, beside = (_root_mean_square(a[finite], b[finite]) for a, b in (
-            (reference, integers), (integers, given), (reference, given)))
-        if noise <= FLOATS * _root_mean_square(reference[finite], np.float64(0.0)):
-            (apart,) = compare_outputs({name: integers}, {name: given})
+        finite &= np.isfinite(hub)
+        noise, distance, beside, lost = (_root_mean_square(a[finite], b[finite]) for a, b in (
+            (reference, integers), (integers, given), (reference, given), (integers, hub)))
+        (apart,) = compare_outputs({name: integers}, {name: given})
+        if max(noise, lost) <= FLOATS * _root_mean_square(reference[finite], np.float64(0.0)):
             broken += broken_limits(apart, tolerance, step)
             continue
         chance = _by_chance(given)
-        farthest = max(noise * max(times, chance), (step or 0.0) * tolerance.integer, _grain(integers))
-        if distance > farthest and beside > noise * chance:
-            broken.append(
-                f"{name}: lies {distance:.3g} from the quantized module (root mean square), and that {noise:.3g} from the floats")
+        farthest = max(noise * chance, (step or 0.0) * tolerance.integer, _grain(integers))
+        if rounded is not None:
+            farthest = max(farthest, noise * AS_IT_RUNS, lost * max(TWICE, chance))
+        if distance > farthest and beside > noise * chance and not _is_enough(apart, step, limits):
+            told = "" if rounded is None else f"; activations of 8 bits in the hub make {lost:.3g}"
+            broken.append(f"{name}: lies {distance:.3g} from the quantized module (root mean square), and that {noise:.3g} from "
+                          f"the floats{told}")
     return broken
 
 
@@ -444,7 +481,7 @@ def verify_quantized_conversion(
 
     model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized), fused, post)
     samples = [inputs] if isinstance(inputs, Mapping) else inputs
-    beside = limits if isinstance(limits, Tolerance) else _limits_only(limits or ())
+    beside = limits if isinstance(limits, Tolerance) else limits_only(limits or ())
     beside = replace(beside, excepts=tolerance.excepts) if beside is not None else None
     running = Running(result, engine, own, written)
     try:
@@ -456,7 +493,7 @@ def verify_quantized_conversion(
         return Verification("skipped", why, "the quantized module", engine)
 
 
-def _limits_only(settings: Iterable[str]) -> Tolerance | None:
+def limits_only(settings: Iterable[str]) -> Tolerance | None:
     """The limits that are set, and no others; None where none is."""
     given = list(settings)
     none = replace(Tolerance(), integer=NO_LIMIT, cos=-np.inf, euclid=-np.inf)

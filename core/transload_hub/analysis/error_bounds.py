@@ -1,4 +1,5 @@
-"""How errors go through ops of `top`, and how a dynamically quantized product makes one: facts of kind "error-bound".
+"""How errors go through ops of `top`, and how a dynamically quantized product makes one: facts of kind "error-bound", and of kind
+"as-it-runs" what such a product makes of its activations.
 
 See `transload.verification.bounds`. Each rule emits ops that compute, elementwise, a bound of the results' errors from bounds of
 the operands'. Source: the triangle inequality, and that a function is nowhere steeper than its greatest slope.
@@ -7,6 +8,8 @@ the operands'. Source: the triangle inequality, and that a function is nowhere s
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from transload.facts import FactTable
 from transload.ir import Op, Value
@@ -24,12 +27,16 @@ if TYPE_CHECKING:
     from ..ops.reduce import Reduce
     from ..ops.resize import Upsample
 
-__all__ = ["ERROR_BOUNDS"]
+__all__ = ["ERROR_BOUNDS", "ROUNDED"]
 
 ERROR_BOUNDS = FactTable("top")
+ROUNDED = FactTable("top")
 
 _ROUNDING = 2.0**-20
 """Part of the greatest activation that is added to a step: sums of float32 are taken in any order."""
+
+_LEAST = float(np.finfo(np.float32).tiny)
+"""A step that is no zero, which nothing is divided by."""
 
 _ACTIVATION = ("do_relu", "relu_limit")
 """Attributes of a ReLU at an op's end, which makes no error greater."""
@@ -56,6 +63,24 @@ def _product(op: Op, build: Builder, error: Value) -> Value:
 def _step(op: Op, build: Builder, error: Value | None) -> Value:
     """The error of each activation of a dynamically quantized product, the one that it had before included."""
     x = op.operands[0]
+    size, step = _range(op, build, error)
+    if op.attributes[DYNAMIC] == "symmetric":
+        step = build.emit("top.MulConst", step, const_val=0.5)
+    step = build.emit("top.Add", step, build.emit("top.MulConst", size, const_val=_ROUNDING))
+    step = build.emit("top.Expand", step, shape=x.shape)
+    return step if error is None else build.emit("top.Add", step, error)
+
+
+@ROUNDED("Conv", "Deconv", "MatMul")
+def rounded(op: Conv | Deconv | MatMul, build: Builder) -> Value:
+    """The activations as multiples of their step. What is nothing but zeros has none, and stays."""
+    step = build.emit("top.Max", _range(op, build, None)[1], build.constant(np.full((), _LEAST, np.float32)))
+    return build.emit("top.Mul", build.emit("top.Round", build.emit("top.Div", op.operands[0], step)), step)
+
+
+def _range(op: Op, build: Builder, error: Value | None) -> tuple[Value, Value]:
+    """The greatest absolute value of the activations that are quantized together, and the step between their 8-bit numbers."""
+    x = op.operands[0]
     if op.name != "top.MatMul":
         axes = tuple(range(1, x.rank))
     else:
@@ -68,13 +93,9 @@ def _step(op: Op, build: Builder, error: Value | None) -> Value:
 
     size = greatest(build.emit("top.Abs", x))
     if op.attributes[DYNAMIC] == "symmetric":
-        step = build.emit("top.MulConst", size, const_val=1 / 254)
-    else:
-        above, below = greatest(build.emit("top.Relu", x)), greatest(build.emit("top.Relu", build.emit("top.Neg", x)))
-        step = build.emit("top.MulConst", build.emit("top.Add", above, below), const_val=1 / 255)
-    step = build.emit("top.Add", step, build.emit("top.MulConst", size, const_val=_ROUNDING))
-    step = build.emit("top.Expand", step, shape=x.shape)
-    return step if error is None else build.emit("top.Add", step, error)
+        return size, build.emit("top.MulConst", size, const_val=1 / 127)
+    above, below = greatest(build.emit("top.Relu", x)), greatest(build.emit("top.Relu", build.emit("top.Neg", x)))
+    return size, build.emit("top.MulConst", build.emit("top.Add", above, below), const_val=1 / 255)
 
 
 # --- functions

@@ -8,7 +8,7 @@ import pytest
 import transload
 from transload.ir import F32, I16, FloatType, Module, QuantType, TensorType, dtype_of
 from transload.verification.fineness import narrow_steps
-from transload.verification.quantized import QuantizedModel, verify_quantized
+from transload.verification.quantized import QuantizedModel, limits_only, verify_quantized
 from transload.verification.reciprocals import by_reciprocals
 from transload.verification.running import Running
 
@@ -70,8 +70,9 @@ def test_a_scale_whose_reciprocal_is_exact_moves_nothing() -> None:
     assert by_reciprocals(quantized(QuantType(I16, F32, (2.0**-12,), (0,))), numbers()) is None
 
 
-@pytest.mark.parametrize(("wrong", "status"), [(0, "passed"), (1, "failed")])
-def test_multiplied_integers_pass_and_wrong_ones_do_not(wrong: int, status: str) -> None:
+@pytest.mark.parametrize(("wrong", "limits", "status"), [
+    (0, [], "passed"), (1, [], "failed"), (1, ["sqnr=20"], "failed"), (1, ["integer=1"], "passed"), (2, ["integer=1"], "failed")])
+def test_multiplied_integers_pass_and_wrong_ones_as_somebody_allows(wrong: int, limits: list[str], status: str) -> None:
     module = quantized(QuantType(I16, F32, (SCALE,), (0,)))
     graph = Graph((SIZE,))
     floats = graph.done(graph.Reshape(graph.inputs[0], shape=(SIZE // 2, 2)))
@@ -89,7 +90,8 @@ def test_multiplied_integers_pass_and_wrong_ones_do_not(wrong: int, status: str)
 
     Off.engine = "reference"  # type: ignore[attr-defined]
     model = QuantizedModel(floats, floats, module, True)
-    assert verify_quantized(model, Off(), samples=[numbers()]).status == status  # type: ignore[arg-type]
+    found = verify_quantized(model, Off(), samples=[numbers()], limits=limits_only(limits))  # type: ignore[arg-type]
+    assert found.status == status, found.broken
 
 
 def test_integers_of_narrow_floats_are_as_coarse_as_these() -> None:

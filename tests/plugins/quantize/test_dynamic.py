@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ from transload.ir import I8, Module, QuantType
 from transload.metrics import sqnr
 from transload.quantization import quantize_at_hub
 from transload.verification.bounds import DYNAMIC
-from transload.verification.quantized import QuantizedModel, verify_quantized
+from transload.verification.quantized import QuantizedModel, limits_only, verify_quantized
 from transload.verification.running import OwnRuntime, Running
+from transload.verification.tolerance import Tolerance
+from transload.verification.verify import Verification
 
 from tests.plugins.quantize.test_weight_only import judged, largest
 from tests.support.graphs import Graph
@@ -95,6 +98,53 @@ def test_verification_allows_what_rounding_as_it_runs_costs_and_no_more() -> Non
         verdicts.append(verify_quantized(
             QuantizedModel(module, module, held, False), Running(held, "reference", own), samples=[given]).status)
     assert verdicts == ["passed", "failed"]
+
+
+def on_a_grid() -> tuple[Module, np.ndarray]:
+    """A product whose weights are integers times a scale, as of halves made of these; and the weights."""
+    random = np.random.default_rng(0)
+    weights = random.integers(-127, 128, (64, 64))
+    weights[0] = 127
+    numbers = (weights * 0.00123).astype(np.float16).astype(np.float32)
+    g = Graph((1, 64))
+    return g.done(g.MatMul(g.inputs[0], numbers)), numbers
+
+
+def verdict(
+    module: Module, answer: Callable[[dict[str, np.ndarray]], np.ndarray], limits: Tolerance | None = None,
+) -> Verification:
+    """Of a runtime that gives `answer` of the sample."""
+    held = quantize_at_hub(module, "dynamic", None, {}).module
+    own = OwnRuntime("tflite", lambda inputs: {next(iter(held.outputs)): answer(dict(inputs))})
+    return verify_quantized(
+        QuantizedModel(module, module, held, False), Running(held, "reference", own), samples=[row_of_64()], limits=limits)
+
+
+def row_of_64() -> dict[str, np.ndarray]:
+    return {"x0": np.random.default_rng(1).standard_normal((1, 64)).astype(np.float32)}
+
+
+def test_weights_that_lie_on_a_grid_lose_nothing_and_activations_do(tmp_path: Path) -> None:
+    module, numbers = on_a_grid()
+    lowered = transload.lower(quantize_at_hub(module, "dynamic", None, {}).module, "tfl")
+    found = verdict(module, lambda given: judged(lowered, "tfl", given, tmp_path))
+    assert found.status == "passed", found.broken
+    assert 40.0 < sqnr(row_of_64()["x0"] @ numbers, judged(lowered, "tfl", row_of_64(), tmp_path)) < 50.0
+
+
+@pytest.mark.parametrize(("times", "limits", "status"), [
+    (1.5, None, "passed"), (3.0, None, "failed"), (3.0, ["sqnr=20"], "passed"), (3.0, ["sqnr=60"], "failed"),
+    (3.0, ["max_abs=1"], "passed"), (3.0, ["max_abs=1e-3"], "failed")])
+def test_results_lie_as_far_away_as_activations_of_8_bits_do_or_as_somebody_allows(
+    times: float, limits: list[str] | None, status: str,
+) -> None:
+    """What such activations lose is numpy's: a step for the row, halves to even."""
+    module, numbers = on_a_grid()
+    row = row_of_64()["x0"].astype(np.float64)
+    step = (row.max() - row.min()) / 255
+    answer = (row + times * (np.round(row / step) * step - row)) @ numbers
+    found = verdict(module, lambda given: answer.astype(np.float32), None if limits is None else limits_only(limits))
+    assert found.status == status, found.broken
 
 
 def test_what_cannot_be_is_refused() -> None:
