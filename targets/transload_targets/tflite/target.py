@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from transload.contents import STRUCTURE, constant_bytes, op_counts
 from transload.errors import Finding, RunError, merge_findings
 from transload.interface import interface, named
-from transload.ir import BOOL, F32, I32, NONE, UI8, DialectType, Module, Op, QuantType, TensorType, Type, Value
+from transload.ir import BOOL, F32, I16, I32, NONE, UI8, DialectType, Module, Op, QuantType, TensorType, Type, Value
 from transload.ir.regions import functions_named
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
@@ -97,4 +97,4 @@ def _holds_unsigned_bytes(value: Value) -> bool:
 
 
 def _is_rare_type(element: Type) -> bool:
-    return element.storage == UI8 if isinstance(element, QuantType) else element not in (F32, I32, BOOL, NONE)
+    return element.storage in (UI8, I16) if isinstance(element, QuantType) else element not in (F32, I32, BOOL, NONE)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
 from transload.api import at_hub
-from transload.ir import F32, I8, I16, IntegerType, QuantType, dtype_of
+from transload.errors import TargetError
+from transload.ir import F32, I8, I16, UI8, IntegerType, QuantType, dtype_of
 from transload_converters.tflite.runtime import open_model
 from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.quantize import quantize_module
 from transload_plugins.quantize.scheme import SCHEMES
 
 from tests.support.graphs import Graph
+from tests.targets.forms import FORMS
 
 
 @pytest.mark.parametrize("wide", [("x0",), ("conv",), ("depthwise",), ("layer",), ("conv", "depthwise"), ("x0", "conv", "layer")])
@@ -118,3 +121,57 @@ def test_pooling_to_another_scale_with_an_activation(kind: str, limit: float, st
         sample = {"x0": np.random.default_rng(seed).normal(0.7, 4, (1, 6, 6, 4)).astype(np.float32)}
         made = next(iter(transload.run(hub, sample, engine="reference").values()))
         np.testing.assert_array_equal(made, next(iter(litert(sample).values())))
+
+
+@pytest.mark.parametrize(("form", "storage"), [
+    ("Depth2Space", I16), ("ArgMax False", I16), ("ArgMin True", I16), ("OneHot", I16), ("ReverseSequence", I8),
+    ("SquaredDifference broadcast", UI8), ("IsInf", I16), ("IsInf", I8)])
+def test_what_has_a_kernel_of_other_widths_alone(form: str, storage: IntegerType, tmp_path: Path) -> None:
+    """LiteRT refused such a file."""
+    asked = FORMS[form]
+    arrays: list[Any] = [*asked.make(np.float32)]
+    moving = [place for place, array in enumerate(arrays) if array is not None and array.dtype == np.float32]
+    kind = QuantType(storage, F32, (2.0**-11 if storage == I16 else 0.125,), (128 if storage == UI8 else 0,))
+    graph = Graph(*(arrays[place].shape for place in moving))
+    held = dict(zip(moving, (graph.builder.emit("top.Cast", value, element=kind) for value in graph.inputs), strict=True))
+    made = graph.emit(asked.name, *(held.get(place, array) for place, array in enumerate(arrays)), **asked.attributes)
+    if made.is_float or made.quant is not None:
+        made.type = made.tensor_type.with_element(kind)
+        made = graph.builder.emit("top.Cast", made, element=F32)
+    module = graph.done(made)
+    sample = {f"x{index}": arrays[place] for index, place in enumerate(moving)}
+    here = next(iter(transload.run(module, sample, engine="reference").values()))
+    litert = open_model(transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite"))
+    np.testing.assert_array_equal(here, next(iter(litert(sample).values())))
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_blocks_of_16_bits_with_channels_last(inverse: bool, tmp_path: Path) -> None:
+    """By numpy: the numbers of a block's places, which depth holds outermost."""
+    kind = QuantType(I16, F32, (0.5,), (0,))
+    shape = (2, 4, 6, 3) if inverse else (2, 2, 3, 12)
+    graph = Graph(shape)
+    held = graph.builder.emit("top.Cast", graph.inputs[0], element=kind)
+    moved = graph.Depth2Space(held, block_h=2, block_w=2, is_inversed=inverse, layout="NHWC")
+    module = graph.done(graph.builder.emit("top.Cast", moved, element=F32))
+    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    wanted = (array.reshape(2, 2, 2, 3, 2, 3).transpose(0, 1, 3, 2, 4, 5).reshape(2, 2, 3, 12) if inverse
+              else array.reshape(2, 2, 3, 2, 2, 3).transpose(0, 1, 3, 2, 4, 5).reshape(2, 4, 6, 3))
+    litert = open_model(transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite"))
+    np.testing.assert_array_equal(next(iter(litert({"x0": array}).values())), wanted)
+
+
+def test_what_litert_does_not_run_of_16_bits_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without verification the file was written all the same."""
+    from transload_targets.tflite.lowering import movement
+
+    monkeypatch.setattr(movement, "_OF_BLOCKS", (*movement._OF_BLOCKS, I16))
+    kind = QuantType(I16, F32, (0.5,), (0,))
+    graph = Graph((1, 2, 2, 4))
+    held = graph.builder.emit("top.Cast", graph.inputs[0], element=kind)
+    moved = graph.Depth2Space(held, block_h=2, block_w=2, layout="NHWC")
+    path = transload.save(graph.done(graph.builder.emit("top.Cast", moved, element=F32)), tmp_path / "held.mlir")
+    with pytest.raises(TargetError) as raised:
+        transload.convert(path, "tflite", tmp_path / "out", verify=False)
+    assert raised.value.findings[0].what == "tfl.depth_to_space"
+    assert not list((tmp_path / "out").glob("*.tflite"))

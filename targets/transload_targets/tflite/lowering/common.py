@@ -36,7 +36,7 @@ from transload_hub.permuting import merged
 __all__ = [
     "NO_HALVES", "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "need_floats",
     "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped",
-    "same_numbers", "static_shape", "stored_as_result", "transpose", "widened", "wider",
+    "same_numbers", "signed", "static_shape", "stored_as_result", "transpose", "widened", "wider",
 ]
 
 NO_HALVES = (
@@ -214,10 +214,16 @@ def retyped(rw: Rewriter, value: Value, element: Type) -> Value:
         raise Unsupported(
             f"LiteRT does not requantize {source} to {element}", "quantize activations with one scale for the whole tensor")
     if element.storage == UI8 and source.storage.width > 8:  # to signed bytes alone, of which unsigned ones are made exactly
-        ends = element.storage_min - 128, element.storage_max - 128
-        signed = QuantType(I8, element.expressed, element.scales, (element.zero_point - 128,), None, *ends)
-        value = emit(rw, "quantize", value, like=value, element=signed)
+        value = emit(rw, "quantize", value, like=value, element=signed(element))
     return emit(rw, "quantize", value, like=value, element=element)
+
+
+def signed(element: QuantType) -> QuantType:
+    """The type of signed bytes for the real numbers of one of unsigned bytes, with one scale; of others itself."""
+    if element.storage != UI8:
+        return element
+    ends = element.storage_min - 128, element.storage_max - 128
+    return QuantType(I8, element.expressed, element.scales, (element.zero_point - 128,), None, *ends)
 
 
 def stored_as_result(op: Op, rw: Rewriter, value: Value) -> Value:
@@ -325,5 +331,5 @@ def widened(rw: Rewriter, value: Value, element: Type) -> Value:
 
 
 def int32(rw: Rewriter, value: Value) -> Value:
-    """Integers as int32, as LiteRT wants indices."""
+    """Integers as int32, as LiteRT wants indices; of quantized numbers the stored ones: CAST looks at no scale."""
     return widened(rw, value, I32)

@@ -28,6 +28,7 @@ from .common import (
     quantized_result,
     real,
     retyped,
+    signed,
     static_shape,
     widened,
     wider,
@@ -205,6 +206,9 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
             return None
         need_rounding(op, rw, "double", operator=_QUANTIZED_BINARY[op.name])
         need_fine_operands(op, a, b)
+        known = [type_ for type_ in types if type_ is not None]
+        if UI8 in (type_.storage for type_ in known):
+            return _of_signed_bytes(rw, op, *map(signed, known))
     if op.name == "top.Pow" and a.element != b.element:
         b = emit(rw, "cast", b, like=b, element=a.element)
     if op.name == "top.Atan2":
@@ -221,6 +225,12 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         less = emit(rw, "sub", a, b, like=op.result, element=element)
         return widened(rw, emit(rw, "mul", less, less, like=less), op.result.element)
     return emit(rw, _BINARY[op.name], a, b, like=op.result)
+
+
+def _of_signed_bytes(rw: Rewriter, op: Op, left: Type, right: Type, made: Type) -> Value:
+    """SQUARED_DIFFERENCE of unsigned bytes, for which LiteRT has no kernel, of signed ones, which are the same numbers."""
+    values = [retyped(rw, value, type_) for value, type_ in zip(op.operands, (left, right), strict=True)]
+    return retyped(rw, emit(rw, "squared_difference", *values, like=op.results[0], element=made), op.results[0].element)
 
 
 _MOST_POWER = 64
@@ -435,7 +445,9 @@ def is_nan(op: Elementwise, rw: Rewriter) -> Value:
 
 @TABLE("top.IsInf")
 def is_inf(op: Elementwise, rw: Rewriter) -> Value:
-    """Whether the magnitude is infinite, or the last finite number: see `_with_infinity`."""
+    """Whether the magnitude is infinite, or the last finite number: see `_with_infinity`. No quantized number is."""
+    if op.input.quant is not None:
+        return constant(rw, np.zeros(static_shape(op.input), bool))
     last = real(rw, float(ml_dtypes.finfo(dtype_of(op.input.element)).max), op.input)
     return emit(rw, "greater_equal", emit(rw, "abs", op.input, like=op.input), last, like=op.output)
 

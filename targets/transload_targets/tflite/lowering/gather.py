@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I32, I64, IntegerType, TensorType, Value, dtype_of
+from transload.ir import BOOL, I16, I32, I64, IntegerType, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import axes_of, constant, emit, int32, quantized_result, reshape, static_shape, transpose, wider
+from .common import axes_of, constant, emit, int32, quantized_result, reshape, retyped, static_shape, transpose, wider
 from .movement import moved
 
 if TYPE_CHECKING:
@@ -100,10 +100,14 @@ def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
 
 @TABLE("top.OneHot")
 def one_hot(op: OneHot, rw: Rewriter) -> Value:
-    """ONE_HOT."""
+    """ONE_HOT; of quantized numbers of 16 bits, of which LiteRT's kernel makes none, of the stored ones."""
     indices = _indices(rw, op.indices, op.depth)
     depth = constant(rw, np.asarray(op.depth, np.int32))
-    on, off = (reshape(rw, value, ()) for value in (op.on_value, op.off_value))
+    target = op.output.element
+    on, off = (reshape(rw, retyped(rw, value, target), ()) for value in (op.on_value, op.off_value))
+    if isinstance(target, QuantType) and target.storage == I16:
+        made = emit(rw, "one_hot", indices, depth, int32(rw, on), int32(rw, off), like=op.output, element=I32, axis=op.axis)
+        return emit(rw, "cast", made, like=op.output)
     return emit(rw, "one_hot", indices, depth, on, off, like=op.output, axis=op.axis)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, UI8, UI16, IntegerType, Op, QuantType, Value, dtype_of
+from transload.ir import BOOL, F32, I8, I32, I64, UI8, UI16, IntegerType, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import counted
 
@@ -192,7 +192,8 @@ def reverse_sequence(op: ReverseSequence, rw: Rewriter) -> Value:
     seq, batch = axes_of((op.seq_axis, op.batch_axis), op.input.rank)
     value = moved(rw, op)
     stored = value.element
-    wide = int32(rw, value) if isinstance(stored, IntegerType) and stored in (BOOL, I8, UI16) else value
+    held = stored.storage if isinstance(stored, QuantType) else stored
+    wide = int32(rw, value) if isinstance(held, IntegerType) and held in (BOOL, I8, UI16) else value
     made = emit(rw, "reverse_sequence", wide, op.lengths, like=wide, seq_dim=seq, batch_dim=batch)
     return made if wide is value else emit(rw, "cast", made, like=op.output)
 
@@ -211,13 +212,18 @@ def roll(op: Roll, rw: Rewriter) -> Value:
 
 # --- space
 
+_OF_BLOCKS = (F32, I8, UI8, I32, I64)
+"""What DEPTH_TO_SPACE and SPACE_TO_DEPTH move (`depth_to_space.cc`, Prepare)."""
+
+
 @TABLE("top.Depth2Space")
 def depth_to_space(op: Depth2Space, rw: Rewriter) -> Value:
-    """DEPTH_TO_SPACE and SPACE_TO_DEPTH of square blocks; of others, and with channels outermost, by TRANSPOSE."""
+    """DEPTH_TO_SPACE and SPACE_TO_DEPTH of square blocks; of others, with channels outermost, and of 16 bits, by TRANSPOSE."""
     if op.layout != "NHWC":
         raise Unsupported("TFLite's blocks are of channels last", "run the pass layout{to=NHWC} first")
     value = moved(rw, op)
-    if op.block_h == op.block_w and not op.is_CRD:
+    held = value.element.storage if isinstance(value.element, QuantType) else value.element
+    if op.block_h == op.block_w and not op.is_CRD and held in _OF_BLOCKS:
         name = "space_to_depth" if op.is_inversed else "depth_to_space"
         return emit(rw, name, value, like=op.output, block_size=op.block_h)
     n, h, w, c = static_shape(op.output if op.is_inversed else op.input)

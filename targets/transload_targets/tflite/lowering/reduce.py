@@ -100,9 +100,12 @@ def _log_sum_exp(op: Reduce, rw: Rewriter, value: Value, axes: tuple[int, ...]) 
 
 @TABLE("top.Arg")
 def arg(op: Arg, rw: Rewriter) -> Value:
-    """ARG_MAX, ARG_MIN: the first of equal elements; the last one is the first from the end."""
+    """ARG_MAX, ARG_MIN: the first of equal elements; the last one is the first from the end. Of quantized numbers of 16 bits, for
+    which LiteRT lacks them, of the stored ones: they have the same order."""
     axis = axes_of((op.axis,), op.input.rank)[0]
     value, shape = op.input, static_shape(op.input)
+    if value.quant is not None and value.quant.storage == I16:
+        value = int32(rw, value)
     made_shape = (*shape[:axis], *shape[axis + 1 :])
     name = "arg_max" if op.mode == "ArgMax" else "arg_min"
     element = op.output.element if op.output.element in (I32, I64) else I32

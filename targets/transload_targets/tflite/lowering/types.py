@@ -43,7 +43,7 @@ _QUOTIENTS = ("top.Div", "top.FloorDiv")
 """Of 16 bits; there are none of 64, which 32 would want."""
 _NOT_OF_64 = ("top.BitwiseXor", "top.Cast", "top.Compare", "top.Mul")
 """Of `_ON_UNSIGNED` those that LiteRT has no kernels of 64 bits for."""
-_NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Depth2Space", "Interp", "PRelu", "TopK"))
+_NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Interp", "PRelu", "TopK"))
 _ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 _SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
 _INTEGERS = "of the float model take integers, --quantize int8 or dynamic, or weights alone, w8a16; "
