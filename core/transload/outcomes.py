@@ -321,7 +321,8 @@ TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("metrics", "measure"): _no_number, ("conversions", "unfit"): _no_reason,
     ("engines", "prepare"): _no_function, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
     ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
-    ("runtimes", "undefined"): _no_text, ("runtimes", "padded"): _no_padding, ("scores", "available"): _no_reason,
+    ("runtimes", "undefined"): _no_text, ("runtimes", "padded"): _no_padding, ("runtimes", "rounds_alone"): _no_answer,
+    ("scores", "available"): _no_reason,
     ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
     ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
 LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {

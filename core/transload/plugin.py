@@ -354,6 +354,10 @@ class Runtime:
     """`padded(source)` gives, by the names of outputs that may have fewer elements than what is made of them, as many as are
     found, the number that stands in the rest there, or None where it may be any: what is found is judged, and the rest."""
 
+    rounds_alone: Any = None
+    """`rounds_alone(module)` says of a module in the dialect of its format whether it runs that by kernels that round quantized
+    numbers on their own, and not by those that say what the format means (`Target.rounds_alone`)."""
+
     functions: bool = False
     """Whether it is called with `function=`, the name of the function to run, where a file holds several."""
 

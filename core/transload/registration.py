@@ -271,7 +271,7 @@ def _engine(problems: _Problems, item: Engine) -> None:
 def _runtime(problems: _Problems, item: Runtime) -> None:
     problems.name(item.format, "format")
     problems.code("open", "available")
-    problems.code("alternatives", "warm", "undefined", "padded", optional=True)
+    problems.code("alternatives", "warm", "undefined", "padded", "rounds_alone", optional=True)
     if item.of_target:
         problems.name(item.of_target, "of_target")
     problems.text("doc")
@@ -313,7 +313,7 @@ _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
 _CODE = {
     "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries", "retype"),
     "passes": ("run",), "engines": ("prepare", "available"),
-    "runtimes": ("open", "available", "alternatives", "warm", "undefined", "padded"), "quantizers": ("run",),
+    "runtimes": ("open", "available", "alternatives", "warm", "undefined", "padded", "rounds_alone"), "quantizers": ("run",),
     "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total", "available"), "formats": ("detect",),
 }
 """Members that are called."""

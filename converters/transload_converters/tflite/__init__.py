@@ -61,4 +61,5 @@ def register_passes(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "litert", "tflite", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available", "LiteRT's reference kernels.",
-        warm=f"{_HERE}.runtime:warm", undefined=f"{_HERE}.undefined:undefined", functions=True))
+        warm=f"{_HERE}.runtime:warm", undefined=f"{_HERE}.undefined:undefined", functions=True,
+        rounds_alone=f"{_HERE}.runtime:uses_other_kernels"))

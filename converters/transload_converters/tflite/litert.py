@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,10 @@ import numpy as np
 from transload.errors import RunError
 
 __all__ = ["Session"]
+
+_MOVING = ("DEPTH_TO_SPACE", "TILE")
+"""Operators that only move numbers, of which LiteRT knows reference kernels by older versions alone: they move all types that the
+usual kernels do."""
 
 
 class Session:
@@ -54,15 +60,23 @@ class Session:
             resolvers = {
                 "reference": (OpResolverType.BUILTIN_REF, usual), "usual": (usual,), "delegate": (OpResolverType.BUILTIN,),
             }[self._kernels]
-            for resolver in resolvers:
+            file = self._file()
+            for resolver in (*resolvers[:1] * len(_MOVING), *resolvers):
                 try:
                     self._interpreters[keep] = Interpreter(
-                        **self._file(), experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
+                        **file, experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
                     break
                 except (RuntimeError, ValueError) as error:
-                    if resolver is resolvers[-1] or "Didn't find op" not in str(error):
+                    found = re.search(r"Didn't find op for builtin opcode '(\w+)'", str(error))
+                    if found is None or resolver is resolvers[-1]:
                         raise RunError(f"{self.name}: LiteRT does not load the model: {_first_line(error)}") from None
+                    if found[1] in _MOVING:
+                        file = {"model_content": _of_first_version(self._content(file), found[1])}
         return self._interpreters[keep]
+
+    def _content(self, file: dict[str, Any]) -> bytes:
+        content = file.get("model_content")
+        return content if isinstance(content, bytes) else Path(self.path).read_bytes()
 
     def _file(self) -> dict[str, Any]:
         """The model's file, or what is in it where its name is no UTF-8 text, which LiteRT wants."""
@@ -127,6 +141,18 @@ class Session:
             except (RuntimeError, ValueError):
                 continue  # an inner tensor of a kernel, or one that was never allocated
         return kept
+
+
+def _of_first_version(content: bytes, operator: str) -> bytes:
+    """A file that says of an operator that it is of its first version. LiteRT has read the file, and found it whole."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    made, model = bytearray(content), schema.Model.GetRootAs(content)
+    for code in map(model.OperatorCodes, range(model.OperatorCodesLength())):
+        place = code._tab.Offset(8)  # of the field `version`, 0 where it is left out
+        if place and max(code.BuiltinCode(), code.DeprecatedBuiltinCode()) == getattr(schema.BuiltinOperator, operator):
+            struct.pack_into("<i", made, code._tab.Pos + place, 1)
+    return bytes(made)
 
 
 def _first_line(error: Exception) -> str:

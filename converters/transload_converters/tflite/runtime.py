@@ -22,10 +22,12 @@ from transload.worker import Remote, Worker
 from .dialect import BLOCKWISE
 from .reader import Names, read, tensor_names
 
-__all__ = ["available", "open_model", "warm"]
+__all__ = ["available", "open_model", "uses_other_kernels", "warm"]
 
 _STRING = DialectType("tf_type.string")
 _INSTALL = "pip install ai-edge-litert"
+_WITHOUT_REFERENCE = ("tfl.ceil", "tfl.elu", "tfl.round")
+"""Operators that LiteRT has no reference kernels of."""
 LITERT = Worker(
     "LiteRT", needs=("transload_converters", "numpy", "ml_dtypes", "ai_edge_litert"),
     first=("transload_converters.tflite.litert", "ai_edge_litert.interpreter"))
@@ -72,7 +74,7 @@ class _Session:
         self._signature = _signature(path, function, names) if asked is not None else ()
         self._afresh = _keeps_variables(module, asked is not None)
         self._texts = {name for name, type_ in module.inputs.items() if getattr(type_, "element", None) == _STRING}
-        self._kernels = "delegate" if _needs_delegate(module) else "usual" if _has_wrong_reference(module) else "reference"
+        self._kernels = "delegate" if _needs_delegate(module) else "usual" if uses_other_kernels(module) else "reference"
         self._there: Remote | None = None
 
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
@@ -127,6 +129,11 @@ def _needs_delegate(module: Module) -> bool:
     XNNPACK, which LiteRT uses by default, computes it.
     """
     return any(BLOCKWISE in op.attributes for op in module.walk())
+
+
+def uses_other_kernels(module: Module) -> bool:
+    """Whether a model is run by other kernels than the reference, which round quantized numbers on their own."""
+    return _needs_delegate(module) or _has_wrong_reference(module) or any(op.name in _WITHOUT_REFERENCE for op in module.walk())
 
 
 def _has_wrong_reference(module: Module) -> bool:

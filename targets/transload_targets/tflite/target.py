@@ -49,9 +49,12 @@ class TfliteTarget(Target):
             for op, why in refused_ops(module, lambda alone: refusal_by_runtime(own, alone), _is_rare)])
 
     def rounds_alone(self, module: Module) -> bool:
-        """Whether LiteRT's rounding was asked for, or an operator on integers is in it that LiteRT computes in floats: linear
-        resizing of unsigned bytes.
+        """Whether LiteRT's rounding was asked for, LiteRT has no reference kernels for it, or an operator on integers is in it
+        that LiteRT computes in floats: linear resizing of unsigned bytes.
         """
+        own, _ = runtime_for(self.name)
+        if own is not None and own.rounds_alone is not None and resolve(own.rounds_alone)(module):
+            return True
         return rounds_otherwise(module) or any(
             op.name == "tfl.resize_bilinear" and _holds_unsigned_bytes(op.operands[0]) for op in module.ops())
 

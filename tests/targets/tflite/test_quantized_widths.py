@@ -11,13 +11,17 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.errors import TargetError
-from transload.ir import F32, I8, I16, UI8, IntegerType, QuantType, dtype_of
+from transload.ir import F32, I8, I16, UI8, IntegerType, Module, QuantType, dtype_of, update_function_type
+from transload.ir.build import Builder
+from transload.passes.manager import Pipeline
 from transload_converters.tflite.runtime import open_model
 from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.quantize import quantize_module
 from transload_plugins.quantize.scheme import SCHEMES
+from transload_targets.tflite.target import TfliteTarget
 
 from tests.support.graphs import Graph
+from tests.support.litert import run_litert
 from tests.targets.forms import FORMS
 
 
@@ -175,3 +179,50 @@ def test_what_litert_does_not_run_of_16_bits_is_not_written(tmp_path: Path, monk
         transload.convert(path, "tflite", tmp_path / "out", verify=False)
     assert raised.value.findings[0].what == "tfl.depth_to_space"
     assert not list((tmp_path / "out").glob("*.tflite"))
+
+
+def behind_a_convolution(operator: str, **attributes: Any) -> tuple[Module, Module, dict[str, np.ndarray]]:
+    """An operator behind a convolution of bytes, which LiteRT's usual kernels round another way than its reference; the
+    convolution alone; a sample."""
+    graph = Graph((1, 16, 16, 4))
+    made = graph.Conv(graph.inputs[0], graph.random(8, 1, 1, 4), kernel_shape=(1, 1), layout="NHWC", location="conv")
+    hub = at_hub(graph.done(getattr(graph, operator)(made, location="y", **attributes)))
+    random = np.random.default_rng(0)
+    samples = [{"x0": random.standard_normal((1, 16, 16, 4)).astype(np.float32)} for _ in range(4)]
+    whole = quantize_module(hub, SCHEMES["int8"], calibrate(hub, samples).kept(False))
+    alone = whole.clone()
+    block = alone.body_of_main
+    conv = next(op for op in block if op.name == "top.Conv").results[0]
+    block.terminator.operands = (Builder(block, block.terminator).emit("top.Cast", conv, element=F32),)
+    update_function_type(alone.main)
+    Pipeline.parse("dce").run(alone)
+    return whole, alone, samples[0]
+
+
+@pytest.mark.parametrize("operator", ["Depth2Space", "Tile"])
+def test_litert_moves_by_its_reference_what_that_has_by_older_versions_alone(operator: str, tmp_path: Path) -> None:
+    """The usual kernels ran the whole model, and the convolution was a step off."""
+    attributes: dict[str, Any] = {"tile": (1, 2, 1, 1)} if operator == "Tile" else {"block_h": 2, "block_w": 2, "layout": "NHWC"}
+    whole, alone, sample = behind_a_convolution(operator, **attributes)
+    path = transload.save(transload.lower(alone, "tfl"), tmp_path / "alone.tflite")
+    before, usual = (run_litert(path.read_bytes(), [sample["x0"]], reference)[0] for reference in (True, False))
+    assert not np.array_equal(before, usual)
+    wanted = np.tile(before, (1, 2, 1, 1)) if operator == "Tile" else before.reshape(1, 16, 16, 2, 2, 2).transpose(
+        0, 1, 3, 2, 4, 5).reshape(1, 32, 32, 2)
+    litert = open_model(transload.save(transload.lower(whole, "tfl"), tmp_path / "whole.tflite"))
+    np.testing.assert_array_equal(next(iter(litert(sample).values())), wanted)
+
+
+@pytest.mark.parametrize(("operator", "attributes", "alone"), [
+    ("Elu", {}, True), ("Reduce", {"mode": "ReduceSum", "axes": (1,), "keepdims": False}, True), ("Relu", {}, False)])
+def test_what_has_no_reference_kernel_rounds_alone(
+    operator: str, attributes: dict[str, Any], alone: bool, tmp_path: Path,
+) -> None:
+    """LiteRT's usual kernels run the whole model then: its convolution is steps off, and was to be the same."""
+    whole, _, sample = behind_a_convolution(operator, **attributes)
+    lowered = transload.lower(whole, "tfl")
+    litert = open_model(transload.save(lowered, tmp_path / "made.tflite"))
+    both = litert(sample), transload.run(whole, sample, engine="reference")
+    theirs, ours = (next(iter(outputs.values())) for outputs in both)
+    assert np.array_equal(theirs, ours) != alone
+    assert TfliteTarget().rounds_alone(lowered) == alone
