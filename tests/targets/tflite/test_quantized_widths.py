@@ -226,3 +226,46 @@ def test_what_has_no_reference_kernel_rounds_alone(
     theirs, ours = (next(iter(outputs.values())) for outputs in both)
     assert np.array_equal(theirs, ours) != alone
     assert TfliteTarget().rounds_alone(lowered) == alone
+
+
+@pytest.mark.parametrize(("kernel", "strides", "pads"), [
+    ((3, 3), (2, 2), (1, 1, 1, 1)), ((2, 3), (1, 1), (1, 1, 1, 1)), ((3, 2), (2, 1), (0, 1, 2, 0)),
+    ((9, 9), (1, 1), (4, 5, 5, 4)), ((3,), (2,), (1, 1))])
+@pytest.mark.parametrize("storage", [I8, UI8, I16])
+def test_means_over_windows_whose_padding_does_not_count(
+    kernel: tuple[int, ...], strides: tuple[int, ...], pads: tuple[int, ...], storage: IntegerType, tmp_path: Path,
+) -> None:
+    """LiteRT's integers are numpy's means of what windows have, rounded to a step."""
+    sizes, n = (8, 6)[: len(kernel)], len(kernel)
+    kind = QuantType(storage, F32, (0.5,), (100 if storage == UI8 else 0 if storage == I16 else -3,))
+    graph = Graph((2, *sizes, 3))
+    held = graph.builder.emit("top.Cast", graph.inputs[0], element=kind)
+    pooled = graph.AvgPool(held, kernel_shape=kernel, strides=strides, pads=pads, layout="NHWC")
+    module = graph.done(graph.builder.emit("top.Cast", pooled, element=F32))
+    array = np.random.default_rng(1).integers(-90, 90, (2, *sizes, 3)).astype(np.float32) / 2
+    wide = [(0, 0), *zip(pads[:n], pads[n:], strict=True), (0, 0)]
+    axes = tuple(range(1, n + 1))
+
+    def sums(numbers: np.ndarray) -> np.ndarray:
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(numbers.astype(np.float64), wide), kernel, axes)
+        return windows[(slice(None), *(slice(None, None, step) for step in strides))].sum(tuple(range(-n, 0)))
+
+    wanted = sums(array) / np.maximum(sums(np.ones_like(array)), 1)
+    litert = open_model(transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite"))
+    theirs = next(iter(litert({"x0": array}).values()))
+    assert np.abs(theirs - wanted).max() <= 0.25 + 1e-6
+    np.testing.assert_array_equal(theirs, next(iter(transload.run(module, {"x0": array}, engine="reference").values())))
+
+
+def test_means_of_floats_with_a_limit_over_padding_that_does_not_count(tmp_path: Path) -> None:
+    """And with a window in the padding alone, which gives 0."""
+    graph = Graph((1, 6, 6, 2))
+    module = graph.done(graph.AvgPool(
+        graph.inputs[0], kernel_shape=(3, 3), strides=(2, 2), pads=(3, 1, 1, 1), layout="NHWC", do_relu=True, relu_limit=0.5))
+    array = np.random.default_rng(0).standard_normal((1, 6, 6, 2)).astype(np.float32)
+    wanted = np.zeros((4, 3, 2))
+    for row, column in np.ndindex(3, 3):
+        y, x = 2 * row - 1, 2 * column - 1
+        wanted[row + 1, column] = array[0, max(y, 0) : y + 3, max(x, 0) : x + 3].mean((0, 1))
+    litert = open_model(transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite"))
+    np.testing.assert_allclose(next(iter(litert({"x0": array}).values()))[0], np.clip(wanted, 0, 0.5), rtol=0, atol=1e-6)

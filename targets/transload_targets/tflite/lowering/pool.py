@@ -6,7 +6,7 @@ a fraction, and then requantized, as the hub has it everywhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from transload.ir import I8, I16, UI8, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import activated, constant, emit, fused, need_rounding, quant, real, retyped, same_numbers, static_shape
+from .common import activated, constant, emit, fused, ints, need_rounding, quant, real, retyped, same_numbers, static_shape
 from .windows import Window, need_channels_last, pad, window_of, with_height, without_height
 
 if TYPE_CHECKING:
@@ -29,10 +29,13 @@ FRACTION = 7
 """Bits of fraction of int8 numbers whose mean is wanted in another type."""
 
 
-def _pool(op: AvgPool | MaxPool, rw: Rewriter, name: str, value: Value, window: Window, padding: str) -> Value:
-    """The operator, in the type of `value`."""
+def _pool(
+    op: AvgPool | MaxPool, rw: Rewriter, name: str, value: Value, window: Window, padding: str,
+    sizes: tuple[int, ...] | None = None,
+) -> Value:
+    """The operator, in the type of `value`; `sizes` are its result's, of height and width, where these are not the op's."""
     shape = static_shape(op.output)
-    spatial = shape[1:-1] if len(shape) == 4 else (1, *shape[1:-1])
+    spatial = sizes or (shape[1:-1] if len(shape) == 4 else (1, *shape[1:-1]))
     (height, width), (rows, columns) = window.kernel, window.strides
     return emit(
         rw, name, value, like=value, shape=(shape[0], *spatial, shape[-1]), padding=padding, filter_height=height,
@@ -83,18 +86,78 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
         value = pad(rw, value, ((0, 0), *window.pads, (0, 0)))
         window = window._replace(pads=((0, 0), (0, 0)))
     padding = window.padding(static_shape(value)[1:-1])
-    if padding is None and source is None:
+    if padding is not None:
+        return _in_type(op, rw, _pool(op, rw, "average_pool_2d", value, window, padding), flat)
+    if source is None and not (op.do_relu and op.relu_limit >= 0):
         return _uncounted(op, rw, value, window, flat)
-    if padding is None:
-        raise Unsupported(f"a quantized mean over windows padded by {list(op.pads)}, which does not count",
-                          "TFLite pads as SAME or VALID do; with count_include_pad any padding is written out")
-    return _in_type(op, rw, _pool(op, rw, "average_pool_2d", value, window, padding), flat)
+    return _in_type(op, rw, _by_regions(op, rw, value, window), flat)
+
+
+def _by_regions(op: AvgPool, rw: Rewriter, value: Value, window: Window) -> Value:
+    """A mean padded otherwise than SAME, of the same integers: windows are smaller by what they have of the padding.
+
+    Results whose windows are of one size are computed by one operator, and all put together.
+    """
+    sizes = static_shape(value)[1:-1]
+    rows, columns = (
+        _regions(size, *pads, kernel, stride)
+        for size, pads, kernel, stride in zip(sizes, window.pads, window.kernel, window.strides, strict=True))
+    bands = [_joined(rw, [_region(op, rw, value, window, row, column) for column in columns], 2) for row in rows]
+    return _joined(rw, bands, 1)
+
+
+class _Region(NamedTuple):
+    """Results along a dimension whose windows are of one size, and begin a stride apart."""
+
+    begin: int
+    """Where the first window begins in the input."""
+    size: int
+    """How much of the input a window has: 0 of one in the padding."""
+    results: int
+
+
+def _regions(size: int, before: int, after: int, kernel: int, stride: int) -> list[_Region]:
+    """Of a dimension of the input, in order."""
+    found: list[_Region] = []
+    for start in range(-before, size + after - kernel + 1, stride):
+        begin = max(start, 0)
+        held = max(min(start + kernel, size) - begin, 0)
+        last = found[-1] if found else None
+        if last is not None and held == last.size and (not held or begin == last.begin + last.results * stride):
+            found[-1] = last._replace(results=last.results + 1)
+        else:
+            found.append(_Region(begin, held, 1))
+    return found
+
+
+def _region(op: AvgPool, rw: Rewriter, value: Value, window: Window, row: _Region, column: _Region) -> Value:
+    """The results of one size of windows; 0 of those that have nothing.
+
+    `Unsupported` for quantized ones: the hub has no integer arithmetic for an op with these, as TOSA has none.
+    """
+    n, *_, channels = static_shape(value)
+    if not row.size or not column.size:
+        if value.quant is not None:
+            raise Unsupported("a quantized mean with windows that have nothing but padding", "`--floats` keeps the op in floats")
+        return constant(rw, np.zeros((n, row.results, column.results, channels), np.float32))
+    sizes = [(part.results - 1) * stride + part.size for part, stride in zip((row, column), window.strides, strict=True)]
+    shape = (n, *sizes, channels)
+    if shape != value.shape:
+        value = emit(rw, "slice", value, ints(rw, 0, row.begin, column.begin, 0), ints(rw, *shape), like=value, shape=shape)
+    part = window._replace(kernel=(row.size, column.size), pads=((0, 0), (0, 0)))
+    return _pool(op, rw, "average_pool_2d", value, part, "VALID", (row.results, column.results))
+
+
+def _joined(rw: Rewriter, parts: list[Value], axis: int) -> Value:
+    if len(parts) == 1:
+        return parts[0]
+    shape = list(static_shape(parts[0]))
+    shape[axis] = sum(static_shape(part)[axis] for part in parts)
+    return emit(rw, "concatenation", *parts, like=parts[0], shape=shape, axis=axis)
 
 
 def _uncounted(op: AvgPool, rw: Rewriter, value: Value, window: Window, flat: bool) -> Value:
     """A mean of floats, padded otherwise than SAME: zeros count, and the mean is multiplied by what they took from it."""
-    if op.do_relu and op.relu_limit >= 0:
-        raise Unsupported("a mean over windows whose padding does not count, with an upper limit", "clip behind it")
     sizes = static_shape(value)[1:-1]
     counts = []
     for dim, (size, (before, after)) in enumerate(zip(sizes, window.pads, strict=True)):
