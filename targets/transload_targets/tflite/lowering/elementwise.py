@@ -13,6 +13,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, Op, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import (
     activated,
@@ -447,7 +448,7 @@ def is_nan(op: Elementwise, rw: Rewriter) -> Value:
 def is_inf(op: Elementwise, rw: Rewriter) -> Value:
     """Whether the magnitude is infinite, or the last finite number: see `_with_infinity`. No quantized number is."""
     if op.input.quant is not None:
-        return constant(rw, np.zeros(static_shape(op.input), bool))
+        return constant(rw, tables.zeros(static_shape(op.input), bool))
     last = real(rw, float(ml_dtypes.finfo(dtype_of(op.input.element)).max), op.input)
     return emit(rw, "greater_equal", emit(rw, "abs", op.input, like=op.input), last, like=op.output)
 

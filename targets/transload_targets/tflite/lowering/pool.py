@@ -27,6 +27,8 @@ TABLE = RewriteTable()
 
 FRACTION = 7
 """Bits of fraction of int8 numbers whose mean is wanted in another type."""
+MOST_REGIONS = 1024
+"""Sizes of windows that a mean is written out by: each is an operator."""
 
 
 def _pool(
@@ -102,6 +104,9 @@ def _by_regions(op: AvgPool, rw: Rewriter, value: Value, window: Window) -> Valu
     rows, columns = (
         _regions(size, *pads, kernel, stride)
         for size, pads, kernel, stride in zip(sizes, window.pads, window.kernel, window.strides, strict=True))
+    if len(rows) * len(columns) > MOST_REGIONS:
+        raise Unsupported(f"a mean over windows of {len(rows) * len(columns)} sizes, for their padding does not count",
+                          f"{MOST_REGIONS} are written; `--floats` keeps the op in floats")
     bands = [_joined(rw, [_region(op, rw, value, window, row, column) for column in columns], 2) for row in rows]
     return _joined(rw, bands, 1)
 
@@ -119,7 +124,8 @@ class _Region(NamedTuple):
 def _regions(size: int, before: int, after: int, kernel: int, stride: int) -> list[_Region]:
     """Of a dimension of the input, in order."""
     found: list[_Region] = []
-    for start in range(-before, size + after - kernel + 1, stride):
+    for (place,) in tables.ndindex((size + before + after - kernel) // stride + 1):
+        start = place * stride - before
         begin = max(start, 0)
         held = max(min(start + kernel, size) - begin, 0)
         last = found[-1] if found else None
@@ -139,7 +145,7 @@ def _region(op: AvgPool, rw: Rewriter, value: Value, window: Window, row: _Regio
     if not row.size or not column.size:
         if value.quant is not None:
             raise Unsupported("a quantized mean with windows that have nothing but padding", "`--floats` keeps the op in floats")
-        return constant(rw, np.zeros((n, row.results, column.results, channels), np.float32))
+        return constant(rw, tables.zeros((n, row.results, column.results, channels), np.float32))
     sizes = [(part.results - 1) * stride + part.size for part, stride in zip((row, column), window.strides, strict=True)]
     shape = (n, *sizes, channels)
     if shape != value.shape:
