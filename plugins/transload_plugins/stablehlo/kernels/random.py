@@ -104,7 +104,7 @@ def _philox_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Arra
 
 @kernel("rng_bit_generator")
 def rng_bit_generator(op: RngBitGenerator, state: Array) -> tuple[Array, Array]:
-    """DEFAULT is THREE_FRY for a state of two numbers, PHILOX for one of three."""
+    """DEFAULT, which the specification leaves to the implementation, is PHILOX, as XLA has it on CPU and GPU."""
     type_ = op.results[1].tensor_type
     dtype = dtype_of(type_.element)
     width = 64 if dtype.itemsize == 8 else 32  # of narrower elements, the low bits of 32
@@ -112,10 +112,10 @@ def rng_bit_generator(op: RngBitGenerator, state: Array) -> tuple[Array, Array]:
     if state.dtype != np.uint64 or state.shape not in ((2,), (3,)):
         raise RunError(
             f"{op.called}: a state of type {op.initial_state.type}",
-            hint="it is a list of ui64, 2 for THREE_FRY, 2 or 3 for PHILOX")
-    philox_wanted = op.rng_algorithm == "PHILOX" or (op.rng_algorithm == "DEFAULT" and len(state) == 3)
+            hint="it is a list of ui64, 2 for THREE_FRY, 2 or 3 for PHILOX and DEFAULT")
+    drawn = _threefry_bits if op.rng_algorithm == "THREE_FRY" else _philox_bits
     with np.errstate(over="ignore"):
-        bits, after = (_philox_bits if philox_wanted else _threefry_bits)(state, type_.static_shape, width)
+        bits, after = drawn(state, type_.static_shape, width)
     return after, convert_bits(bits, dtype)
 
 

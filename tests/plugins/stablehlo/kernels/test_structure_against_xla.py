@@ -337,6 +337,22 @@ def test_random_bits(element: str) -> None:
     assert batch.run() == 21
 
 
+@pytest.mark.parametrize("element", ("ui32", "ui64"))
+def test_random_bits_by_default(element: str) -> None:
+    """Left to the implementation: XLA's are those of Philox, of either state."""
+    batch = Batch()
+    for state in ((3, 2**63 + 5), (3, 2**64 - 1, 9)):
+        s = batch.argument(np.array(state, np.uint64), "ui64")
+        batch.op(
+            "rng_bit_generator",
+            [s],
+            [batch.type_of(s), tensor_type((5,), element)],
+            "rng_algorithm = #stablehlo<rng_algorithm DEFAULT>",
+            tolerance=0,
+        )
+    assert batch.run() == 2
+
+
 @pytest.mark.parametrize("element", ("f32", "f64"))
 def test_numerics(element: str) -> None:
     rng, batch = np.random.default_rng(15), Batch()
