@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..ops.reduce import Reduce
 
 __all__ = [
-    "Linear", "Product", "is_near", "is_static_float", "linear", "made_by", "number", "only_serves", "product", "reduced",
-    "same_axes", "square_of",
+    "Linear", "Product", "inverse_root_of", "is_near", "is_static_float", "linear", "made_by", "number", "only_serves", "product",
+    "reduced", "root_of", "same_axes", "square_of",
 ]
 
 _DEPTH = 8
@@ -180,6 +180,24 @@ def square_of(value: Value) -> Value | None:
         return None
     size = made_by(x, "Abs")
     return size.input if size is not None else x
+
+
+def root_of(value: Value | None) -> Value | None:
+    """The x for which a value is `sqrt(x)` or `x ** 0.5`; or None."""
+    return _raised(value, "Sqrt", 0.5)
+
+
+def inverse_root_of(value: Value | None) -> Value | None:
+    """The x for which a value is `rsqrt(x)` or `x ** -0.5`; or None."""
+    return _raised(value, "Rsqrt", -0.5)
+
+
+def _raised(value: Value | None, name: str, exponent: float) -> Value | None:
+    op = made_by(value, name, "Pow")
+    if op is None or (op.name == "top.Pow" and (number(op.exponent) != exponent or op.result.shape != op.base.shape)):
+        return None
+    base: Value = op.operands[0]
+    return base
 
 
 def reduced(value: Value, mode: str, keepdims: bool = True) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from transload.plugin import KernelTable
 
-from .common import Array, finish, is_integer, wide
+from .common import Array, finish, is_integer, raised, wide
 
 if TYPE_CHECKING:
     from ..ops.elementwise import (
@@ -126,7 +126,7 @@ def power(op: Pow, base: Array, exponent: Array) -> Array:
             if whole is not None:
                 return finish(op, whole(base))
             # an exponent of another type must not change the precision of the result
-            return finish(op, np.power(base, exponent.astype(base.dtype, copy=False)))
+            return finish(op, raised(base, exponent.astype(base.dtype, copy=False)))
         if is_integer(exponent):
             return finish(op, _integer_power(base, exponent))
         return finish(op, np.trunc(np.power(base.astype(np.float64), exponent)))

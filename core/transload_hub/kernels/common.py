@@ -14,7 +14,8 @@ from transload.ir.locations import location_names
 from transload.ir.types import IntegerType, QuantType, TensorType
 
 __all__ = [
-    "Array", "activate", "axes_of", "axis_of", "checked_subscripts", "finish", "is_integer", "run_error", "whole", "wide"]
+    "Array", "activate", "axes_of", "axis_of", "checked_subscripts", "finish", "is_integer", "raised", "run_error", "whole",
+    "wide"]
 
 Array = np.ndarray[Any, Any]
 
@@ -31,6 +32,20 @@ def wide(x: Array) -> Array:
     if x.dtype.kind in "biu" or x.dtype.itemsize >= 4:
         return x
     return x.astype(np.int8 if x.dtype in _NARROW_INTEGERS else np.float32)
+
+
+def raised(base: Array, exponent: Array) -> Array:
+    """Powers of floats, broadcast, by IEEE 754-2019, 9.2.1.
+
+    Where numpy repeats an exponent of 1/2, it takes roots, which are NaN of -infinity and negative of -0.
+    """
+    with np.errstate(all="ignore"):
+        made: Array = np.power(base, exponent)
+    half = exponent == 0.5
+    if not half.any():
+        return made
+    made = np.where(half & (base == 0), made.dtype.type(0), made)
+    return np.where(half & np.isneginf(base), made.dtype.type(np.inf), made)
 
 
 def finish(op: Op, y: Any, index: int = 0) -> Array:

@@ -9,7 +9,7 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import is_ranked_float, used_once
-from ..algebra.match import inputs_of, is_static_float, linear, made_by, only_serves, product
+from ..algebra.match import inputs_of, inverse_root_of, is_static_float, linear, made_by, only_serves, product
 from .normalization import groups_apart, groups_of, inverse_roots, is_mean, spread_of
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ def group_norm_by_repeats(op: Div | Mul, rw: Rewriter) -> Value | None:
     if parts.under:
         return None
     for place, value in enumerate(parts.over):
-        root = made_by(value, "Rsqrt")
-        inner = linear(root.input) if root is not None else None
+        under_root = inverse_root_of(value)
+        inner = linear(under_root) if under_root is not None else None
         variance = _of_group(inner.source) if inner is not None else None
         spread = spread_of(variance, keepdims=False) if variance is not None else None
         if inner is None or spread is None or not spread.about_mean or inner.scale != 1 or not 0 <= inner.shift < math.inf:

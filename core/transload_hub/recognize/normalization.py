@@ -17,13 +17,14 @@ from ..algebra.match import (
     Product,
     axes_of,
     inputs_of,
+    inverse_root_of,
     is_static_float,
     linear,
     made_by,
-    number,
     only_serves,
     product,
     reduced,
+    root_of,
     square_of,
 )
 
@@ -95,10 +96,10 @@ class _Root(NamedTuple):
 def _inverse_root(over: Value | None, under: Value | None) -> _Root | None:
     """A factor `rsqrt(v)` or `v ** -0.5`, or a divisor `sqrt(v)` or `v ** 0.5`, with a variance plus epsilon for v."""
     value = over if over is not None else under
-    op = made_by(value, "Rsqrt" if over is not None else "Sqrt", "Pow")
-    if op is None or (op.name == "top.Pow" and number(op.exponent) != (-0.5 if over is not None else 0.5)):
+    base = inverse_root_of(value) if over is not None else root_of(value)
+    if base is None:
         return None
-    inner = linear(op.operands[0])
+    inner = linear(base)
     spread = _spread(inner.source)
     if spread is None or inner.scale != 1 or not (0 <= inner.shift < math.inf):
         return None

@@ -17,12 +17,14 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..algebra.match import (
     axes_of,
     inputs_of,
+    inverse_root_of,
     is_static_float,
     made_by,
     number,
     only_serves,
     product,
     reduced,
+    root_of,
     same_axes,
     square_of,
 )
@@ -170,8 +172,8 @@ def l2_normalize(op: Div | Mul, rw: Rewriter) -> Value | None:
 def _length_of(value: Value, inverse: bool) -> tuple[Value, tuple[int, ...], float] | None:
     """A vector's length or one over it: the vector, the dimensions it lies along, and the least square of the length."""
     if inverse:
-        root = made_by(value, "Rsqrt")
-        return None if root is None else _square_sum(root.input)
+        under_root = inverse_root_of(value)
+        return None if under_root is None else _square_sum(under_root)
     least = 0.0
     limited = made_by(value, "Max")
     if limited is not None:
@@ -185,8 +187,8 @@ def _length_of(value: Value, inverse: bool) -> tuple[Value, tuple[int, ...], flo
     norm = reduced(value, "ReduceL2")
     if norm is not None:
         return norm.input, axes_of(norm), least * least
-    root = made_by(value, "Sqrt")
-    inner = _square_sum(root.input) if root is not None else None
+    under_root = root_of(value)
+    inner = _square_sum(under_root) if under_root is not None else None
     return None if inner is None else (inner[0], inner[1], max(inner[2], least * least))
 
 

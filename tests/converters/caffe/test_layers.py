@@ -114,6 +114,15 @@ def test_regions_of_no_size(said: str) -> None:
     assert caught.value.__cause__ is None
 
 
+def test_a_power_of_a_half_is_no_root_of_what_is_below_zero() -> None:
+    """Caffe raises by `pow`, which is infinite of -infinity, where a root is NaN."""
+    text = net_text('layer { name: "p" type: "Power" bottom: "x" top: "y" power_param { power: 0.5 } }', x=(1, 4))
+    x = np.array([[4, -np.inf, 0, -1]], np.float32)
+    for dialect in ("top", "tosa"):
+        made = transload.run(transload.lower(transload.load(text=text, format="caffe"), dialect), {"x": x})["y"]
+        np.testing.assert_array_equal(made, np.array([[2, np.inf, 0, np.nan]], np.float32))
+
+
 @pytest.mark.parametrize("power", ["inf", "-inf", "nan"])
 def test_powers_that_are_no_numbers_are_converted_or_refused(power: str) -> None:
     text = net_text(f'layer {{ name: "p" type: "Power" bottom: "x" top: "y" power_param {{ power: {power} }} }}', x=(1, 4))

@@ -117,6 +117,14 @@ def test_pow(run_op, onnx_op, base, exponent):
     assert result.dtype == a.dtype
 
 
+def test_pow_of_a_half_is_no_root(run_op, onnx_op):
+    """Of one exponent for many numbers, where numpy takes roots."""
+    a, b = np.array([-np.inf, -0.0, 0, 4, -4, np.nan], np.float32), np.array(0.5, np.float32)
+    result = run_op("Pow", a, b)
+    np.testing.assert_array_equal(result, onnx_op("Pow", a, b))
+    assert not np.signbit(result[:4]).any()
+
+
 def test_pow_of_integers_with_negative_exponent(run_op):
     np.testing.assert_array_equal(run_op("Pow", np.array([2, 1, -1, -1, 0]), np.array([-1, -2, -3, -4, -1])), [0, 1, -1, 1, 0])
 

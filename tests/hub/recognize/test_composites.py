@@ -315,6 +315,8 @@ def test_group_norm_as_a_scale_and_a_shift_per_channel(affine):
 @pytest.mark.parametrize("write", [
     lambda g, x: g.Mul(x, g.Rsqrt(g.Max(g.reduce("Sum", g.Square(x), (1,)), 1e-12))),
     lambda g, x: g.Div(x, g.Sqrt(g.reduce("Sum", g.Mul(x, x), (1,)))),
+    lambda g, x: g.Div(x, g.Pow(g.reduce("Sum", g.Mul(x, x), (1,)), 0.5)),
+    lambda g, x: g.Mul(x, g.Pow(g.Max(g.reduce("Sum", g.Square(x), (1,)), 1e-12), -0.5)),
     lambda g, x: g.Div(x, g.Max(g.Sqrt(g.reduce("Sum", g.Pow(g.Abs(x), 2.0), (1,))), 1e-6)),
     lambda g, x: g.Div(x, g.Clip(g.reduce("L2", x, (1,)), min=1e-6, max=math.inf)),
 ])

@@ -117,8 +117,6 @@ def power(op: Any, rw: Rewriter) -> Value:
         return x
     if exponent == 0:
         return rw.emit("top.AddConst", rw.emit("top.MulConst", x, const_val=0.0), const_val=1.0)
-    if exponent == 0.5:
-        return rw.emit("top.Sqrt", x)
     if not math.isfinite(exponent):
         raise Unsupported(f"its power is {exponent}")
     if abs(exponent) <= _CHAIN and exponent == int(exponent):

@@ -93,14 +93,16 @@ def remainder(call: Call, rw: Rewriter) -> Value:
 @TABLE(*_names("pow", "Tensor_Tensor", "Tensor_Scalar", "Scalar"),
        *_names("float_power", "Tensor_Tensor", "Tensor_Scalar", "Scalar"))
 def power(call: Call, rw: Rewriter) -> Value:
-    """A power; common exponents as what they are."""
+    """A power; common exponents as what they are. ATen takes roots for 1/2 and -1/2 where they are no tensors."""
     element = call.element
     base, exponent = (call.self, call.exponent)
     known = exponent if not isinstance(exponent, Value) else rw.constant_of(exponent)
     number = float(known) if known is not None and np.size(known) == 1 and np.ndim(known) == 0 else None
     if isinstance(base, Value) and number is not None and is_float(element):
         value = cast(rw, base, element)
-        simple = {2.0: "top.Square", 0.5: "top.Sqrt", -0.5: "top.Rsqrt", -1.0: "top.Reciprocal"}.get(number)
+        simple = {2.0: "top.Square", -1.0: "top.Reciprocal"}.get(number)
+        if not isinstance(exponent, Value):
+            simple = {0.5: "top.Sqrt", -0.5: "top.Rsqrt"}.get(number, simple)
         if number == 1.0:
             return value
         if simple is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from transload.ir import Op
 from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType
+from transload_hub.kernels.common import raised
 
 from ..types import quant_of
 from .table import (
@@ -343,7 +344,7 @@ def power(op: Power, lhs: Array, rhs: Array) -> Array:
         zero = a == 0
         out = np.exp(b * np.log(np.where(zero, 1, a)))
         return np.where(zero, np.where(b == 0, 1, 0), out).astype(dtype)
-    return fit(np.power(a, b), dtype)
+    return fit(raised(a, b), dtype)
 
 
 @kernel("atan2")

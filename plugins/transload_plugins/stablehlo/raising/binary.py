@@ -103,7 +103,11 @@ def _without_zeros(rw: Rewriter, divisor: Value) -> tuple[Value, Value] | None:
 
 @TABLE("stablehlo.power")
 def power(op: Power, rw: Rewriter) -> Value:
-    """A power; by exponents that stand for other functions, those."""
+    """A power; by exponents that stand for other functions, those.
+
+    1/2 and -1/2 stand for none: a root of negative infinity or negative zero is another number than the power (IEEE 754-2019,
+    9.2.1).
+    """
     refuse_complex(op)
     base, exponent = op.operands
     known = None if base.is_quantized else splat_of(rw, exponent)
@@ -111,8 +115,8 @@ def power(op: Power, rw: Rewriter) -> Value:
     if number == 1:
         return in_shape(rw, op, lean(base))
     name = {2.0: "top.Square"}.get(number)
-    if name is None and base.is_float:
-        name = {0.5: "top.Sqrt", -0.5: "top.Rsqrt", -1.0: "top.Reciprocal"}.get(number)
+    if name is None and base.is_float and number == -1:
+        name = "top.Reciprocal"
     if name is not None:
         return pointwise(rw, op, name, base)
     if is_integer(base) and not element_of(exponent).unsigned and not number >= 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.ir import I8, Op
+from transload_hub.kernels.common import raised
 
 from ..dialect.base import storage_of
 from .base import float_of, is_float, kernel, limits, result_dtype, scalar_of, to_result
@@ -145,12 +146,13 @@ def _floats(function: Callable[..., np.ndarray], integers: Callable[..., np.ndar
     return run
 
 
-for _name, _join in {
-    "tosa.add": np.add, "tosa.sub": np.subtract, "tosa.pow": np.power, "tosa.equal": np.equal, "tosa.greater": np.greater,
+_JOINED: dict[str, Callable[..., np.ndarray]] = {
+    "tosa.add": np.add, "tosa.sub": np.subtract, "tosa.pow": raised, "tosa.equal": np.equal, "tosa.greater": np.greater,
     "tosa.greater_equal": np.greater_equal, "tosa.bitwise_and": np.bitwise_and, "tosa.bitwise_or": np.bitwise_or,
     "tosa.bitwise_xor": np.bitwise_xor, "tosa.logical_and": np.logical_and, "tosa.logical_or": np.logical_or,
     "tosa.logical_xor": np.logical_xor,
-}.items():
+}
+for _name, _join in _JOINED.items():
     kernel(_name)(_floats(_join))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from transload_hub.kernels.common import raised
 from transload_hub.kernels.unary import erf, sigmoid, softplus
 
 from .floats import clamped, dtype_named, is_float, wide
@@ -43,7 +44,7 @@ _WITH_ALPHA: dict[str, Callable[..., Any]] = {
 """Functions of one float and a constant."""
 
 BINARY: dict[str, Callable[..., Any]] = {
-    "div": np.divide, "pow": np.power, "prelu": lambda x, slope: np.where(x >= 0, x, x * slope),
+    "div": np.divide, "pow": raised, "prelu": lambda x, slope: np.where(x >= 0, x, x * slope),
     "squared_difference": lambda a, b: np.square(a - b), "atan2": np.arctan2,
     "floor_div": lambda a, b: np.floor(a / b),
 }

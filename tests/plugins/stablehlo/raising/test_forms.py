@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,29 @@ def test_expansions_are_left_to_broadcasting() -> None:
     _, top = _raised([("%x", t), ("%v", "tensor<4xf32>")], lines, ("%y", t))
     assert raising.names_of(top) == ["top.Mul", "top.Add"]
     assert next(op for op in top.ops() if op.name == "top.Add").operands[1].shape == (4,)
+
+
+@pytest.mark.parametrize("exponent", [0.5, -0.5])
+def test_powers_of_a_half_are_no_roots_of_what_is_below_zero(exponent: float, tmp_path: Path) -> None:
+    """By IEEE 754's `pow`, as numpy, XLA and onnxruntime have it: a root is NaN of -infinity, and keeps a zero's sign."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    x = np.array([4, 0.25, 0, -0.0, np.inf, -np.inf, -1, np.nan], np.float32)
+    of = _tensor((8,))
+    module, top = _raised([("%x", of)], [_splat("%e", exponent, (8,)), f'%y = "stablehlo.power"(%x, %e) : ({of}, {of}) -> {of}'],
+                          ("%y", of))
+    with np.errstate(all="ignore"):
+        want = np.power(x, np.full_like(x, exponent))  # numpy takes roots, too, where the exponent is a scalar
+    for form in (module, top, transload.lower(top, "tosa")):
+        _same_with_signs(raising.run(form, [x])[0], want)
+    transload.convert(module, "onnx", tmp_path, verify=False)
+    session = onnxruntime.InferenceSession(next(tmp_path.glob("*.onnx")))
+    _same_with_signs(session.run(None, {session.get_inputs()[0].name: x})[0], want)
+
+
+def _same_with_signs(found: Any, want: Any) -> None:
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+    known = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(want)[known])
 
 
 def test_rows_by_subscripts_are_one_gather() -> None:

@@ -139,11 +139,23 @@ def _whole_power(rw: Rewriter, x: Value, exponent: int) -> Value:
     return made  # type: ignore[return-value]
 
 
+def _root(rw: Rewriter, x: Value, up: bool) -> Value:
+    """`x ** 0.5`, or `x ** -0.5` where it is not `up`: the root of `|x|`, and NaN of what is below 0, but for infinity."""
+    magnitude = unary(rw, "abs", x)
+    root = square_root(rw, magnitude) if up else unary(rw, "rsqrt", magnitude)
+    return select(rw, _finite_below_zero(rw, x, magnitude), like(rw, root, math.nan), root)
+
+
+def _finite_below_zero(rw: Rewriter, x: Value, magnitude: Value) -> Value:
+    finite = compare(rw, "Less", magnitude, like(rw, magnitude, math.inf))
+    return binary(rw, "logical_and", compare(rw, "Less", x, like(rw, x, 0)), finite)
+
+
 def power(rw: Rewriter, x: Value, exponent: Value) -> Value:
     """`x ** exponent` of floats.
 
     POW is not defined for negative bases (2.5.15), where frameworks give `(-|x|) ** n` for a whole n and NaN
-    otherwise. So a small whole constant becomes products, 1/2 and -1/2 roots, and for other whole
+    otherwise. So a small whole constant becomes products, 1/2 and -1/2 roots (`_root`), and for other whole
     exponents `POW(|x|, e)` gets its sign from whether e is odd. Negative bases of fractional constants stay
     undefined. What is known only at run time follows IEEE 754-2019, 9.2.1 (`pow`).
     """
@@ -153,7 +165,7 @@ def power(rw: Rewriter, x: Value, exponent: Value) -> Value:
     if number == 0:
         return filled(rw, static_shape(x), x.element, 1)
     if number in (0.5, -0.5):
-        return square_root(rw, x) if number > 0 else unary(rw, "rsqrt", x)
+        return _root(rw, x, number > 0)
     if not math.isfinite(number) or number != int(number):
         return binary(rw, "pow", x, exponent)
     if 0 < number <= 16:
@@ -172,9 +184,7 @@ def _power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
     whole = compare(rw, "Equal", unary(rw, "floor", exponent), exponent)
     odd = binary(rw, "logical_and", whole, compare(rw, "NotEqual", unary(rw, "floor", half), half))
     signed = select(rw, binary(rw, "logical_and", odd, has_minus(rw, x)), negate(rw, size), size)
-    finite = compare(rw, "Less", magnitude, like(rw, x, math.inf))
-    below = binary(rw, "logical_and", compare(rw, "Less", x, like(rw, x, 0)), finite)
-    none = binary(rw, "logical_and", below, unary(rw, "logical_not", whole))
+    none = binary(rw, "logical_and", _finite_below_zero(rw, x, magnitude), unary(rw, "logical_not", whole))
     return select(rw, none, like(rw, size, math.nan), signed)
 
 
