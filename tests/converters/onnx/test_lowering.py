@@ -196,6 +196,17 @@ def test_integers_are_activated(op: str, number: int, element: str) -> None:
     np.testing.assert_array_equal(found, transload.run(module, {"x": x}, engine="reference")["r"])
 
 
+@pytest.mark.parametrize(("low", "high"), [("0.0", "0x7FF0000000000000"), ("0xFFF0000000000000", "2.0")])
+def test_infinity_stays_where_nothing_limits_it(low: str, high: str) -> None:
+    """onnxruntime's Clip of one limit takes it for the greatest finite number."""
+    x = np.array([np.inf, -np.inf, 1, np.nan], np.float32)
+    module = _one_op("top.Clip", f"min = {low} : f64, max = {high} : f64", {"x": _tensor(x.shape)}, _tensor(x.shape))
+    wanted = np.maximum(x, 0) if low == "0.0" else np.minimum(x, 2)
+    for made in (module, transload.lower(module, "tosa")):
+        (found,) = run_model(model_of(transload.lower(made, "onnx")), {"x": x})
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_no_factor_with_a_fraction_is_cut_off() -> None:
     module = _one_op("top.MulConst", "const_val = 0.5 : f64", {"x": _tensor((4,), "i32")}, _tensor((4,), "i32"))
     with pytest.raises(ConversionError, match=r"multiplies integers by integers, and not by 0\.5"):

@@ -153,10 +153,13 @@ def cast(rw: Builder, x: Value, element: Type) -> Value:
 
 
 def clipped(rw: Builder, x: Value, low: float, high: float) -> Value:
-    """Clip, with those of the limits that are finite and can be reached."""
+    """Clip, with those limits that can be reached; of floats with both where one is finite: onnxruntime takes one that is missing
+    for the greatest finite number, which infinity becomes."""
     limits: list[Value | None]
     if isinstance(x.element, FloatType):
-        limits = [scalar(rw, limit, x.element) if math.isfinite(limit) else None for limit in (low, high)]
+        if math.isinf(low) and math.isinf(high) and low < high:
+            return x
+        limits = [scalar(rw, limit, x.element) for limit in (low, high)]
     else:
         lowest, highest = x.element.range  # type: ignore[attr-defined]
         limits = [scalar(rw, min(low, highest), x.element) if low > lowest else None,

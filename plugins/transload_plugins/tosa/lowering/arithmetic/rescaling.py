@@ -110,12 +110,10 @@ def clamp_to(rw: Rewriter, x: Value, bounds: tuple[int, int] | None, element: Ty
 
 
 def clamp_reals(rw: Rewriter, x: Value, low: float, high: float) -> Value:
-    """Floats between two reals, either of which may be infinite; both beyond the type's numbers, all become one infinity."""
+    """Floats between two reals; one beyond the type's numbers is infinite, so that infinity stays what it is (1.9.2: infinities
+    are numbers of the type)."""
     most = float(ml_dtypes.finfo(dtype_of(x.element)).max)
-    if low > most or high < -most:
-        low = high = math.copysign(math.inf, low if low > most else high)
-    else:
-        low, high = max(low, -most), min(high, most)
+    low, high = (math.copysign(math.inf, limit) if abs(limit) > most else limit for limit in (low, high))
     return build.clamp(rw, x, low, high)
 
 

@@ -5,6 +5,7 @@ TOSA leaves POW of such numbers open, and Arm's model refuses them: these are ju
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,20 @@ def test_powers_by_a_whole_constant(exponent: int, dtype: Any) -> None:
         wanted = np.power(x.astype(np.float32), np.float32(exponent)).astype(dtype)
     module = build_module([TensorType(x.shape, element_type_of(x.dtype))], make)
     _check(module, [x], wanted, 2e-5 if dtype is np.float32 else 4e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("how", ["Relu", "Clip", "fused"])
+def test_infinity_stays_where_nothing_limits_it(how: str, dtype: Any) -> None:
+    """The greatest finite number as CLAMP's limit takes infinity away."""
+    def make(rw: Builder, x: Value) -> Value:
+        if how == "fused":
+            return rw.emit("top.Add", x, rw.constant(np.zeros((), dtype)), do_relu=True)
+        return rw.emit("top.Clip", x, min=-math.inf, max=2.0) if how == "Clip" else rw.emit("top.Relu", x)
+
+    x = _numbers(dtype)[1:] + dtype(0)  # without negative zeros: max(-0, 0) may be either zero
+    wanted = np.minimum(x, dtype(2)) if how == "Clip" else np.maximum(x, dtype(0))
+    _check(build_module([TensorType(x.shape, element_type_of(x.dtype))], make), [x], wanted, 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
