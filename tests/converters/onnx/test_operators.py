@@ -307,3 +307,14 @@ def test_runs_of_numbers_that_do_not_fit_their_pool_are_refused(tmp_path: Path) 
     path.write_bytes(make_model([operator], {"x": np.zeros(6, np.int32)}, ("y",)).SerializeToString())
     with pytest.raises(ConversionError, match="no runs of 2"):
         transload.legalize(transload.load(path))
+
+
+@pytest.mark.parametrize("name", ["LpPool", "GlobalLpPool"])
+def test_norms_of_narrow_floats_are_rounded_once(name: str) -> None:
+    """By numpy in f64: powers are beyond f16, and 1/3 is none of its numbers."""
+    x = np.array([10, 20, 60, 5], np.float16).reshape(1, 1, 2, 2)
+    size = {"kernel_shape": [2, 2]} if name == "LpPool" else {}
+    module = read_model(make_model([node(name, ["x"], ["y"], p=3, **size)], {"x": x}, ["y"], opset=18))
+    want = np.cbrt((x.astype(np.float64) ** 3).sum())
+    (found,) = transload.run(transload.legalize(module), {"x": x}).values()
+    np.testing.assert_allclose(found.astype(np.float64).ravel(), want, rtol=float(np.finfo(np.float16).eps))

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, Op, Type, Value, dtype_of
+from transload.ir import F32, F64, FloatType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import Window, counted, need_place
@@ -173,9 +173,19 @@ def lp_pool(op: Op, rw: Rewriter) -> Value:
     """LpPool: the p-norm of each window, by sums of powers."""
     value, p = need(op, 0), _norm(op)
     window, beyond = pooling_window(op, value)
-    powers = rw.emit("top.Pow", rw.emit("top.Abs", value), _scalar(rw, value, p))
+    wide = _in_f32(rw, value)
+    powers = rw.emit("top.Pow", rw.emit("top.Abs", wide), _scalar(rw, wide, p))
     sums = _window_sums(rw, powers, window, wider(window, beyond))
-    return rw.emit("top.Pow", sums, _scalar(rw, value, 1.0 / p))
+    return _back(rw, rw.emit("top.Pow", sums, _scalar(rw, wide, 1.0 / p)), value)
+
+
+def _in_f32(rw: Rewriter, value: Value) -> Value:
+    """Narrow floats in f32: 1/3, which a root is taken by, is none of them."""
+    return value if value.element in (F32, F64) else rw.emit("top.Cast", value, element=F32)
+
+
+def _back(rw: Rewriter, made: Value, value: Value) -> Value:
+    return made if made.element == value.element else rw.emit("top.Cast", made, element=value.element)
 
 
 def _scalar(rw: Rewriter, value: Value, number: float) -> Value:
@@ -219,9 +229,10 @@ def global_lp_pool(op: Op, rw: Rewriter) -> Value:
     value, p = need(op, 0), _norm(op)
     if p in (1, 2):
         return rw.emit("top.Reduce", value, axes=_spatial(value), mode=f"ReduceL{int(p)}")
-    powers = rw.emit("top.Pow", rw.emit("top.Abs", value), _scalar(rw, value, p))
+    wide = _in_f32(rw, value)
+    powers = rw.emit("top.Pow", rw.emit("top.Abs", wide), _scalar(rw, wide, p))
     sums = rw.emit("top.Reduce", powers, axes=_spatial(value), mode="ReduceSum")
-    return rw.emit("top.Pow", sums, _scalar(rw, value, 1.0 / p))
+    return _back(rw, rw.emit("top.Pow", sums, _scalar(rw, wide, 1.0 / p)), value)
 
 
 def _spatial(value: Value) -> tuple[int, ...]:

@@ -174,8 +174,15 @@ def norm(call: Call, rw: Rewriter) -> Value:
     if p == 0.0:
         there = cast(rw, rw.emit("top.Compare", value, number_like(rw, 0.0, value.element), mode="NotEqual"), value.element)
         return reduced(rw, there, axes, keep, "ReduceSum")
-    powers = reduced(rw, rw.emit("top.Pow", sizes, number_like(rw, p, value.element)), axes, keep, "ReduceSum")
-    return rw.emit("top.Pow", powers, number_like(rw, 1.0 / p, value.element))
+    return _power_norm(rw, sizes, p, axes, keep)
+
+
+def _power_norm(rw: Rewriter, sizes: Value, p: float, axes: tuple[int, ...], keep: bool) -> Value:
+    """`sum(sizes ^ p) ^ (1 / p)`; of narrow floats in f32, as ATen does it: 1/3 is none of them."""
+    element = sizes.element
+    wide = F32 if element in (F16, BF16) else element
+    powers = rw.emit("top.Pow", cast(rw, sizes, wide), number_like(rw, p, wide))
+    return cast(rw, rw.emit("top.Pow", reduced(rw, powers, axes, keep, "ReduceSum"), number_like(rw, 1.0 / p, wide)), element)
 
 
 @TABLE("dist.default", "pairwise_distance.default")
@@ -190,8 +197,7 @@ def distance(call: Call, rw: Rewriter) -> Value:
     p = float(call.p)
     if p in (1.0, 2.0):
         return reduced(rw, apart, axes, keep, f"ReduceL{int(p)}")
-    powers = rw.emit("top.Pow", rw.emit("top.Abs", apart), number_like(rw, p, apart.element))
-    return rw.emit("top.Pow", reduced(rw, powers, axes, keep, "ReduceSum"), number_like(rw, 1.0 / p, apart.element))
+    return _power_norm(rw, rw.emit("top.Abs", apart), p, axes, keep)
 
 
 @TABLE("_cdist_forward.default", "cdist.default", "_euclidean_dist.default")
@@ -213,8 +219,7 @@ def _norm_of_last(rw: Rewriter, value: Value, p: float) -> Value:
     if p == 0.0:
         there = rw.emit("top.Compare", value, number_like(rw, 0.0, value.element), mode="NotEqual")
         return reduced(rw, cast(rw, there, value.element), axes, False, "ReduceSum")
-    powers = rw.emit("top.Pow", sizes, number_like(rw, p, value.element))
-    return rw.emit("top.Pow", reduced(rw, powers, axes, False, "ReduceSum"), number_like(rw, 1.0 / p, value.element))
+    return _power_norm(rw, sizes, p, axes, False)
 
 
 @TABLE("_pdist_forward.default", "pdist.default")

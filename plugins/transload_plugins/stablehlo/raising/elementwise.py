@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from transload.ir import BF16, F16, F32, F64, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of
-from .table import in_shape, lean, like, pointwise, refuse_complex
+from .table import cast, in_shape, lean, like, pointwise, refuse_complex
 
 if TYPE_CHECKING:
     from ..dialect.elementwise import Imag, Not, Real, ReducePrecision
@@ -52,7 +53,19 @@ def _composed(name: str) -> Callable[[Composed], Composed]:
     return add
 
 
+def _in_f32(function: Composed) -> Composed:
+    """`function` of narrow floats in f32: their numbers in between are too coarse, and 1/3 is none of them."""
+
+    @wraps(function)
+    def compute(rw: Rewriter, x: Value) -> Value:
+        element = x.element
+        return function(rw, x) if element in (F32, F64) else cast(rw, function(rw, cast(rw, x, F32)), element)
+
+    return compute
+
+
 @_composed("cbrt")
+@_in_f32
 def cbrt(rw: Rewriter, x: Value) -> Value:
     """`sign(x) * |x| ^ (1/3)`."""
     root = rw.emit("top.Pow", rw.emit("top.Abs", x), like(rw, x, 1 / 3))
@@ -62,8 +75,11 @@ def cbrt(rw: Rewriter, x: Value) -> Value:
 @_composed("exponential_minus_one")
 def expm1(rw: Rewriter, x: Value) -> Value:
     """`tanh(x/2) * (exp(x) + 1)`, which is exact near zero; of what is not positive, ELU."""
-    if _not_positive(rw, x):
-        return rw.emit("top.Elu", x, alpha=1.0)
+    return rw.emit("top.Elu", x, alpha=1.0) if _not_positive(rw, x) else _expm1(rw, x)
+
+
+@_in_f32
+def _expm1(rw: Rewriter, x: Value) -> Value:
     half = rw.emit("top.Tanh", rw.emit("top.Mul", x, like(rw, x, 0.5)))
     return rw.emit("top.Mul", half, rw.emit("top.Add", rw.emit("top.Exp", x), like(rw, x, 1)))
 

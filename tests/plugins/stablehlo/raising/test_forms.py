@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import finfo
 
 import transload
-from transload.ir import dtype_of
+from transload.ir import FloatType, dtype_of
 from transload.ir.verify import check
 from transload.text import parse_type
 
@@ -314,3 +315,17 @@ def test_sums_in_f32_of_narrow_products(element: str) -> None:
         factors = [np.array(number).astype(dtype_of(parse_type(element))) for number in (192, 104)]
         product = float(factors[0]) * float(factors[1])
         assert (convolved == 16 * product).all() and (contracted == 4 * product).all()
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize(("name", "function"), [("cbrt", np.cbrt), ("exponential_minus_one", np.expm1)])
+def test_narrow_functions_are_rounded_once(name: str, function: Any, element: str) -> None:
+    """1/3 is no number of theirs, nor are those in between: cbrt(1e6) was 101 in bf16. By numpy in f64."""
+    dtype = dtype_of(FloatType(element))
+    x = np.array([27, 1000, 3e4, -3e4, 1e-4, 0.3, -0.7, 5, 9.5] if name == "cbrt" else [1e-3, -2e-3, 0.3, -0.7, 3, 7, 9.5], dtype)
+    of = _tensor(x.shape, element)
+    _, top = _raised([("%x", of)], [f'%y = "stablehlo.{name}"(%x) : ({of}) -> {of}'], ("%y", of))
+    want = function(x.astype(np.float64)).astype(dtype).astype(np.float64)
+    for form in (top, transload.lower(top, "tosa")):
+        (found,) = raising.run(form, [x])
+        np.testing.assert_allclose(raising.as_dtype(found, dtype).astype(np.float64), want, rtol=float(finfo(dtype).eps))
