@@ -16,6 +16,7 @@ from transload.ir import Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
 
+from ..xla.allowed import has_known_calls
 from .backends import Backend
 from .check import findings_of, findings_said
 from .compiling import compiled, open_program
@@ -53,6 +54,10 @@ class IreeTarget(Target):
 
     def runs_here(self) -> str | None:
         return None if _find("iree.runtime") is not None else "IREE's runtime is not installed: pip install iree-base-runtime"
+
+    def by_hub(self, module: Module) -> bool:
+        """Calls that IREE does not have are written out, where the hub knows what they mean."""
+        return has_known_calls(module)
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         return findings_of(module, self._flags(options))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from transload.errors import Finding, merge_findings
 from transload.ir import I32, Module, Op, TensorType
 
-__all__ = ["findings_of"]
+__all__ = ["findings_of", "has_known_calls"]
 
 
 def _gives_back(op: Op) -> bool:
@@ -60,6 +60,13 @@ def findings_of(module: Module) -> list[Finding]:
     return merge_findings([
         Finding(op.name, why, (op.origin,) if op.origin else (), hint)
         for op in module.walk() for why, hint in _reasons(op)])
+
+
+def has_known_calls(module: Module) -> bool:
+    """Whether a program calls what compilers do not know and the hub does: LAPACK, approximate extremes."""
+    from transload_plugins.stablehlo.raising.calls import is_known
+
+    return any(op.name == "stablehlo.custom_call" and bool(_reasons(op)) and is_known(op) for op in module.walk())
 
 
 def _reasons(op: Op) -> list[tuple[str, str]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from transload.contents import dialects_in
-from transload.errors import Finding, RunError, merge_findings
+from transload.errors import ConversionError, Finding, RunError, merge_findings
 from transload.ir import Dense, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
 from transload.ir.core import Block
 from transload.ir.types import FloatType, Type
@@ -19,7 +20,7 @@ from transload.passes.inline import inline_calls
 from transload.roles import hub
 from transload.text import print_module
 
-from .allowed import findings_of
+from .allowed import findings_of, has_known_calls
 from .client import XLA
 from .precision import at_highest_precision
 from .prepare_cpu import prepare_cpu
@@ -52,10 +53,21 @@ def in_stablehlo(module: Module, platform: str = "cpu") -> Module:
     On the way through the hub, for the CPU, the graph is turned to channels last, which its backend wants: it would
     transpose each convolution's operands by itself.
     """
-    copy = module.clone()
+    copy = _without_known_calls(module)
     pipeline = hub().pipeline
     convert_to(copy, ("stablehlo",), at_hub=f"layout{{to=NHWC}},{pipeline}" if platform == "cpu" else pipeline)
     return copy
+
+
+def _without_known_calls(module: Module) -> Module:
+    """A copy in the hub's dialect where a program calls what XLA is not given and the hub knows; else, and where the hub does not
+    take the rest of it, in its own."""
+    if has_known_calls(module):
+        copy = module.clone()
+        with suppress(ConversionError):
+            convert_to(copy, (hub().name,))
+            return copy
+    return module.clone()
 
 
 def specialized(module: Module, function: str, arrays: Sequence[np.ndarray]) -> Module:

@@ -46,6 +46,12 @@ class XlaTarget(Target):
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {"stablehlo_version": (str, "", "oldest version of StableHLO that is to read the .mlirbc; empty: the newest")}
 
+    def by_hub(self, module: Module) -> bool:
+        """Calls that XLA is not given are written out, where the hub knows what they mean."""
+        from .allowed import has_known_calls
+
+        return has_known_calls(module)
+
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         from .allowed import findings_of
         from .program import cannot_cross

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.engine.run import Plan
-from transload.errors import RunError
-from transload.ir import Op
+from transload.errors import ConversionError, RunError
+from transload.ir import Op, Value, new_module, set_results
 from transload.ir.constants import dtype_of
+from transload.journey import convert_to
+from transload.roles import hub
 from transload_hub.kernels.gather import best_places
 from transload_hub.kernels.unary import FUNCTIONS
 
@@ -127,15 +129,41 @@ def custom_call(op: CustomCall, *inputs: Array) -> Any:
     if best is not None:
         places = best_places(inputs[0], *best)
         return np.take_along_axis(inputs[0], places, -1), places.astype(np.int32)
-    raise RunError(f"{op.called}: nothing here computes {op.call_target_name!r}", hint=_way_out(op.call_target_name))
+    return _by_its_meaning(op, inputs)
+
+
+def _by_its_meaning(op: CustomCall, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+    """A call of a library, by the operations of the hub that it means (`raising.calls`)."""
+    from ..raising.calls import is_known  # which needs the kernels
+
+    refused = f"{op.called}: nothing here computes {op.call_target_name!r}"
+    if not is_known(op):
+        raise RunError(refused, hint=_way_out(op.call_target_name))
+    module = new_module()
+    for name in op.called_computations:
+        called = function_called(op, name)
+        if called is not None:
+            module.body.append(called.clone())
+    main = module.add_function("main", [value.type for value in op.operands])
+    block = main.regions[0].block
+    mapping: dict[Value, Value] = dict(zip(op.operands, block.arguments, strict=True))
+    for value in op.operands:
+        if value.op is not None and not value.op.operands and not value.op.regions:  # places, by which it is known
+            block.append(value.op.clone(mapping))
+    call = block.append(op.clone(mapping))
+    set_results(main, call.results)
+    try:
+        convert_to(module, (hub().name,))
+    except ConversionError as error:
+        raise RunError(refused, error.findings) from None
+    plan = Plan(module.main.regions[0], module)
+    if plan.missing or any(inner.name == "top.Custom" for inner in module.walk()):
+        raise RunError(refused, plan.missing, hint=_way_out(op.call_target_name))
+    return tuple(plan.execute(inputs))
 
 
 def _way_out(called: str) -> str:
     """What to do about a call that nothing computes."""
-    from ..raising.calls import LIBRARY  # which needs the kernels
-
-    if called in LIBRARY:
-        return "it is converted: run what `transload convert` writes of the program, or `transload.legalize(module)`"
     if called.startswith("stablehlo.dynamic_"):
         return "give the inputs their sizes: `transload run --shape NAME:3x4`, or `transload.load(path, inputs={name: (3, 4)})`"
     return "it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs"

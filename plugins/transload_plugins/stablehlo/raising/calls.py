@@ -22,7 +22,7 @@ from .table import cast, like, materialized, static
 if TYPE_CHECKING:
     from ..dialect.custom_call import CustomCall
 
-__all__ = ["LIBRARY", "TABLE"]
+__all__ = ["LIBRARY", "TABLE", "is_known"]
 
 TABLE = RewriteTable()
 
@@ -134,3 +134,9 @@ LIBRARY = {
     f"lapack_{letter}{name}_ffi": function
     for letter in "sd" for name, function in (("potrf", _cholesky), ("trsm", _triangular_solve), ("getrf", _lu))}
 """Functions of LAPACK that have an op."""
+
+
+def is_known(op: Op) -> bool:
+    """Whether a `custom_call` has a meaning in the hub, which writes it as operations."""
+    call: Any = op
+    return call.call_target_name in LIBRARY or call.call_target_name == "ApproxTopK" or top_k_of(call) is not None

@@ -111,7 +111,7 @@ def test_arguments_without_names_are_called_as_users_call_them(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("called", "hint"), [
-    ("lapack_spotrf_ffi", "transload convert"), ("stablehlo.dynamic_reduce_window", "--shape"), ("nobody", "a plugin")])
+    ("stablehlo.dynamic_reduce_window", "--shape"), ("nobody", "a plugin")])
 def test_what_is_not_run_here_has_a_way_out(tmp_path: Path, called: str, hint: str) -> None:
     (file := tmp_path / "m.mlir").write_text(f"""func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{
       %0 = "stablehlo.custom_call"(%arg0) {{call_target_name = "{called}"}} : (tensor<2xf32>) -> tensor<2xf32>
@@ -120,3 +120,34 @@ def test_what_is_not_run_here_has_a_way_out(tmp_path: Path, called: str, hint: s
     with pytest.raises(RunError, match="nothing here computes") as caught:
         transload.run(transload.load(file), {"arg0": np.ones(2, np.float32)}, engine="reference")
     assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("called", ["cholesky", "approx_max_k"])
+def test_calls_of_libraries_are_run_by_what_they_mean(called: str, tmp_path: Path) -> None:
+    """LAPACK's, as JAX calls it on a CPU, and extremes that may be approximate: by JAX itself."""
+    jax = pytest.importorskip("jax")
+    x = np.array([[4, 1], [1, 3]], np.float32)
+    functions = {"cholesky": jax.numpy.linalg.cholesky, "approx_max_k": lambda x: tuple(jax.lax.approx_max_k(x, 1))}
+    program = jax.jit(functions[called])
+    exported = jax.export.export(program)(jax.ShapeDtypeStruct((2, 2), "float32"))
+    (file := tmp_path / "m.jaxexport").write_bytes(exported.serialize())
+    module = transload.load(file)
+    assert any(op.name == "stablehlo.custom_call" for op in module.walk())
+    wanted = [np.asarray(each) for each in jax.tree.leaves(program(x))]
+    for engine in ("reference", "xla"):
+        made = transload.run(module, dict.fromkeys(module.inputs, x), engine=engine)
+        for ours, theirs in zip(made.values(), wanted, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    transload.convert(file, "xla-cpu", tmp_path / "xla", verify=False)
+    assert (tmp_path / "xla" / "m.xla").exists()
+
+
+def test_calls_of_libraries_that_are_not_known_are_refused_as_before(tmp_path: Path) -> None:
+    (file := tmp_path / "m.mlir").write_text("""func.func @main(%arg0: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>) {
+      %0:2 = "stablehlo.custom_call"(%arg0) {call_target_name = "lapack_spotrf_ffi"} : (tensor<2x2xf32>) -> (
+        tensor<2x2xf32>, tensor<i32>)
+      return %0#0, %0#1 : tensor<2x2xf32>, tensor<i32>
+    }""")
+    with pytest.raises(RunError, match="nothing here computes") as caught:
+        transload.run(transload.load(file), {"arg0": np.ones((2, 2), np.float32)}, engine="reference")
+    assert "without saying uplo" in str(caught.value)
