@@ -150,7 +150,18 @@ def reduce(op: Op, rw: Rewriter) -> Value:
         return cast(rw, product_along(rw, x, op.attributes["axis"]), op.results[0].element)
     if op.name == "tosa.reduce_sum" and x.element == I32:
         x = cast(rw, x, I64)  # as in `lowering.reduce`
-    return cast(rw, _reduced(rw, op, x), op.results[0].element)
+    made = _reduced(rw, op, x)
+    if isinstance(x.element, FloatType) and op.name in ("tosa.reduce_max", "tosa.reduce_min"):
+        made = _with_nans(rw, op, x, made)
+    return cast(rw, made, op.results[0].element)
+
+
+def _with_nans(rw: Rewriter, op: Op, x: Value, made: Value) -> Value:
+    """An extreme, and NaN where one is among `x`, which onnxruntime keeps or loses by where it stands; a sum of absolute values
+    keeps it, and has no other."""
+    axes = ints(rw, (op.attributes["axis"],))
+    total = emit(rw, "ReduceL1", x, axes, shape=static_shape(op.results[0]), keepdims=1)
+    return emit(rw, "Where", emit(rw, "IsNaN", total, element=BOOL), total, made, like=made)
 
 
 def _reduced(rw: Rewriter, op: Op, x: Value) -> Value:
