@@ -12,7 +12,7 @@ from transload.budget import check_deadline
 from transload.engine.run import Plan
 from transload.errors import Finding
 from transload.ir import Module, Op
-from transload.passes.inline import named_functions
+from transload.passes.inline import calls_itself
 from transload.plugin import KernelTable
 
 __all__ = ["add_control"]
@@ -105,7 +105,7 @@ class _Functions:
         functions = plan.module.functions if isinstance(plan.module, Module) else {}
         missing = [name for name in names if name not in functions]
         plan.missing.extend(Finding(op.name, f"runs @{name}, which the module does not have") for name in missing)
-        if not missing and (endless := _calls_itself(names, functions)):
+        if not missing and (endless := calls_itself(names, functions)):
             plan.missing.append(Finding(op.name, f"runs @{endless}, which calls itself", hint="write the recursion as a loop"))
             missing = [endless]
         plan.missing.extend(misfits := [] if missing else [
@@ -150,24 +150,6 @@ class _Functions:
         if op.name == "tf.Case":
             return tuple(self.plans[_chosen(arrays[0], len(self.plans))].execute(arrays[1:]))
         return tuple(self.plans[0].execute(arrays))
-
-
-def _calls_itself(names: list[str], functions: Mapping[str, Op]) -> str:
-    """A function among those that some reach which reaches itself; empty where there is none."""
-    state: dict[str, bool] = {}  # False: on the way
-    pending = [(name, False) for name in names]
-    while pending:
-        name, left = pending.pop()
-        if left:
-            state[name] = True
-        elif name not in state and name in functions:
-            state[name] = False
-            pending.append((name, True))
-            for callee in named_functions(functions[name]):
-                if state.get(callee) is False:
-                    return callee
-                pending.append((callee, False))
-    return ""
 
 
 _functional.plans = _Functions  # type: ignore[attr-defined]

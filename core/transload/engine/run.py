@@ -41,6 +41,9 @@ Form = tuple[tuple[int, ...], np.dtype] | None
 Watch = Callable[[Value, Any], None]
 """Told of each value and what was computed for it."""
 
+_DEEPEST = 180
+"""Functions and regions in each other that are planned: each takes four frames of Python's thousand."""
+
 
 class Plan:
     """A block made ready to run: for each op its kernel, where its operands lie, and what dies after it.
@@ -51,8 +54,11 @@ class Plan:
 
     def __init__(
         self, region: Region, module: Op, outer: Mapping[Value, int] | None = None, *, is_checked: bool = False,
+        around: tuple[Region, ...] = (),
     ) -> None:
         block = region.block
+        self.around = (*around, region)
+        """The regions whose plans this one is part of, from the outermost to its own."""
         self.is_checked = is_checked
         self.module = module
         self.arguments = list(block.arguments)
@@ -104,7 +110,8 @@ class Plan:
 
     def _kernel(self, op: Op) -> Callable[..., Any]:
         if op.name == "func.call":
-            return self._call(op)
+            return self.called(op, str(op.callee), next(
+                (f for f in self.module.regions[0].block if f.attributes.get("sym_name") == op.callee), None))
         found = host().kernel(op.name)
         if found is None:
             self.missing.append(
@@ -124,7 +131,7 @@ class Plan:
             return planned
         if not op.regions:
             return kernel
-        plans = {id(region): Plan(region, self.module, self.slots) for region in op.regions if region.blocks}
+        plans = {id(region): Plan(region, self.module, self.slots, around=self.around) for region in op.regions if region.blocks}
         for plan in plans.values():
             self.missing.extend(plan.missing)
             self.inexact.extend(plan.inexact)
@@ -138,12 +145,20 @@ class Plan:
         with_regions.wants_values = True  # type: ignore[attr-defined]
         return with_regions
 
-    def _call(self, op: Op) -> Callable[..., Any]:
-        callee = next((f for f in self.module.regions[0].block if f.attributes.get("sym_name") == op.callee), None)
-        if callee is None:
-            self.missing.append(Finding(op.name, f"calls @{op.callee}, which the module does not have"))
+    def called(self, op: Op, name: str, callee: Op | None) -> Callable[..., Any]:
+        """What runs a function in place of an op with its operands; `missing` says why it cannot be run."""
+        why, hint = "", ""
+        if callee is None or not callee.regions[0].blocks:
+            why = f"calls @{name}, which the module does not have"
+        elif callee.regions[0] in self.around:
+            why, hint = f"calls @{name}, which calls itself", "write the recursion as a loop"
+        elif len(self.around) >= _DEEPEST:
+            why = f"lies deeper than {_DEEPEST} functions and regions that lie in each other"
+            hint = "the module runs once it is converted, where functions stand where they are called"
+        if callee is None or why:
+            self.missing.append(Finding(op.name, why, (op.origin,) if op.origin else (), hint))
             return lambda op, *arrays: None
-        plan = Plan(callee.regions[0], self.module)
+        plan = Plan(callee.regions[0], self.module, around=self.around)
         self.missing.extend(plan.missing)
         self.inexact.extend(plan.inexact)
         return lambda op, *arrays: tuple(plan.execute(arrays))

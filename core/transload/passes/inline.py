@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..budget import VARIABLE, budget
@@ -9,7 +10,7 @@ from ..dialects.func import misfit
 from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
 
-__all__ = ["inline_calls", "named_functions"]
+__all__ = ["calls_itself", "inline_calls", "named_functions"]
 
 
 def inline_calls(module: Module) -> bool:
@@ -64,6 +65,24 @@ def _finish(
             _inline(call, functions[str(call.attribute("callee"))])
         done[name] = sum(1 for _ in functions[name].walk())
         path.popitem()
+
+
+def calls_itself(names: Iterable[str], functions: Mapping[str, Op]) -> str:
+    """A function among those that some reach which reaches itself, by calls or by what ops name; empty where there is none."""
+    state: dict[str, bool] = {}  # False: on the way
+    pending = [(name, False) for name in names]
+    while pending:
+        name, left = pending.pop()
+        if left:
+            state[name] = True
+        elif name not in state and name in functions:
+            state[name] = False
+            pending.append((name, True))
+            for callee in named_functions(functions[name]):
+                if state.get(callee) is False:
+                    return callee
+                pending.append((callee, False))
+    return ""
 
 
 def _fault_of(call: Op, callee: Op | None, is_around: bool) -> tuple[str, str]:

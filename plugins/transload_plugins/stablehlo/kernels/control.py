@@ -102,11 +102,18 @@ def composite(op: Composite, *inputs: Array, run: Any = None) -> tuple[Array, ..
     callee = function_called(op, op.decomposition)
     if callee is None:
         raise RunError(f"{op.called}: the module has no function @{op.decomposition}")
-    module = callee.parent_op
-    plan = Plan(callee.regions[0], module)
+    plan = Plan(callee.regions[0], callee.parent_op)
     if plan.missing:
         raise RunError(f"@{op.decomposition}, which {op.attributes['name']} means, cannot be run", plan.missing)
     return tuple(plan.execute(inputs))
+
+
+def _planned(op: Composite, plan: Plan) -> Any:
+    """A composite in a plan: its decomposition, planned with what is around it, so that one that holds itself is seen."""
+    return plan.called(op, op.decomposition, function_called(op, op.decomposition))
+
+
+composite.plans = _planned  # type: ignore[attr-defined]
 
 
 @kernel("custom_call", quantized="native")

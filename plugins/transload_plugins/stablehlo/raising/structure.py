@@ -11,7 +11,7 @@ from transload.errors import ConversionError, Finding, Unsupported
 from transload.ir import Module, Op, TensorType, TupleType, Value, location_names, update_function_type
 from transload.ir.build import Builder
 from transload.ir.regions import blocks_in
-from transload.passes.inline import named_functions
+from transload.passes.inline import calls_itself, named_functions
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
 
 from ..dialect.control import function_called
@@ -41,6 +41,8 @@ def composite(op: Composite, rw: Rewriter) -> Sequence[Value]:
     callee = function_called(op, op.decomposition)
     if callee is None or len(callee.regions[0].blocks) != 1:
         raise Unsupported(f"means @{op.decomposition}, which the module does not have")
+    if isinstance(callee.parent_op, Module) and (endless := calls_itself([op.decomposition], callee.parent_op.functions)):
+        raise Unsupported(f"means @{op.decomposition}, by which @{endless} calls itself", "write the recursion as a loop")
     block = callee.regions[0].block
     mapping: dict[Value, Value] = dict(zip(block.arguments, op.operands, strict=True))
     for inner in block:

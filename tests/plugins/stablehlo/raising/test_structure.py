@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload import plugin_host
-from transload.errors import ConversionError
+from transload.errors import ConversionError, RunError
 from transload.plugin import Conversion, resolve
 from transload.plugin_host import host
 from transload.rewrite import RewriteTable
@@ -60,6 +60,36 @@ def test_recursion_is_refused() -> None:
     module = _module(_function("main", f"%x: {T}", body, T, "%a"))
     with pytest.raises(ConversionError, match="calls itself"):
         transload.legalize(module)
+
+
+@pytest.mark.parametrize("call", [
+    '"func.call"(%x) <{callee = @g}>', '"stablehlo.composite"(%x) <{name = "a.b", decomposition = @g}>'])
+def test_what_calls_itself_by_way_of_another_neither_runs_nor_is_converted(call: str) -> None:
+    """A run ended in a RecursionError, and a composite was taken apart without end."""
+    module = _module(
+        _function("main", f"%x: {T}", f'%a = "func.call"(%x) <{{callee = @f}}> : ({T}) -> {T}', T, "%a"),
+        _function("f", f"%x: {T}", f'%a = {call} : ({T}) -> {T}\n%b = "stablehlo.sine"(%a) : ({T}) -> {T}', T, "%b", PRIVATE),
+        _function("g", f"%x: {T}", f'%a = {call.replace("@g", "@f")} : ({T}) -> {T}', T, "%a", PRIVATE))
+    with pytest.raises(RunError) as caught:
+        transload.run(module, {"arg0": np.arange(3, dtype=np.float32)})
+    assert [(each.why, each.hint) for each in caught.value.findings] == [
+        ("calls @f, which calls itself", "write the recursion as a loop")]
+    with pytest.raises(ConversionError, match="calls itself"):
+        transload.legalize(module)
+
+
+def test_functions_in_each_other_run_as_deep_as_python_has_frames() -> None:
+    for depth, runs in ((150, True), (400, False)):
+        module = _module(*(_function(
+            f"f{i}" if i else "main", f"%x: {T}", f'%a = "func.call"(%x) <{{callee = @f{i + 1}}}> : ({T}) -> {T}', T, "%a")
+            for i in range(depth)), _function(f"f{depth}", f"%x: {T}", f'%a = "stablehlo.negate"(%x) : ({T}) -> {T}', T, "%a"))
+        given = {"arg0": np.arange(3, dtype=np.float32)}
+        if runs:
+            (made,), (x,) = transload.run(module, given).values(), given.values()
+            np.testing.assert_array_equal(made, -x)
+        else:
+            with pytest.raises(RunError, match="deeper"):
+                transload.run(module, given)
 
 
 def test_calls_that_double_with_every_level_are_refused() -> None:
