@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ..contents import dialects_in
@@ -46,7 +47,24 @@ def detect(head: bytes, path: Path) -> bool:
     others = {reader.dialect for reader in host().readers.values() if ".mlir" in reader.suffixes}
     quoted = {name.decode("ascii", "replace") for name in _quoted.findall(head)}
     known = _pretty.search(head) is not None and all(map(form_of, words))
-    return known and all(name in host().dialects and name not in others for name in quoted)
+    return known and all(name in host().dialects and name not in others for name in quoted) and _goes_on(path, len(head))
+
+
+_PIECE, _SEARCHED = 1 << 20, 1 << 26
+
+
+def _goes_on(path: Path, begun: int) -> bool:
+    """Whether behind its beginning, too, a file has ops alone whose form is known: a program may begin with many calls."""
+    known: set[bytes] = set()
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(begun - 1, 0))
+        file.readline()  # what the beginning cuts off
+        while file.tell() < _SEARCHED and (piece := file.read(_PIECE) + file.readline(_PIECE)):
+            found = set(_word.findall(piece)) - known
+            if not all(form_of(word.decode("ascii", "replace")) for word in found):
+                return False
+            known |= found
+    return True
 
 
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..context import current
 from ..errors import ForeignContent, ReadError
 from ..files import need_file
 from ..ir import registry
@@ -45,6 +46,16 @@ _CACHED_TEXT = 2000  # longest signature, and longest dictionary of attributes, 
 _word = re.compile(r"[A-Za-z_][\w$]*(?:\.[\w$]+)*")
 _GENERIC_ONLY = "no plugin says how {} is written: such ops are read in MLIR's generic form, \"dialect.op\"(%operands) ..."
 _HOW_TO_PRINT = "print it so with the tool it comes from: mlir-opt, tosa-opt, stablehlo-opt or iree-opt --mlir-print-op-generic"
+
+
+
+def _how_to_read(word: str) -> str:
+    """What to do about an op in a form that is not known here: its dialect may have a reader of such files."""
+    dialect = word.partition(".")[0]
+    ways = [f"--format {reader.name} reads it, or " for reader in current().host.readers.values()
+            if reader.dialect == dialect and ".mlir" in reader.suffixes]
+    return "".join(ways[:1]) + _HOW_TO_PRINT
+
 
 Unwraps = dict[str, Callable[[Attribute], Attribute] | None]
 
@@ -360,7 +371,7 @@ class _Parser(AssemblyParser):
             self.error("expected the names of values and ')'")
         if first.isalpha():
             word = _word.match(self.text, self.pos)
-            self.error(_GENERIC_ONLY.format(word[0] if word else "an op"), hint=_HOW_TO_PRINT)
+            self.error(_GENERIC_ONLY.format(word[0] if word else "an op"), hint=_how_to_read(word[0] if word else ""))
         if not first:
             self.error("the text ends in the middle of a region")
         self.error(f"expected an op, found {self.found()}")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import TextError
 from transload.ir import Module
 from transload.text import print_module
 
@@ -50,6 +51,24 @@ def test_pretty_text_may_stand_on_one_line(tmp_path: Path) -> None:
     module = transload.load(path)
     assert module.source_format == "stablehlo"
     assert np.array_equal(_run(module, X), _run(transload.load(text=PRETTY, format="stablehlo"), X))
+
+
+def test_pretty_text_may_begin_with_calls_alone(tmp_path: Path) -> None:
+    """Of what a file begins with was said whose it is, and calls are of no dialect."""
+    pytest.importorskip("jaxlib")
+    calls = "".join(
+        f"func.func private @f{i}(%a: tensor<2xf32>) -> tensor<2xf32> {{\n  %0 = func.call @f{i + 1}(%a) : (tensor<2xf32>) ->"
+        " tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n" for i in range(40))
+    text = calls.replace("private @f0", "@main") + (
+        "func.func private @f40(%a: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = stablehlo.negate %a : tensor<2xf32>\n"
+        "  return %0 : tensor<2xf32>\n}\n")
+    (path := tmp_path / "calls.mlir").write_text(text)
+    module = transload.load(path)
+    assert module.source_format == "stablehlo"
+    np.testing.assert_array_equal(_run(module, np.ones(2, np.float32)), [-1, -1])
+    with pytest.raises(TextError, match=r"no plugin says how stablehlo\.negate is written") as caught:
+        transload.load(path, format="mlir")
+    assert caught.value.hint.startswith("--format stablehlo reads it")
 
 
 def test_functions_alone_are_judged(tmp_path: Path) -> None:
