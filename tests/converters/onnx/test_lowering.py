@@ -24,7 +24,7 @@ from tests.support.onnx_out.roundtrip import outcome, run_model
 
 # What opset 21 has no types for, or runtimes no kernels.
 REFUSED = (
-    "int2", "INT2", "UINT2", "FLOAT4", "float4", "optional", "bitshift_right_int64", "bitshift_left_int64",
+    "int2", "INT2", "UINT2", "FLOAT4", "float4", "optional",
     "bitcast_", "TO_FLOAT8E8M0", "to_FLOAT8E8M0",  # bits of floats, before opset 26
     "downsample_sizes_nearest_not_smaller",  # reads beyond its end, by scales that do not give its sizes
 )
@@ -60,6 +60,31 @@ def test_the_floor_of_a_quotient_of_the_greatest_numbers(element: str) -> None:
     a, b = (np.ascontiguousarray(each) for each in np.meshgrid(some, np.where(some == 0, 3, some)))
     found, = run_model(model_of(transload.lower(module, "onnx")), {"a": a, "b": b})
     np.testing.assert_array_equal(found, np.floor_divide(a, b))
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("direction", ["Left", "Right"])
+@pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"])
+def test_bits_are_moved(element: str, direction: str, is_known: bool) -> None:
+    """Of 64 bits those of signed numbers were refused; by the width or more, unsigned ones went as the processor has it."""
+    dtype = np.dtype(element.replace("i", "int"))
+    ends, width = np.iinfo(dtype), 8 * dtype.itemsize
+    some = np.array([ends.min, ends.min + 1, ends.min + 9, 0, 3, 77, ends.max - 1, ends.max], dtype)
+    by = np.array([0, 1, 5, width - 2, width - 1, width, width + 1, 100], dtype)
+    a, b = (np.ascontiguousarray(each) for each in np.meshgrid(some, by))
+    held = f'%b = "top.Weight"() <{{value = dense<{b.tolist()}> : tensor<8x8x{element}>}}> : () -> tensor<8x8x{element}>'
+    t = f"tensor<8x8x{element}>"
+    module = parse_module(f"""
+        "func.func"() ({{
+        ^bb0(%a: {t} loc("a"){"" if is_known else f', %b: {t} loc("b")'}):
+          {held if is_known else ""}
+          %c = "top.Shift{direction}"(%a, %b) : ({t}, {t}) -> {t} loc("c")
+          "func.return"(%c) : ({t}) -> ()
+        }}) {{function_type = ({t}{"" if is_known else f", {t}"}) -> {t}, sym_name = "main"}} : () -> ()""")
+    found, = run_model(model_of(transload.lower(module, "onnx")), {"a": a} if is_known else {"a": a, "b": b})
+    exact = [int(x) << int(n) if direction == "Left" else int(x) >> int(n) for x, n in zip(a.flat, b.flat, strict=True)]
+    wrapped = [(each - ends.min) % (1 << width) + ends.min for each in exact]
+    np.testing.assert_array_equal(found, np.array(wrapped, dtype).reshape(a.shape))
 
 
 @pytest.mark.parametrize(("mode", "element", "way"), [

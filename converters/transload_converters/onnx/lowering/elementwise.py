@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, F32, F64, I32, I64, FloatType, IntegerType, Op, Type, Value, dtype_of
+from transload.ir import BOOL, F32, F64, I32, I64, UI64, FloatType, IntegerType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .common import broadcast, cast, clipped, constant, emit, finish, scalar
@@ -243,19 +243,44 @@ def bitwise(op: Bitwise, rw: Rewriter) -> Value:
 
 @TABLE("top.ShiftLeft", "top.ShiftRight")
 def shift(op: Bitwise, rw: Rewriter) -> Value:
-    """BitShift, which ONNX has for unsigned numbers; of signed ones a product, or floor of a quotient, of powers of two."""
+    """BitShift, which ONNX has for unsigned numbers; of signed ones a product, or floor of a quotient, of powers of two.
+
+    Those of 64 bits are moved as unsigned ones, what is below zero to the right as what it lacks to -1, which is not.
+    """
     element = op.a.element
     left = op.name == "top.ShiftLeft"
-    if isinstance(element, IntegerType) and element.unsigned:
-        return emit(rw, "BitShift", op.a, op.b, like=op.result, direction="LEFT" if left else "RIGHT")
-    if not isinstance(element, IntegerType) or element.width > 32:
-        raise Unsupported(f"ONNX shifts the bits of unsigned integers alone, not of {element}")
+    if not isinstance(element, IntegerType):
+        raise Unsupported(f"ONNX shifts the bits of integers alone, not of {element}")
+    if element.unsigned:
+        return _moved(rw, op.a, op.b, left, op.result)
+    if element.width > 32:
+        if left:
+            return cast(rw, _moved(rw, cast(rw, op.a, UI64), cast(rw, clipped(rw, op.b, 0, 64), UI64), left, op.result), element)
+        below, rest = scalar(rw, 0, element), scalar(rw, -1, element)
+        negative = broadcast(rw, "Less", op.a, below, element=BOOL)
+        bits = cast(rw, broadcast(rw, "Where", negative, broadcast(rw, "Sub", rest, op.a), op.a, element=element), UI64)
+        made = cast(rw, _moved(rw, bits, cast(rw, clipped(rw, op.b, 0, 63), UI64), left, op.result), element)
+        return broadcast(rw, "Where", negative, broadcast(rw, "Sub", rest, made), made, element=element)
     # In 64 bits nothing of 32 is lost on the way; beyond 62 places there are none left to tell apart.
     places = clipped(rw, cast(rw, op.b, I64), 0, 62)
     x, factor = cast(rw, op.a, I64), emit(rw, "Pow", scalar(rw, 2, I64), places, like=places)
     if left:
         return cast(rw, broadcast(rw, "Mul", x, factor), element)
     return cast(rw, broadcast(rw, "Div", broadcast(rw, "Sub", x, broadcast(rw, "Mod", x, factor)), factor), element)
+
+
+def _moved(rw: Rewriter, x: Value, places: Value, left: bool, like: Value) -> Value:
+    """BitShift of unsigned numbers. By their width or more, which processors do in ways of their own, they go one place more than
+    the most, and nothing is left."""
+    element, direction = x.element, "LEFT" if left else "RIGHT"
+    assert isinstance(element, IntegerType)
+    most, held = element.width - 1, rw.constant_of(places)
+    if held is not None and (held <= most).all():
+        return emit(rw, "BitShift", x, places, like=like, element=element, direction=direction)
+    whole = cast(rw, clipped(rw, places, 0, most + 1), I64)
+    first = clipped(rw, whole, 0, most)
+    made = emit(rw, "BitShift", x, cast(rw, first, element), like=like, element=element, direction=direction)
+    return emit(rw, "BitShift", made, cast(rw, emit(rw, "Sub", whole, first), element), like=made, direction=direction)
 
 
 @TABLE("top.LogicalNot")
