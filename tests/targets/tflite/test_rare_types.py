@@ -256,3 +256,21 @@ def test_small_floats_go_where_there_are_casts_of_them(element: str, at: str) ->
             with pytest.raises(ConversionError, match=element) as caught:
                 transload.lower(module, target)
             assert "contradict" not in str(caught.value)
+
+
+@pytest.mark.parametrize("least", [False, True])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])
+def test_integers_are_sorted_up_and_down(dtype: Any, least: bool, tmp_path: Path) -> None:
+    """LiteRT finds the greatest; the negative of the least integer is that itself. Of equals the first comes first."""
+    ends = np.iinfo(dtype)
+    x = np.array([[3, ends.max, 3, ends.min, 0, ends.min + 1], [ends.min, 7, ends.max - 1, 7, ends.max, 7]], dtype)
+    model = make_model([node("TopK", ["x", "k"], ["v", "i"], largest=int(not least))], {"x": x}, ["v", "i"],
+                       {"k": np.array([5], np.int64)})
+    onnx.save(model, tmp_path / "model.onnx")
+    made = transload.convert(tmp_path / "model.onnx", "tflite", tmp_path / "out", verify=False)
+    (path,) = made.directory.glob("*.tflite")
+    wide = x.astype(object)
+    order = np.argsort(wide if least else -wide, axis=1, kind="stable")[:, :5]
+    values, places = run_litert(path.read_bytes(), {"x": x})
+    np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
+    np.testing.assert_array_equal(places, order)

@@ -11,7 +11,7 @@ from transload.ir import BOOL, I16, I32, I64, IntegerType, QuantType, TensorType
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import axes_of, constant, emit, int32, quantized_result, reshape, retyped, static_shape, transpose, wider
+from .common import axes_of, constant, emit, int32, quantized_result, reshape, retyped, static_shape, transpose, widened, wider
 from .movement import moved
 
 if TYPE_CHECKING:
@@ -113,25 +113,35 @@ def one_hot(op: OneHot, rw: Rewriter) -> Value:
 
 @TABLE("top.TopK")
 def top_k(op: TopK, rw: Rewriter) -> Any:
-    """TOPK_V2 along the last dimension; the least numbers are the greatest negative ones."""
+    """TOPK_V2 along the last dimension; the least numbers are the greatest of those in the other order."""
     shape = static_shape(op.input)
     axis = axes_of((op.axis,), len(shape))[0]
     order = (*(i for i in range(len(shape)) if i != axis), axis)
     value = transpose(rw, op.input, order)
     if not op.largest:
-        if quantized_result(op) is not None or not op.input.is_float:
-            raise Unsupported("LiteRT finds the greatest numbers; the least only of floats")
-        value = emit(rw, "neg", value, like=value)
+        if quantized_result(op) is not None:
+            raise Unsupported("LiteRT finds the greatest numbers; the least only of what is not quantized")
+        value = _turned(rw, value)
     made_shape = (*static_shape(value)[:-1], op.k)
-    types = [TensorType(made_shape, op.values.element), TensorType(made_shape, I32)]
+    types = [TensorType(made_shape, value.element), TensorType(made_shape, I32)]
     values, indices = rw.emit("tfl.topk_v2", value, constant(rw, np.asarray(op.k, np.int32)), types=types)
     if not op.largest:
-        values = emit(rw, "neg", values, like=values)
+        values = widened(rw, _turned(rw, values), op.values.element)
     back = tuple(int(i) for i in np.argsort(order))
     values, indices = transpose(rw, values, back), transpose(rw, indices, back)
     if op.indices.element != I32:
         indices = emit(rw, "cast", indices, like=op.indices)
     return values, indices
+
+
+def _turned(rw: Rewriter, value: Value) -> Value:
+    """The same numbers in the other order: negative ones; of integers what they lack to -1, or to the most of unsigned ones."""
+    if not isinstance(value.element, IntegerType):
+        return emit(rw, "neg", value, like=value)
+    value = widened(rw, value, wider(value.element) or value.element)
+    dtype = dtype_of(value.element)
+    most = np.asarray(-1 if dtype.kind == "i" else np.iinfo(dtype).max, dtype)
+    return emit(rw, "sub", constant(rw, most), value, like=value)
 
 
 @TABLE("top.CumSum")
