@@ -7,19 +7,21 @@ on, and calls the function proper with them. What is constant is computed, op by
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from transload.context import current
 from transload.errors import Finding, ShapeError, UsageError, merge_findings
+from transload.ir.attributes import Symbol
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import Dense
 from transload.ir.core import Block, Op, Value
 from transload.ir.module import Module, update_function_type
 from transload.ir.types import BOOL, I64, FloatType, TensorType, Type
 from transload.passes.dce import eliminate_dead_code
-from transload.passes.inline import inline_calls
+from transload.passes.inline import calls_itself, inline_calls, named_functions
 from transload.passes.shapes import infer_op
 
 __all__ = ["choose_branches", "refine"]
@@ -37,8 +39,12 @@ def refine(module: Module) -> None:
     findings: list[Finding] = []
     changed: set[Any] = set()
     spoilt: set[Any] = set()
-    for function in module.functions.values():
-        _refine_block(function.regions[0].block, changed, findings, spoilt)
+    of_sizes: _OfSizes = {}
+    composed = _composed(module)
+    for name, function in module.functions.items():
+        if name in composed and function.attribute("sym_visibility") == "private":
+            continue  # what composites mean of the sizes that they have
+        _refine_block(function.regions[0].block, changed, findings, spoilt, of_sizes)
         update_function_type(function)
     if findings:
         merged = merge_findings(findings)
@@ -46,12 +52,20 @@ def refine(module: Module) -> None:
     for name in called - _called(module):
         if name in module.functions:
             module.functions[name].erase()  # it is the body of an operation now
+    for name in composed - named_functions(module):
+        if name in module.functions and module.functions[name].attribute("sym_visibility") == "private":
+            module.functions[name].erase()  # one of known sizes stands for it
     eliminate_dead_code(module)
 
 
 def _arguments(op: Op) -> list[Value]:
     """Those of its regions: of a function, too, in which nothing else need be dynamic."""
     return [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+
+
+def _composed(module: Module) -> set[str]:
+    """The functions that composites mean."""
+    return {str(op.attributes["decomposition"]) for op in module.walk() if op.name == "stablehlo.composite"}
 
 
 def _called(module: Module) -> set[str]:
@@ -63,7 +77,11 @@ def _is_dynamic(type_: Type) -> bool:
     return isinstance(type_, TensorType) and not type_.is_static
 
 
-def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoilt: set[Any]) -> None:
+_OfSizes = dict[Any, Op]
+"""Decompositions of composites, by their names, the types that they take, and the operands that are constant."""
+
+
+def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoilt: set[Any], of_sizes: _OfSizes) -> None:
     following = block.first
     while following is not None:
         op, before = following, following.prev
@@ -82,13 +100,44 @@ def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoi
         if op.name in _STATIC:
             _STATIC[op.name](op)
         infer_op(op, changed, findings, spoilt)
+        if op.name == "stablehlo.composite":
+            _fix_decomposition(op, changed, findings, spoilt, of_sizes)
         for region in op.regions:
             for inner in region.blocks:
-                _refine_block(inner, changed, findings, spoilt)
+                _refine_block(inner, changed, findings, spoilt, of_sizes)
         if op.regions:
             infer_op(op, changed, findings, spoilt)  # what its regions give may be known by now
         else:
             _fold(op)
+
+
+def _fix_decomposition(op: Op, changed: set[Any], findings: list[Finding], spoilt: set[Any], of_sizes: _OfSizes) -> None:
+    """Let a composite mean its decomposition for the sizes that it is given, which others that are given others do not."""
+    functions, name = _functions_beside(op), str(op.attributes["decomposition"])
+    callee = functions.get(name)
+    if callee is None or len(callee.regions[0].blocks) != 1 or callee.parent is None or calls_itself([name], functions):
+        return
+    if not any(_is_dynamic(value.type) for inner in callee.walk() for value in (*inner.results, *_arguments(inner))):
+        return
+    held = [constant_of(operand) if _is_small(operand.type) else None for operand in op.operands]
+    numbers = [None if dense is None else dense.numpy() for dense in held]
+    key = (name, *(str(operand.type) for operand in op.operands), *(None if each is None else each.tobytes() for each in numbers))
+    made = of_sizes.get(key)
+    if made is None:
+        made = of_sizes[key] = callee.clone({})
+        made.attributes["sym_name"] = next(fresh for n in count(1) if (fresh := f"{name}_{n}") not in functions)
+        callee.parent.insert(made, callee)
+        block = made.regions[0].block
+        builder = Builder(block, block.first)
+        for argument, operand, array in zip(block.arguments, op.operands, numbers, strict=True):
+            argument.type = operand.type
+            if array is not None:
+                argument.replace_all_uses_with(builder.constant(array, argument.element, dialect="stablehlo"))
+        _refine_block(block, changed, findings, spoilt, of_sizes)
+        update_function_type(made)
+    op.attributes["decomposition"] = Symbol(made.attributes["sym_name"])
+    for result, value in zip(op.results, made.regions[0].block.terminator.operands, strict=True):
+        result.type = value.type
 
 
 def _fold(op: Op) -> None:
