@@ -19,7 +19,7 @@ from transload.errors import ConversionError, Finding, RunError
 from transload.ir import Module
 from transload.journey import convert_to
 
-from .session import first_line, told
+from .session import exchanged, first_line, told
 from .writer import EXTERNAL_FROM, constant_bytes, model_of, refuse_unwritable
 
 __all__ = ["Execute", "prepare"]
@@ -61,7 +61,8 @@ class Execute:
         arrays = check_inputs(self.main, inputs)
         try:
             with _ended_in_time() as options:
-                made = self._session.run(None, dict(zip(self._inputs, arrays, strict=True)), options)
+                made = exchanged(
+                    self._session, [each.name for each in self._outputs], dict(zip(self._inputs, arrays, strict=True)), options)
         except Exception as error:  # onnxruntime's native errors share no class
             check_deadline()
             raise RunError(f"onnxruntime stopped: {first_line(error)}") from None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ctypes
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from transload.errors import MissingKernel, RunError
 from .bundles import element_name
 from .saturation import made_exact, saturates
 
-__all__ = ["Session", "first_line", "told"]
+__all__ = ["Session", "exchanged", "first_line", "told"]
 
 
 class Session:
@@ -35,8 +37,10 @@ class Session:
         fed = {entry.name: _fed(entry, inputs) for entry in session.get_inputs()
                if entry.name in inputs or not entry.type.startswith("tensor") or entry.type == _TEXTS}
         try:
-            made = session.run(names, fed)
+            made = exchanged(session, names, fed)
             values = dict(each for entry, value in zip(session.get_outputs(), made, strict=True) for each in _given(entry, value))
+        except MissingKernel:
+            raise
         except Exception as error:  # onnxruntime's native errors share no class
             raise RunError(f"onnxruntime cannot run {self.name}: {first_line(error)}") from None
         whole = self._sessions.get(False)
@@ -111,6 +115,38 @@ _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(fl
 
 
 _TEXTS = "tensor(string)"
+_BF16, _BF16_CODE = "tensor(bfloat16)", 16
+"""What onnxruntime neither takes from numpy nor gives to it, and the number that ONNX has for it."""
+
+
+def exchanged(session: Any, names: Sequence[str], fed: Mapping[str, Any], options: Any = None) -> list[Any]:
+    """The outputs of one run. Where bf16 goes in or out, all goes as onnxruntime's own values, and that as bits."""
+    inputs, outputs = ({entry.name: entry.type for entry in entries} for entries in (session.get_inputs(), session.get_outputs()))
+    taken = [inputs[name] for name in fed]
+    given = [outputs[name] for name in names]
+    if _BF16 not in (*taken, *given):
+        return list(session.run(names, fed, options))
+    if others := [each for each in (*taken, *given) if not each.startswith("tensor(")]:
+        raise MissingKernel(f"onnxruntime exchanges bf16 beside tensors alone, and here is {others[0]}")
+    import onnxruntime
+
+    made = onnxruntime.OrtValue
+    values = {
+        name: made.ortvalue_from_numpy_with_onnx_type(_contiguous(array).view(np.uint16), _BF16_CODE)
+        if inputs[name] == _BF16 else made.ortvalue_from_numpy(_contiguous(array)) for name, array in fed.items()}
+    results = session.run_with_ort_values(list(names), values, options)
+    return [_bits_of(each) if type_ == _BF16 else each.numpy() for each, type_ in zip(results, given, strict=True)]
+
+
+def _contiguous(array: np.ndarray) -> np.ndarray:
+    return np.require(array, requirements=["C", "A"])
+
+
+def _bits_of(value: Any) -> np.ndarray:
+    """A copy of the numbers of 16 bits that a value of onnxruntime on the CPU holds."""
+    shape = tuple(value.shape())
+    size = 2 * math.prod(shape)
+    return np.frombuffer(ctypes.string_at(value.data_ptr(), size), np.uint16).reshape(shape)
 
 
 def _fed(entry: Any, inputs: Mapping[str, np.ndarray]) -> Any:
@@ -135,6 +171,10 @@ def _given(entry: Any, value: Any) -> list[tuple[str, Any]]:
 def _as_wanted(entry: Any, given: np.ndarray) -> np.ndarray:
     """An array in the dtype that the session wants."""
     array = np.asarray(given)
+    if entry.type == _BF16:
+        import ml_dtypes
+
+        return array.astype(ml_dtypes.bfloat16, copy=False)
     wanted = next((dtype for name, dtype in _DTYPES.items() if name in entry.type), array.dtype)
     return array.astype(wanted, copy=False)
 

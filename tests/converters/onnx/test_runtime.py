@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto
@@ -108,3 +109,21 @@ def test_a_model_with_text_is_cut_and_judged(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     converted = transload.convert(transload.load(tmp_path / "m.onnx", outputs=["y"]), out=tmp_path / "out", verify="require")
     assert converted.verification is not None and converted.verification.passed
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 3)])
+def test_numbers_of_bf16_go_in_and_come_out(shape: tuple[int, ...], keep: bool, tmp_path: Path) -> None:
+    """onnxruntime takes none from numpy, and gives it none: an input or output of them was told as a fault of the model."""
+    some = np.random.default_rng(0).standard_normal(6).astype(ml_dtypes.bfloat16)
+    x = np.resize(some, shape)
+    nodes = [node("Cast", ["x"], ["f"], to=TensorProto.FLOAT), node("Mul", ["f", "k"], ["y"]),
+             node("Cast", ["y"], ["z"], to=TensorProto.BFLOAT16)]
+    model = make_model(nodes, {"x": np.zeros(shape, np.float32)}, ["y", "z"], {"k": np.array(3, np.float32)})
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.BFLOAT16
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    found = runtime.open_model(file)({"x": x}, keep)
+    wide = x.astype(np.float32)
+    np.testing.assert_array_equal(found["y"], wide * 3)
+    assert found["z"].dtype == ml_dtypes.bfloat16
+    np.testing.assert_array_equal(found["z"].astype(np.float32), (wide * 3).astype(ml_dtypes.bfloat16).astype(np.float32))
