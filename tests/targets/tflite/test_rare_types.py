@@ -274,3 +274,19 @@ def test_integers_are_sorted_up_and_down(dtype: Any, least: bool, tmp_path: Path
     values, places = run_litert(path.read_bytes(), {"x": x})
     np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
     np.testing.assert_array_equal(places, order)
+
+
+@pytest.mark.parametrize(("common", "indices"), [
+    (1, [[[1], [-1]], [[0], [3]]]), (1, [[1, 0], [-1, 2]]), (2, [[[2], [0], [1], [-1]]] * 2)])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_subscripts_behind_dimensions_in_common(common: int, indices: Any, is_known: bool, tmp_path: Path) -> None:
+    """LiteRT's GATHER_ND has no such dimensions."""
+    x, i = np.arange(24, dtype=np.float32).reshape(2, 4, 3), np.array(indices, np.int64)
+    given, held = ({"x": x}, {"i": i}) if is_known else ({"x": x, "i": i}, {})
+    model = make_model([node("GatherND", ["x", "i"], ["y"], batch_dims=common)], given, ["y"], held)
+    onnx.save(model, tmp_path / "model.onnx")
+    made = transload.convert(tmp_path / "model.onnx", "tflite", tmp_path / "out", verify=False)
+    (path,) = made.directory.glob("*.tflite")
+    want = np.stack([x[(*place[:common], *i[place])] for place in np.ndindex(i.shape[:-1])])
+    found, = run_litert(path.read_bytes(), given)
+    np.testing.assert_array_equal(found.reshape(want.shape), want)

@@ -65,10 +65,15 @@ def gather(op: Gather, rw: Rewriter) -> Value:
 
 @TABLE("top.GatherND")
 def gather_nd(op: GatherND, rw: Rewriter) -> Value:
-    """GATHER_ND, without dimensions in common."""
-    if op.batch_dims:
-        raise Unsupported("LiteRT's GATHER_ND has no batch dimensions")
-    return emit(rw, "gather_nd", moved(rw, op), subscripts(rw, op.indices, static_shape(op.input)), like=op.output)
+    """GATHER_ND, which has no dimensions in common: those are subscripts that count up."""
+    shape, common = static_shape(op.input), op.batch_dims
+    places = subscripts(rw, op.indices, shape[common:])
+    if common:
+        sizes = static_shape(op.indices)[:-1]
+        grid = constant(rw, np.stack(list(tables.indices(sizes))[:common], -1).astype(np.int32))
+        places = emit(rw, "concatenation", grid, int32(rw, places), shape=(*sizes, common + static_shape(places)[-1]),
+                      element=I32, axis=len(sizes))
+    return emit(rw, "gather_nd", moved(rw, op), places, like=op.output)
 
 
 def subscripts(rw: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
