@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, I64, Value, dtype_of
+from transload.ir import BOOL, I32, I64, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
@@ -38,14 +38,39 @@ def shift_left(op: ShiftLeft, rw: Rewriter) -> Value:
 
 
 @TABLE("top.BitwiseAnd")
-def bitwise_and(op: Bitwise, rw: Rewriter) -> Value | None:
-    """The lowest bits of a number: its remainder beside a power of two, which has the sign of that."""
+def bitwise_and(op: Bitwise, rw: Rewriter) -> Value:
+    """Neighbouring bits of a number: its lowest ones up to the last of them, less those below the first."""
     element = op.result.element
     for x, mask in (op.operands, op.operands[::-1]):
-        bits = _exponent(None if (held := _number(mask)) is None else held + 1)
-        if element in (I32, I64) and bits is not None and bits < (31 if element == I32 else 63):
-            return emit(rw, "floor_mod", x, _beside(rw, x, op.result, 1 << bits, dtype_of(element)), like=op.result)
-    return None
+        if element not in (I32, I64) or (held := _number(mask)) is None or held == 0:
+            continue
+        width = element.width  # type: ignore[attr-defined]
+        pattern = held & ((1 << width) - 1)
+        below = (pattern & -pattern).bit_length() - 1
+        if (above := _exponent((pattern >> below) + 1)) is None:
+            continue
+        if x.shape != op.result.shape:
+            x = emit(rw, "add", x, _beside(rw, x, op.result, 0, dtype_of(element)), like=op.result)
+        made = _lowest(rw, x, below + above, width)
+        return made if below == 0 else emit(rw, "sub", made, _lowest(rw, x, below, width), like=made)
+    raise Unsupported(
+        f"TFLite has no AND: only neighbouring bits of i32 and i64 can be taken, which a constant says, and this is {element}",
+        "in the model, take remainders by powers of two, or logical operators of truth values")
+
+
+def _lowest(rw: Rewriter, x: Value, bits: int, width: int) -> Value:
+    """The lowest bits of a number: its remainder beside a power of two, which has the sign of that.
+
+    For all but the highest there is no such power: they are what a negative number has more than the least.
+    """
+    dtype = dtype_of(x.element)
+    if bits == width:
+        return x
+    if bits < width - 1:
+        return emit(rw, "floor_mod", x, constant(rw, np.asarray(1 << bits, dtype)), like=x)
+    negative = emit(rw, "less", x, constant(rw, np.zeros((), dtype)), like=x, element=BOOL)
+    more = emit(rw, "sub", x, constant(rw, np.asarray(np.iinfo(dtype).min, dtype)), like=x)
+    return emit(rw, "select_v2", negative, more, x, like=x)
 
 
 @TABLE("top.BitwiseNot")
