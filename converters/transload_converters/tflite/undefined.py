@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transload.ir import IntegerType, Module, Op, QuantType
+from transload.ir import F32, IntegerType, Module, Op, QuantType
 from transload.ir.build import constant_of
 
 from .dialect import SPARSE_BLOCK
@@ -61,7 +61,7 @@ def _has_coarse_places(op: Op) -> bool:
 
     Over all of them that adds up (`resize_bilinear.h`: `ResizeBilinearInteger`).
     """
-    if op.name != "tfl.resize_bilinear" or len(op.operands) < 2 or not op.operands[0].is_quantized:
+    if op.name != "tfl.resize_bilinear" or len(op.operands) < 2 or op.operands[0].element_or_none == F32:
         return False
     sizes = constant_of(op.operands[1])
     if sizes is None:

@@ -9,28 +9,44 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_like, layout, static_shape
-from .storage import moves_stored
+from .storage import any_scale, moves_stored
 
 TABLE = RewriteTable()
 
 
-@TABLE("tfl.resize_bilinear", "tfl.resize_nearest_neighbor")
+@TABLE("tfl.resize_bilinear")
+@any_scale
 @moves_stored
-def resize(op: Op, rw: Rewriter) -> Value:
-    """RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR: by the corners, by the centres, or by the upper left edges of pixels."""
-    sizes = constant_ints(rw, op.operands[1], "the size to resize to")
-    corners, centres = op.attribute("align_corners"), op.attribute("half_pixel_centers")
-    if corners and centres:
-        raise Unsupported("align_corners and half_pixel_centers exclude each other")
-    if op.name == "tfl.resize_bilinear":
-        if op.operands[0].is_quantized:
-            _refuse_pixels_outside(static_shape(op.operands[0], "the image", 4)[1:3], sizes, corners, centres)
-        coordinates = "align_corners" if corners else "half_pixel" if centres else "asymmetric"
-        return emit_like(rw, op, "top.Interp", op.operands[0], sizes=sizes, mode="linear", coord_mode=coordinates, layout=layout)
+def resize_bilinear(op: Op, rw: Rewriter) -> Value:
+    """RESIZE_BILINEAR: by the corners, by the centres, or by the upper left edges of pixels.
+
+    What comes between integers is rounded, whether they have a scale or not.
+    """
+    sizes, corners, centres = _read(op, rw)
+    if op.operands[0].is_quantized:
+        _refuse_pixels_outside(static_shape(op.operands[0], "the image", 4)[1:3], sizes, corners, centres)
+    coordinates = "align_corners" if corners else "half_pixel" if centres else "asymmetric"
+    return emit_like(rw, op, "top.Interp", op.operands[0], sizes=sizes, mode="linear", coord_mode=coordinates, layout=layout)
+
+
+@TABLE("tfl.resize_nearest_neighbor")
+@moves_stored
+def resize_nearest_neighbor(op: Op, rw: Rewriter) -> Value:
+    """RESIZE_NEAREST_NEIGHBOR: by the corners, by the centres, or by the upper left edges of pixels."""
+    sizes, corners, centres = _read(op, rw)
     coordinates = "align_corners" if corners else "tf_half_pixel_for_nn" if centres else "asymmetric"
     return emit_like(
         rw, op, "top.Interp", op.operands[0], sizes=sizes, mode="nearest", coord_mode=coordinates,
         nearest_mode="round_prefer_ceil" if corners else "floor", layout=layout)
+
+
+def _read(op: Op, rw: Rewriter) -> tuple[tuple[int, ...], bool, bool]:
+    """The size to resize to, and whether corners are aligned, or centres are places."""
+    sizes = constant_ints(rw, op.operands[1], "the size to resize to")
+    corners, centres = op.attribute("align_corners"), op.attribute("half_pixel_centers")
+    if corners and centres:
+        raise Unsupported("align_corners and half_pixel_centers exclude each other")
+    return sizes, corners, centres
 
 
 def _refuse_pixels_outside(image: Sequence[int], sizes: Sequence[int], corners: bool, centres: bool) -> None:
