@@ -21,6 +21,7 @@ from transload.worker import Remote, Worker
 
 from .dialect import BLOCKWISE
 from .reader import Names, read, tensor_names
+from .undefined import has_narrow_bias
 
 __all__ = ["available", "open_model", "uses_other_kernels", "warm"]
 
@@ -140,11 +141,12 @@ def _has_wrong_reference(module: Module) -> bool:
     """Whether a model has an operator that the reference kernels compute wrongly, and the usual ones rightly.
 
     Of SUM on quantized tensors the reference adds stored numbers without their zero points, and wraps; of
-    LOCAL_RESPONSE_NORMALIZATION it leaves out the last channel of each window.
+    LOCAL_RESPONSE_NORMALIZATION it leaves out the last channel of each window; of FULLY_CONNECTED it takes a bias of 32 bits
+    beside activations of 16 for one of 64 (`has_narrow_bias`).
     """
     return any(
         op.name == "tfl.local_response_normalization" or (op.name == "tfl.sum" and isinstance(op.operands[0].element, QuantType))
-        for op in module.walk())
+        or (op.name == "tfl.fully_connected" and has_narrow_bias(op)) for op in module.walk())
 
 
 def warm() -> None:

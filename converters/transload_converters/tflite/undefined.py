@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transload.ir import F32, IntegerType, Module, Op, QuantType
+from transload.ir import F32, I16, I32, IntegerType, Module, Op, QuantType
 from transload.ir.build import constant_of
 
 from .dialect import SPARSE_BLOCK
 from .overflow import overflows
 
-__all__ = ["undefined"]
+__all__ = ["has_narrow_bias", "undefined"]
 
 _PRODUCTS = {
     "tfl.conv_2d": 0, "tfl.depthwise_conv_2d": 0, "tfl.fully_connected": 0, "tfl.transpose_conv": 2, "tfl.batch_matmul": 0}
 """The operand that weights are multiplied with, by operator."""
+_BIASES = {"tfl.conv_2d": 2, "tfl.fully_connected": 2, "tfl.transpose_conv": 3}
+"""The operand that is a bias, of operators that may say its type."""
 _SCALES = (1e-12, 1e12)
 """Between which the scales of tensors of 8 and 16 bits are."""
 _READ_BLOCK = 16
@@ -98,6 +100,24 @@ def _is_misread(op: Op) -> bool:
     return op.attribute(SPARSE_BLOCK) != _READ_BLOCK or (given is not None and given.storage.width > 8)
 
 
+def has_narrow_bias(op: Op) -> bool:
+    """Whether sums beside activations of 16 bits have a bias of 32, and nothing says so.
+
+    LiteRT takes it for one of 64 bits then, two numbers for one, and reads beyond its end. Measured with LiteRT 2.3: CONV_2D and
+    TRANSPOSE_CONV by all kernels, FULLY_CONNECTED by the reference ones; DEPTHWISE_CONV_2D is refused.
+    """
+    place = _BIASES.get(op.name)
+    if place is None or len(op.operands) <= place or op.attribute("quantized_bias_type", "FLOAT32") != "FLOAT32":
+        return False
+    given, bias = op.operands[_PRODUCTS[op.name]].quant, op.operands[place].element_or_none
+    stored = bias.storage if isinstance(bias, QuantType) else bias
+    return given is not None and given.storage == I16 and stored == I32
+
+
+def _misreads_bias(op: Op) -> bool:
+    return op.name != "tfl.fully_connected" and has_narrow_bias(op)
+
+
 def _beyond(op: Op) -> float | None:
     """The scale of sums of products in steps of the result, where it is greater than the multipliers that LiteRT has.
 
@@ -120,6 +140,8 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_has_length_one, "LiteRT's transform is none for a length of 1"),
     (_has_coarse_places, "LiteRT finds places between pixels of integers in 1024ths of their distance"),
     (_is_misread, "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone, and only beside floats and int8"),
+    (_misreads_bias, "LiteRT reads a bias of 32 bits beside activations of 16 as one of 64, where quantized_bias_type does not "
+                     "say INT32"),
     (_rounds_each, "LiteRT rounds behind each factor of a product of quantized numbers"),
     (_is_rising, "LiteRT takes the greatest number off, so that a factor below 0 needs exponentials above that of 0: it has none "
                  "for integers, and of floats they may be infinite"),

@@ -272,3 +272,32 @@ def test_sparse_weights_that_litert_misreads(tmp_path: Path, given: str, block: 
     assert same and made.verification.status == ("passed" if right else "skipped" if given == "int8" else "inconclusive")
     if made.verification.status == "inconclusive":
         assert "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone" in made.verification.why
+
+
+@pytest.mark.parametrize(("operator", "version", "status"), [
+    ("FULLY_CONNECTED", 11, "passed"), ("CONV_2D", 8, "inconclusive"), ("TRANSPOSE_CONV", 5, "inconclusive")])
+@pytest.mark.parametrize("said", ["INT32", "FLOAT32"])
+def test_a_bias_of_32_bits_beside_activations_of_16(tmp_path: Path, operator: str, version: int, status: str, said: str) -> None:
+    """LiteRT reads two numbers of it for one, where nothing says its type; the result was called wrong."""
+    x, step = np.array([[[[1000, -500]]]], np.int16), ((1e-3,), (0,))
+    bias = np.array([1000, 2000], np.int32)
+    weights = np.array([[10, 20], [30, -40]], np.int8)
+    shape: Any = (1, 2) if operator == "FULLY_CONNECTED" else (1, 1, 1, 2)
+    kernel = weights if operator == "FULLY_CONNECTED" else weights[:, None, None]
+    inputs: list[Any] = [
+        (shape, "int16", None, step), (kernel.shape, "int8", kernel, ((1e-2,), (0,))), ((2,), "int32", bias, ((1e-5,), (0,)))]
+    if operator == "TRANSPOSE_CONV":
+        inputs = [((4,), "int32", np.array(shape, np.int32)), inputs[1], inputs[0], inputs[2]]
+    strides = {} if operator == "FULLY_CONNECTED" else {"stride_w": 1, "stride_h": 1, "padding": "VALID"}
+    options = {**strides, "quantized_bias_type": said}
+    content = write_operator(operator, inputs, [(shape, "int16", None, step)], options, version=version)
+    file = tmp_path / "bias.tflite"
+    file.write_bytes(content)
+    module = transload.load(file)
+    given = {next(iter(module.inputs)): x.reshape(shape)}
+    lowered = transload.lower(module, "tosa")
+    verdict = verify_conversion(module, lowered, hub=transload.lower(module, "top"), engine="reference", inputs=given)
+    assert verdict.status == (status if said == "FLOAT32" else "passed"), verdict
+    assert ("reads a bias of 32 bits" in verdict.why) == (verdict.status == "inconclusive")
+    real = (x.reshape(2) * 1e-3 @ (weights.T * 1e-2) + bias * 1e-5) / 1e-3
+    assert np.array_equal(next(iter(transload.run(lowered, given).values())).reshape(2), np.round(real))
