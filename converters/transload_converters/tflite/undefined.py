@@ -26,6 +26,9 @@ _RECURRENT = frozenset(f"tfl.{name}" for name in (
     "lstm", "unidirectional_sequence_lstm", "bidirectional_sequence_lstm", "rnn", "unidirectional_sequence_rnn",
     "bidirectional_sequence_rnn", "svdf"))
 """Operators whose activation is that of their cells. Of all others LiteRT's kernels know ReLUs alone (measured, LiteRT 2.3)."""
+_EQUALITIES = ("tfl.equal", "tfl.not_equal")
+_ORDERS = ("tfl.greater", "tfl.greater_equal", "tfl.less", "tfl.less_equal")
+"""Comparisons that go by stored numbers where these have 16 bits."""
 
 
 def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> str:
@@ -48,6 +51,18 @@ def _is_rising(op: Op) -> bool:
 
 def _rounds_each(op: Op) -> bool:
     return op.name == "tfl.reduce_prod" and op.operands[0].is_quantized
+
+
+def _compares_steps(op: Op) -> bool:
+    """Whether it compares quantized numbers one of whose scales is 1 or more, beside which LiteRT has multipliers below 1 alone.
+
+    Of two tensors of one scale of 3.7 it called 0 and 12 steps equal. Source: `ComparisonWithScaling` in
+    `tensorflow/lite/kernels/internal/reference/comparisons.h`; measured with LiteRT 2.3, by all kernels.
+    """
+    if op.name not in (*_EQUALITIES, *_ORDERS):
+        return False
+    held = [quant for value in op.operands if (quant := value.quant) is not None]
+    return any(quant.storage.width <= (16 if op.name in _EQUALITIES else 8) and max(quant.scales) >= 1 for quant in held)
 
 
 def _has_far_scale(op: Op) -> bool:
@@ -142,6 +157,7 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_misread, "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone, and only beside floats and int8"),
     (_misreads_bias, "LiteRT reads a bias of 32 bits beside activations of 16 as one of 64, where quantized_bias_type does not "
                      "say INT32"),
+    (_compares_steps, "LiteRT compares quantized numbers by multipliers below 1, and a scale here is 1 or more"),
     (_rounds_each, "LiteRT rounds behind each factor of a product of quantized numbers"),
     (_is_rising, "LiteRT takes the greatest number off, so that a factor below 0 needs exponentials above that of 0: it has none "
                  "for integers, and of floats they may be infinite"),

@@ -301,3 +301,23 @@ def test_a_bias_of_32_bits_beside_activations_of_16(tmp_path: Path, operator: st
     assert ("reads a bias of 32 bits" in verdict.why) == (verdict.status == "inconclusive")
     real = (x.reshape(2) * 1e-3 @ (weights.T * 1e-2) + bias * 1e-5) / 1e-3
     assert np.array_equal(next(iter(transload.run(lowered, given).values())).reshape(2), np.round(real))
+
+
+@pytest.mark.parametrize(("operator", "function"), [("EQUAL", np.equal), ("NOT_EQUAL", np.not_equal), ("LESS", np.less)])
+@pytest.mark.parametrize(("dtype", "zero"), [("uint8", 255), ("int8", 3), ("int16", 0)])
+@pytest.mark.parametrize("scale", [0.5, 3.7])
+def test_comparisons_of_steps_of_1_and_more(
+    tmp_path: Path, operator: str, function: Any, dtype: str, zero: int, scale: float,
+) -> None:
+    """LiteRT has no multipliers for such; right results were called wrong."""
+    step = ((scale,), (zero,))
+    file = tmp_path / "compare.tflite"
+    file.write_bytes(write_operator(operator, [((4,), dtype, None, step)] * 2, [((4,), "bool")], version=2 + (dtype == "int16")))
+    module = transload.load(file)
+    given = dict(zip(module.inputs, (np.array([0, 1, 2, 9], dtype), np.array([0, 2, 2, 3], dtype)), strict=True))
+    lowered = transload.lower(module, "tosa")
+    verdict = verify_conversion(module, lowered, hub=transload.lower(module, "top"), engine="reference", inputs=given)
+    is_right = scale < 1 or (dtype == "int16" and operator == "LESS")  # orders of 16 bits go by what is stored
+    assert verdict.status == ("passed" if is_right else "inconclusive"), verdict
+    assert ("multipliers below 1" in verdict.why) != is_right
+    assert np.array_equal(next(iter(transload.run(lowered, given).values())), function(*given.values()))
