@@ -36,7 +36,7 @@ def register_writers(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "tfl-to-top", "tfl", "top", f"{_HERE}.legalize:TABLE",
-        before="tfl-check-operators,tfl-variables{state=$state},tfl-states{state=$state},tfl-check-subgraphs",
+        before="tfl-check-operators,tfl-plain-integers,tfl-variables{state=$state},tfl-states{state=$state},tfl-check-subgraphs",
         entries=f"{_HERE}.legalize.control:entries",
         joins=("stablehlo-to-top",),  # for operators that are StableHLO's
         doc="The operators of TensorFlow Lite as hub operations.", options=OPTIONS,
@@ -49,6 +49,8 @@ def register_passes(register: Any) -> None:
                   "Give tensors the sizes that follow from those of the inputs, where they are others than the file's."))
     register(Pass("tfl-check-operators", f"{_HERE}.legalize.checks:check_operators",
                   "Refuse results and states of types or scales that no kernel of LiteRT gives them."))
+    register(Pass("tfl-plain-integers", f"{_HERE}.legalize.plain:make_plain",
+                  "Read integers of 32 and 64 bits as they are stored, where no operator looks at a scale that the file notes."))
     register(Pass("tfl-variables", f"{_HERE}.legalize.variables:resolve_variables",
                   "Replace reads of resource variables by what they hold there."))
     register(Pass("tfl-states", f"{_HERE}.legalize.state:expose_states",

@@ -21,6 +21,7 @@ from transload.worker import Remote, Worker
 
 from .dialect import BLOCKWISE
 from .reader import Names, read, tensor_names
+from .scales import LOOKING, WIDE
 from .undefined import has_narrow_bias
 
 __all__ = ["available", "open_model", "uses_other_kernels", "warm"]
@@ -114,7 +115,9 @@ def _dangerous(module: Module) -> str:
                 return f"the state of SVDF {op.origin!r} is {state}; LiteRT would take it for int16 and write behind it"
         for value in (*op.operands, *op.results):
             element = value.element_or_none
-            if isinstance(element, QuantType) and op.operands and op.dialect == "tfl" and not all(element.scales):
+            if not isinstance(element, QuantType) or not op.operands or op.dialect != "tfl" or all(element.scales):
+                continue
+            if element.storage.width < WIDE or op.name in LOOKING:
                 return f"{op.name} has a tensor with a scale of 0, {value.name or op.origin!r}; LiteRT would end the process"
     return ""
 
