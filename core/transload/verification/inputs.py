@@ -13,6 +13,7 @@ from ..errors import RunError, UsageError
 from ..given import open_given, settled
 from ..ir import (
     BOOL,
+    ComplexType,
     FloatType,
     IntegerType,
     Module,
@@ -55,7 +56,8 @@ def random_inputs(
     """One array per input of the source module, reproducible from `seed`.
 
     Quantized inputs take their whole stored range; floats the range the file gives, or a normal
-    distribution around zero with `spread` as its standard deviation; booleans both values;
+    distribution around zero with `spread` as its standard deviation, complex numbers such a real and such an imaginary part;
+    booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
     integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
     `UsageError` where the seed is negative.
@@ -77,9 +79,9 @@ def random_inputs(
         if type_.num_elements > _MOST:
             raise RunError(f"no inputs can be made up: {name!r} is {type_}, more than {_MOST:,} elements",
                            hint="give data: --input")
-        if not isinstance(type_.element, IntegerType | FloatType | QuantType):
+        if not isinstance(type_.element, IntegerType | FloatType | ComplexType | QuantType):
             raise RunError(f"no inputs can be made up: {name!r} holds {type_.element}, of which there are no random ones",
-                           hint="give data: --input; or move what takes text in front of the model")
+                           hint="give data: --input; what takes no numbers, as text, belongs in front of the model")
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
         if index in signed and RANGE not in attributes[index]:
             inputs[name] = _without_zeros(generator, inputs[name])
@@ -105,6 +107,9 @@ def _random(
         elif element.width > _NARROW:
             low, high = 0, _DEFAULT_INDEX_BOUND - 1
         return _integers(generator, low, high, shape).astype(dtype)
+    if isinstance(element, ComplexType):
+        real, imaginary = (spread * generator.standard_normal(shape) for _ in range(2))
+        return (real + 1j * imaginary).astype(dtype)
     if limits is not None:
         return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
     return (spread * generator.standard_normal(shape)).astype(dtype)

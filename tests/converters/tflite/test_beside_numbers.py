@@ -9,6 +9,7 @@ import pytest
 
 import transload
 from transload.errors import RunError
+from transload.verification.inputs import random_inputs
 from transload_converters.tflite.runtime import available, open_model
 from transload_converters.tflite.writer import ModelWriter, SubgraphWriter
 
@@ -110,3 +111,18 @@ def test_text_is_empty_where_none_is_given(with_text: Path) -> None:
     assert "turned" not in found and found["y"].tolist() == abs(x).tolist()
     with pytest.raises(RunError, match="output 'turned' holds no numbers"):
         run({"x": x})
+
+
+def test_complex_inputs_are_made_up(tmp_path: Path) -> None:
+    """They were said to be text, and nothing was judged."""
+    model = ModelWriter()
+    x, y = model.add_tensor("x", (2, 3), "complex64"), model.add_tensor("y", (3, 2), "complex64")
+    model.add_operator("RESHAPE", [x, model.add_tensor("shape", (2,), "int32", np.array([3, 2], np.int32))], [y])
+    model.inputs, model.outputs = [x], [y]
+    path = tmp_path / "complex.tflite"
+    path.write_bytes(model.finish())
+    given = random_inputs(transload.load(path))["x"]
+    assert given.dtype == np.complex64 and given.real.all() and given.imag.all() and not np.array_equal(given.real, given.imag)
+    assert np.array_equal(open_model(path)({"x": given})["y"], given.reshape(3, 2))
+    made = transload.convert(path, "tflite", tmp_path / "out", verify="require")
+    assert made.verification is not None and made.verification.passed
