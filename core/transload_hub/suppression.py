@@ -85,15 +85,20 @@ def _by_row(build: Builder, values: Value, owners: np.ndarray) -> Value:
 
 
 def suppressed(
-    build: Builder, boxes: Value, scores: Value, steps: int, threshold: float, least: float, sigma: float = 0.0, *,
+    build: Builder, boxes: Value, scores: Value, wanted: int, threshold: float, least: float, sigma: float = 0.0, *,
     inclusive: bool = False,
 ) -> tuple[Value, Value, Value]:
     """Of boxes [N, 4], each any two opposite corners, with scores [N] above `least`: which are selected, their scores, how many.
 
-    The first two are [steps]; places for which no box is left hold zeros. With `sigma`, boxes that overlap a selected one lose
-    score. TensorFlow drops boxes that overlap more than the threshold, TFLite, `inclusive`, those that overlap as much.
+    The first two are [wanted], which may be more than there are boxes; places for which no box is left hold zeros. With `sigma`,
+    boxes that overlap a selected one lose score. TensorFlow drops those that overlap more than the threshold, TFLite, `inclusive`,
+    as much.
     """
     count = boxes.tensor_type.static_shape[0]
+    steps = min(wanted, count)
+    if steps < 1:
+        indices, kept = (build.constant(tables.zeros(wanted, dtype)) for dtype in (np.int32, np.float32))
+        return indices, kept, build.constant(np.int32(0))
     corners = [build.emit("top.Slice", boxes, offset=(0, at), ends=(count, at + 2), steps=(1, 1)) for at in (0, 2)]
     low, high = build.emit("top.Min", *corners), build.emit("top.Max", *corners)
     row = build.emit("top.Reshape", scores, shape=(1, count))
@@ -107,6 +112,8 @@ def suppressed(
     indices, kept = (
         build.emit("top.Where", mask, build.emit("top.Reshape", part, shape=(steps,)), zero)
         for part, zero in zip((places, held), zeros, strict=True))
+    if missing := wanted - steps:
+        indices, kept = (build.emit("top.Pad", part, paddings=(0, missing)) for part in (indices, kept))
     return indices, kept, count_true(build, mask, (0,), I32)
 
 

@@ -30,6 +30,20 @@ def test_boxes_are_kept_by_their_scores_and_overlaps() -> None:
     np.testing.assert_array_equal(found, [1, 3, 2])
 
 
+@pytest.mark.parametrize("wanted", [0, 3])
+def test_a_suppression_that_wants_no_box_or_more_than_there_are(wanted: int) -> None:
+    """By hand: TensorFlow's documentation has zeros behind the boxes that are selected, and counts these."""
+    operands = ("boxes", "scores", "most", "overlap", "least")
+    module = read_graph(graph(
+        placeholder("boxes", (2, 4)), placeholder("scores", (2,)), const("most", np.int32(wanted)),
+        const("overlap", np.float32(0.5)), const("least", np.float32(0)),
+        node("kept", "NonMaxSuppressionV4", *operands, T=T("float32"), pad_to_max_output_size=True),
+        node("number", "Identity", "kept:1", T=T("int32")), node("places", "Identity", "kept", T=T("int32"))))
+    boxes = np.array([[0, 0, 1, 1], [5, 5, 6, 6]], np.float32)
+    found = transload.run(transload.lower(module, "top"), {"boxes": boxes, "scores": np.array([0.5, 0.9], np.float32)})
+    assert [each.tolist() for each in found.values()] == [2 if wanted else 0, [1, 0, 0] if wanted else []]
+
+
 def test_complex_numbers_run_as_they_are() -> None:
     """One op alone may take and give complex numbers, which the hub does not have."""
     module = read_graph(graph(

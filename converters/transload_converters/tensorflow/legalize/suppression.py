@@ -32,13 +32,9 @@ def non_max_suppression(op: Op, rw: Rewriter) -> list[Value]:
     threshold = given[0] if given else float(attr(op, "iou_threshold", 0.5))
     least = given[1] if len(given) > 1 else -np.inf
     sigma = given[2] if len(given) > 2 else 0.0
-    count = shape_of(boxes, 2, what="the boxes")[0]
-    steps = min(most, count)
-    if steps < 1:
-        raise Unsupported(f"{most} boxes are wanted of {count}")
+    shape_of(boxes, 2, what="the boxes")
     # Where scores fade, TensorFlow drops no box for what it overlaps.
-    places, kept, valid = suppressed(rw, boxes, scores, steps, 2.0 if sigma > 0 else threshold, least, sigma)
-    places, kept = (_padded(rw, part, most) for part in (places, kept))
+    places, kept, valid = suppressed(rw, boxes, scores, most, 2.0 if sigma > 0 else threshold, least, sigma)
     if not is_padded:
         found = rw.constant_of(valid)
         if found is None:
@@ -48,12 +44,6 @@ def non_max_suppression(op: Op, rw: Rewriter) -> list[Value]:
     if op.name.endswith("V5"):
         return [places, cast(rw, kept, element), valid]
     return [places, valid] if with_count else [places]
-
-
-def _padded(rw: Rewriter, value: Value, most: int) -> Value:
-    """A vector with zeros behind, up to `most` elements."""
-    missing = most - shape_of(value)[0]
-    return rw.emit("top.Pad", value, paddings=(0, missing)) if missing else value
 
 
 @TABLE("CombinedNonMaxSuppression")
