@@ -20,12 +20,23 @@ from .choices import LOOP_OPTIONS
 
 __all__ = ["body_of", "choose", "loop", "put_in_place", "switch"]
 
+
+@dataclass(frozen=True)
+class _Left:
+    """What was before the rest of a loop: why it is unrolled, how many steps, and the state that decides its end."""
+
+    why: str
+    step: int = 0
+    deciding: tuple[int, ...] = ()
+    before: tuple[Any, ...] = ()
+    """The numbers of the `deciding` state before the last step; None of what is found at run time."""
+
+
 @dataclass
 class _Loops:
     """What the rewrites note down of loops."""
 
-    unrolled: dict[Op, tuple[int, str]] = field(default_factory=dict)
-    """What is left of loops: how many steps were before it, and why the loop is unrolled."""
+    unrolled: dict[Op, _Left] = field(default_factory=dict)
 
 
 def body_of(block: Block, arguments: Sequence[Value], what: str) -> tuple[list[Op], list[Value]]:
@@ -110,9 +121,9 @@ def loop(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value]
         raise Unsupported(f"it has {len(op.results)} results for a state of {len(op.operands)}")
     begun, how = rw.scratch(_Loops).unrolled.pop(op, None), _chosen(rw, "loops")
     if begun is not None:
-        return _unrolled(op, rw, condition, body, *begun)
+        return _unrolled(op, rw, condition, body, begun)
     if how == "unroll":
-        return _unrolled(op, rw, condition, body, 0, "the number of its steps is found only at run time")
+        return _unrolled(op, rw, condition, body, _Left("the number of its steps is found only at run time"))
     try:
         return _kept(op, rw, condition, body)
     except Unsupported as reason:
@@ -121,7 +132,7 @@ def loop(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value]
         why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
     if how == "keep":
         raise Unsupported(why, "with the option loops=auto it is written out step by step, where the number of steps is known")
-    return _unrolled(op, rw, condition, body, 0, why)
+    return _unrolled(op, rw, condition, body, _Left(why))
 
 
 def _chosen(rw: Rewriter, name: str) -> Any:
@@ -148,27 +159,59 @@ def _kept(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value
     return rw.create("top.While", op.operands, state, {}, regions).results
 
 
-def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, step: int, why: str) -> Sequence[Value]:
+def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, left: _Left) -> Sequence[Value]:
     """The state itself where the condition is known to be false; where it is true, the body and the loop after it.
 
-    `Unsupported`, with the reason `why` there is no other way, where the condition is computed at run time.
+    `Unsupported`, with the reason there is no other way, where the condition is computed at run time, or where a step leaves all
+    that decides as it was, so that no step is the last.
     """
     region, = _converted(rw, [_region(condition, op.operands, own_arguments=False)])
     known = rw.constant_of(_yields(region)[0]) if len(_yields(region)) == 1 else None
     _drop([region])
     if known is None:
-        raise Unsupported(why, "a loop whose number of steps is known before it runs could be unrolled; this one is not")
+        raise Unsupported(left.why, "a loop whose number of steps is known before it runs could be unrolled; this one is not")
     if not np.any(known):
         return op.operands
     limit = _chosen(rw, "unroll_limit")
-    if step >= limit:
-        raise Unsupported(f"{why}; unrolled, it has more than {limit} steps", "the option unroll_limit allows more")
-    state = put_in_place(rw, body, op.operands, "the body", len(op.operands))
+    if left.step >= limit:
+        raise Unsupported(f"{left.why}; unrolled, it has more than {limit} steps", "the option unroll_limit allows more")
+    deciding = left.deciding if left.step else _deciding(condition, body)
+    state = tuple(rw.constant_of(op.operands[index]) for index in deciding)
+    pairs = zip(state, left.before, strict=True) if left.step else ()
+    if left.step and all(now is not None and old is not None and np.array_equal(now, old) for now, old in pairs):
+        raise Unsupported(
+            f"{left.why}; unrolled, it has no end: step {left.step} leaves what its condition is computed of as it was",
+            "count by a step that is not 0, in integers or with a scale by which it is not rounded to 0")
+    put = put_in_place(rw, body, op.operands, "the body", len(op.operands))
     rest = op.clone()
-    rest.operands = tuple(state)
-    rw.scratch(_Loops).unrolled[rest] = step + 1, why
+    rest.operands = tuple(put)
+    rw.scratch(_Loops).unrolled[rest] = _Left(left.why, left.step + 1, deciding, state)
     rw.block.insert(rest, rw.before)
     return rest.results
+
+
+def _deciding(condition: Block, body: Block) -> tuple[int, ...]:
+    """The state, by number, that the condition is computed of, and what that is computed of from step to step."""
+    found = set[int]()
+    pending = _arguments_of(condition, condition.terminator.operands)
+    while pending:
+        found |= pending
+        made = [value for index, value in enumerate(body.terminator.operands) if index in pending]
+        pending = _arguments_of(body, made) - found
+    return tuple(sorted(found))
+
+
+def _arguments_of(block: Block, values: Sequence[Value]) -> set[int]:
+    """The arguments of a block, by number, that values are computed of."""
+    seen, pending = set[Value](), list(values)
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.op is not None:
+            pending += [operand for op in (value.op, *value.op.walk()) for operand in op.operands]
+    return {index for index, argument in enumerate(block.arguments) if argument in seen}
 
 
 def _region(block: Block, arguments: Sequence[Value], own_arguments: bool, fixed: Sequence[int] = ()) -> Region:

@@ -18,8 +18,8 @@ from transload_converters.tflite.choices import OPTIONS
 from transload_converters.tflite.writer import ModelWriter, SubgraphWriter
 
 
-def loop(start: int | None, steps: int = 4, grows: bool = False) -> bytes:
-    """`while i < steps: i, v = i + 1, v * 2`, from a constant or an input; with `grows`, v is joined with itself instead."""
+def loop(start: int | None, steps: int = 4, grows: bool = False, by: int = 1) -> bytes:
+    """`while i < steps: i, v = i + by, v * 2`, from a constant or an input; with `grows`, v is joined with itself instead."""
     main = ModelWriter()
     i = main.add_tensor("i", (), "int32", start)
     v = main.add_tensor("v", (2,), "float32")
@@ -31,7 +31,7 @@ def loop(start: int | None, steps: int = 4, grows: bool = False) -> bytes:
     cond.add_operator("LESS", [cond.inputs[0], cond.add_tensor("limit", (), "int32", steps)], [flag])
     cond.outputs = [flag]
     body.outputs = [body.add_tensor("next", (), "int32"), body.add_tensor("twice", (4,) if grows else (2,), "float32")]
-    body.add_operator("ADD", [body.inputs[0], body.add_tensor("one", (), "int32", 1)], body.outputs[:1])
+    body.add_operator("ADD", [body.inputs[0], body.add_tensor("one", (), "int32", by)], body.outputs[:1])
     if grows:
         body.add_operator("CONCATENATION", [body.inputs[1]] * 2, body.outputs[1:], {"axis": 0})
     else:
@@ -76,6 +76,13 @@ def test_steps_have_a_limit() -> None:
     converted(loop(0, 5), loops="unroll", unroll_limit=5)
     with pytest.raises(ConversionError, match="unroll_limit"):
         converted(loop(0, 6), loops="unroll", unroll_limit=5)
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_loop_without_end_is_told_at_once(grows: bool) -> None:
+    """It was written out up to the limit, for minutes, and said to have more steps than that."""
+    with pytest.raises(ConversionError, match=r"has no end: step 1 leaves what its condition is computed of as it was"):
+        converted(loop(0, 3, grows, by=0), loops="auto" if grows else "unroll")
 
 
 def test_loops_in_loops_are_written_out() -> None:
