@@ -91,8 +91,8 @@ def suppressed(
     """Of boxes [N, 4], each any two opposite corners, with scores [N] above `least`: which are selected, their scores, how many.
 
     The first two are [wanted], which may be more than there are boxes; places for which no box is left hold zeros. With `sigma`,
-    boxes that overlap a selected one lose score. TensorFlow drops those that overlap more than the threshold, TFLite, `inclusive`,
-    as much.
+    boxes that overlap a selected one lose score. TensorFlow drops those that overlap more than the threshold, TFLite,
+    `inclusive`, as much.
     """
     count = boxes.tensor_type.static_shape[0]
     steps = min(wanted, count)
