@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from ..budget import Budget
     from .declare import OpDeclaration
 
-__all__ = ["Builder", "cannot_be", "constant_of", "hand_on_names", "is_constant", "may_fold", "stays_stored", "values_for"]
+__all__ = [
+    "Builder", "cannot_be", "constant_of", "constants_for", "hand_on_names", "is_constant", "may_fold", "stays_stored",
+    "values_for",
+]
 
 
 def constant_of(value: Value | None) -> Dense | None:
@@ -48,6 +51,12 @@ def constant_of(value: Value | None) -> Dense | None:
 
 def is_constant(value: Value | None) -> bool:
     return constant_of(value) is not None
+
+
+def constants_for(op: Op) -> str | None:
+    """The dialect that constants in place of `op` are of: its own, or None, the hub, where that declares no op for them."""
+    dialect = registry.dialect(op.dialect)
+    return op.dialect if dialect is not None and dialect.constant is not None else None
 
 
 def may_fold(op: Op, declaration: OpDeclaration) -> bool:
@@ -158,8 +167,9 @@ class Builder:
                 self._give_up(op, error)
                 raise
             if folded is not None:
+                home = constants_for(op)
                 constants = tuple([
-                    self.constant(array, result.element, dialect=op.dialect, location=op.location)
+                    self.constant(array, result.element, dialect=home, location=op.location)
                     for array, result in zip(folded, op.results, strict=True)])
                 op.drop_references()
                 return constants[0] if len(constants) == 1 else constants
@@ -188,7 +198,9 @@ class Builder:
         given = list(operands)
         while given and given[-1] is None:
             given.pop()
-        return [self.none(name.partition(".")[0]) if operand is None else operand for operand in given]
+        dialect = registry.dialect(name.partition(".")[0])
+        home = dialect.name if dialect is not None and dialect.none is not None else None
+        return [self.none(home) if operand is None else operand for operand in given]
 
     def constant(
         self, data: Any, element: Type | None = None, dialect: str | None = None, location: Location = None,
@@ -216,8 +228,8 @@ class Builder:
             raise no_constants(dialect)
         return self.create(owner.constant, (), (type_,), {owner.constant_attribute: dense}, (), location).results[0]
 
-    def none(self, dialect: str) -> Value:
-        """A value that stands for an absent operand."""
+    def none(self, dialect: str | None = None) -> Value:
+        """A value that stands for an absent operand: an op of `dialect`, or of the hub."""
         if dialect is None:
             dialect = current().host.in_role("hub").name
         owner = registry.dialect(dialect) if isinstance(dialect, str) else None

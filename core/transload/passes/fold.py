@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..context import current
 from ..ir import Op
-from ..ir.build import Builder, may_fold
+from ..ir.build import Builder, constants_for, may_fold
 from .dce import eliminate_dead_code
 
 __all__ = ["fold_constants"]
@@ -21,9 +21,9 @@ def fold_constants(module: Op) -> bool:
         folded = fold(op)
         if folded is None:
             continue
-        builder = Builder(op.parent, op)
+        builder, home = Builder(op.parent, op), constants_for(op)
         op.replace_with([
-            builder.constant(array, result.element, dialect=op.dialect, location=result.name or op.location)
+            builder.constant(array, result.element, dialect=home, location=result.name or op.location)
             for array, result in zip(folded, op.results, strict=True)
         ])
         modified = True

@@ -8,7 +8,7 @@ import numpy as np
 
 from transload.context import current
 from transload.ir import Dense, Module, Op, QuantType, TensorType, Value
-from transload.ir.build import Builder, constant_of
+from transload.ir.build import Builder, constant_of, constants_for
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def fold_weights(module: Module) -> None:
     for op in [op for op in module.walk() if op in wanted]:
         folded = current().fold(op)
         if folded is not None:
-            builder = Builder(op.parent, op)  # type: ignore[arg-type]
+            builder, home = Builder(op.parent, op), constants_for(op)  # type: ignore[arg-type]
             op.replace_with([
-                builder.constant(array, result.element, dialect=op.dialect)
+                builder.constant(array, result.element, dialect=home)
                 for array, result in zip(folded, op.results, strict=True)])
 
 
