@@ -259,6 +259,9 @@ def _given(
     try:
         if None in attributes.values():
             attributes = {key: value for key, value in attributes.items() if value is not None}
+        for key, value in attributes.items():
+            if value.__class__ is list:  # the caller may go on with it
+                attributes[key] = [*value]
     except ValueError:  # of an array, each element of which is compared with None
         raise refusal(name, operands, attributes) from None
     if declaration is not None and not attributes.keys() <= declaration.attributes.keys() and (

@@ -4,6 +4,9 @@ A constant is anything with the members of `TensorData`; it need not be an array
 classes here are an array, a memory-mapped part of a file, data made when first asked for, packed
 4-bit numbers, and one value repeated. They are compared by identity or digest, and are never copied
 by clone, parse or rewrite: adding 500 MB of weights to a module adds no memory.
+
+A constant does not change. So an array that somebody may still write into is copied when `Dense` is made of it; who has
+one that is nobody else's gives `ArrayData(array)`, which shares it.
 """
 
 from __future__ import annotations
@@ -66,7 +69,7 @@ class TensorData(Protocol):
 
 
 class ArrayData:
-    """An array in memory, shared, not copied; one of the other byte order in this machine's."""
+    """An array in memory, shared, not copied; one of the other byte order in this machine's. It is written into no more."""
 
     __slots__ = ("_array",)
 
@@ -208,13 +211,14 @@ class SplatData:
         wanted = None if dtype is None else _dtype(dtype, "SplatData")
         self.shape = sizes_of(shape, "SplatData")
         try:
-            self.value = np.asarray(value, dtype=wanted)
+            self.value = np.array(value, dtype=wanted)
         except OverflowError:
             raise Unfit(f"{value} is no number of type {wanted}") from None
         except (TypeError, ValueError):
             raise misfit_part("SplatData", "value", value, "a number") from None
         if self.value.ndim or self.value.dtype.kind in "OSUMm":
             raise misfit_part("SplatData", "value", value, "a number")
+        self.value.flags.writeable = False
 
     @property
     def dtype(self) -> np.dtype:
@@ -245,6 +249,19 @@ class ElidedData:
             hint="print the module with its constants: in place, as resources, or in a file beside it")
 
 
+def _unwritten(array: NDArray[Any]) -> NDArray[Any]:
+    """The numbers of an array, in memory that nobody writes into: its own, or a copy that repeats what the array repeats."""
+    holder: Any = array
+    while isinstance(holder, np.ndarray) and not holder.flags.writeable:
+        holder = holder.base  # a view that is only read shows what is written into what it is of
+    if not isinstance(holder, np.ndarray):
+        return array
+    once = array[tuple(slice(None) if stride else slice(0, 1) for stride in array.strides)]
+    copied = np.array(once, copy=True, order="K")
+    copied.flags.writeable = False
+    return copied if copied.shape == array.shape else np.broadcast_to(copied, array.shape)
+
+
 def _dtype(given: Any, whole: str) -> np.dtype:
     """The numpy dtype that is given, or named."""
     try:
@@ -257,6 +274,8 @@ def _dtype(given: Any, whole: str) -> np.dtype:
 
 _OURS = (ArrayData, MmapData, LazyData, Packed4Data, SplatData, ElidedData)
 _PLAIN = (np.ndarray, np.generic, int, float, list, tuple)
+_FRESH = (np.generic, int, float, list, tuple)
+"""What numpy makes an array of that is nobody else's."""
 
 
 _SAMPLED = 16
@@ -268,7 +287,8 @@ _SMALL = 1 << 12
 class Dense:
     """A constant with its tensor type: MLIR's `dense<...> : tensor<...>`.
 
-    The type's element says how the numbers are read (an `i4`, an `f32`); for quantized tensors it is
+    An array is copied, unless nobody can write into its memory (a file that is mapped, bytes, JAX's arrays); `TensorData` is
+    shared. The type's element says how the numbers are read (an `i4`, an `f32`); for quantized tensors it is
     the *storage* type, the quantized type being that of the value which holds the constant.
     """
 
@@ -277,7 +297,8 @@ class Dense:
     def __init__(self, data: Any, type: TensorType | None = None) -> None:
         if isinstance(data, np.ndarray) or (
                 not isinstance(data, _OURS) and (isinstance(data, _PLAIN) or not isinstance(data, TensorData))):
-            data = ArrayData(numbers_of(data, "Dense"))
+            numbers = numbers_of(data, "Dense")
+            data = ArrayData(numbers if isinstance(data, _FRESH) else _unwritten(numbers))
         if type is not None and not isinstance(type, TensorType):
             raise misfit_part("Dense", "type", type, "a tensor's type", "as `TensorType((4,), F32)`")
         self.data: TensorData = data

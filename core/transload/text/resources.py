@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import open_arrays
 from ..errors import UsageError
 from ..files import atomic_path
-from ..ir.constants import ArrayData, Dense, LazyData, TensorData, dtype_of
+from ..ir.constants import Dense, LazyData, TensorData, dtype_of
 from ..ir.core import Op
 from ..ir.types import IntegerType, TensorType
 from .dense_text import from_bytes, to_bytes
@@ -89,7 +89,7 @@ class Constants:
         if isinstance(data, Dense):
             data = data.data
         if isinstance(data, (np.ndarray, np.generic)) or not isinstance(data, TensorData):
-            data = ArrayData(np.asarray(data))
+            data = Dense(data).data
         dtype = dtype_of(type_.element)
         if tuple(data.shape) != type_.shape:
             raise ValueError(f"constant {key!r} is of shape {tuple(data.shape)}, the type is {type_}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -41,6 +42,7 @@ from transload.ir import (
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder
 from transload.ir.compare import same_attribute
+from transload.text.resources import Constants
 
 
 def test_types_are_values():
@@ -142,11 +144,59 @@ def test_data_that_was_left_out():
         constant.numpy()
 
 
+def _backed_by(buffer: np.ndarray) -> dict[str, np.ndarray]:
+    """Arrays in the memory of `buffer`, of zeros, some of which cannot be written into themselves."""
+    read_only = buffer.view()
+    read_only.flags.writeable = False
+    return {
+        "itself": buffer, "a part": buffer[1:, ::2], "turned": buffer.T, "read-only": read_only,
+        "spread": np.broadcast_to(buffer[:1], (50, 3, 4)), "of another dtype": buffer.view(np.int32),
+        "no dimensions": buffer[0, 0, ...],
+    }
+
+
+@pytest.mark.parametrize("how", _backed_by(np.zeros((3, 4), np.float32)))
+def test_what_is_written_into_an_array_later_is_not_in_the_constant(how: str) -> None:
+    buffer = np.zeros((3, 4), np.float32)
+    given = _backed_by(buffer)[how]
+    module = new_module()
+    held = [
+        Dense(given), Builder(module.body).constant(given).op.attributes["value"],
+        Constants({"k": given}).dense("k", Dense(given).type)]
+    if not given.ndim:
+        held.append(Dense(SplatData(given, (2,))))
+    buffer[:] = 7
+    assert not any(each.numpy().any() for each in held)
+    assert all(not each.numpy().flags.writeable for each in held)
+
+
+def test_a_spread_array_is_copied_no_larger_than_it_is():
+    spread = np.broadcast_to(np.ones((1, 4), np.float32), (1 << 30, 4))
+    assert Dense(spread).numpy().strides == spread.strides
+
+
+def test_what_nobody_can_write_into_is_shared(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones((3, 4), np.float32))
+    mapped, of_bytes = np.load(tmp_path / "a.npy", mmap_mode="r"), np.frombuffer(bytes(48), np.float32)
+    frozen = np.ones(12, np.float32)
+    frozen.flags.writeable = False
+    for given in (mapped, mapped.T, of_bytes, of_bytes.reshape(3, 4), frozen, frozen[::2]):
+        assert np.shares_memory(Dense(given).numpy(), given)
+
+
+def test_what_is_put_into_a_list_later_is_not_in_the_attribute():
+    block = new_module().add_function("main", [TensorType((4,), F32)], ["x"]).regions[0].block
+    shape = [2, 2]
+    made = Builder(block).emit("top.Reshape", block.arguments[0], shape=shape)
+    shape[0] = 4
+    assert made.op.attributes["shape"] == [2, 2]
+
+
 def test_constants_are_shared_not_copied():
     array = np.zeros((100, 100), np.float32)
     module = new_module()
     builder = Builder(module.body)
-    value = builder.constant(array)
+    value = builder.constant(ArrayData(array))
     copy = module.clone()
     assert np.shares_memory(next(iter(copy.body)).attributes["value"].numpy(), array)
     quantized = builder.constant(np.zeros(3, np.int8), element=QuantType(I8, F32, (0.5,), (0,)))
