@@ -136,7 +136,7 @@ class Host:
         wanted = [name.strip() for name in only.split(",") if name.strip()]
         keep = {name for name in wanted if not name.startswith("-")}
         drop = {name[1:].strip() for name in wanted if name.startswith("-")} - {""}
-        for point in [EntryPoint("core", CORE, FOUNDATION), *sorted(foundation, key=_order), *sorted(points, key=_order)]:
+        for point in [EntryPoint("core", CORE, FOUNDATION), *sorted([*foundation, *points], key=_order)]:
             info = _info_of(point)
             same = next((other for other in self.plugins if other.name == info.name), None)
             if same is not None and (same.distribution, same.module) == (info.distribution, info.module):
@@ -573,10 +573,10 @@ def _wrong_extensions(conversions: Mapping[str, Conversion], there: Mapping[str,
     return wrong
 
 
-def _order(point: EntryPoint) -> tuple[str, bool, str]:
-    """Plugins by name; of those with one name, ours first, so that nobody takes its place."""
+def _order(point: EntryPoint) -> tuple[bool, bool, str, str]:
+    """Ours before all others, so that nobody takes the place of one, or of what it registers; then by name and distribution."""
     info = _info_of(point)
-    return info.name, not info.is_ours, info.distribution
+    return not info.is_ours, point.group != FOUNDATION, info.name, info.distribution
 
 
 def _info_of(point: EntryPoint) -> PluginInfo:

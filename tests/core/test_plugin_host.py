@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import types
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
 from transload import hookspecs
 from transload.errors import UsageError
 from transload.hookspecs import hookimpl
-from transload.plugin import DialectSpec, Metric
+from transload.plugin import DialectSpec, Engine, Metric, Runtime, Target
 from transload.plugin_host import Host
 
 
@@ -90,6 +90,32 @@ def test_a_name_registered_twice_keeps_the_first_and_says_so():
     assert "same" in host.metrics
     (info,) = [info for info in host.plugins if info.name == "second"]
     assert "twice" in info.error
+
+
+@pytest.mark.parametrize("group", ["transload", "transload.foundation"])
+def test_nobody_takes_the_place_of_what_is_ours(group: str) -> None:
+    """The entry points of others may sort before all of ours."""
+    class Junk(Target):
+        name, doc, accepts = "tosa", "", ("top",)
+
+    def give(*items: object) -> object:
+        return hookimpl(lambda register: [register(item) for item in items] and None)
+
+    body = {
+        "register_targets": give(Junk()), "register_metrics": give(Metric("cos", lambda a, b: 1.0)),
+        "register_engines": give(Engine("reference", lambda module, function: None)),
+        "register_runtimes": give(Runtime("onnxruntime", "onnx", str, str), Runtime("ab", "onnx", str, str)),
+        "register_dialects": give(DialectSpec("top", lambda: None)),
+    }
+    made = point("a-chip", body)
+    host = Host([EntryPoint(made.name, made.value, group), *entry_points(group="transload")], only="")
+    assert all(host.owner(kind, name).is_ours for kind, name in (
+        ("targets", "tosa"), ("metrics", "cos"), ("engines", "reference"), ("runtimes", "onnxruntime"), ("dialects", "top")))
+    assert [each for each, runtime in host.runtimes.items() if runtime.format == "onnx"][-1] == "ab", "it is asked last"
+    host.everything()
+    wrong = {info.name: info.errors for info in host.plugins if info.errors}
+    assert set(wrong) == {"a-chip"} and len(wrong["a-chip"]) == 5, wrong
+    assert any("target 'tosa' is registered twice by plugin 'tosa-target'" in why for why in wrong["a-chip"])
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
