@@ -17,13 +17,16 @@ __all__ = ["check_op"]
 
 def check_op(
     name: str, *inputs: np.ndarray | None, reference: Callable[..., Any] | None = None, lowers_to: Sequence[str] = (),
-    rtol: float = 1e-5, atol: float = 1e-6, steps: int = 0, element: Type | None = None, types: Sequence[Type] | None = None,
-    input_elements: Sequence[Type | None] = (), constant: Sequence[int] = (), **attributes: Any,
+    rtol: float = 1e-5, atol: float | None = None, steps: int = 0, element: Type | None = None,
+    types: Sequence[Type] | None = None, input_elements: Sequence[Type | None] = (), constant: Sequence[int] = (),
+    **attributes: Any,
 ) -> Module:
     """Check an op on these inputs and attributes, in all the ways the package's docstring lists.
 
-    `reference(*inputs)` gives the expected result (or a tuple of them). Floats must agree within
-    `rtol` and `atol`, integers within `steps`. Returns the one-op module for further checks.
+    `reference(*inputs)` gives the expected result (or a tuple of them), of the kernel's shape. Floats must agree within
+    `rtol` and `atol` (a millionth, and of results below one a millionth of the largest, where it is None), integers within
+    `steps`. What compares nothing fails: results that are all empty, and zeros or NaN made of nothing but such. Returns the
+    one-op module for further checks.
     """
     module = build_op(
         name, *inputs, element=element, types=types, input_elements=input_elements, constant=constant, **attributes)
@@ -34,6 +37,8 @@ def check_op(
     given = dict(zip(input_names(module.main), arguments, strict=True))
     made = run(module, given)
     _check_inference(module, made, name)
+    if reference is not None or lowers_to:
+        _check_telling(name, [array for array in inputs if array is not None], [*made.values()])
     if reference is not None:
         expected = reference(*[array for array in inputs if array is not None])
         expected = expected if isinstance(expected, tuple | list) else (expected,)
@@ -77,10 +82,30 @@ def _check_inference(module: Module, made: dict[str, np.ndarray], name: str) -> 
         assert array.dtype == dtype_of(stored), f"{name}: inference says {type_}, the kernel makes {array.dtype}"
 
 
-def _check_near(want: Any, have: np.ndarray, rtol: float, atol: float, steps: int, message: str) -> None:
+def _check_telling(name: str, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+    """Results by which an op can be told from another: what all give of zeros, of NaN or of nothing is right of no op."""
+    assert any(array.size for array in results), (
+        f"{name}: nothing is compared, as all of its results are empty; check it on inputs of which it gives numbers")
+    given = [array for array in map(np.asarray, inputs) if array.size]
+    told = any(bool(((array != 0) & (array == array)).any()) for array in [*given, *results])
+    assert told or not given, (
+        f"{name}: nothing is compared, as inputs and results are zeros or NaN alone; check it on numbers that it tells apart")
+
+
+def _check_near(want: Any, have: np.ndarray, rtol: float, atol: float | None, steps: int, message: str) -> None:
     want = np.asarray(want)
-    if have.dtype.kind in "iub":
-        worst = int(np.abs(want.astype(np.int64) - have.astype(np.int64)).max(initial=0))
+    assert want.shape == have.shape, f"{message}: it is of shape {have.shape}, where {want.shape} is wanted"
+    if have.dtype.kind in "iub" and want.dtype.kind in "iub":
+        differ = want != have
+        worst = max((abs(int(a) - int(b)) for a, b in zip(want[differ], have[differ], strict=True)), default=0)
         assert worst <= steps, f"{message} by {worst} steps"
-    else:
-        np.testing.assert_allclose(have.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol, err_msg=message)
+        return
+    whole = have.dtype.kind in "iub"
+    wide = np.complex128 if "c" in (want.dtype.kind, have.dtype.kind) else np.float64
+    want, have = want.astype(wide), have.astype(wide)
+    if whole:
+        rtol, atol = 0.0, float(steps)
+    elif atol is None:
+        largest = np.abs(want[np.isfinite(want)]).max(initial=0)
+        atol = 1e-6 * min(1, largest or 1)
+    np.testing.assert_allclose(have, want, rtol=rtol, atol=atol, err_msg=message)
