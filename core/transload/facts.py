@@ -27,6 +27,7 @@ from typing import Any
 
 from .errors import PluginError, PluginFailure, UsageError
 from .guard import FOREIGN, OURS, PluginInfo, failure
+from .lending import lending
 from .plugin import resolve
 from .suggest import nearest
 
@@ -102,15 +103,25 @@ class Given:
     """The plugin itself, where it is one of others'."""
 
     def guarded(self, name: str, fact: Any) -> Any:
-        """A fact about the op `name`; of a function of others', one that says whose it is where it fails."""
+        """A fact about the op `name`; of a function of others', one that says whose it is where it fails.
+
+        Kernels of others are lent the arrays that other ops go on using.
+        """
         owner = self.info
-        if owner is None or owner.is_ours or not isroutine(fact):
+        if owner is None or owner.is_ours:
             return fact
+        if self.facts.kind == "kernel":
+            function, mode = fact
+            return lending(function), mode
+        if not isroutine(fact):
+            return fact
+        makes_kernel = self.facts.kind == "integers"
 
         @wraps(fact)
         def called(*arguments: Any, **named: Any) -> Any:
             try:
-                return fact(*arguments, **named)
+                said = fact(*arguments, **named)
+                return lending(said) if makes_kernel and callable(said) else said
             except OURS:
                 raise
             except FOREIGN as error:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any
 
-__all__ = ["apart", "copied", "read_only"]
+__all__ = ["apart", "copied", "lending", "read_only"]
 
 
 def copied(value: Any) -> Any:
@@ -17,6 +18,23 @@ def copied(value: Any) -> Any:
 def read_only(value: Any) -> Any:
     """A value with arrays in it, by name or in tuples, that raise `ValueError` where they are written to."""
     return _each(value, _locked)
+
+
+def lending(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that gets arrays, its operands and what its regions give, that raise `ValueError` where it writes to them."""
+    @wraps(kernel)
+    def called(op: Any, *arrays: Any, **how: Any) -> Any:
+        if (run := how.get("run")) is not None:
+            how["run"] = lambda region, *inputs: [read_only(each) for each in run(region, *inputs)]
+        return kernel(op, *map(read_only, arrays), **how)
+
+    made: Any = called
+    if hasattr(kernel, "wants_values"):
+        made.wants_values = kernel.wants_values
+    if hasattr(kernel, "plans"):
+        plans = kernel.plans
+        made.plans = lambda op, plan: lending(plans(op, plan))
+    return called
 
 
 def apart(values: Mapping[str, Any], lent: Iterable[Any]) -> dict[str, Any]:

@@ -424,6 +424,7 @@ class Host:
 
     def _whose_table_holds(self, function: Any) -> PluginInfo | None:
         """The plugin of others that registered a function in a table: of rewrites, kernels, facts."""
+        lent = getattr(function, "__wrapped__", function)  # as kernels are called
         labels = {plugin.info.label: plugin.info for plugin in self._loaded if not plugin.info.is_ours}
         held: list[tuple[PluginInfo | None, Callable[[], Mapping[str, Any]]]] = [
             (self.owner("conversions", name), partial(self._functions_of, conversion))
@@ -435,7 +436,7 @@ class Host:
             if info is not None and not info.is_ours:
                 with suppress(TransloadError):
                     facts = [each for fact in entries().values() for each in (fact if isinstance(fact, list | tuple) else [fact])]
-                    if any(each is function for each in facts):
+                    if any(each is function or each is lent for each in facts):
                         return info
         return None
 
@@ -494,7 +495,7 @@ class Host:
         own = {"kernel": spec.kernels, "canonicalization": spec.canonicalize}.get(kind) if spec is not None else None
         if own is not None:
             owner = self.owner("dialects", dialect)
-            given.insert(0, Given(Facts(kind, dialect, own), owner.label if owner is not None else repr(dialect)))
+            given.insert(0, Given(Facts(kind, dialect, own), owner.label if owner is not None else repr(dialect), owner))
         return given
 
     def _ops_of(self, dialect: str) -> Iterable[str] | None:
