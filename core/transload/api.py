@@ -492,14 +492,7 @@ def run(
 
 def engine_for(name: str) -> Callable[[Module, str], Any]:
     """What makes a module's function ready to be executed by an engine; `UsageError` for one that cannot be used here."""
-    from .plugin import resolve
-
-    chosen = host().get("engines", name)
-    why = resolve(chosen.available)() if chosen.available is not None else None
-    if why:
-        raise UsageError(f"engine {name!r} cannot be used: {why}")
-    prepare: Callable[[Module, str], Any] = resolve(chosen.prepare)
-    return prepare
+    return host().engine(name)
 
 
 def quantize(

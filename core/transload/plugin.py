@@ -17,8 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import Finding, InternalError, ReadError, RunError, UsageError
-from .guard import FOREIGN, OURS, Reference, failure, imported
+from .errors import Finding, InternalError, PluginFailure, ReadError, RunError, UsageError
+from .guard import FOREIGN, OURS, Reference, failure, imported, noted
 from .measures import Metric, Score
 from .options import Options, parameters_of
 
@@ -58,6 +58,18 @@ def resolve(reference: Any) -> Any:
     if isinstance(reference, Reference):
         return reference.load()
     return imported(reference) if isinstance(reference, str) else reference
+
+
+def unavailable(available: Any) -> str | None:
+    """Why something cannot be used here, as its `available` says, or None; what fails to say so cannot be used, for that reason.
+
+    For what is one of several. Of what a user names, a failure of its plugin is the error.
+    """
+    try:
+        why: str | None = resolve(available)() if available is not None else None
+    except PluginFailure as error:
+        return noted(error)
+    return why
 
 
 @dataclass(frozen=True)

@@ -399,6 +399,18 @@ class Host:
             hint=(f"did you mean {guess!r}? " if guess else "") + all_of_them + _instead_of_a_file(kind, name) + self.absent(),
         )
 
+    def engine(self, name: str) -> Callable[..., Any]:
+        """What makes a module's function ready to be run by an engine (`Engine.prepare`).
+
+        `UsageError` where there is none of that name, or it cannot be used here.
+        """
+        chosen: Engine = self.get("engines", name)
+        why = resolve(chosen.available)() if chosen.available is not None else None
+        if why:
+            raise UsageError(f"engine {name!r} cannot be used: {why}")
+        prepare: Callable[..., Any] = resolve(chosen.prepare)
+        return prepare
+
     def absent(self) -> str:
         """What to add to a message that something is not there: which plugins failed, and which were left out; or nothing."""
         failed = [f"{info}: {info.error}" for info in self.plugins if info.error is not None]

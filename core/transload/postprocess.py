@@ -18,7 +18,6 @@ import numpy as np
 from .errors import UsageError
 from .ir import Module, TensorType, dtype_of, new_module, set_results
 from .passes.manager import Pipeline
-from .plugin import resolve
 from .plugin_host import host
 
 __all__ = ["ADD", "Postprocess"]
@@ -68,4 +67,4 @@ class Postprocess:
 
     @cached_property
     def _run(self) -> Any:
-        return resolve(host().get("engines", "reference").prepare)(self._behind, "main")
+        return host().engine("reference")(self._behind, "main")

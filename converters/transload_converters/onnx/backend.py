@@ -19,7 +19,7 @@ from onnx.backend.base import Backend, BackendRep
 from transload.conversion import apply_conversion
 from transload.errors import ConversionError, ReadError
 from transload.ir import NONE, Module, TensorType
-from transload.plugin import Source, resolve
+from transload.plugin import Source
 from transload.plugin_host import host
 
 from .bundles import element_name
@@ -62,7 +62,7 @@ class TransloadRep(BackendRep):
         if key not in self._compiled:
             module = self.module({name: array for name, array in arrays.items() if name not in constant},
                                  {name: arrays[name] for name in constant})
-            self._compiled[key] = resolve(host().get("engines", self.engine).prepare)(module, "main")
+            self._compiled[key] = host().engine(self.engine)(module, "main")
         return self._compiled[key]
 
     def _bundled(self, outputs: Mapping[str, np.ndarray]) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from transload.conversion import rewriting_of
 from transload.ir import F32, Op, QuantType, TensorType, Value, element_type_of, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.declare import Dialect
-from transload.plugin import KernelTable, resolve
+from transload.plugin import KernelTable
 from transload.plugin_host import Host, host
 from transload.rewrite import Rewriter
 
@@ -87,7 +87,7 @@ def _program(
     made = block.append(Op(name, operands, [TensorType(None, F32)] * n_results, attributes))
     set_results(function, made.results, [f"y{index}" for index in range(n_results)])
     rewriting_of(plugins.get("conversions", "tfl-to-top"), module).convert(module)
-    return resolve(plugins.get("engines", "reference").prepare)(module, "main")
+    return plugins.engine("reference")(module, "main")
 
 
 for _operator in OPERATORS:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import TransloadError
 from ..ir import Module, Op, TensorType, Value
-from ..plugin import resolve
+from ..plugin import unavailable
 from ..plugin_host import host
 from .reference import prepare as prepare_reference
 
@@ -147,7 +147,7 @@ def _usable(trait: str) -> list[str]:
     """The engines that have a trait and can be used here."""
     return [
         engine.name for engine in host().engines.values()
-        if getattr(engine, trait) and (engine.available is None or resolve(engine.available)() is None)]
+        if getattr(engine, trait) and unavailable(engine.available) is None]
 
 
 class _Execute:
@@ -176,7 +176,7 @@ class _Execute:
         """The first run, with which an engine is chosen for good."""
         if self.choice.engine != "reference":
             try:
-                execute = resolve(host().get("engines", self.choice.engine).prepare)(self.module, self.function)
+                execute = host().engine(self.choice.engine)(self.module, self.function)
                 outputs: dict[str, np.ndarray] = execute(inputs, keep)
                 self.run = execute
                 return outputs

@@ -25,7 +25,6 @@ from ..ir.borders import input_limits
 from ..ir.types import Type
 from ..kinds import PATH
 from ..meanings import as_stored, reported_types, with_meanings
-from ..plugin import resolve
 from ..plugin_host import host
 from ..samples.preprocess import FILE, Preprocess, beside_of
 from ..samples.samples import Data, Samples
@@ -204,7 +203,7 @@ def _by_engine(module: Module, engine: str) -> Run:
     if engine == "auto":
         compiled = choice.prepare(ready, runs=RUNS)
         return from_first(compiled, ready)
-    return from_first(resolve(host().get("engines", engine).prepare)(ready, "main"), ready)
+    return from_first(host().engine(engine)(ready, "main"), ready)
 
 
 def _quants(types: Mapping[str, Type]) -> dict[str, QuantType]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, UsageError, VerificationError
+from ..plugin_host import host
 
 if TYPE_CHECKING:
     from .verify import Verification
@@ -21,8 +22,8 @@ def verify_mode(
 ) -> str:
     """What `verify=` asks for: `yes` (or True), `no` (or False), `require`.
 
-    Raises `UsageError` for other words, where one of the others says something of a verification that is not to be, and for a
-    seed where all inputs are `given`.
+    Raises `UsageError` for other words, where one of the others says something of a verification that is not to be, for a
+    seed where all inputs are `given`, and for an engine that cannot be used here.
     """
     mode = {True: "yes", False: "no"}.get(verify, verify) if isinstance(verify, bool) else verify
     if mode not in ("yes", "no", "require"):
@@ -33,6 +34,8 @@ def verify_mode(
         raise UsageError(
             f"{name} is for verification, and that is left out", hint=f"leave out {name}, or verify (--verify=yes)")
     need_random(seed, not given)
+    if mode != "no" and engine != "auto":
+        host().engine(engine)
     return mode
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from ..ir import Module, TensorType, Value, input_names
 from ..ir.build import constant_of
 from ..ir.module import NAME, update_function_type
-from ..plugin import resolve
 from ..plugin_host import host
 
 __all__ = ["cut", "cut_module", "execute", "named_values"]
@@ -63,7 +62,7 @@ def cut(module: Module, value: Value, name: str) -> None:
 
 def execute(module: Module, arrays: Sequence[Any], engine: str) -> list[np.ndarray]:
     """The outputs of a module, on arrays in the order of its inputs."""
-    run = resolve(host().get("engines", engine).prepare)(module, "main")
+    run = host().engine(engine)(module, "main")
     return list(run(dict(zip(input_names(module.main), arrays, strict=True)), False).values())
 
 

@@ -28,7 +28,6 @@ from ..errors import MissingKernel, PluginFailure, RunError, TransloadError, aft
 from ..guard import noted
 from ..ir import Module, QuantType, TensorType, Value, asked_inputs, initial_states
 from ..meanings import as_stored
-from ..plugin import resolve
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
@@ -225,7 +224,7 @@ class _FloatModel:
 
 def _from_first(module: Module, engine: str = "reference") -> Callable[[Mapping[str, np.ndarray]], Outputs]:
     """A module as a function of its inputs, run by an engine."""
-    return from_first(resolve(host().get("engines", engine).prepare)(module, "main"), module)
+    return from_first(host().engine(engine)(module, "main"), module)
 
 
 def _rounded_as_it_runs(module: Module, taken: Iterable[Mapping[str, np.ndarray]]) -> Outputs:

@@ -15,7 +15,6 @@ import numpy as np
 from ..budget import TimeOver, timed
 from ..errors import ArtifactError, MissingKernel, RunError
 from ..ir import Module, initial_states, input_names, output_names
-from ..plugin import resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
 
@@ -102,7 +101,7 @@ class Running:
     def _prepared(self) -> Any:
         """The module in the engine. Where only the target's runtime runs its dialect, what that refused is the reason."""
         try:
-            return resolve(host().get("engines", self.engine).prepare)(self.ran, "main")
+            return host().engine(self.engine)(self.ran, "main")
         except RunError:
             if self._refused is None:
                 raise

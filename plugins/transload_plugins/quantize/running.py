@@ -18,7 +18,6 @@ from transload.errors import TransloadError, UsageError
 from transload.ir import Module, Value, input_names, set_results, update_function_type
 from transload.ir.build import constant_of
 from transload.passes.dce import eliminate_dead_code
-from transload.plugin import resolve
 from transload.plugin_host import host
 
 from .observe import observed
@@ -150,7 +149,7 @@ class Runner:
             if self.choice.engine == "reference":
                 break
             try:
-                self._execute = resolve(host().get("engines", self.choice.engine).prepare)(module)
+                self._execute = host().engine(self.choice.engine)(module)
                 return
             except TimeOver:
                 raise

@@ -213,8 +213,7 @@ def test_of_several_threads_one_compiles(monkeypatch: pytest.MonkeyPatch) -> Non
         sleep(0.05)  # as long as the others need to come
         return lambda inputs, keep: {"y": inputs["x"] + 1}
 
-    monkeypatch.setattr(choice, "resolve", lambda reference: prepare)
-    monkeypatch.setattr(choice, "host", lambda: SimpleNamespace(get=lambda kind, name: SimpleNamespace(prepare=None)))
+    monkeypatch.setattr(choice, "host", lambda: SimpleNamespace(engine=lambda name: prepare))
     execute = choice._Execute(None, "main", choice.Choice("compiling", "it pays"))  # type: ignore[arg-type]
 
     def run(number: int) -> int:
