@@ -20,7 +20,7 @@ from .ir.verify import verify
 from .journey import Journey
 from .options import Owner, need_names, own_options, settings_of
 from .partitioning import HOST, Part, Partition, is_held, parted, work_of
-from .plugin import Target
+from .plugin import Target, unavailable
 from .plugin_host import host, misstated, wished
 from .rewrite import names_of
 from .roles import hub
@@ -66,7 +66,7 @@ def host_for(target: Target, name: str | None, options: Mapping[str, Any]) -> Ho
         if name is not None:
             raise
         raise misstated("targets", target.name, f"the host of target {target.name!r}", error) from error
-    why = found.available()
+    why = found.available() if name is not None else unavailable(found.available)
     if name is None and why is not None:
         return None
     if why is not None:

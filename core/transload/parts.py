@@ -21,7 +21,7 @@ from .guard import failure
 from .ir import Module, TensorType, Type, dtype_of
 from .options import settings_of
 from .outcomes import in_order, other_shape, wrong_outputs
-from .plugin import Emitted, EmittedPart, Target
+from .plugin import Emitted, EmittedPart, Target, unavailable
 from .plugin_host import host
 from .verification.running import OwnRuntime
 from .wires import as_type, same_bits, type_in
@@ -187,9 +187,9 @@ def runner_of(name: str, emitted: Emitted) -> tuple[Target | None, str]:
 
 def _not_here(target: Target, emitted: Emitted | None = None) -> str | None:
     """Why a target's runtime cannot be used here, or, of an artifact, why it does not run that; None where it runs."""
-    why: str | None = getattr(target, "runs_here", target.available)()
+    why = unavailable(getattr(target, "runs_here", target.available))
     asked = getattr(target, "cannot_run", None) if emitted is not None else None
-    return why if why is not None or asked is None else asked(emitted)
+    return why if why is not None or asked is None else unavailable(partial(asked, emitted))
 
 
 def _called(index: int, part: EmittedPart) -> str:

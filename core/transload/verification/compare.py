@@ -18,7 +18,7 @@ from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
 from ..errors import PluginFailure, RunError, Unfit, UsageError
 from ..given import has_images, open_given, shapes_of
-from ..guard import failure
+from ..guard import failure, noted
 from ..input_shapes import static_inputs
 from ..ir import Cut, Module, QuantType, TensorType, Type, initial_states, input_names
 from ..ir.constants import dtype_of
@@ -35,7 +35,7 @@ from ..meanings import (
     with_meanings,
 )
 from ..outcomes import in_order, other_rank, wrong_outputs
-from ..plugin import Runtime, resolve
+from ..plugin import Runtime, resolve, unavailable
 from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images
@@ -110,15 +110,19 @@ def judged_format(source: Module) -> str | None:
 
 
 def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
-    """The runtime that judges models of a format, or None and the reason why there is none."""
+    """The runtime that judges models of a format, with what failed of those asked before it, or None and why there is none."""
     candidates = [runtime for runtime in host().runtimes.values() if runtime.format == format and not runtime.of_target]
     if not candidates:
         return None, f"no runtime is registered for the format {format!r}"
-    reasons: list[str] = []
+    reasons, failed = list[str](), list[str]()
     for runtime in candidates:
-        why = resolve(runtime.available)()
+        try:
+            why = resolve(runtime.available)()
+        except PluginFailure as error:  # it cannot judge; another may
+            why = noted(error)
+            failed.append(f"{runtime.name} could not judge: {why}")
         if why is None:
-            return runtime, ""
+            return runtime, "; ".join(failed)
         reasons.append(f"{runtime.name}: {why}")
     return None, "; ".join(reasons)
 
@@ -132,7 +136,7 @@ def other_runtimes(format: str | None, target: str = "", function: str = "main")
         runtime for runtime in host().runtimes.values()
         if runtime.format == format and runtime.of_target and target in ("", runtime.of_target)
         and (function == "main" or runtime.functions)
-        and resolve(runtime.available)() is None]
+        and unavailable(runtime.available) is None]
 
 
 def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarray]]:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,10 +112,9 @@ def verify_conversion(
     checked = _checked(taken, inputs) if inputs is not None else None
 
     def unjudged(verdict: Verification, refusing: Runtime | None = None) -> Verification:
-        given = next(iter(checked), None) if checked is not None else None
         if own is None or _too_much(result):
             return verdict
-        given = given if given is not None else next(attempts(taken, hub, seed))
+        given = next(chain(checked if checked is not None else (), attempts(taken, hub, seed)))
         try:
             Running(result, engine, own, written).alone(given)
         except RunError:
@@ -132,8 +131,9 @@ def verify_conversion(
         return unjudged(Verification("skipped", f"{who} runs the function main, and {source.entry!r} was converted"))
     if runtime is None:
         return unjudged(Verification("skipped", why))
+    failed = [why] if why else []
     if why := _too_much(result):
-        return Verification("skipped", why, runtime.name, engine)
+        return Verification("skipped", why, runtime.name, engine, notes=failed)
 
     def judge_by(runtime: Runtime) -> _Judge:
         further = () if inputs is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
@@ -146,11 +146,11 @@ def verify_conversion(
         judge = judge_by(runtime)
         verdict = judge.verdict(attempts(taken, hub, seed, signed=False))
     for other in other_runtimes(judged_format(source), function=source.entry) if judge.refused else ():
-        given = _checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed)
-        again = judge_by(other).verdict(given)
+        again = judge_by(other).verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed))
         if again.status != "skipped":
-            again.notes.append(f"judged by {other.name}, as {' '.join(verdict.why.split())[:200]}")
+            again.notes += [*failed, f"judged by {other.name}, as {' '.join(verdict.why.split())[:200]}"]
             return again
+    verdict.notes += failed
     return unjudged(verdict, runtime) if judge.refused else verdict
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from transload.contents import constant_bytes, op_counts
 from transload.interface import interface, named
 from transload.ir import DialectType, Module
-from transload.plugin import Emitted, Target, resolve
+from transload.plugin import Emitted, Target, resolve, unavailable
 from transload.plugin_host import host
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class OnnxTarget(Target):
     def run(self) -> Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None:  # type: ignore[override]
         """Runs the file in onnxruntime, where that is installed."""
         runtime = host().runtimes.get("onnxruntime")
-        if runtime is None or resolve(runtime.available)() is not None:
+        if runtime is None or unavailable(runtime.available) is not None:
             return None
         # In a graph of ONNX no two values have one name, as an input has that is an output, too.
         return lambda emitted, inputs: named(emitted.report, resolve(runtime.open)(emitted.file(".onnx"))(dict(inputs)))

@@ -1,0 +1,115 @@
+"""What says that it cannot be used here is not used; what fails to say so ends nothing that others can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.context import Context
+from transload.errors import PluginFailure, UsageError
+from transload.evaluation.evaluate import evaluate
+from transload.ir import F32, Module, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.plugin import Engine, Reader, Runtime
+from transload.plugin_host import Host, host
+from transload.verification.compare import compare
+
+from tests.support.plugins import registering
+
+GIVEN = {"x": np.ones(4, np.float32)}
+
+
+def _module() -> Module:
+    module = new_module()
+    function = module.add_function("main", [TensorType((4,), F32)], ["x"])
+    block = function.regions[0].block
+    set_results(function, [Builder(block).emit("top.MulConst", block.arguments[0], const_val=2.0)], ["y"])
+    return module
+
+
+def _twice(path: Path) -> Callable[..., dict[str, np.ndarray]]:
+    return lambda inputs, keep=False: {"y": inputs["x"] * 2}
+
+
+def _raises(*given: Any) -> str:
+    raise ModuleNotFoundError("No module named 'half_installed'")
+
+
+@pytest.fixture
+def bind() -> Iterator[Callable[..., None]]:
+    bound = []
+
+    def bind(**items: Any) -> None:
+        made = Host()
+        reader = Reader("fmt", "top", (".fmt",), lambda source, inputs: _module())
+        made.register(SimpleNamespace(**registering(readers=[reader], **items)), "odd")
+        bound.append(Context(made).bind())
+        bound[-1].__enter__()
+
+    yield bind
+    for each in bound:
+        each.__exit__(None, None, None)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "m.fmt"
+    path.write_text("x", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def gone(bind: Callable[..., None]) -> None:
+    def never(module: Module, function: str) -> Any:
+        raise AssertionError("it is not here")
+
+    bind(engines=[Engine("gone", never, available=lambda: "pip install gone")],
+         runtimes=[Runtime("rt", "fmt", _twice, lambda: None)])
+
+
+@pytest.mark.parametrize("use", [
+    lambda model, out: transload.convert(model, "tosa", out, engine="gone"),
+    lambda model, out: transload.convert(model, "onnx", out, engine="gone"),
+    lambda model, out: evaluate(model, [GIVEN], engine="gone"),
+    lambda model, out: transload.run(_module(), GIVEN, engine="gone"),
+    lambda model, out: host().engine("gone"),
+], ids=["convert", "convert for a target with a runtime", "evaluate", "run", "host"])
+def test_an_engine_that_is_not_here_is_refused(use: Callable[[Path, Path], Any], model: Path, tmp_path: Path, gone: None) -> None:
+    with pytest.raises(UsageError, match="engine 'gone' cannot be used: pip install gone"):
+        use(model, tmp_path / "out")
+    assert not (tmp_path / "out" / "m.tosa").exists()
+
+
+@pytest.mark.plugin_fails
+def test_a_judge_that_fails_to_say_whether_it_is_here_could_not_judge(
+    bind: Callable[..., None], model: Path, tmp_path: Path,
+) -> None:
+    bind(runtimes=[Runtime("broken", "fmt", _twice, _raises)])
+    made = transload.convert(model, "tosa", tmp_path / "out")
+    assert made.verification.status == "skipped"
+    assert "plugin 'odd'" in made.verification.why and "half_installed" in made.verification.why
+    assert (tmp_path / "out" / "m.tosa").is_file()
+    with pytest.raises(UsageError, match="half_installed"):
+        compare(model, made.directory, GIVEN)
+
+
+@pytest.mark.plugin_fails
+def test_another_judge_judges_then_and_the_failure_is_noted(bind: Callable[..., None], model: Path, tmp_path: Path) -> None:
+    bind(runtimes=[Runtime("broken", "fmt", _twice, _raises), Runtime("works", "fmt", _twice, lambda: None)])
+    verdict = transload.convert(model, "tosa", tmp_path / "out").verification
+    assert (verdict.status, verdict.runtime) == ("passed", "works")
+    assert any("broken could not judge" in note and "half_installed" in note for note in verdict.notes)
+
+
+@pytest.mark.plugin_fails
+def test_an_engine_that_fails_to_say_so_is_not_chosen_and_is_an_error_where_it_is_named(bind: Callable[..., None]) -> None:
+    bind(engines=[Engine("broken", lambda module, function: None, available=_raises, compiles=True, measures=True)])
+    np.testing.assert_array_equal(transload.run(_module(), GIVEN, engine="auto")["y"], 2 * GIVEN["x"])
+    with pytest.raises(PluginFailure, match=r"engine 'broken'.*half_installed"):
+        transload.run(_module(), GIVEN, engine="broken")
