@@ -18,7 +18,7 @@ from transload.interface import typed
 from transload.ir import Module, TensorType, input_names
 
 from .client import Compiled, Isolated
-from .platforms import best
+from .platforms import best, is_forked
 from .program import Written, crosses, in_stablehlo, specialized, written
 
 __all__ = ["Execute", "prepare", "prepare_cpu", "prepare_gpu", "prepare_plain", "prepare_tpu"]
@@ -77,6 +77,7 @@ class Execute:
     """`execute(inputs, keep=False)` runs the function once; `execute.batch(inputs)` on many inputs in one go.
 
     It compiles when it is first called with inputs of some shapes, or with `keep`, and keeps what it compiled.
+    In a process that is forked from one that uses XLA, programs for the CPU are compiled and run in one of their own.
     Raises `RunError` or `ConversionError` with everything in the module that XLA cannot take.
     """
 
@@ -129,7 +130,8 @@ class Execute:
 
     def compiled(self, arrays: list[np.ndarray], keep: bool = False) -> _Compiled:
         """The program for arrays of these shapes."""
-        key = (keep, tuple(array.shape for array in arrays) if self.dynamic else None)
+        forked = is_forked()  # what is compiled here does not run there
+        key = (keep, forked, tuple(array.shape for array in arrays) if self.dynamic else None)
         if key not in self._compiled:
             module, kept = self.module, list[str]()
             if module is None or keep:
@@ -139,7 +141,7 @@ class Execute:
                 module = in_stablehlo(module, self.platform)
             made = written(module, self.function, self.platform, self.rewrite)
             _need_memory(made)
-            kind = Isolated if self.isolated else Compiled
+            kind = Isolated if self.isolated or (forked and self.platform == "cpu") else Compiled
             program = kind(made.text, f"function {self.function!r}", self.platform, made.options, made.constants)
             self._compiled[key] = _Compiled(program, made, kept)
         return self._compiled[key]

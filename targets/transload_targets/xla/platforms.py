@@ -19,7 +19,10 @@ from typing import Any
 
 from transload.errors import RunError
 
-__all__ = ["PLATFORMS", "Device", "available", "available_cpu", "available_gpu", "available_tpu", "best", "device_of", "why_not"]
+__all__ = [
+    "PLATFORMS", "Device", "available", "available_cpu", "available_gpu", "available_tpu", "best", "device_of", "is_forked",
+    "why_not",
+]
 
 PLATFORMS = ("cpu", "gpu", "tpu")
 _GPU_NAMES = ("cuda", "rocm", "gpu")
@@ -79,13 +82,32 @@ def best() -> str:
     return next((platform for platform in ("tpu", "gpu") if _libraries(platform) and why_not(platform) is None), "cpu")
 
 
-@lru_cache(maxsize=len(PLATFORMS))
+_begun: list[int] = []
+"""The processes in which XLA was begun: this one, or one that it was forked from."""
+
+
+def is_forked() -> bool:
+    """Whether XLA was begun in a process that this one was forked from: who waits for its threads, which are not here, hangs."""
+    return bool(_begun) and os.getpid() not in _begun
+
+
 def device_of(platform: str) -> Device:
-    """The first device of a platform. `RunError` says why there is none."""
+    """The first device of a platform. `RunError` says why there is none, or that this process is a fork of one that uses XLA."""
+    if is_forked():
+        raise RunError(
+            "XLA was begun in the process that this one was forked from, and does not run in a fork",
+            hint="multiprocessing.get_context('spawn') starts processes in which it runs; engine='xla-plain' starts one")
+    return _opened(platform)
+
+
+@lru_cache(maxsize=len(PLATFORMS))
+def _opened(platform: str) -> Device:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # its start-up lines are no news to a user
     import jaxlib._jax as runtime
     from jaxlib import xla_client
 
+    if os.getpid() not in _begun:
+        _begun.append(os.getpid())
     if platform == "cpu":
         others = _threads()
         client = xla_client.make_cpu_client()

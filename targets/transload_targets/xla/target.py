@@ -72,7 +72,7 @@ class XlaTarget(Target):
         try:
             program = Program(made.text, f"function {main.attributes['sym_name']!r}", self.platform, made.options)
         except RunError as error:
-            raise TargetError(error.message) from None
+            raise TargetError(error.message, error.findings, error.hint) from None
         seconds = time.perf_counter() - start
         files = [portable]
         binary = program.serialized()
