@@ -247,10 +247,14 @@ def show_usage(error: Any) -> None:
     from rich.text import Text
 
     out = error_console()
+    if type(error).__name__ == "NoArgsIsHelpError":  # of click, or typer: its message is the help of the group
+        out.print(Text(error.format_message()))
+        return
     context = getattr(error, "ctx", None)
     if context is not None:
         out.print(Text(context.get_usage()))
-    out.print(Text.assemble(("error: ", "bold red"), error.format_message()))
+    told = error.format_message().replace("\n\t", " ")  # which it puts between the words that there are
+    out.print(Text.assemble(("error: ", "bold red"), told))
 
 
 def show_defect(error: BaseException) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from transload.cli import run
 from transload.cli.endings import ending
 from transload.cli.session import Session
 from transload.errors import RunError
@@ -18,3 +19,16 @@ def test_a_library_that_memory_does_not_hold_is_no_defect(error: BaseException) 
 
 def test_another_library_that_does_not_load_is_one() -> None:
     assert ending(ImportError("x.so: undefined symbol: f"), Session(debug=False)).code == 1
+
+
+def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """As click has it: to standard error, with exit code 2; it was one line of an error, with `\\n` for each newline."""
+    assert run(["npz"]) == 2
+    err = capsys.readouterr().err
+    assert run(["npz", "--help"]) == 0
+    assert err == capsys.readouterr().out
+
+
+def test_a_missing_argument_is_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "error: Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish"
