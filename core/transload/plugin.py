@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import Finding, InternalError, PluginFailure, ReadError, RunError, UsageError
+from .errors import Finding, PluginFailure, ReadError, RunError, UsageError
 from .guard import FOREIGN, OURS, Reference, failure, imported, noted
 from .measures import Metric, Score
 from .options import Options, parameters_of
@@ -468,7 +468,7 @@ class Target:
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         """Write the artifacts into `directory`, an empty one, which is moved into place when all is well."""
-        raise InternalError(f"target {self.name!r} does not say how to emit", hint="its plugin must define emit()")
+        raise NotImplementedError(f"target {self.name!r} does not say how to emit")
 
     def available(self) -> str | None:
         """None, or the reason why the target cannot be used here (what to install)."""

@@ -346,6 +346,8 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     for member in ("options", "check", "emit", "available"):
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {a_kind(getattr(item, member))}")
+    if getattr(item.emit, "__func__", None) is Target.emit:
+        problems.add("emit is missing: define emit(module, directory, stem, options), which writes the files")
     for member in ("run", "runs_here", "cannot_run", "takes", "leaves", "summary", "near_enough", "by_hub"):
         value = getattr(item, member, None)
         if value is not None and not callable(value):

@@ -86,6 +86,9 @@ class Bad(Target):
     def __init__(self, member: str) -> None:
         setattr(self, member, boom)
 
+    def emit(self, *given: Any) -> Any:
+        raise AssertionError("nothing is to be written")
+
 
 @pytest.mark.parametrize("failing", [boom, leave])
 @pytest.mark.parametrize(("kind", "item", "place", "call"), [
@@ -149,6 +152,9 @@ def test_a_target_is_otherwise_as_it_is(tmp_path: Path) -> None:
 
         def check(self, module: Module, options: Any) -> Any:
             raise TargetError("no", hint="try another")
+
+        def emit(self, *given: Any) -> Any:
+            raise AssertionError("nothing is to be written")
 
     mine = Mine()
     there = acme(targets=[mine])
@@ -276,9 +282,9 @@ def test_text_that_names_another_thing_is_blamed_on_the_plugin() -> None:
      "gives None, where a Module is wanted"),
     ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "emit": lambda self, *a: None})(),
      lambda: transload.convert(module_of("tosa.abs"), "acme", "never", verify=False), "gives None, where an Emitted is wanted"),
-    ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "check": lambda self, *a: 7})(),
+    ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "check": lambda self, *a: 7, "emit": boom})(),
      lambda: transload.convert(module_of("tosa.abs"), "acme", "never", verify=False), "gives a int, where findings are wanted"),
-    ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "options": lambda self: {"a": 1}})(),
+    ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "options": lambda self: {"a": 1}, "emit": boom})(),
      lambda: transload.convert(module_of("tosa.abs"), "acme", "never", verify=False), r"option 'a' must be \(type, default"),
 ])
 def test_what_a_function_must_not_return_is_blamed_on_the_plugin(

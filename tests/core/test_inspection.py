@@ -32,6 +32,9 @@ class Chip(Target):
         return [Finding(op.name, f"has more than {options['most']} numbers", (op.origin or "",)) for op in module.ops()
                 if op.name == "top.Relu" and op.input.shape[0] > options["most"]]
 
+    def emit(self, *given: Any) -> Any:
+        raise AssertionError("nothing is to be written")
+
 
 @pytest.fixture(autouse=True)
 def host() -> Iterator[None]:

@@ -112,6 +112,9 @@ def test_unsupported_where_there_is_no_rule(where: str, tmp_path: Path) -> None:
         accepts = ("top",)
         check = staticmethod(raising(Unsupported("chips are out", "order some")))  # type: ignore[assignment]
 
+        def emit(self, *given: Any) -> Any:
+            raise AssertionError("nothing is to be written")
+
     (tmp_path / "m.acme").write_text("x")
     reads = {"read": raising(Unsupported("chips are out", "order some")), "check": lambda *_: module_of("top.Relu")}[where]
     there = acme(readers=[Reader("acme", "top", (".acme",), reads)], targets=[Mine()])
@@ -174,6 +177,9 @@ class Endless(Target):
 
     def check(self, module: Module, options: Any) -> Any:
         return itertools.count()
+
+    def emit(self, *given: Any) -> Any:
+        raise AssertionError("nothing is to be written")
 
 
 # --- what rules give

@@ -43,8 +43,8 @@ pytestmark = pytest.mark.plugin_fails
 
 
 def made_of(**members: Any) -> Target:
-    """A target of these members, beside a name and a dialect."""
-    made: Target = type("T", (Target,), {"name": "t", "accepts": ("a",), **members})()
+    """A target of these members, beside a name, a dialect and what writes."""
+    made: Target = type("T", (Target,), {"name": "t", "accepts": ("a",), "emit": lambda *given: None, **members})()
     return made
 
 
@@ -83,6 +83,7 @@ def made_of(**members: Any) -> Target:
     ("targets", type("T", (Target,), {"name": "t", "accepts": "tosa"})(), "accepts must be a tuple"),
     ("targets", type("T", (Target,), {"name": "t", "accepts": ()})(), "accepts must name at least one"),
     ("targets", type("T", (Target,), {"name": "t", "accepts": ("a",), "run": 5})(), "run must be a method, or None"),
+    ("targets", type("T", (Target,), {"name": "t", "accepts": ("a",)})(), r"emit is missing: define emit\(module"),
     ("targets", made_of(doc=property(lambda self: {}["doc"])), "cannot be looked at: KeyError: 'doc'"),
     ("targets", made_of(near_enough=5), "near_enough must be a method"),
     ("targets", made_of(quantizing=5), "quantizing must be a dictionary of options by name, and is 5"),
