@@ -20,7 +20,7 @@ from .contents import op_counts
 from .context import pinned
 from .described import describe
 from .edited import note_of_edits
-from .emission import check_for, emit_for, left_to_host, looked_into, partition_report
+from .emission import check_for, emit_for, left_to_host, looked_into, need_nothing_left, partition_report
 from .errors import ReadError, TransloadError, UsageError, VerificationError
 from .files import exists, need_directory
 from .garbage import rare_collections
@@ -182,7 +182,7 @@ def convert(
         with replaced_folder(out, drop=files_of_report) as folder:
             work.emit(folder)
             if work.mode != "no":
-                work.verify(limits, engine, seed, tolerance)
+                work.verify(folder, limits, engine, seed, tolerance)
             work.close(folder)
     return work.artifact()
 
@@ -360,7 +360,7 @@ class _Work:
             self.report.partition = partition_report(self.emitted, folder, across)
 
     def verify(
-        self, tolerance: Tolerance, engine: str, seed: int, given: Tolerance | Sequence[str] | None,
+        self, folder: Path, tolerance: Tolerance, engine: str, seed: int, given: Tolerance | Sequence[str] | None,
     ) -> None:
         """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine.
 
@@ -379,9 +379,12 @@ class _Work:
 
         def verified() -> Verification:
             if quantized is None:
-                return verify_conversion(self.source, self.module, hub=hub.module, **how)
-            return verify_quantized_conversion(
-                self.source, self.module, floats=hub.floats or hub.module, quantized=quantized, limits=given, **how)
+                made = verify_conversion(self.source, self.module, hub=hub.module, **how)
+            else:
+                made = verify_quantized_conversion(
+                    self.source, self.module, floats=hub.floats or hub.module, quantized=quantized, limits=given, **how)
+            need_nothing_left(self.target, self.emitted, folder)
+            return made
 
         try:
             self.verification = self.journey.through(VERIFY, verified, self.module)

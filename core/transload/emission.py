@@ -27,8 +27,8 @@ from .report import PartitionReport, PartReport
 from .wires import types_in_files, wrong_texts, wrong_wires
 
 __all__ = [
-    "check_for", "emit_for", "is_program", "left_to_host", "looked_into", "partition_report", "program_among",
-    "readable_suffixes",
+    "check_for", "emit_for", "is_program", "left_to_host", "looked_into", "need_nothing_left", "partition_report",
+    "program_among", "readable_suffixes",
 ]
 
 
@@ -72,7 +72,11 @@ def emit_for(
     report = dict(summary(cut, written)) if summary is not None else {}
     if (wrong := _wrong_report(report)) is not None:
         raise failure(host().owner("targets", target.name), f"target {target.name!r}.summary()", TypeError(wrong))
-    return Emitted([file for part in written for file in part.files], report, written, cut.outputs)
+    files = [file for part in written for file in part.files]
+    if (other := _unlisted(directory, files)) is not None:  # beside the folder that its part was given
+        wrong = f"{other.relative_to(directory)} was written, and is in no folder that was given"
+        raise failure(host().owner("targets", target.name), f"target {target.name!r}.emit()", TypeError(wrong))
+    return Emitted(files, report, written, cut.outputs)
 
 
 def _written_part(
@@ -132,10 +136,25 @@ def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None
             return f"{file.relative_to(directory)} is a link, where a file is wanted"
         if file == directory / REPORT:
             return f"{REPORT} is written by Transload"
-    there = {file for file in directory.rglob("*") if not file.is_dir()}
-    if unlisted := there - set(emitted.files):
-        return f"{min(unlisted).relative_to(directory)} was written, and is not among its files"
+    if (other := _unlisted(directory, emitted.files)) is not None:
+        return f"{other.relative_to(directory)} was written, and is not among its files"
     return _wrong_with_parts(emitted, module)
+
+
+def _unlisted(directory: Path, files: Sequence[Path]) -> Path | None:
+    """The first file in a directory that is none of these, or None."""
+    return min({file for file in directory.rglob("*") if not file.is_dir()} - set(files), default=None)
+
+
+def need_nothing_left(target: Target, emitted: Emitted, directory: Path) -> None:
+    """`PluginFailure` where a target's `run`, or that of a part's, left a file in the directory: it would go along."""
+    other = _unlisted(directory, emitted.files)
+    if other is None:
+        return
+    of = {part.target for part in emitted.parts if part.target and any(other.is_relative_to(file.parent) for file in part.files)}
+    name = of.pop() if len(of) == 1 else target.name
+    wrong = f"leaves {other.relative_to(directory)} beside what the conversion wrote; a temporary folder is for what it writes"
+    raise failure(host().owner("targets", name), f"target {name!r}.run()", TypeError(wrong))
 
 
 def _wrong_report(report: Any) -> str | None:

@@ -433,6 +433,34 @@ def test_targets_that_write_into_the_artifact_while_it_is_judged(tmp_path: Path,
         transload.convert(digits, "mine", tmp_path)
 
 
+def test_targets_that_leave_a_file_beside_the_artifact(tmp_path: Path, digits: Path) -> None:
+    """It was delivered, and the report did not list it."""
+    class Mine(Remembering):
+        def run(self, emitted: Emitted, inputs: Any) -> Any:
+            (emitted.files[0].parent / "trace.log").write_text("slow")
+            return transload.run(self.module, inputs)
+
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"'mine'\.run\(\).*leaves trace\.log beside"):
+        transload.convert(digits, "mine", tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_parts_that_are_written_elsewhere(tmp_path: Path, digits: Path) -> None:
+    class Mine(Target):
+        name, accepts = "mine", ("top",)
+
+        def takes(self, op: Any, options: Any) -> bool:
+            return str(op.name) != "top.Softmax"
+
+        def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
+            (directory / "a.bin").write_text("x")
+            (directory.parent / "b.bin").write_text("x")
+            return Emitted([directory / "a.bin"])
+
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"'mine'\.emit\(\).*b\.bin was written"):
+        transload.convert(digits, "mine", tmp_path, verify=False)
+
+
 def test_kernels_that_raise_what_rules_do() -> None:
     """They were the core's failure, of no op."""
     dialect, kernels = Dialect("acme"), KernelTable()
