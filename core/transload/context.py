@@ -97,6 +97,7 @@ class Declarations(dict[str, "OpDeclaration | None"]):
         load = self.own.get(name)
         if load is not None:
             made: Dialect = load()
+            made.watch(self)
         else:
             there = self.host.dialect(name)
             if there is None:

@@ -30,6 +30,7 @@ from .guard import FOREIGN, OURS, PluginInfo, failure
 from .lending import lending
 from .plugin import resolve
 from .suggest import nearest
+from .watched import Watched, Watcher
 
 __all__ = ["FactKind", "FactMap", "FactTable", "Facts", "Given", "need_kind"]
 
@@ -66,7 +67,7 @@ class Facts:
     """Whether it takes the place of facts that other plugins give of the same ops."""
 
 
-class FactTable(dict[str, Any]):
+class FactTable(dict[str, Any], Watched):
     """Facts by op name; called with names it is a decorator that adds the function it decorates.
 
     `FactTable("acme")` completes names without a dialect: `@RULES("HardMish", "SoftMish")`.
@@ -78,8 +79,7 @@ class FactTable(dict[str, Any]):
 
     def __call__(self, *names: str) -> Callable[[Any], Any]:
         def add(fact: Any) -> Any:
-            for name in names:
-                self[self._full(name)] = fact
+            self.add(fact, *names)
             return fact
 
         return add
@@ -88,6 +88,10 @@ class FactTable(dict[str, Any]):
         """Say one thing of several ops."""
         for name in names:
             self[self._full(name)] = fact
+
+    def __setitem__(self, name: str, fact: Any) -> None:
+        super().__setitem__(name, fact)
+        self.changed()
 
     def _full(self, name: str) -> str:
         return name if not self.dialect or "." in name else f"{self.dialect}.{name}"
@@ -159,11 +163,13 @@ class FactMap(dict[str, Any]):
 
     def __init__(
         self, kind: FactKind, given_of: Callable[[str], Iterable[Given]], ops_of: Callable[[str], Iterable[str] | None],
+        watcher: Watcher | None = None,
     ) -> None:
         super().__init__()
         self.kind = kind
         self._given_of = given_of
         self._ops_of = ops_of
+        self._watcher = watcher
         self._loaded: dict[str, dict[str, Any]] = {}
 
     def __missing__(self, op_name: str) -> Any:
@@ -177,6 +183,8 @@ class FactMap(dict[str, Any]):
             tables = [(given, given.entries()) for given in self._given_of(dialect)]
             for given, table in tables:
                 self._check(dialect, given, table)
+                if self._watcher is not None and isinstance(held := resolve(given.facts.table), Watched):
+                    held.watch(self._watcher)
             loaded = self._loaded[dialect] = _joined(tables) if self.kind.adds_up else _one_each(self.kind, tables)
         return loaded
 

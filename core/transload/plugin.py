@@ -21,6 +21,7 @@ from .errors import Finding, PluginFailure, ReadError, RunError, UsageError
 from .guard import FOREIGN, OURS, Reference, failure, imported, noted
 from .measures import Metric, Score
 from .options import Options, parameters_of
+from .watched import Watched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -268,7 +269,7 @@ class Pass:
             raise failure(getattr(self.run, "plugin", None), f"pass {self.name!r} (run)", error) from error
 
 
-class KernelTable:
+class KernelTable(Watched):
     """Functions that execute ops: `kernel(op, *arrays) -> array or tuple of arrays`.
 
     The arrays are read-only to the kernel, of the operands' storage dtype; absent operands are None, also those that an
@@ -302,6 +303,7 @@ class KernelTable:
         def add(kernel: F) -> F:
             for name in names:
                 self.kernels[name] = (kernel, quantized)
+            self.changed()
             return kernel
 
         return add

@@ -112,6 +112,8 @@ class Host:
         self.plugins: list[PluginInfo] = []
         """Every plugin that was found, whatever became of it."""
         self._loaded: list[_Plugin] = []
+        self._registered: list[PluginInfo] = []
+        """Those that `register` added."""
         self._dialects: dict[str, Dialect] = {}
         self._fact_maps: dict[str, FactMap] = {}
         self._given_facts: tuple[dict[str, FactKind], list[Given]] | None = None
@@ -169,7 +171,7 @@ class Host:
         if info.error is None:
             self._loaded.append(_Plugin(info, plugin))
 
-    def register(self, plugin: Any, name: str | None = None) -> PluginInfo:
+    def register(self, plugin: Any, name: str | None = None, *, replace: bool = False) -> PluginInfo:
         """Add a plugin that no package brings: a module, or any object with hooks.
 
             class Mine:
@@ -179,7 +181,8 @@ class Host:
 
             transload.host().register(Mine())
 
-        Raises `PluginError` with everything that is wrong with it; then nothing of it is added.
+        With `replace`, one that was registered under its name before goes, so that a cell of a notebook can be run again.
+        Raises `PluginError` with everything that is wrong with it; then nothing of it is added, and nothing goes.
         """
         if plugin is None or not isinstance(name, str | None):
             wrong, wanted = (plugin, "a plugin") if plugin is None else (name, "a text as its name=")
@@ -188,43 +191,106 @@ class Host:
         label = name or getattr(plugin, "__name__", None) or type(plugin).__name__
         info = PluginInfo(label, "", "", str(getattr(plugin, "__name__", getattr(type(plugin), "__module__", ""))))
         with self._lock:
-            if any(other.name == label for other in self.plugins):
-                raise PluginError(f"a plugin is called {label!r} already", hint="give another name=")
-            for problem in wrong_hooks(plugin, info, self.manager):
-                info.blame(problem)
-            self.everything()
-            added: dict[str, dict[str, Any]] = {}
-            kinds, tables = dict(self._facts[0]), self._facts[1]
-            more: list[Given] = []
-            if info.error is None:
-                added = {kind: self._ask(_Plugin(info, plugin), kind, self._collected[kind]) for kind in KINDS}
-                more = self._ask_facts([_Plugin(info, plugin)], kinds)
-                new = added["conversions"]
-                for _, why in _wrong_extensions(new, {**self._collected["conversions"], **new}):
-                    info.blame(f"register_conversions: {why}")
-                for kind in ("dialects", "targets"):
-                    for _, why in parts_taken(kind, added[kind], self._collected[kind]):
-                        info.blame(f"register_{kind}: {why}")
-                if info.error is None and not info.registered:
-                    info.blame("it registers nothing")
-            if info.error is not None:
-                if self.manager.get_plugin(f":{label}") is plugin:
-                    self.manager.unregister(plugin)
-                raise PluginError(f"{info} cannot be registered", [Finding(label, why) for why in info.errors])
-            self.plugins.append(info)
-            self._loaded.append(_Plugin(info, plugin))
+            if not replace and any(other.name == label for other in self.plugins):
+                raise PluginError(f"a plugin is called {label!r} already", hint=(
+                    "replace=True puts this one in its place"
+                    if self._own(label) is not None else "give another name="))
+            self._exchange(_Plugin(info, plugin), self._need_own(label) if replace else None)
+        return info
+
+    def unregister(self, name: str) -> None:
+        """Leave out a plugin that `register` added. Raises `UsageError` where none is called so, or it is a package's."""
+        with self._lock:
+            old = self._need_own(name)
+            if old is None:
+                there = ", ".join(info.name for info in self._registered)
+                raise UsageError(f"no plugin is called {name!r}", hint=f"those that register() added: {there or 'none'}")
+            self._exchange(None, old)
+
+    def _own(self, name: str) -> _Plugin | None:
+        """The plugin of that name which `register` added."""
+        return next((each for each in self._loaded if each.info.name == name and any(
+            each.info is info for info in self._registered)), None)
+
+    def _need_own(self, name: str) -> _Plugin | None:
+        """The same; `UsageError` for one that a package brings."""
+        own = self._own(name)
+        if own is None and (other := next((each for each in self.plugins if each.name == name), None)) is not None:
+            raise UsageError(f"{other} is of a package, which brings it anew in every process",
+                             hint=f"TRANSLOAD_PLUGINS=-{name} leaves it out; give another name=")
+        return own
+
+    def _exchange(self, new: _Plugin | None, old: _Plugin | None) -> None:
+        """Have a plugin, and another no more. Whoever reads on in another thread has tables of before, which nobody changes."""
+        self.everything()
+        gone = old.info if old is not None else None
+        owners = {key: info for key, info in self._owners.items() if info is not gone}
+        collected = {
+            kind: {name: item for name, item in items.items() if gone is None or self._owners.get((kind, name)) is not gone}
+            for kind, items in self._collected.items()}
+        kinds = {name: kind for name, kind in self._facts[0].items()
+                 if gone is None or name not in gone.registered.get("kinds of facts", ())}
+        tables = [given for given in self._facts[1] if gone is None or given.info is not gone]
+        if old is not None:
+            self.manager.unregister(old.hooks)
+        try:
+            if new is not None:
+                tables = [*tables, *self._add(new, collected, kinds)]
+                owners.update(((kind, name), new.info) for kind in KINDS for name in new.info.registered.get(kind, ()))
+            self._need_extended(collected["conversions"], gone)
+        except PluginError:
+            if new is not None and self.manager.get_plugin(f":{new.info.name}") is new.hooks:
+                self.manager.unregister(new.hooks)
+            if old is not None:
+                self.manager.register(old.hooks, f":{old.info.name}")
+            raise
+        more = [] if new is None else [new]
+        self.plugins = [*(each for each in self.plugins if each is not gone), *(each.info for each in more)]
+        self._loaded = [*(each for each in self._loaded if each is not old), *more]
+        self._registered = [*(each for each in self._registered if each is not gone), *(each.info for each in more)]
+        self._dialects = {name: made for name, made in self._dialects.items() if self._owners.get(("dialects", name)) is not gone}
+        self._collected, self._owners, self._given_facts = collected, owners, (kinds, tables)
+        self.__dict__.update(collected)
+        self.forget()
+
+    def _add(self, plugin: _Plugin, collected: dict[str, dict[str, Any]], kinds: dict[str, FactKind]) -> list[Given]:
+        """Enter what a plugin registers; the tables of facts that it gives. `PluginError` says all that is wrong with it."""
+        info = plugin.info
+        for problem in wrong_hooks(plugin.hooks, info, self.manager):
+            info.blame(problem)
+        more: list[Given] = []
+        if info.error is None:
+            added = {kind: self._ask(plugin, kind, collected[kind]) for kind in KINDS}
+            more = self._ask_facts([plugin], kinds)
+            new = added["conversions"]
+            for _, why in _wrong_extensions(new, {**collected["conversions"], **new}):
+                info.blame(f"register_conversions: {why}")
+            for kind in ("dialects", "targets"):
+                for _, why in parts_taken(kind, added[kind], collected[kind]):
+                    info.blame(f"register_{kind}: {why}")
             for kind, items in added.items():
-                self._collected[kind].update(items)
-                self._owners.update(((kind, each), info) for each in items)
-            self._tables.clear()
-            self._in_role.clear()
-            self._fact_maps.clear()
-            self._given_facts = kinds, [*tables, *more]
+                collected[kind].update(items)
+            if info.error is None and not info.registered:
+                info.blame("it registers nothing")
+        if info.error is not None:
+            raise PluginError(f"{info} cannot be registered", [Finding(info.name, why) for why in info.errors])
+        return more
+
+    def _need_extended(self, conversions: Mapping[str, Conversion], gone: PluginInfo | None) -> None:
+        """`PluginError` where a plugin that goes leaves others that extend what it registered."""
+        left = [Finding(str(self._owners.get(("conversions", name))), why)
+                for name, why in _wrong_extensions(conversions, conversions)]
+        if gone is not None and left:
+            raise PluginError(f"{gone} cannot go: others extend what it registered", left, hint="leave those out first")
+
+    def forget(self) -> None:
+        """Look up anew what was made of tables: there are other plugins, or a table that was read has more in it."""
+        with self._lock:
+            self._tables, self._in_role, self._fact_maps = {}, {}, {}
             for watcher in self._watchers:
                 declarations = watcher()
                 if declarations is not None:
                     declarations.forget()
-        return info
 
     def watch(self, declarations: Declarations) -> None:
         """Tell these declarations when a plugin is added."""
@@ -247,8 +313,18 @@ class Host:
                 for name, why in parts_taken(kind, collected, ours):
                     del collected[name]
                     self._owners.pop((kind, name)).blame(f"register_{kind}: {why}")
+                if kind == "conversions":
+                    self._leave_out_unextended(collected)
                 self._collected[kind] = collected
             return self._collected[kind]
+
+    def _leave_out_unextended(self, conversions: dict[str, Any]) -> None:
+        """Leave out conversions that extend what is not there."""
+        complete = not any(info.skipped or info.errors for info in self.plugins)  # else it is no fault of its own
+        for name, why in _wrong_extensions(conversions, conversions):
+            del conversions[name]
+            if complete:
+                self._owners["conversions", name].blame(f"register_conversions: {why}")
 
     def _ask(self, plugin: _Plugin, kind: str, there: Mapping[str, Any]) -> dict[str, Any]:
         """Call one hook of one plugin; what it registers and is in order, by name. What is not is noted down, all of it."""
@@ -325,13 +401,7 @@ class Host:
 
     @cached_property
     def conversions(self) -> dict[str, Conversion]:
-        there = self._collect("conversions")
-        complete = not any(info.skipped or info.errors for info in self.plugins)  # else it is no fault of its own
-        for name, why in _wrong_extensions(there, there):
-            del there[name]
-            if complete:
-                self._owners["conversions", name].blame(f"register_conversions: {why}")
-        return there
+        return self._collect("conversions")
 
     @cached_property
     def passes(self) -> dict[str, Pass]:
@@ -457,7 +527,8 @@ class Host:
 
     def in_role(self, role: str) -> DialectSpec:
         """The dialect that plays a part. Raises `PluginError` where none does, or more than one."""
-        known = self._in_role.get(role)
+        held = self._in_role
+        known = held.get(role)
         if known is not None and self.dialects.get(known.name) is known:
             return known
         found = [spec for spec in self.dialects.values() if spec.role == role]
@@ -466,11 +537,12 @@ class Host:
             raise PluginError(
                 f"one dialect has to have the role {role!r}, and there is {there}",
                 hint="`transload plugins` shows what is loaded, and what failed to load and why")
-        return self._in_role.setdefault(role, found[0])
+        return held.setdefault(role, found[0])
 
     def dialect(self, name: str) -> Dialect | None:
         """A dialect's declarations, loaded; None where nobody registered it."""
-        found, spec = self._dialects.get(name), self.dialects.get(name)
+        held = self._dialects
+        found, spec = held.get(name), self.dialects.get(name)
         if found is not None or spec is None:
             return found
         from .ir.declare import Dialect
@@ -481,7 +553,8 @@ class Host:
         dialect = self._right("dialects", name, "load", made, Dialect)
         if dialect.fault:
             raise failure(self.owner("dialects", name), f"dialect {name!r} (load)", TypeError(dialect.fault))
-        return self._dialects.setdefault(name, dialect)
+        dialect.watch(self)
+        return held.setdefault(name, dialect)
 
     @property
     def fact_kinds(self) -> dict[str, FactKind]:
@@ -490,10 +563,11 @@ class Host:
 
     def facts(self, kind: str) -> FactMap:
         """The facts of a kind, by op name (None of an op of which there is none); see `transload.facts`."""
-        found = self._fact_maps.get(kind)
+        held = self._fact_maps  # of now: what is made of tables that change meanwhile is kept by nobody
+        found = held.get(kind)
         if found is None:
-            found = self._fact_maps[kind] = FactMap(
-                need_kind(kind, self.fact_kinds), lambda dialect: self._given(kind, dialect), self._ops_of)
+            found = held[kind] = FactMap(
+                need_kind(kind, self.fact_kinds), lambda dialect: self._given(kind, dialect), self._ops_of, self)
         return found
 
     def fact(self, kind: str, op_name: str) -> Any:
@@ -517,13 +591,14 @@ class Host:
 
     def table(self, conversion: str) -> RewriteTable:
         """The rewrite table of a conversion, with what other plugins add to it."""
-        table = self._tables.get(conversion)
+        held = self._tables
+        table = held.get(conversion)
         if table is None:
             table = self._table_of(self.conversions[conversion])
             for other in self.conversions.values():
                 if other.extends == conversion:
                     table = self._table_of(other) + table  # additions come first, so that they can override
-            self._tables[conversion] = table
+            held[conversion] = table
         made: RewriteTable = table
         return made
 
@@ -532,7 +607,9 @@ class Host:
 
         if conversion.table is None:
             return RewriteTable()
-        return self._right("conversions", conversion.name, "table", resolve(conversion.table), RewriteTable)
+        table = self._right("conversions", conversion.name, "table", resolve(conversion.table), RewriteTable)
+        table.watch(self)
+        return table
 
     def _right(self, kind: str, name: str, member: str, made: Any, wanted: type[Made]) -> Made:
         """An object that a plugin gave, if it is of the class that is wanted; else `PluginFailure`."""

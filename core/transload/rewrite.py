@@ -55,6 +55,7 @@ from .ir.verify import faults_of
 from .likeness import need_like
 from .limits import beyond
 from .trace import traced
+from .watched import Watched
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
 
@@ -81,7 +82,7 @@ DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
 
 
-class RewriteTable:
+class RewriteTable(Watched):
     """Rewrite functions by op name."""
 
     def __init__(self) -> None:
@@ -97,7 +98,13 @@ class RewriteTable:
 
         def add(function: F) -> F:
             for name in names:
-                self.functions.setdefault(name, []).append(function)
+                rules = self.functions.setdefault(name, [])
+                again = next((place for place, rule in enumerate(rules) if _defines_anew(function, rule)), None)
+                if again is None:
+                    rules.append(function)
+                else:
+                    rules[again] = function
+            self.changed()
             return function
 
         return add
@@ -106,6 +113,7 @@ class RewriteTable:
         """Say of ops that cannot be converted why, and what to do: op name -> (why, hint)."""
         for name, (why, hint) in reasons.items():
             self.functions.setdefault(name, []).append(_Refusal(why, hint))
+        self.changed()
 
     def refusal(self, name: str) -> tuple[str, str] | None:
         """Why no op of this name is converted, and what to do, where that was said and nothing else was."""
@@ -127,6 +135,14 @@ class RewriteTable:
         exact = self.functions.get(name, [])
         wild = self.functions.get(f"{name.partition('.')[0]}.*")
         return exact + wild if wild else exact
+
+
+def _defines_anew(function: RewriteFunction, other: RewriteFunction) -> bool:
+    """Whether a function takes the other's place: one of a module, under the same name, as a cell of a notebook that is run again
+    has it. Many are called `_`, lambda, or as the function within another that makes them."""
+    name = getattr(function, "__qualname__", "")
+    return name.strip("_") != "" and "<" not in name and (function.__module__, name) == (
+        getattr(other, "__module__", None), getattr(other, "__qualname__", None))
 
 
 class _Refusal:

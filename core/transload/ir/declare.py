@@ -41,6 +41,7 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
+from ..watched import Watched
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from .constants import Dense
 from .core import Op, Region, Value, make_readable
@@ -466,7 +467,7 @@ def _region_getter(index: int, variadic: bool) -> Callable[[Any], Any]:
     return (lambda op: tuple(op.regions[index:])) if variadic else (lambda op: op.regions[index])
 
 
-class Dialect:
+class Dialect(Watched):
     """A namespace of op declarations; MLIR's names throughout.
 
     `doc` is for the reference page. `constant` names the op that holds a constant (in its attribute of kind `CONSTANT`), `none`
@@ -516,6 +517,7 @@ class Dialect:
             if full in self.ops:
                 raise TypeError(f"{full} is declared twice")
             self.ops[full] = OpDeclaration(full, definition)
+            self.changed()
             return definition
 
         return declare
@@ -524,6 +526,7 @@ class Dialect:
         """Add declarations made elsewhere."""
         for declaration in declarations:
             self.ops[declaration.name] = declaration
+        self.changed()
 
     def __repr__(self) -> str:
         return f"<dialect {self.name}: {len(self.ops)} ops>"
