@@ -252,6 +252,7 @@ class Pass:
     run: Any
     doc: str = ""
     requires: tuple[str, ...] = ()
+    """What has to be there, all of it; `"acme|npu"` is one of both."""
     produces: tuple[str, ...] = ()
     at: str = ""
 

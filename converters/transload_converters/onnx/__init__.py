@@ -69,7 +69,7 @@ def register_passes(register: Any) -> None:
     register(Pass("onnx-drop-opset", f"{_HERE}.legalize.quantize:drop_opset",
                   "Forget the opset, which only ONNX's operators need."))
     register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
-                  "Leave the storage type where a value has a quantized type, as ONNX's operators see it."))
+                  "Leave the storage type where a value has a quantized type, as ONNX's operators see it.", ("onnx",), ("onnx",)))
     register(Pass("onnx-qoperator", f"{_HERE}.lowering.qoperator:write_on_integers",
                   "Write operators on integers for those between DequantizeLinear and QuantizeLinear, with form=qoperator."))
     register(Pass("onnx-state-integers", f"{_HERE}.from_tosa.borders:state_integers",

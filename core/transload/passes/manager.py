@@ -50,10 +50,13 @@ class Pipeline:
     ) -> list[PassRecord]:
         """Run all passes on `module`, in place.
 
+        Raises `UsageError` for an option that is missing, and `PassError` where a module is in no dialect that a pass is for.
         With `verify_each`, a pass that leaves invalid IR is an `InternalError` that names it; what rewrites of a conversion leave
         to its passes after is looked at after the first of these.
         `print_after(name, module)` and `tell(step, record, module)` are called after each pass.
         """
+        for step in self.steps:
+            step.need_options()
         records = []
         produced: set[str] = set()
         for step in self.steps:
@@ -75,7 +78,7 @@ def _check_requirements(step: Step, module: Module, produced: set[str]) -> None:
     if not step.requires:
         return
     present = set(dialects_in(module))
-    missing = [name for name in step.requires if name not in present | produced]
+    missing = [name.replace("|", " or ") for name in step.requires if not {*name.split("|")} & (present | produced)]
     if missing and present and not present & set(step.produces):
         raise PassError(
             f"pass {step.name!r} requires {', '.join(missing)}; the module is in {', '.join(sorted(present))}",

@@ -23,7 +23,7 @@ from ..errors import UsageError
 from ..ir import Module
 from ..options import option_type, typed
 from ..outcomes import need_right_module
-from ..plugin import resolve
+from ..plugin import Pass, resolve
 from ..plugin_host import host
 from ..suggest import nearest
 from ..trace import tracing
@@ -50,6 +50,18 @@ class Step:
     produces: tuple[str, ...] = ()
     partial: bool = False
     """Whether passes that follow put right what it leaves: rewrites without their conversion's passes after."""
+    declared: Pass | None = None
+    """The pass that it is of, where it is of one."""
+
+    def need_options(self) -> None:
+        """Raise `UsageError` where an option is not said that the pass has no default for."""
+        options = self.declared.options() if self.declared is not None else {}
+        missing = [name for name, each in options.items() if each.default is each.empty and name not in self.options
+                   and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
+        if missing:
+            asked = " ".join(f"{name}=..." for name in missing)
+            raise UsageError(f"pass {self.name!r} needs {'option' if len(missing) == 1 else 'options'} {', '.join(missing)}",
+                             hint=f"as {self.name}{{{asked}}}; `transload passes` lists what each pass takes")
 
     def apply(self, module: Module) -> PassRecord:
         """Run it on `module`, in place. What is not finite that it makes of a model's constants is the model's, and no news.
@@ -147,7 +159,8 @@ def _step(name: str, options: str, settings: Mapping[str, Any], more: More | Non
         known = there.passes[name]
         wanted = {key: option_type(parameter.annotation) for key, parameter in known.options().items()
                   if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)} if options.strip() else {}
-        return Step(name, resolve(known.run), read_options(name, wanted, options, settings), known.requires, known.produces)
+        return Step(name, resolve(known.run), read_options(name, wanted, options, settings), known.requires, known.produces,
+                    declared=known)
     step = more(name, options, settings) if more is not None else None
     if step is not None:
         return step

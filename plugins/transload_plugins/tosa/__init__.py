@@ -88,9 +88,9 @@ def register_passes(register: Any) -> None:
     register(Pass("tosa-tabulate-islands", f"{prepare}.float_islands:tabulate_islands",
                   "Make a table of what is computed in float of one int8 number and quantized again."))
     register(Pass("tosa-pack-weights", f"{_HERE}.lowering.four_bits:pack_weights",
-                  "Hold constant weights of 4 bits as i4, where TOSA's convolutions take such."))
+                  "Hold constant weights of 4 bits as i4, where TOSA's convolutions take such.", ("tosa",), ("tosa",)))
     register(Pass("tosa-strip-quantized", "transload.passes.storage:strip_quantized_types",
-                  "Leave the storage type where a value has a quantized type, as TOSA's operators see it."))
+                  "Leave the storage type where a value has a quantized type, as TOSA's operators see it.", ("tosa",), ("tosa",)))
     register(Pass("tosa-make-signless", f"{v030}.upgrade:make_signless",
                   "Tensors of ui8 and ui16 as i8 and i16, as TOSA 1.0 has them.", ("tosa",), ("tosa",)))
     register(Pass("tosa030-unsigned", f"{v030}.downgrade:make_unsigned",

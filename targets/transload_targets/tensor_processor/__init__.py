@@ -74,13 +74,15 @@ def register_passes(register: Any) -> None:
     register(Pass("order-for-memory", f"{_HERE}.ordering:order_for_memory",
                   "Put ops in an order in which the least is alive at once; no numbers change."))
     register(Pass("divide-into-subnets", f"{_HERE}.subnets:divide_into_subnets",
-                  "Make a function of each part for the chip and for the host, which `main` calls; `inline` undoes it."))
+                  "Make a function of each part for the chip and for the host, which `main` calls; `inline` undoes it.",
+                  ("top|tpu",)))
     register(Pass("layer-groups", f"{_HERE}.showing:layer_groups",
-                  "Write down in which layer group each op is, what its slices compute, and in which time steps."))
+                  "Write down in which layer group each op is, what its slices compute, and in which time steps.",
+                  ("top|tpu",)))
     register(Pass("assign-local-memory", f"{_HERE}.showing:assign_local_memory",
-                  "Write down where in local memory results and what is loaded for ops lie."))
+                  "Write down where in local memory results and what is loaded for ops lie.", ("top|tpu",)))
     register(Pass("assign-global-memory", f"{_HERE}.showing:assign_global_memory",
-                  "Write down where in global memory weights, inputs, outputs and what groups give lie."))
+                  "Write down where in global memory weights, inputs, outputs and what groups give lie.", ("top|tpu",)))
 
 
 @hookimpl

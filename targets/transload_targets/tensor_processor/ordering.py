@@ -167,7 +167,10 @@ class _Graph:
 
 def _bytes(value: Value) -> int:
     """The bytes of a tensor; none of a constant, or of what is no tensor of numbers of known size."""
-    element = value.stored_element if isinstance(value.type, TensorType) else None
+    type_ = value.type
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return 0
+    element = value.stored_element
     if element is None or isinstance(element, DialectType) or is_absent(value) or constant_of(value) is not None:
         return 0
-    return prod(size or 0 for size in value.shape) * int(np.dtype(dtype_of(element)).itemsize)
+    return prod(size or 0 for size in type_.shape) * int(np.dtype(dtype_of(element)).itemsize)

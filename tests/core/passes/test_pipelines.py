@@ -40,6 +40,10 @@ def say(module: Module, *, text: str = "") -> None:
     calls.append({"text": text})
 
 
+def ask(module: Module, kind: str, *, size: int, scale: float = 1.0) -> None:
+    calls.append({"kind": kind, "size": size})
+
+
 @pytest.fixture(autouse=True)
 def passes():
     before = host()
@@ -51,6 +55,8 @@ def passes():
         Pass("makes", record, produces=("other",)),
         Pass("convert", convert),
         Pass("say", say),
+        Pass("asks", ask),
+        Pass("either", record, requires=("other|third",)),
     ):
         mine.passes[one.name] = one
     table = RewriteTable()
@@ -142,6 +148,24 @@ def test_what_a_pass_requires_must_be_there():
     Pipeline.parse("makes,needs").run(parse_module(MODULE))
     Pipeline.parse("needs").run(parse_module('"other.op"() : () -> ()'))
     Pipeline.parse("needs").run(parse_module(""))
+
+
+def test_a_pass_may_require_one_of_several():
+    with pytest.raises(PassError, match="'either' requires other or third; the module is in a"):
+        Pipeline.parse("either").run(parse_module(MODULE))
+    Pipeline.parse("either").run(parse_module('"third.op"() : () -> ()'))
+    Pipeline.parse("makes,either").run(parse_module(MODULE))
+
+
+def test_an_option_without_a_default_is_asked_for_before_any_pass_runs():
+    """It was a TypeError of the plugin, to be reported."""
+    with pytest.raises(UsageError, match="pass 'asks' needs options kind, size") as caught:
+        Pipeline.parse("record,asks").run(parse_module(MODULE))
+    assert "asks{kind=... size=...}" in caught.value.hint and not calls
+    with pytest.raises(UsageError, match="needs option size"):
+        Pipeline.parse("asks{kind=a}").run(parse_module(MODULE))
+    Pipeline.parse("asks{kind=a size=2}").run(parse_module(MODULE))
+    assert calls == [{"kind": "a", "size": 2}]
 
 
 def test_routes_are_cheapest_paths():

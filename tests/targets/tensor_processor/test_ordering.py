@@ -8,6 +8,7 @@ import pytest
 import transload
 from transload.ir.verify import verify
 from transload.passes.manager import Pipeline
+from transload.text import parse_module
 from transload_targets.tensor_processor.ordering import order_for_memory, peak_of
 
 from .functions import Maker, network
@@ -26,6 +27,16 @@ def branches(order):
     for number in range(1, len(narrow)):
         x = made.emit("tpu.concat", x, narrow[number], axis=1)
     return made.done(x)
+
+
+def test_tensors_of_unknown_rank_do_not_count():
+    """A defect that was to be reported."""
+    module = parse_module('''"func.func"() <{sym_name = "main", function_type = (tensor<*xf32>) -> tensor<*xf32>}> ({
+      ^bb0(%x: tensor<*xf32>):
+        %y = "tfl.abs"(%x) : (tensor<*xf32>) -> tensor<*xf32>
+        "func.return"(%y) : (tensor<*xf32>) -> ()
+    }) : () -> ()''')
+    assert peak_of(module.main) == 0 and not order_for_memory(module)
 
 
 def test_what_is_wide_is_made_small_before_the_next_is_made():
