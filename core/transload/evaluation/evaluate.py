@@ -132,8 +132,7 @@ def evaluate(
     wanted = data if isinstance(data, Data) else Data(data)
     opened = _opened(ready, wanted, preprocess, said)
     first = opened[0]
-    label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen) else _unlabelled(
-        labels, classes, label_offset)
+    label = _labels(first, chosen, labels, classes, label_offset)
     if watch is not None:
         watch(first)
     _need_another(chosen, len(ready))
@@ -207,8 +206,15 @@ def _need_another(chosen: Mapping[str, Score], count: int) -> None:
                          hint="name another model behind it, or leave the metric out")
 
 
-def _needs_labels(chosen: Mapping[str, Score]) -> bool:
-    return any("label" in score.needs or not score.needs for score in chosen.values())
+def _labels(samples: Samples, chosen: Mapping[str, Score], labels: Any, classes: Any, offset: int) -> Labels:
+    """How labels are found, where a score needs them, or takes them where there are some."""
+    needs = any("label" in score.needs for score in chosen.values())
+    takes = any(not score.needs for score in chosen.values())
+    if not needs and not takes:
+        return _unlabelled(labels, classes, offset)
+    if not needs and samples.known_length is None and labels is None and classes is None and not offset:
+        return lambda name: None  # the names of a stream are not known before, and nobody says labels of them
+    return labels_of(samples, labels, classes, offset)
 
 
 def _unlabelled(labels: Any, classes: Any, label_offset: int) -> Labels:

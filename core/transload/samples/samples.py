@@ -206,7 +206,7 @@ class Samples:
         source = self._source
         if isinstance(source, Stream):
             raise UsageError(
-                f"{source.name} gives samples one after the other, and which ones is not known before",
+                f"{source.name}: its samples come one after the other, and which ones is not known before",
                 hint="labels are of a folder, a list, or an .npy or .npz with all; agreement, equal, sqnr, cos, euclid need none")
         return [source.entry(index).name for index in range(source.length)]
 

@@ -11,11 +11,15 @@ import pytest
 
 import transload
 from transload import open_samples
+from transload.context import Context
 from transload.errors import ReadError, UsageError
 from transload.evaluation.labels import labels_of
 from transload.ir import F32, TensorType
+from transload.plugin import Score
+from transload.plugin_host import Host
 
 from tests.support.graphs import Graph
+from tests.support.plugins import registering
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
@@ -195,3 +199,23 @@ def test_what_is_wrong_with_annotations_is_said_in_words(tmp_path: Path, text: s
     (tmp_path / "coco.json").write_text(text, encoding="utf-8")
     with pytest.raises(ReadError, match=f"no file of COCO's annotations: {says}"):
         find(tmp_path / "coco.json")
+
+
+def test_scores_that_need_no_labels_take_samples_that_come_one_by_one() -> None:
+    """They were refused in words about labels, also psnr beside a first model."""
+    images = list(np.random.default_rng(0).random((3, 1, 1, 8, 8), np.float32))
+    wanted = np.mean([transload.run(DIGITS / "digits_float.onnx", {"image": image})["probabilities"].max() for image in images])
+    made = Host()
+    sure = Score("sure", lambda outputs, label, reference: float(outputs["probabilities"].max()))
+    made.register(type("P", (), registering(scores=[sure])), "sure")
+    model = DIGITS / "digits_float.onnx"
+    with Context(made).bind():
+        found = transload.evaluate(model, iter(images), metrics=["sure"])
+        assert found[str(model)]["sure"].value == pytest.approx(wanted, rel=1e-6)
+        both = transload.evaluate([model, model], iter(images), metrics=["psnr", "sure"])
+        assert [each["psnr"].value for name, each in both.scores.items() if "psnr" in each][-1] == np.inf
+        for metrics, labels in ((["sure", "top1"], None), (["sure"], [1, 2, 3])):  # who needs labels, and who gives some
+            with pytest.raises(UsageError, match="its samples come one after the other"):
+                transload.evaluate(model, iter(images), metrics=metrics, labels=labels)
+        named = transload.evaluate(model, iter(images), metrics=["sure"], labels={"sample 1": 3})
+        assert named[str(model)]["sure"].value == pytest.approx(wanted, rel=1e-6)
