@@ -21,7 +21,7 @@ from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import InternalError
+from .errors import InternalError, UsageError
 from .kinds import need
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class Declarations(dict[str, "OpDeclaration | None"]):
         return self._host is not None
 
     def take(self, host: Host) -> bool:
-        """Have this host, if there is none yet; returns whether it was taken."""
+        """Have this host, if there is none yet; returns whether it was taken. Raises `UsageError` for what is no host."""
+        if not all(hasattr(host, member) for member in ("watch", "dialect", "plugins")):
+            raise UsageError(f"a Host is wanted, and {host!r:.100} is none", hint="transload.Host(), or transload.host()")
         with self._lock:
             if self._host is not None:
                 return False

@@ -10,7 +10,7 @@ from . import api
 from .given import has_images, open_given, settled, shapes_of
 from .guard import users_code
 from .ir import Module
-from .kinds import PREPROCESS, takes
+from .kinds import CALLABLE, PREPROCESS, takes
 from .valid import module_given
 from .written import written_at
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-@takes(preprocess=PREPROCESS)
+@takes(preprocess=PREPROCESS, watch=CALLABLE, tell=CALLABLE)
 def run(
     module: Module | str | Path,
     inputs: Mapping[str, Any],

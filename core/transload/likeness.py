@@ -9,10 +9,11 @@ from typing import Any
 
 from .context import current
 from .ir.core import Op, Value
+from .ir.place import misplaced
 from .ir.types import FloatType, IntegerType
 from .ir.verify import same_shape
 
-__all__ = ["need_like"]
+__all__ = ["need_like", "need_there"]
 
 
 def need_like(function: Callable[..., Any], op: Op, made: Sequence[Value]) -> None:
@@ -29,6 +30,14 @@ def need_like(function: Callable[..., Any], op: Op, made: Sequence[Value]) -> No
         plugin = current().host.plugin_of(unwrap(function))
         if plugin is not None and not plugin.is_ours:
             raise TypeError(f"gives a {value.type} for a result of {op.name} which is {result.type}")
+
+
+def need_there(function: Callable[..., Any], op: Op, before: Op | None, made: Sequence[Value]) -> None:
+    """Raise `ValueError` where a rule of somebody else's gives, or uses, a value that is not there where its op is."""
+    if wrong := misplaced(op, before, made):
+        plugin = current().host.plugin_of(unwrap(function))
+        if plugin is not None and not plugin.is_ours:
+            raise ValueError(wrong)
 
 
 def _is_unlike(op: Op, result: Value, value: Value) -> bool:

@@ -103,10 +103,17 @@ def wished(kind: str, name: str, member: str, owner: Owner, wishes: Mapping[str,
 class Host:
     """Loads plugins and answers what there is.
 
-    `points` replaces the installed entry points (for tests); `only` replaces `TRANSLOAD_PLUGINS`.
+    `points` replaces the installed entry points (for tests); `only` replaces `TRANSLOAD_PLUGINS`. Raises `UsageError` for what is
+    no list of entry points, or no text, and where that names plugins which are not installed.
     """
 
     def __init__(self, points: list[EntryPoint] | None = None, only: str | None = None) -> None:
+        if points is not None and not (
+                isinstance(points, list | tuple) and all(isinstance(point, EntryPoint) for point in points)):
+            raise UsageError(f"Host() takes a list of importlib.metadata.EntryPoint, and was given {points!r:.100}",
+                             hint="an object with hooks: Host().register(plugin)")
+        if not isinstance(only, str | None):
+            raise UsageError(f"Host() takes a text as only, and was given {only!r:.100}", hint='as only="onnx,tosa"')
         self.manager = pluggy.PluginManager("transload")
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[PluginInfo] = []
@@ -124,7 +131,7 @@ class Host:
         self._watchers: list[ReferenceType[Declarations]] = []
         self._lock = RLock()
         found = list(entry_points(group=GROUP)) if points is None else points
-        self._load(list(entry_points(group=FOUNDATION)), found, os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only)
+        self._load(list(entry_points(group=FOUNDATION)), found, only)
 
     def __repr__(self) -> str:
         counts = {
@@ -134,8 +141,10 @@ class Host:
 
     # --- loading
 
-    def _load(self, foundation: list[EntryPoint], points: list[EntryPoint], only: str) -> None:
-        wanted = [name.strip() for name in only.split(",") if name.strip()]
+    def _load(self, foundation: list[EntryPoint], points: list[EntryPoint], only: str | None) -> None:
+        said = os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only
+        source = "TRANSLOAD_PLUGINS" if only is None else "only="
+        wanted = [name.strip() for name in said.split(",") if name.strip()]
         keep = {name for name in wanted if not name.startswith("-")}
         drop = {name[1:].strip() for name in wanted if name.startswith("-")} - {""}
         for point in [EntryPoint("core", CORE, FOUNDATION), *sorted([*foundation, *points], key=_order)]:
@@ -153,7 +162,7 @@ class Host:
         unknown = (keep | drop) - {info.name for info in self.plugins}
         if unknown:
             raise UsageError(
-                f"TRANSLOAD_PLUGINS names plugins that are not installed: {', '.join(sorted(unknown))}",
+                f"{source} names plugins that are not installed: {', '.join(sorted(unknown))}",
                 hint=f"installed: {', '.join(info.name for info in self.plugins)}",
             )
 

@@ -52,7 +52,7 @@ from .ir.place import ends_a_region, need_whole, place_of
 from .ir.quantization import misfit
 from .ir.types import FloatType, IntegerType, TensorType
 from .ir.verify import faults_of
-from .likeness import need_like
+from .likeness import need_like, need_there
 from .limits import beyond
 from .trace import traced
 from .watched import Watched
@@ -584,6 +584,7 @@ def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
         outcome = values_for(op, outcome)
         need_no_use(op, before)
         need_like(function, op, outcome)
+        need_there(function, op, before, outcome)
     return outcome
 
 

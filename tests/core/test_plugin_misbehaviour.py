@@ -17,8 +17,9 @@ import pytest
 
 import transload
 import transload.cli
-from transload.context import Context
+from transload.context import Context, use_host
 from transload.conversion import apply_conversion
+from transload.engine.fold import fold_op
 from transload.errors import (
     ArtifactError,
     ConversionError,
@@ -31,12 +32,12 @@ from transload.errors import (
     UsageError,
 )
 from transload.facts import Facts, FactTable
-from transload.ir import F32, Module, TensorType, new_module, set_results
+from transload.ir import F32, Module, Op, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.declare import Dialect, operand, result
 from transload.passes.manager import Pipeline
 from transload.plugin import Conversion, DialectSpec, Emitted, Engine, KernelTable, Metric, Reader, Runtime, Score, Target
-from transload.plugin_host import Host
+from transload.plugin_host import Host, host
 from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
 from transload.verification.differences import compare_outputs
 
@@ -199,6 +200,47 @@ def test_rules_that_give_no_values(given: Any, said: str) -> None:
     assert raised.value.findings[0].names == ("here",)
     with pytest.raises(PluginFailure, match=said):
         apply_greedily(module_of("acme.op"), table)
+
+
+def later(op: Op, rw: Any) -> Any:
+    """A value that is made behind what uses the op's result."""
+    return Builder(op.parent, before=op.parent.terminator).emit("top.Relu", op.operands[0])  # type: ignore[arg-type, union-attr]
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    (lambda op, rw: module_of("top.Relu").body_of_main.arguments[0], "gives <value x.* which is of another module"),
+    (lambda op, rw: rw.emit("top.Relu", module_of("top.Relu").body_of_main.first.result),
+     "makes a top.Relu that uses <value here.* which is of another module"),
+    (later, "gives <value .* which is made behind the acme.op"),
+])
+def test_rules_that_give_values_of_elsewhere(given: Any, said: str) -> None:
+    """The module was told to be wrong, and not which rule made it so."""
+    table = RewriteTable()
+    table("acme.op")(given)
+    module = module_of("acme.op")
+    block = module.body_of_main
+    after = Builder(block, before=block.terminator).create("top.Relu", [block.first.result], [VECTOR])  # type: ignore[union-attr]
+    set_results(module.main, [after.result], ["y"])
+    with beside_ours(conversions=[Conversion("acme", "acme", "top", table=table)]).bind():
+        with pytest.raises(ConversionError, match=rf"the rule .* of plugin 'acme' .* failed: ValueError: {said}"):
+            apply_conversion(host().conversions["acme"], module.clone())
+        with pytest.raises(PluginFailure, match=said):
+            apply_greedily(module.clone(), table)
+
+
+def test_rules_that_give_what_is_far_before() -> None:
+    """In the same block, or around the op's, which is right."""
+    table = RewriteTable()
+    table("acme.op")(lambda op, rw: op.operands[0].owner.operands[0].owner.operands[0])
+    module = module_of("top.Relu")
+    block = module.body_of_main
+    value, build = block.first.result, Builder(block, before=block.terminator)  # type: ignore[union-attr]
+    for name in ("top.Relu", "top.Relu", "top.Relu", "acme.op"):
+        value = build.create(name, [value], [VECTOR]).result
+    set_results(module.main, [value], ["y"])
+    with beside_ours(conversions=[Conversion("acme", "acme", "top", table=table)]).bind():
+        apply_conversion(host().conversions["acme"], module)
+        assert transload.run(module, {"x": np.float32([-1, 2])})["y"].tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(("given", "kind"), [("text", "str"), ([None], "list"), ((each for each in ()), "generator")])
@@ -461,6 +503,33 @@ def test_parts_that_are_written_elsewhere(tmp_path: Path, digits: Path) -> None:
         transload.convert(digits, "mine", tmp_path, verify=False)
 
 
+@pytest.mark.parametrize("constant", [False, True])
+def test_kernels_that_give_masked_arrays(constant: bool) -> None:
+    """They were told as core's failure, and folded to the numbers behind the mask."""
+    dialect, kernels = Dialect("acme"), KernelTable()
+
+    @dialect.op("half")
+    class Half:
+        x = operand()
+        y = result()
+
+    kernels("acme.half")(lambda op, x: np.ma.masked_array(x, mask))
+    module = module_of("acme.half")
+    half = module.body_of_main.first
+    assert half is not None
+    if constant:
+        half.set_operand(0, Builder(half.parent, before=half).constant(np.ones(2, np.float32)))  # type: ignore[arg-type]
+    with beside_ours(dialects=[DialectSpec("acme", dialect, kernels=kernels)]).bind():
+        mask = [False, True]
+        with pytest.raises(PluginFailure, match=r"plugin 'acme'.*the kernel .* of acme\.half: TypeError: gives a masked array"):
+            if constant:
+                fold_op(half, host().kernel)
+            transload.run(module, {"x": np.ones(2, np.float32)})
+        mask = [False, False]  # of no effect
+        found = transload.run(module, {"x": np.ones(2, np.float32)}, engine="reference")["y"]
+        assert type(found) is np.ndarray and found.tolist() == [1, 1]
+
+
 def test_kernels_that_raise_what_rules_do() -> None:
     """They were the core's failure, of no op."""
     dialect, kernels = Dialect("acme"), KernelTable()
@@ -616,3 +685,22 @@ def test_rules_and_kernels_that_go_elsewhere_leave_us_where_we_were(tmp_path: Pa
     with beside_ours(dialects=[dialect]).bind():
         transload.run(module_of("acme.twice"), {"x": np.ones(2, np.float32)}, engine="reference")
     assert Path.cwd() == tmp_path
+
+
+def test_what_is_no_host() -> None:
+    """AttributeErrors, and the blame for a variable that nobody set."""
+    for make in (lambda: Context(3), lambda: use_host("onnx")):  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=r"a Host is wanted, and .* is none"):
+            make()
+    with pytest.raises(UsageError, match=r"takes a list of importlib.metadata.EntryPoint, and was given \['x'\]"):
+        Host(["x"])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="takes a text as only"):
+        Host(only=["onnx"])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"^only= names plugins that are not installed: nope"):
+        Host(only="nope")
+
+
+@pytest.mark.parametrize("member", ["watch", "tell"])
+def test_what_is_no_function_is_told_before_anything_runs(member: str) -> None:
+    with pytest.raises(UsageError, match=rf"run\(\) takes a function as {member}, and was given int"):
+        transload.run(module_of("top.Relu"), {"x": np.ones(2, np.float32)}, **{member: 3})

@@ -103,6 +103,8 @@ def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: 
         type_ = result.type
         fits = hasattr(array, "shape") and (
             not isinstance(type_, TensorType) or not type_.is_static or array.shape == type_.static_shape)
+        if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+            raise kernel_failed(registered, op, TypeError("gives a masked array: behind a mask there are no numbers"))
         if not fits:
             raise kernel_failed(registered, op, TypeError(f"gives {described(array)}, where {type_} is wanted"))
         made.append(np.asarray(array).astype(dtype_of(_stored(type_)), copy=False))

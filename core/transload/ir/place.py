@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
-from .core import Block, Op
+from .core import Block, Op, Value
 
-__all__ = ["Place", "ends_a_region", "need_whole", "place_of"]
+__all__ = ["Place", "ends_a_region", "misplaced", "need_whole", "place_of"]
 
 Place: TypeAlias = tuple[Op, Op | None, Block, Op | None, Op | None, Block | None]
 """An op, the one before it, its block, how that ends, the op around it, and where that is."""
@@ -33,6 +34,55 @@ def need_whole(place: Place, gave_up: bool = False) -> None:
         if gone is not None and gone.parent is None and (gave_up or any(result.uses for result in gone.results)):
             left = "whose results are used" if any(result.uses for result in gone.results) else "and says that it changes nothing"
             raise ValueError(f"it takes away the {gone.name} {where}, {left}")
+
+
+def misplaced(op: Op, before: Op | None, outcome: Sequence[Value]) -> str:
+    """What is wrong with where values are that a rule gives for an op, or that what it made uses; empty where nothing is.
+
+    What it made lies behind `before`. A value is there for an op where it is defined before it, in its block or one around.
+    """
+    block = op.parent
+    if block is None:
+        return ""
+    made, nearest = op.prev, {value.owner for value in op.operands}
+    while made is not before and made is not None:
+        nearest.add(made)
+        for value in made.operands:
+            if not _is_around(block, value.owner):
+                return f"makes a {made.name} that uses {value!r}, which is of another module, or of a region that it is not in"
+        made = made.prev
+    for value in outcome:
+        owner = value.owner
+        if owner in nearest or owner is block:
+            continue
+        if not _is_around(block, owner):
+            return f"gives {value!r}, which is of another module, or of a region that the {op.name} is not in"
+        if isinstance(owner, Op) and owner.parent is block and _is_behind(owner, op):
+            return f"gives {value!r}, which is made behind the {op.name} that it is for, and maybe behind what uses that"
+    return ""
+
+
+def _is_around(block: Block, owner: Op | Block) -> bool:
+    """Whether a block, or one around it, is the `owner` of a value or has it."""
+    there, around = (owner.parent if isinstance(owner, Op) else owner), block
+    while there is not around:
+        outer = around.parent_op
+        if outer is None or outer.parent is None:
+            return False
+        around = outer.parent
+    return True
+
+
+def _is_behind(other: Op, op: Op) -> bool:
+    """Whether an op comes after another one of its block: it is looked for on both sides, as it is mostly near."""
+    ahead, back = op.next, op.prev
+    while ahead is not None and back is not None:
+        if ahead is other or back is other:
+            return ahead is other
+        ahead, back = ahead.next, back.prev
+    while ahead is not None and ahead is not other:
+        ahead = ahead.next
+    return ahead is other
 
 
 def ends_a_region(op: Op) -> bool:
