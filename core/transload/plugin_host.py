@@ -113,7 +113,7 @@ class Host:
             raise UsageError(f"Host() takes a list of importlib.metadata.EntryPoint, and was given {points!r:.100}",
                              hint="an object with hooks: Host().register(plugin)")
         if not isinstance(only, str | None):
-            raise UsageError(f"Host() takes a text as only, and was given {only!r:.100}", hint='as only="onnx,tosa"')
+            raise UsageError(f"Host() takes a text as only, and was given {only!r:.100}", hint='as only="acme,-other"')
         self.manager = pluggy.PluginManager("transload")
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[PluginInfo] = []
