@@ -9,6 +9,7 @@ pass the value that the conversion's or target's own option has.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import time
@@ -55,8 +56,13 @@ class Step:
 
     def need_options(self) -> None:
         """Raise `UsageError` where an option is not said that the pass has no default for."""
-        options = self.declared.options() if self.declared is not None else {}
-        missing = [name for name, each in options.items() if each.default is each.empty and name not in self.options
+        if self.declared is None:
+            return
+        try:  # annotations may be for type checkers alone, and are let be
+            given = list(inspect.signature(self.run).parameters.values())[1:]
+        except (TypeError, ValueError):  # of what is not written in Python
+            return
+        missing = [each.name for each in given if each.default is each.empty and each.name not in self.options
                    and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
         if missing:
             asked = " ".join(f"{name}=..." for name in missing)
