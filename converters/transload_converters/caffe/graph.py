@@ -46,16 +46,16 @@ def value_names(network: Network) -> list[list[str]]:
 
 
 def output_names(network: Network) -> list[str]:
-    """The blobs that no layer takes, in the order in which they are given: the network's outputs."""
-    left: dict[str, None] = {}
-    for layer in network.layers:
+    """The blobs that no layer takes, Silence neither, in the order in which they are given: the network's outputs."""
+    left: dict[str, int] = {}
+    for place, layer in enumerate(network.layers):
         for bottom in layer.bottoms:
             left.pop(bottom, None)
         if layer.type not in DATA:
             for top in layer.tops:
                 left.pop(top, None)
-                left[top] = None
-    return list(left)
+                left[top] = place
+    return [name for name, place in left.items() if place >= network.silenced.get(name, 0)]
 
 
 def build(network: Network, weights: Weights | None, inputs: Mapping[str, tuple[int, ...]], where: str) -> Module:

@@ -91,6 +91,8 @@ class Network:
     inputs: dict[str, tuple[int, ...] | None]
     layers: list[Layer]
     notes: list[str] = field(default_factory=list)
+    silenced: dict[str, int] = field(default_factory=dict)
+    """The blobs that a layer Silence takes, so that they are no outputs, and how many layers stand before it."""
 
 
 def schema() -> Any:
@@ -166,7 +168,9 @@ def _wanted(layer: Layer, network: Network) -> bool:
     """Whether inference needs a layer; where not, what it gave is gone, and that is noted."""
     if layer.type not in TRAINING:
         return True
-    if layer.type != "Silence":
+    if layer.type == "Silence":
+        network.silenced |= dict.fromkeys(layer.bottoms, len(network.layers))
+    else:
         network.notes.append(f"layer {layer.name!r} ({layer.type}) is for training or testing, and was left out")
     return False
 

@@ -111,6 +111,15 @@ def test_a_network_for_training_is_one_for_its_data() -> None:
     assert list(load_text(text, x=(2, 3, 4, 4)).inputs) == ["x"]
 
 
+@pytest.mark.parametrize(("layers", "outputs"), [
+    ('layer { name: "p" type: "Split" bottom: "x" top: "a" top: "b" } layer { name: "s" type: "Silence" bottom: "a" }', ["b"]),
+    ('layer { name: "p" type: "TanH" bottom: "x" top: "a" } layer { name: "s" type: "Silence" bottom: "a" } '
+     'layer { name: "q" type: "ReLU" bottom: "x" top: "a" }', ["a"]),
+])
+def test_what_is_silenced_is_no_output(layers: str, outputs: list[str]) -> None:
+    assert list(load_text(net_text(layers, x=(1, 4))).outputs) == outputs
+
+
 def test_what_a_layer_of_data_does_to_images_is_said(tmp_path: Path) -> None:
     """It was left out without a word, and three means say three channels."""
     def load(transform: str, **inputs: tuple[int, ...]) -> transload.Module:
