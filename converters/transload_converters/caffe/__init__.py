@@ -33,4 +33,4 @@ def register_conversions(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "opencv", "caffe", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available", "OpenCV's networks on the CPU.",
-        warm=f"{_HERE}.isolated:warm", beside=True))
+        warm=f"{_HERE}.isolated:warm", undefined=f"{_HERE}.undefined:undefined", beside=True))

@@ -106,6 +106,22 @@ def test_what_opencv_does_not_know_is_not_judged(tmp_path: Path, opencv: None) -
     assert artifact.verification.status == "skipped" and "OpenCV" in artifact.verification.why
 
 
+def test_what_opencv_passes_over_is_not_judged(tmp_path: Path, opencv: None) -> None:
+    """It ignores `transpose`, and failed conversions that are right."""
+    network, weights = tmp_path / "net.prototxt", tmp_path / "net.caffemodel"
+    network.write_text(net_text("""
+        layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y"
+                inner_product_param { num_output: 5 transpose: true bias_term: false } }
+    """, x=(2, 4)))
+    held = RNG.normal(size=(4, 5)).astype(np.float32)
+    weights.write_bytes(weights_bytes({"ip": [held]}))
+    artifact = transload.convert(network, "tosa", tmp_path / "out", weights=weights)
+    assert artifact.verification.status == "inconclusive" and "y: an inner product with `transpose`" in artifact.verification.why
+    x = RNG.normal(size=(2, 4)).astype(np.float32)
+    (made,) = transload.run(transload.load(network, weights=weights), {"x": x}).values()
+    np.testing.assert_allclose(made, x @ held, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.models
 @pytest.mark.parametrize("name", ["lenet_mnist", "cifar10_quick", "mtcnn_det1", "mtcnn_det2", "ultraface_rfb_320"])
 def test_real_models(models: Path, name: str, opencv: None) -> None:
