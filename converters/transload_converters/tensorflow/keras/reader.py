@@ -182,14 +182,30 @@ def _input_types(
 
 
 def _output_names(model: Layer, count: int = 1) -> list[str]:
-    """Each output by the name of its layer; those of one layer are counted. `count` is how many a sequential model has."""
+    """Each output by its key where the model gives a dictionary, else by the name of its layer; those of one name are counted.
+    `count` is how many a sequential model has."""
     if model.class_name == "Sequential":
         names = [next(reversed(model.parts.values())).name] * count
     else:
-        names = [ref.layer for ref in flatten(output_refs(model))]
+        names = list(_keyed(output_refs(model)))
     counts: dict[str, int] = {}
-    found = []
+    found: list[str] = []
     for name in names:
-        count = counts[name] = counts.get(name, -1) + 1
-        found.append(f"{name}_{count}" if count else name)
+        made = name
+        while made in found or (made != name and made in names):
+            counts[name] = counts.get(name, 0) + 1
+            made = f"{name}_{counts[name]}"
+        found.append(made)
     return found
+
+
+def _keyed(structure: Any, keys: tuple[str, ...] = ()) -> Iterator[str]:
+    """A name for each leaf, in the order of `flatten`: the keys that lead to it, or the name of its layer."""
+    if isinstance(structure, Mapping):
+        for key in sorted(structure):
+            yield from _keyed(structure[key], (*keys, str(key)))
+    elif isinstance(structure, list | tuple):
+        for item in structure:
+            yield from _keyed(item, keys)
+    else:
+        yield "_".join(keys) or structure.layer

@@ -343,3 +343,14 @@ def test_outputs_of_a_model_inside_are_counted_as_keras_3_does(tmp_path: Path) -
     first, second = transload.run(transload.load(file), {"x": x, "y": y}).values()
     np.testing.assert_allclose(first, x @ kernel)
     np.testing.assert_allclose(second, np.maximum(y @ kernel, 0))
+
+
+def test_outputs_have_the_names_of_their_keys(tmp_path: Path) -> None:
+    layers = [input_entry("x", [1, 3]), entry("ReLU", "r", "x"), entry("Activation", "t", "x", activation="tanh")]
+    model = functional(layers, ["x"], [])
+    model["config"]["output_layers"] = {"z": ["r", 0, 0], "a": ["t", 0, 0], "m": [["r", 0, 0], ["t", 0, 0]]}
+    x = np.array([[-1, 0.5, 2]], np.float32)
+    found = transload.run(transload.load(keras_file(tmp_path / "m.keras", model, {})), {"x": x})
+    assert list(found) == ["a", "m", "m_1", "z"]
+    np.testing.assert_array_equal(found["z"], np.maximum(x, 0))
+    np.testing.assert_allclose(found["a"], np.tanh(x), rtol=1e-5, atol=1e-6)
