@@ -25,8 +25,9 @@ def entry(class_name: str, name: str, *used: Any, module: str = "keras.layers", 
         return item
 
     nodes = [{"args": [argument(item) for item in used], "kwargs": dict(named or {})}]
+    of_layers = {} if module.startswith("keras.src.ops") else {"trainable": True, "dtype": "float32"}
     return {"module": module, "class_name": class_name, "name": name, "inbound_nodes": nodes if used else [],
-            "config": {"name": name, "trainable": True, "dtype": "float32", **config}}
+            "config": {"name": name, **of_layers, **config}}
 
 
 def input_entry(name: str, shape: Sequence[int | None], dtype: str = "float32") -> dict[str, Any]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from .operations import ARRAYS, OPTIONS, TYPES
+
 __all__ = ["BATCH", "Case", "cases"]
 
 BATCH = 2
@@ -21,7 +23,8 @@ Shape = tuple[int, ...]
 class Case:
     """A layer called with inputs of some shapes.
 
-    `integers` is below what integer inputs are; 0: floats. `way` is how it is called: `list` with all inputs as a list,
+    `integers` is below what integer inputs are; 0: floats. `types` are the element types of the inputs of an operation, where
+    these are not all float32. `way` is how it is called: `list` with all inputs as a list,
     `each` with each as an argument, `masked` with what a Masking layer gives, `masked before` with the mean of the steps that are
     left behind it as well, `masked all` so with each input behind a Masking layer, `masked states` with states beside what is
     masked, `several` an operation with a list.
@@ -33,6 +36,7 @@ class Case:
     call: Mapping[str, Any] = field(default_factory=dict)
     integers: int = 0
     way: str = "list"
+    types: Sequence[str] = ()
 
 
 def cases() -> Iterator[Case]:
@@ -71,7 +75,7 @@ def _core() -> Iterator[Case]:
 ACTIVATIONS = (
     "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "glu", "gelu", "sigmoid", "hard_sigmoid", "hard_silu", "silu", "swish",
     "tanh", "hard_tanh", "tanh_shrink", "softplus", "softsign", "exponential", "mish", "softmax", "log_softmax", "log_sigmoid",
-    "hard_shrink", "soft_shrink", "squareplus", "sparse_plus", "sparse_sigmoid", "linear")
+    "hard_shrink", "soft_shrink", "squareplus", "sparse_plus", "sparse_sigmoid", "sparsemax", "linear")
 
 
 def _activations() -> Iterator[Case]:
@@ -333,3 +337,5 @@ def _operations() -> Iterator[Case]:
     yield Case("ops.max_pool", {"pool_size": 2, "strides": 2}, [(6, 8, 3)])
     yield Case("ops.average_pool", {"pool_size": 3, "strides": 1, "padding": "same"}, [(6, 8, 3)])
     yield Case("ops.image.resize", {"size": [5, 7]}, [(3, 4, 2)])
+    for name, arguments, inputs, more in (*OPTIONS, *TYPES, *ARRAYS):
+        yield Case(name if name == "Activation" else f"ops.{name}", arguments, inputs, **more)

@@ -21,9 +21,14 @@ def filled(path: str, shape: Sequence[int], dtype: str = "float32") -> np.ndarra
     return values.astype(dtype) if np.dtype(dtype).kind == "f" else np.ones(shape, dtype)
 
 
-def inputs_of(name: str, shapes: Sequence[Sequence[int]], integers: int, zeros: bool = False) -> list[np.ndarray]:
-    """What a case is given. `zeros`: some steps are all zeros, as a Masking layer takes them out, others of each input."""
+def inputs_of(
+    name: str, shapes: Sequence[Sequence[int]], integers: int, zeros: bool = False, types: Sequence[str] = (),
+) -> list[np.ndarray]:
+    """What a case is given. `zeros`: some steps are all zeros, as a Masking layer takes them out, others of each input. `types`
+    are those of the inputs where these differ; signed integers are of both signs."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
+    if types:
+        return [_typed(rng, shape, np.dtype(dtype), integers or 2) for shape, dtype in zip(shapes, types, strict=True)]
     if integers:
         return [rng.integers(0, integers, shape).astype(np.int32) for shape in shapes]
     given = [rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
@@ -32,6 +37,12 @@ def inputs_of(name: str, shapes: Sequence[Sequence[int]], integers: int, zeros: 
         for array in given[1:]:
             array[0, 0] = array[1, 2:] = 0
     return given
+
+
+def _typed(rng: np.random.Generator, shape: Sequence[int], dtype: np.dtype, integers: int) -> np.ndarray:
+    if dtype.kind == "f":
+        return rng.uniform(-1, 1, shape).astype(dtype)
+    return rng.integers(-integers if dtype.kind == "i" else 0, integers if dtype.kind != "b" else 2, shape).astype(dtype)
 
 
 def shown(array: np.ndarray) -> np.ndarray:

@@ -47,9 +47,11 @@ def model_of(case: Case) -> Any:
 
     keras.utils.clear_session()
     if case.layer.startswith("ops."):
-        given = [keras.Input(shape) for shape in case.inputs]
+        types = case.types or ["int32" if case.integers else "float32"] * len(case.inputs)
+        given = [keras.Input(shape, dtype=dtype) for shape, dtype in zip(case.inputs, types, strict=True)]
         operation = operator.attrgetter(case.layer.removeprefix("ops."))(keras.ops)
-        return keras.Model(given, operation(*([given] if case.way == "several" else given), **case.arguments))
+        first = [case.way] if case.layer == "ops.einsum" else []
+        return keras.Model(given, operation(*first, *([given] if case.way == "several" else given), **case.arguments))
     layer = getattr(keras.layers, case.layer)(**{key: _layer(value) for key, value in case.arguments.items()})
     given = [keras.Input(shape, dtype="int32" if case.integers else "float32") for shape in case.inputs]
     if case.way.startswith("masked"):
@@ -88,9 +90,10 @@ def recorded(case: Case, name: str) -> dict[str, Any]:
                                if isinstance(found, h5py.Dataset) else None)
     folder.write_bytes(archive(config, variables))
     model = keras.models.load_model(folder, compile=False)
-    inputs = inputs_of(name, [(BATCH, *shape) for shape in case.inputs], case.integers, case.way.startswith("masked"))
+    inputs = inputs_of(name, [(BATCH, *shape) for shape in case.inputs], case.integers, case.way.startswith("masked"), case.types)
     flat = [np.asarray(value) for value in keras.tree.flatten(_computed(model, inputs if len(inputs) > 1 else inputs[0]))]
     return {"name": name, "config": _small(config), "variables": variables, "integers": case.integers, "way": case.way,
+            "types": list(case.types), "made": [str(array.dtype) for array in flat] if case.layer.startswith("ops.") else [],
             "inputs": [list(array.shape) for array in inputs], "shapes": [list(array.shape) for array in flat],
             "outputs": [[float(f"{x:.6g}") for x in shown(array.astype(np.float64))] for array in flat]}
 

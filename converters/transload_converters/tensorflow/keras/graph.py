@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from transload.budget import allowance
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I32, Block, Dense, Op, TensorType, Type, Value, dtype_of, element_type_of
 from transload.ir.attributes import FloatAttr
+
+from .promotion import promoted
 
 __all__ = ["Graph", "Shape", "broadcast", "conv_size", "f32", "shape_of"]
 
@@ -129,18 +132,14 @@ class Graph:
         return self.emit(name, (x, y), broadcast(shape_of(x), shape_of(y)), element)
 
     def pair(self, x: Any, y: Any) -> tuple[Value, Value]:
-        """Two operands as values of one element type."""
-        if not isinstance(x, Value) and not isinstance(y, Value):
-            x = self.constant(x)
-        if not isinstance(y, Value):
-            return x, self.like(y, x)
-        if not isinstance(x, Value):
-            return self.like(x, y), y
-        if x.element != y.element:
-            wanted = element_type_of(np.result_type(dtype_of(x.element), dtype_of(y.element))) if BOOL not in (
-                x.element, y.element) else (y if x.element == BOOL else x).element
-            x, y = self.cast(x, wanted), self.cast(y, wanted)
-        return x, y
+        """Two operands as values of the element type that they have together (`promotion`)."""
+        first, second = self.promoted(x, y)
+        return first, second
+
+    def promoted(self, *operands: Any) -> list[Value]:
+        """Values, arrays and numbers as values of the element type that they have together (`promotion`)."""
+        element = promoted(*operands, strict=self.keras >= 3)
+        return [self.cast(each, element) if isinstance(each, Value) else self.constant(each, element) for each in operands]
 
     def like(self, number: Any, value: Value) -> Value:
         """A number as a constant beside a value: of its type, or of f32 beside integers where it is no integer."""
@@ -300,11 +299,13 @@ class Graph:
         made = (*shape[:axis], *shape_of(indices), *shape[axis + 1 :])
         return self.emit("GatherV2", (x, indices, self.constant(axis)), made, batch_dims=0)
 
-    def one_hot(self, indices: Value, depth: int, element: Type, axis: int = -1) -> Value:
+    def one_hot(
+        self, indices: Value, depth: int, element: Type, axis: int = -1, on_value: Any = 1, off_value: Any = 0,
+    ) -> Value:
         shape = list(shape_of(indices))
         axis = self.axis(axis, len(shape) + 1)
         shape.insert(axis, depth)
-        on, off = self.constant(1, element), self.constant(0, element)
+        on, off = (each if isinstance(each, Value) else self.constant(each, element) for each in (on_value, off_value))
         return self.emit("OneHot", (indices, self.constant(depth), on, off), shape, element,
                          axis=-1 if axis == len(shape) - 1 else axis)
 
@@ -356,10 +357,17 @@ class Graph:
         return self.emit("BatchMatMulV2", (x, y), shape, adj_x=transpose_x, adj_y=transpose_y)
 
     def einsum(self, equation: str, *values: Value) -> Value:
-        """A sum of products by an equation without dots."""
-        inputs, _, output = equation.replace(" ", "").partition("->")
+        """A sum of products by an equation, whose dots are the dimensions that it has no letters for, broadcast."""
+        inputs, arrow, output = equation.replace(" ", "").partition("->")
+        parts = inputs.split(",")
+        if len(parts) != len(values):
+            raise Unsupported(f"the equation {equation!r} is of {len(parts)} tensors, and is given {len(values)}")
+        if not arrow:
+            letters = inputs.replace(",", "").replace(".", "")
+            output = ("..." if "..." in inputs else "") + "".join(sorted(each for each in letters if letters.count(each) == 1))
+        parts, output, values = self._without_dots(equation, parts, output, values)
         sizes: dict[str, int] = {}
-        for letters, value in zip(inputs.split(","), values, strict=True):
+        for letters, value in zip(parts, values, strict=True):
             if len(letters) != value.rank:
                 raise Unsupported(f"the equation {equation!r} is not of a tensor of shape {list(shape_of(value))}")
             for letter, size in zip(letters, shape_of(value), strict=True):
@@ -367,7 +375,32 @@ class Graph:
                     raise Unsupported(f"the equation {equation!r} has {letter} of two sizes, {sizes[letter]} and {size}")
         if any(letter not in sizes for letter in output):
             raise Unsupported(f"the equation {equation!r} gives what it is not given")
-        return self.emit("Einsum", values, [sizes[letter] for letter in output], equation=f"{inputs}->{output}")
+        return self.emit("Einsum", values, [sizes[letter] for letter in output], equation=f"{','.join(parts)}->{output}")
+
+    def _without_dots(
+        self, equation: str, parts: Sequence[str], output: str, values: Sequence[Value],
+    ) -> tuple[list[str], str, tuple[Value, ...]]:
+        """An equation with letters instead of dots; a dimension of size 1 that is broadcast is taken out of its tensor."""
+        counts = [value.rank - len(letters.replace("...", "")) for letters, value in zip(parts, values, strict=True)]
+        dotted = [count for letters, count in zip(parts, counts, strict=True) if "..." in letters]
+        free = [letter for letter in string.ascii_letters if letter not in equation]
+        if not dotted or min(dotted) < 0 or max(dotted) > len(free):
+            return list(parts), output, tuple(values)
+        most = max(dotted)
+        shapes = [shape_of(value)[letters.index(".") :][:count] if "..." in letters else ()
+                  for letters, value, count in zip(parts, values, counts, strict=True)]
+        whole = broadcast(*shapes)
+        made, given = [], []
+        for letters, value, shape in zip(parts, values, shapes, strict=True):
+            places = range(most - len(shape), most)
+            wide = [place for place, size in zip(places, shape, strict=True) if size == whole[place]]
+            if len(wide) < len(shape):
+                first = letters.index(".")
+                kept = [whole[place] for place in wide]
+                value = self.reshape(value, [*shape_of(value)[:first], *kept, *shape_of(value)[first + len(shape) :]])
+            made.append(letters.replace("...", "".join(free[place] for place in wide)))
+            given.append(value)
+        return made, output.replace("...", "".join(free[:most])), tuple(given)
 
     # --- windows
 

@@ -179,6 +179,8 @@ class Call:
         self.arguments = dict(arguments or {})
         self.masked: set[Value] = set()
         """What a mask was set for in this call."""
+        self.read: set[str] = set()
+        """The arguments that an operation's rule asked for (`operations.operation`)."""
 
     @property
     def element(self) -> Type:

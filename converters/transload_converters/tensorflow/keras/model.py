@@ -168,6 +168,8 @@ def _old_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         if set(value) == {"start", "stop", "step"}:
             return slice(*(_old_value(value[key]) for key in ("start", "stop", "step")))
+        if value.get("class_name") == "__ellipsis__":
+            return Ellipsis
         if value.get("class_name") == "TypeSpec" or ("dtype" in value and len(value) == 1):
             return value.get("dtype")
         return {key: _old_value(item) for key, item in value.items()}

@@ -35,11 +35,12 @@ def loaded(case: dict[str, Any]) -> Module:
 
 
 def check(case: dict[str, Any]) -> None:
-    given = inputs_of(case["name"], case["inputs"], case["integers"], case["way"].startswith("masked"))
+    given = inputs_of(case["name"], case["inputs"], case["integers"], case["way"].startswith("masked"), case.get("types", ()))
     module = loaded(case)
     for form in (module, transload.legalize(module)):
         made = list(transload.run(form, dict(zip(form.inputs, given, strict=True))).values())
         assert [list(array.shape) for array in made] == case["shapes"], case["name"]
+        assert not case.get("made") or [str(array.dtype) for array in made] == case["made"], case["name"]
         for array, wanted in zip(made, case["outputs"], strict=True):
             expected, found = np.array(wanted, np.float64), shown(array)
             nowhere = np.isnan(expected)  # the mean of no steps

@@ -6,19 +6,23 @@ They are entered into `LAYERS` where these modules are imported.
 from ..layer import LAYERS
 from . import (
     activations,
+    arrays,
     attention,
     convolution,
     core,
     functions,
+    images,
     merging,
     movement,
     normalization,
     operations,
     pooling,
     preprocessing,
+    products,
     recurrent,
+    reductions,
     reshaping,
 )
 
-__all__ = ["LAYERS", "activations", "attention", "convolution", "core", "functions", "merging", "movement", "normalization",
-           "operations", "pooling", "preprocessing", "recurrent", "reshaping"]
+__all__ = ["LAYERS", "activations", "arrays", "attention", "convolution", "core", "functions", "images", "merging", "movement",
+           "normalization", "operations", "pooling", "preprocessing", "products", "recurrent", "reductions", "reshaping"]

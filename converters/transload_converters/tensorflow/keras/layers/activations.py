@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F16, Value
+from transload.ir import BOOL, F16, I32, Value
+from transload_hub import tables
 
 from ..graph import Graph, f32, shape_of
 from ..layer import LAYERS, Call
 
-__all__ = ["FUNCTIONS", "activate", "activated", "masked_softmax", "softmax"]
+__all__ = ["FUNCTIONS", "activate", "activated", "masked_softmax", "options_of", "softmax"]
 
 
 def activate(g: Graph, named: Any, x: Value) -> Value:
@@ -31,10 +33,20 @@ def activate(g: Graph, named: Any, x: Value) -> Value:
     if function is None:
         raise Unsupported(f"its activation {str(named)[:80]!r} is none of Keras's own, and code is not run",
                           "export the model as a SavedModel or to ONNX, where the function is defined")
-    return function(g, x, **{key: value for key, value in options.items() if key in _OPTIONS})
+    known = options_of(function)
+    for key, value in options.items():
+        if key not in known and key not in _OF_LAYERS and value is not None and value is not False:
+            raise Unsupported(f"the option {key[:40]}={str(value)[:40]} of its activation {named} is not known here")
+    return function(g, x, **{key: value for key, value in options.items() if key in known and value is not None})
 
 
-_OPTIONS = ("alpha", "negative_slope", "approximate", "axis", "threshold", "max_value", "theta")
+def options_of(function: Callable[..., Value]) -> list[str]:
+    """What a function of `FUNCTIONS` can be told beside the value."""
+    return [each.name for each in list(signature(function).parameters.values())[2:] if each.kind is each.POSITIONAL_OR_KEYWORD]
+
+
+_OF_LAYERS = ("name", "trainable", "dtype", "batch_input_shape", "batch_shape")
+"""What the config of a layer says that is no option of its function."""
 _OF_CLASS = {"LeakyReLU": "leaky_relu", "ReLU": "relu", "ELU": "elu", "Softmax": "softmax", "ThresholdedReLU": "threshold"}
 
 
@@ -145,6 +157,25 @@ def sparse_plus(g: Graph, x: Value, **_: Any) -> Value:
     return g.AddV2(curve, g.Relu(g.Sub(x, 1.0)))
 
 
+def sparsemax(g: Graph, x: Value, axis: int = -1, **_: Any) -> Value:
+    """What stands above a threshold of its row, less the threshold.
+
+    Keras has it of the sums of the first number, the first two, and so on to `k`, where https://arxiv.org/abs/1602.02068 has the
+    sum of the `k` alone: rows need not sum to 1.
+    """
+    last, rank = g.axis(axis, x.rank), x.rank
+    order = [*(place for place in range(rank) if place != last), last]
+    y = g.transpose(x, order)
+    size = shape_of(y)[-1]
+    sorted_ = g.emit_many("TopKV2", (y, g.constant(size)), (y.tensor_type, y.tensor_type.with_element(I32)), sorted=True)[0]
+    sums = g.emit("Cumsum", (sorted_, g.constant(rank - 1)), shape_of(y))
+    counts = g.constant(tables.arange(1, size + 1), x.element)
+    above = g.Greater(sorted_, g.RealDiv(g.Sub(sums, 1.0), counts))
+    total = g.reduce("Sum", g.select(above, sums, 0.0), -1, True)
+    least = g.RealDiv(g.Sub(total, 1.0), g.reduce("Sum", g.cast(above, x.element), -1, True))
+    return g.transpose(g.Maximum(g.Sub(y, least), 0.0), [order.index(place) for place in range(rank)])
+
+
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "linear": lambda g, x, **_: x,
     "relu": relu,
@@ -175,6 +206,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "soft_shrink": soft_shrink,
     "threshold": threshold,
     "squareplus": squareplus,
+    "sparsemax": sparsemax,
     "sparse_plus": sparse_plus,
     "sparse_sigmoid": lambda g, x, **_: clip(g, g.Mul(g.AddV2(x, 1.0), 0.5), 0.0, 1.0),
 }

@@ -11,6 +11,7 @@ from transload.ir import BOOL, Value
 
 from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
+from .normalization import unit
 
 
 def _ranked(call: Call, given: Any) -> list[Value]:
@@ -125,8 +126,7 @@ def dot(call: Call, given: Sequence[Value]) -> Value:
     if not first or not second:
         raise Unsupported("it multiplies along the batch")
     if call.option("normalize", False):
-        x, y = (g.Mul(v, g.Rsqrt(g.Maximum(g.reduce("Sum", g.Square(v), axis, keep=True), 1e-12)))
-                for v, axis in ((x, first), (y, second)))
+        x, y = (unit(g, v, axis, 1e-7 if g.keras >= 3 else 1e-12) for v, axis in ((x, first), (y, second)))
     if x.rank == y.rank == 2:
         return g.reduce("Sum", g.Mul(x, y), 1, keep=True)
     letters = "bcdefghijklmnop"

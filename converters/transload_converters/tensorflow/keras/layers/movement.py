@@ -1,4 +1,4 @@
-"""Operations between layers that move numbers: shapes, orders, parts, images."""
+"""Operations between layers that move numbers: shapes, orders, parts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, FloatType, Value
+from transload.ir import BOOL, I32, FloatType, Value
 
-from ..graph import shape_of
-from ..layer import LAYERS, Call
+from ..graph import Graph, shape_of
+from ..layer import Call
 from .operations import element_of, operation, option, to_value
-from .pooling import channels_last, windowed
-from .reshaping import resized
 
 
 def sizes_of(given: Any) -> list[int]:
@@ -31,7 +29,7 @@ def reshape(call: Call, x: Value, shape: Any = None) -> Value:
 
 @operation("Transpose")
 def transpose(call: Call, x: Value, axes: Any = None) -> Value:
-    given = option(call, "axes", option(call, "perm", axes))
+    given = option(call, "axes", axes)
     return call.g.transpose(x, [g % x.rank for g in given] if given is not None else list(reversed(range(x.rank))))
 
 
@@ -78,26 +76,31 @@ def ravel(call: Call, x: Value) -> Value:
 
 @operation("Concatenate")
 def concatenate(call: Call, values: Sequence[Any], axis: Any = None) -> Value:
-    known = next((value for value in values if isinstance(value, Value)), None)
-    return call.g.concat([to_value(call.g, value, known) for value in values], int(option(call, "axis", axis or 0)))
+    return call.g.concat(call.g.promoted(*values), int(option(call, "axis", axis or 0)))
 
 
 @operation("Stack")
 def stack(call: Call, values: Sequence[Any], axis: Any = None) -> Value:
-    known = next((value for value in values if isinstance(value, Value)), None)
-    return call.g.stack([to_value(call.g, value, known) for value in values], int(option(call, "axis", axis or 0)))
+    return call.g.stack(call.g.promoted(*values), int(option(call, "axis", axis or 0)))
 
 
 @operation("Unstack")
 def unstack(call: Call, x: Value) -> Any:
+    option(call, "num")  # how many there are
     return list(call.g.unstack(x, int(option(call, "axis", 0))))
 
 
 @operation("Split", "ArraySplit")
 def split(call: Call, x: Value, parts: Any = None, axis: Any = None) -> Any:
     g = call.g
-    given = option(call, "indices_or_sections", option(call, "num_or_size_splits", parts))
+    given = option(call, "indices_or_sections", parts)
     axis = g.axis(option(call, "axis", axis or 0), x.rank)
+    if isinstance(given, int) and call.layer.class_name.endswith("ArraySplit"):  # the first parts are one greater
+        least, more = divmod(shape_of(x)[axis], max(given, 1))
+        given = [place * least + min(place, more) for place in range(1, given)]
+    if isinstance(given, int) and call.layer.class_name.endswith("ArraySplit"):  # the first parts are greater by one
+        least, more = divmod(shape_of(x)[axis], max(given, 1))
+        given = [place * least + min(place, more) for place in range(1, given)]
     if isinstance(given, int):
         return list(g.split(x, given, axis))
     bounds = [0, *(int(place) for place in given), shape_of(x)[axis]]
@@ -125,10 +128,13 @@ def roll(call: Call, x: Value) -> Value:
 
 @operation("Tile")
 def tile(call: Call, x: Value, repeats: Any = None) -> Value:
-    counts = sizes_of(option(call, "repeats", option(call, "multiples", repeats)))
+    return tiled(call.g, x, sizes_of(option(call, "repeats", repeats)))
+
+
+def tiled(g: Graph, x: Value, counts: Sequence[int]) -> Value:
     while x.rank < len(counts):
-        x = call.g.expand(x, 0)
-    return call.g.tile(x, [1] * (x.rank - len(counts)) + counts)
+        x = g.expand(x, 0)
+    return g.tile(x, [*[1] * (x.rank - len(counts)), *counts])
 
 
 @operation("Repeat")
@@ -147,9 +153,9 @@ def broadcast_to(call: Call, x: Value, shape: Any = None) -> Value:
 
 
 @operation("Pad")
-def pad(call: Call, x: Value, paddings: Any = None, mode: Any = None, *_: Any) -> Value:
+def pad(call: Call, x: Value, paddings: Any = None, mode: Any = None, constant_values: Any = None) -> Value:
     g = call.g
-    given = option(call, "pad_width", option(call, "paddings", paddings))
+    given = option(call, "pad_width", paddings)
     if isinstance(given, int):
         given = [[given, given]] * x.rank
     elif given and isinstance(given[0], int):
@@ -158,8 +164,13 @@ def pad(call: Call, x: Value, paddings: Any = None, mode: Any = None, *_: Any) -
         given = list(given) * x.rank
     pairs = [(int(before), int(after)) for before, after in given]
     how = str(option(call, "mode", mode or "constant")).lower()
+    return padded(g, x, pairs, how, option(call, "constant_values", constant_values))
+
+
+def padded(g: Graph, x: Value, pairs: Sequence[Sequence[int]], how: str, value: Any = None) -> Value:
+    """Borders of a number, or of what lies inside (`reflect`, `symmetric`)."""
     if how == "constant":
-        return g.pad(x, pairs, option(call, "constant_values"))
+        return g.pad(x, pairs, value)
     if how not in ("reflect", "symmetric"):
         raise Unsupported(f"its mode {how!r} is not known here")
     made = [size + before + after for size, (before, after) in zip(shape_of(x), pairs, strict=True)]
@@ -172,19 +183,13 @@ def take(call: Call, x: Any, indices: Any, axis: Any = None) -> Value:
     x = to_value(g, x)
     if axis is None:
         x, axis = g.reshape(x, [-1]), 0
-    size = shape_of(x)[g.axis(axis, x.rank)]
-    if isinstance(indices, Value):
-        indices = indices if not isinstance(indices.element, FloatType) else g.cast(indices, I32)
-        indices = g.select(g.Less(indices, 0), g.AddV2(indices, size), indices)
-    else:
-        indices = g.constant(np.asarray(indices, np.int32) % max(size, 1))
-    return g.gather(x, indices, axis)
+    return g.gather(x, _places(g, indices, shape_of(x)[g.axis(axis, x.rank)]), axis)
 
 
 @operation("OneHot")
 def one_hot(call: Call, x: Value, depth: Any = None) -> Value:
     element = element_of(option(call, "dtype", "float32"))
-    depth = option(call, "num_classes", option(call, "depth", depth))
+    depth = option(call, "num_classes", depth)
     return call.g.one_hot(x, int(depth), element, int(option(call, "axis", -1)))
 
 
@@ -207,9 +212,11 @@ def arange(call: Call, start: Any, stop: Any = None, step: Any = None) -> Value:
 
 @operation("GetItem")
 def get_item(call: Call, x: Value, key: Any = None) -> Value:
-    """`x[key]` of slices, numbers, `...`, and None."""
-    g = call.g
-    key = option(call, "key", option(call, "slice_spec", key))
+    return item_of(call.g, x, option(call, "key", key))
+
+
+def item_of(g: Graph, x: Value, key: Any) -> Value:
+    """`x[key]` of slices, numbers, `...`, None, and one list or tensor of places."""
     keys = list(key) if isinstance(key, list | tuple) else [key]
     dots = [place for place, each in enumerate(keys) if each is Ellipsis]
     named = sum(each is not None and each is not Ellipsis for each in keys)
@@ -220,17 +227,19 @@ def get_item(call: Call, x: Value, key: Any = None) -> Value:
     begin, end, step, shape = list[int](), list[int](), list[int](), list[int]()
     sizes = iter(shape_of(x))
     gathers: list[tuple[int, Any]] = []
+    turned: list[int] = []
     for each in keys:
         if each is None:
             shape.append(1)
             continue
         size = next(sizes)
         if isinstance(each, slice):
-            first, last, by = each.indices(size)
-            if by < 0:
-                raise Unsupported("it goes backward through a tensor")
-            begin, end, step = [*begin, first], [*end, max(first, last)], [*step, by]
-            shape.append(len(range(first, last, by)))
+            places = range(*each.indices(size))
+            if places.step < 0:  # the same places forward, and turned about afterward
+                turned.append(len(begin))
+                places = places[::-1]
+            begin, end, step = [*begin, places.start], [*end, max(places.start, places.stop)], [*step, places.step]
+            shape.append(len(places))
         elif isinstance(each, int) and not isinstance(each, bool) and -size <= each < size:
             begin, end, step = [*begin, each % size], [*end, each % size + 1], [*step, 1]
         elif isinstance(each, list | tuple | np.ndarray | Value) and not gathers:
@@ -239,46 +248,18 @@ def get_item(call: Call, x: Value, key: Any = None) -> Value:
             shape.append(size)
         else:
             raise Unsupported(f"{str(each)[:80]} is no place in a dimension of size {size}")
-    y = g.reshape(g.slice(x, begin, end, step), shape)
+    y = g.slice(x, begin, end, step)
+    for axis in turned:
+        y = g.reverse(y, axis)
+    y = g.reshape(y, shape)
     for axis, indices in gathers:
-        y = g.gather(y, indices if isinstance(indices, Value) else g.constant(np.asarray(indices, np.int32)), axis)
+        y = g.gather(y, _places(g, indices, shape_of(y)[axis]), axis)
     return y
 
 
-# --- images, windows
-
-
-@operation("Resize")
-def resize(call: Call, x: Value, size: Any = None) -> Value:
-    g = call.g
-    wanted = [int(each) for each in option(call, "size", size)]
-    how = str(option(call, "interpolation", option(call, "method", "bilinear"))).lower()
-    return channels_last(g, x, option(call, "data_format") == "channels_first", lambda y: resized(
-        g, y, wanted, how, bool(option(call, "antialias", False))))
-
-
-@operation("MaxPool", "AveragePool")
-def pool(call: Call, x: Value) -> Value:
-    g, rank = call.g, x.rank - 2
-    window = [w for w in (option(call, "pool_size"),) for w in ([w] * rank if isinstance(w, int) else list(w))]
-    strides = [w for w in (option(call, "strides", window),) for w in ([w] * rank if isinstance(w, int) else list(w))]
-    padding, name = str(option(call, "padding", "valid")).upper(), call.layer.class_name.removeprefix("operation_")
-    return channels_last(g, x, option(call, "data_format") == "channels_first", lambda y: windowed(
-        g, "MaxPool" if name == "MaxPool" else "AvgPool", y, window, strides, padding))
-
-
-@operation("DepthToSpace", "SpaceToDepth")
-def depth_to_space(call: Call, x: Value, block: Any = None) -> Value:
-    g, name, block = call.g, call.layer.class_name.removeprefix("operation_"), int(option(call, "block_size", block))
-
-    def moved(y: Value) -> Value:
-        n, h, w, c = shape_of(y)
-        if block < 1 or (c % (block * block) if name == "DepthToSpace" else h % block or w % block):
-            raise Unsupported(f"a tensor of shape {[n, h, w, c]} does not fall into blocks of {block}")
-        made = (n, h * block, w * block, c // block**2) if name == "DepthToSpace" else (n, h // block, w // block, c * block**2)
-        return g.emit(name, (y,), made, block_size=block, data_format="NHWC")
-
-    return channels_last(g, x, option(call, "data_format") == "channels_first", moved)
-
-
-LAYERS.layer("SlicingOpLambda", casts=False)(get_item)
+def _places(g: Graph, indices: Any, size: int) -> Value:
+    """Places in a dimension; those below 0 are counted from its end."""
+    if not isinstance(indices, Value):
+        return g.constant(np.asarray(indices, np.int32) % max(size, 1))
+    indices = g.cast(indices, I32) if isinstance(indices.element, FloatType) or indices.element == BOOL else indices
+    return g.select(g.Less(indices, g.like(0, indices)), g.AddV2(indices, g.like(size, indices)), indices)

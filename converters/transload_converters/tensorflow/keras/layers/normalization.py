@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import F32, F64, TensorType, Value
+from transload.ir import F16, F32, F64, TensorType, Value
 
 from ..graph import Graph, f32, shape_of
 from ..layer import LAYERS, Call
@@ -112,6 +112,11 @@ def group_normalization(call: Call, x: Value) -> Value:
 @LAYERS.layer("UnitNormalization", passes_mask=True)
 def unit_normalization(call: Call, x: Value) -> Value:
     """To length 1 along dimensions."""
-    g = call.g
-    square = g.reduce("Sum", g.Square(x), g.axes(call.option("axis", -1), x.rank), keep=True)
-    return g.Mul(x, g.Rsqrt(g.Maximum(square, 1e-12 if x.element in (F32, F64) else math.ldexp(1, -24))))
+    return unit(call.g, x, call.g.axes(call.option("axis", -1), x.rank), 1e-12)
+
+
+def unit(g: Graph, x: Value, axes: Any, epsilon: float = 1e-12) -> Value:
+    """A tensor by its length along dimensions, which is taken for no less than `epsilon` (before Keras 3: its square is)."""
+    square = g.reduce("Sum", g.Square(x), axes, keep=True)
+    least = epsilon**2 if g.keras >= 3 else epsilon
+    return g.Mul(x, g.Rsqrt(g.Maximum(square, max(least, math.ldexp(1, -24)) if x.element == F16 else least)))

@@ -1,34 +1,59 @@
 """Operations between layers, `keras.ops` of Keras 3: `x + y`, `ops.mean(x)`.
 
 The rule of an operation is `operation_NAME`, NAME the class that Keras 3 has for it. Here are those that compute; those that move
-numbers are in `movement`.
+numbers are in `movement`, those that take many together in `reductions` and `products`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import signature
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I32, FloatType, TensorType, Type, Value, element_type_of
+from transload.ir import BOOL, F32, I32, FloatType, Type, Value, dtype_of, element_type_of
 
-from ..graph import Graph, shape_of
+from ..graph import Graph
 from ..layer import LAYERS, Call
-from .activations import FUNCTIONS
+from ..promotion import WEAK_FLOAT
+from .activations import FUNCTIONS, options_of
 
-__all__ = ["operation"]
+__all__ = ["element_of", "floats", "operation", "option", "to_float", "to_value"]
 
 
 def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a function as the rule of operations."""
-    return LAYERS.layer(*(f"operation_{name}" for name in names), casts=False)
+    """Enter a function as the rule of operations. What it neither has a parameter for nor asks for is refused, if it is said."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        taken = set(signature(function).parameters)
+
+        @wraps(function)
+        def rule(call: Call, *given: Any, **named: Any) -> Any:
+            made = function(call, *given, **named)
+            known = taken | call.read | _OF_ALL
+            for name, value in {**call.config, **call.arguments}.items():
+                if name not in known and value is not None and value is not False:
+                    raise Unsupported(f"its argument {name[:40]}={str(value)[:80]} is not known here")
+            return made
+
+        LAYERS.layer(*(f"operation_{name}" for name in names), casts=False)(rule)
+        return function
+
+    return add
+
+
+_OF_ALL = frozenset(("name", "trainable"))
+"""What says nothing of how an operation computes."""
 
 
 def option(call: Call, name: str, default: Any = None) -> Any:
     """What an operation was made with, or is called with."""
+    call.read.add(name)
     found = call.arguments.get(name, call.config.get(name))
     return default if found is None else found
 
@@ -80,7 +105,14 @@ def one(call: Call, x: Value) -> Value:
 
 @operation(*TWO)
 def two(call: Call, x: Any, y: Any) -> Value:
-    made: Value = getattr(call.g, TWO[call.layer.class_name.removeprefix("operation_")])(x, y)
+    """Of the type that both have together; sums of truth values are whether any is true."""
+    g, name = call.g, call.layer.class_name.removeprefix("operation_")
+    first, second = g.pair(x, y)
+    if first.element == BOOL and name == "Add":
+        return g.LogicalOr(first, second)
+    if first.element == BOOL and name == "Mod":
+        first, second = g.cast(first, I32), g.cast(second, I32)
+    made: Value = getattr(g, TWO[name])(first, second)
     return made
 
 
@@ -92,12 +124,15 @@ def logical(call: Call, x: Any, y: Any) -> Value:
     return made
 
 
+def floats(g: Graph, *values: Any) -> list[Value]:
+    """Operands as floats of the type that they have together."""
+    return g.promoted(*values, WEAK_FLOAT)[:-1]
+
+
 @operation("Divide", "TrueDivide", "DivideNoNan")
 def divide(call: Call, x: Any, y: Any) -> Value:
     g = call.g
-    x, y = (to_float(g, each) if isinstance(each, Value) else each for each in (x, y))
-    made: Value = (g.DivNoNan if call.layer.class_name.endswith("NoNan") else g.RealDiv)(x, y)
-    return made
+    return (g.DivNoNan if call.layer.class_name.endswith("NoNan") else g.RealDiv)(*floats(g, x, y))
 
 
 @operation("Log2", "Log10")
@@ -118,7 +153,7 @@ def rounded(call: Call, x: Value) -> Value:
 
 @operation("Arctan2")
 def arctan2(call: Call, y: Any, x: Any) -> Value:
-    return call.g.Atan2(y, x)
+    return call.g.Atan2(*floats(call.g, y, x))
 
 
 @operation("Clip")
@@ -134,14 +169,46 @@ def where(call: Call, condition: Value, x: Any = None, y: Any = None) -> Value:
     x, y = option(call, "x1", x), option(call, "x2", y)
     if x is None or y is None:
         raise Unsupported("it gives the places that are true, and how many these are only the data says")
-    return call.g.select(call.g.cast(condition, BOOL), x, y)
+    return call.g.select(call.g.cast(to_value(call.g, condition), BOOL), x, y)
 
 
-@operation("Cast", "SaturateCast", "ConvertToTensor")
+@operation("Cast", "ConvertToTensor")
 def cast(call: Call, x: Any, dtype: Any = None) -> Value:
     wanted = option(call, "dtype", dtype)
     x = to_value(call.g, x)
     return x if wanted is None else call.g.cast(x, element_of(wanted))
+
+
+@operation("SaturateCast")
+def saturate_cast(call: Call, x: Any, dtype: Any = None) -> Value:
+    """What the wanted type does not hold becomes the next that both types hold."""
+    g, wanted = call.g, element_of(option(call, "dtype", dtype))
+    x = to_value(g, x)
+    if x.element == BOOL:
+        return g.cast(x, wanted)
+    return g.cast(_limited(g, x, wanted), wanted)
+
+
+def _limited(g: Graph, x: Value, wanted: Type) -> Value:
+    """A tensor, no less and no more than a type holds; a limit that its own type does not hold is moved inward."""
+    own = dtype_of(x.element)
+    for kind, op in (("min", "Maximum"), ("max", "Minimum")):
+        limit, there = _limit(wanted, kind), _limit(x.element, kind)
+        if (there < limit) if kind == "min" else (there > limit):
+            number = np.asarray(limit).astype(own)
+            if own.kind not in "iub" and (float(number) < limit if kind == "min" else float(number) > limit):
+                number = np.nextafter(number, own.type(0))
+            x = getattr(g, op)(x, g.constant(number, x.element))
+    return x
+
+
+def _limit(element: Type, kind: str) -> Any:
+    """The least or greatest number of a type."""
+    if element == BOOL:
+        return int(kind == "max")
+    dtype = dtype_of(element)
+    info = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.finfo(dtype)
+    return int(getattr(info, kind)) if dtype.kind in "iu" else float(getattr(info, kind))
 
 
 _ACTIVATIONS = {
@@ -150,135 +217,19 @@ _ACTIVATIONS = {
     "HardSilu": "hard_silu", "Elu": "elu", "Selu": "selu", "Gelu": "gelu", "Celu": "celu", "Glu": "glu",
     "HardTanh": "hard_tanh", "HardShrink": "hard_shrink", "SoftShrink": "soft_shrink", "TanhShrink": "tanh_shrink",
     "LogSoftmax": "log_softmax", "Squareplus": "squareplus", "SparsePlus": "sparse_plus", "SparseSigmoid": "sparse_sigmoid",
-    "Softmax": "softmax"}
+    "Softmax": "softmax", "Sparsemax": "sparsemax"}
 
 
 @operation(*_ACTIVATIONS)
-def activation(call: Call, x: Value, *_: Any) -> Value:
-    given = {**call.config, **call.arguments}
-    options = {key: value for key, value in given.items() if key not in ("name", "dtype", "trainable") and value is not None}
-    if call.layer.class_name == "operation_Gelu":
-        options.setdefault("approximate", True)
-    return FUNCTIONS[_ACTIVATIONS[call.layer.class_name.removeprefix("operation_")]](call.g, x, **options)
+def activation(call: Call, x: Value) -> Value:
+    """Those of `activations`; gelu is the approximate one where nothing is said, which it is not as a layer's activation."""
+    function = FUNCTIONS[_ACTIVATIONS[call.layer.class_name.removeprefix("operation_")]]
+    options = {name: option(call, name) for name in options_of(function)}
+    if call.layer.class_name == "operation_Gelu" and options["approximate"] is None:
+        options["approximate"] = True
+    return function(call.g, x, **{key: value for key, value in options.items() if value is not None})
 
 
-# --- reductions
-
-_REDUCTIONS = {"Sum": "Sum", "Max": "Max", "Min": "Min", "Amax": "Max", "Amin": "Min", "Prod": "Prod", "All": "All", "Any": "Any",
-               "Mean": "Mean"}
-
-
-@operation(*_REDUCTIONS)
-def reduction(call: Call, x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    g, name = call.g, _REDUCTIONS[call.layer.class_name.removeprefix("operation_")]
-    if name in ("All", "Any"):
-        x = g.cast(x, BOOL)
-    elif name == "Mean":
-        x = to_float(g, x)
-    elif x.element == BOOL:
-        x = g.cast(x, I32)
-    return g.reduce(name, x, option(call, "axis", axis), bool(option(call, "keepdims", keepdims)))
-
-
-@operation("Var", "Std")
-def variance(call: Call, x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    g, axes, keep = call.g, option(call, "axis", axis), bool(option(call, "keepdims", keepdims))
-    x = to_float(g, x)
-    y = g.reduce("Mean", g.SquaredDifference(x, g.reduce("Mean", x, axes, True)), axes, keep)
-    return g.Sqrt(y) if call.layer.class_name.endswith("Std") else y
-
-
-@operation("Logsumexp")
-def logsumexp(call: Call, x: Value) -> Value:
-    g, axes, keep = call.g, option(call, "axis"), bool(option(call, "keepdims", False))
-    most = g.reduce("Max", x, axes, True)
-    total = g.AddV2(g.Log(g.reduce("Sum", g.Exp(g.Sub(x, most)), axes, True)), most)
-    return total if keep else g.reduce("Max", total, axes)
-
-
-@operation("Norm")
-def norm(call: Call, x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    g, axes, keep = call.g, option(call, "axis", axis), bool(option(call, "keepdims", keepdims))
-    order = option(call, "ord", "euclidean")
-    if order in ("euclidean", 2, "fro"):
-        return g.Sqrt(g.reduce("Sum", g.Square(x), axes, keep))
-    if order == 1:
-        return g.reduce("Sum", g.Abs(x), axes, keep)
-    raise Unsupported(f"a norm of order {order!r} is not known here")
-
-
-@operation("Normalize")
-def normalize(call: Call, x: Value) -> Value:
-    g = call.g
-    if int(option(call, "order", 2)) != 2:
-        raise Unsupported("it normalizes by another norm than the Euclidean")
-    square = g.reduce("Sum", g.Square(x), g.axes(option(call, "axis", -1), x.rank), True)
-    epsilon = float(option(call, "epsilon", 1e-12))
-    return g.Mul(x, g.Rsqrt(g.Maximum(square, epsilon)))
-
-
-@operation("Argmax", "Argmin")
-def arg(call: Call, x: Value, axis: Any = None) -> Value:
-    g, axis = call.g, option(call, "axis", axis)
-    flat = g.reshape(x, [-1]) if axis is None else x
-    y = g.arg("ArgMax" if call.layer.class_name.endswith("max") else "ArgMin", flat, 0 if axis is None else axis)
-    return g.expand(y, axis) if option(call, "keepdims", False) and axis is not None else y
-
-
-@operation("Cumsum", "Cumprod")
-def cumulative(call: Call, x: Value, axis: Any = None) -> Value:
-    g, axis = call.g, option(call, "axis", axis)
-    if axis is None:
-        x, axis = g.reshape(x, [-1]), 0
-    return g.emit(call.layer.class_name.removeprefix("operation_"), (x, g.constant(g.axis(axis, x.rank))), shape_of(x))
-
-
-@operation("TopK")
-def top_k(call: Call, x: Value, k: Any = None) -> Any:
-    shape = (*shape_of(x)[:-1], int(option(call, "k", k)))
-    types = (TensorType(shape, x.element), TensorType(shape, I32))
-    return list(call.g.emit_many("TopKV2", (x, call.g.constant(shape[-1])), types, sorted=bool(option(call, "sorted", True))))
-
-
-# --- products
-
-
-@operation("Matmul", "Dot")
-def matmul(call: Call, x: Any, y: Any) -> Value:
-    g = call.g
-    x = to_value(g, x, y if isinstance(y, Value) else None)
-    y = to_value(g, y, x)
-    if x.rank == 1 or y.rank == 1:
-        a, b = (g.expand(x, 0) if x.rank == 1 else x), (g.expand(y, -1) if y.rank == 1 else y)
-        product = g.matmul(a, b)
-        if y.rank == 1:
-            product = g.squeeze(product, -1)
-        return g.squeeze(product, -2 if y.rank > 1 else -1) if x.rank == 1 else product
-    if call.layer.class_name.endswith("Dot") and y.rank > 2:
-        raise Unsupported("a dot product of tensors of more than two dimensions is not known here")
-    turned = [any(option(call, f"{how}_{side}", False) for how in ("transpose", "adjoint")) for side in "ab"]
-    return g.matmul(x, y, *turned)
-
-
-@operation("Einsum")
-def einsum(call: Call, *values: Any) -> Value:
-    equation, tensors = (values[0], values[1:]) if values and isinstance(values[0], str) else (option(call, "subscripts"), values)
-    if not tensors:
-        raise Unsupported("the file does not say of which tensors: Keras 2 does not write them")
-    return call.g.einsum(str(equation), *tensors)
-
-
-@operation("Tensordot")
-def tensordot(call: Call, x: Value, y: Value, axes: Any = None) -> Value:
-    axes = option(call, "axes", axes if axes is not None else 2)
-    g = call.g
-    first, second = (list(range(x.rank - axes, x.rank)), list(range(axes))) if isinstance(axes, int) else (
-        [each] if isinstance(each, int) else list(each) for each in axes)
-    first, second = ([g.axis(axis, value.rank) for axis in places] for places, value in ((first, x), (second, y)))
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    left, right = list(letters[: x.rank]), list(letters[x.rank : x.rank + y.rank])
-    for a, b in zip(first, second, strict=True):
-        right[b] = left[a]
-    made = [letter for place, letter in enumerate(left) if place not in first]
-    made += [letter for place, letter in enumerate(right) if place not in second]
-    return g.einsum(f"{''.join(left)},{''.join(right)}->{''.join(made)}", x, y)
+@operation("Threshold")
+def threshold(call: Call, x: Value) -> Value:
+    return FUNCTIONS["threshold"](call.g, x, threshold=option(call, "threshold"), value=option(call, "default_value"))

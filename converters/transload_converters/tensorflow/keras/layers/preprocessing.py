@@ -88,7 +88,8 @@ def resizing(call: Call, x: Value) -> Value:
     how, element = str(call.option("interpolation", "bilinear")), x.element
 
     def image(y: Value) -> Value:
-        y = _fitted(call, y, size)
+        crop, pad = (bool(call.option(f"{how}_to_aspect_ratio", False)) for how in ("crop", "pad"))
+        y = fitted(g, y, size, crop, pad, float(call.option("fill_value", 0.0)))
         made = resized(g, y, size, how, bool(call.option("antialias", False)))
         if isinstance(element, IntegerType) and made.element != element:
             made = g.cast(g.Round(made), element)
@@ -98,17 +99,18 @@ def resizing(call: Call, x: Value) -> Value:
     return y if g.keras >= 3 else g.cast(y, call.element)
 
 
-def _fitted(call: Call, x: Value, size: Sequence[int]) -> Value:
-    """The part of images, or images in a border, whose aspect is that of a size."""
-    g, (_, height, width, _) = call.g, shape_of(x)
-    if call.option("crop_to_aspect_ratio", False):
-        wanted = [min(height, int(float(width * size[0]) / size[1])), min(width, int(float(height * size[1]) / size[0]))]
+def fitted(g: Graph, x: Value, size: Sequence[int], crop: bool, pad: bool, fill: float = 0.0) -> Value:
+    """The part of images (`crop`), or images in a border (`pad`), whose aspect is that of a size."""
+    _, height, width, _ = shape_of(x)
+    if crop:
+        wanted = [max(min(height, int(float(width * size[0]) / size[1])), 1),
+                  max(min(width, int(float(height * size[1]) / size[0])), 1)]
         at = [int(float(height - wanted[0]) / 2), int(float(width - wanted[1]) / 2)]
         return g.narrow(g.narrow(x, 1, at[0], at[0] + wanted[0]), 2, at[1], at[1] + wanted[1])
-    if call.option("pad_to_aspect_ratio", False):
+    if pad:
         wanted = [max(height, int(float(width * size[0]) / size[1])), max(width, int(float(height * size[1]) / size[0]))]
         at = [int(float(wanted[0] - height) / 2), int(float(wanted[1] - width) / 2)]
-        return g.pad(x, [(0, 0), (at[0], at[0]), (at[1], at[1]), (0, 0)], call.option("fill_value", 0.0) or None)
+        return g.pad(x, [(0, 0), (at[0], at[0]), (at[1], at[1]), (0, 0)], fill or None)
     return x
 
 

@@ -1,0 +1,136 @@
+"""Operations of Keras 3 between layers: what no file of one operation shows, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ReadError
+from transload.ir import F32, TensorType, new_module
+from transload_converters.tensorflow.keras.graph import Graph
+from transload_converters.tensorflow.keras.layer import LAYERS, call_layer, snake
+from transload_converters.tensorflow.keras.layers.activations import FUNCTIONS
+from transload_converters.tensorflow.keras.layers.functions import FUNCTIONS as FUNCTIONS_OF_TENSORFLOW
+from transload_converters.tensorflow.keras.model import layer_tree
+
+from tests.support.keras_layers.cases import ACTIVATIONS
+from tests.support.keras_models import entry, functional, h5_file, input_entry, keras_file
+
+pytest.importorskip("h5py")
+
+X = np.random.default_rng(7).normal(size=(1, 6, 8)).astype(np.float32)
+NUMPY = "keras.src.ops.numpy"
+
+
+def made(path: Path, *layers: dict[str, Any]) -> dict[str, np.ndarray]:
+    """What the last of some layers gives of `x`."""
+    model = functional([input_entry("x", X.shape), *layers], ["x"], [layers[-1]["name"]])
+    return transload.run(transload.load(keras_file(path / "m.keras", model, {})), {"x": X})
+
+
+def slice_of(*bounds: Any) -> dict[str, Any]:
+    return {"class_name": "__slice__", "config": dict(zip(("start", "stop", "step"), bounds, strict=True))}
+
+
+@pytest.mark.parametrize(("key", "wanted"), [
+    ({"class_name": "__tuple__", "config": {"value": [{"class_name": "__ellipsis__", "config": {}}, slice_of(None, None, -1)]}},
+     X[..., ::-1]),
+    ({"class_name": "__tuple__", "config": {"value": [0, slice_of(4, 0, -2), slice_of(-1, None, -3)]}}, X[0, 4:0:-2, -1::-3]),
+    ({"class_name": "__tuple__", "config": {"value": [slice_of(None, None, None), [0, -1]]}}, X[:, [0, -1]]),
+    ([0, -1], X[0, -1]),
+])
+def test_slices(tmp_path: Path, key: Any, wanted: np.ndarray) -> None:
+    (found,) = made(tmp_path, entry("GetItem", "part", "x", key, module=NUMPY)).values()
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_constants_are_tensors(tmp_path: Path) -> None:
+    table = {"class_name": "__numpy__", "config": {"value": np.ones((8, 3)).tolist(), "dtype": "float32"}}
+    layer = entry("Einsum", "sum", "x", table, module=NUMPY, subscripts="bij,jk->bik")
+    (found,) = made(tmp_path, layer).values()
+    np.testing.assert_allclose(found, X @ np.ones((8, 3), np.float32), rtol=1e-5, atol=1e-6)
+
+
+def test_no_operation_passes_over_an_argument() -> None:
+    """Of each that can be called with one tensor and nothing else."""
+    function = new_module().add_function("main", [TensorType((1, 6, 8), F32)], ["x"])
+    (x,) = function.regions[0].block.arguments
+    graph, called = Graph(function.regions[0].block), 0
+    for name in sorted(LAYERS):
+        if not name.startswith("keras.operation_"):
+            continue
+        layer = entry(name.removeprefix("keras.operation_"), "part", "x", module=NUMPY)
+        try:
+            call_layer(graph, layer_tree(layer), [x], {}, {})
+        except ReadError:
+            continue
+        called += 1
+        layer["config"]["surprise"] = 3
+        with pytest.raises(ReadError, match="its argument surprise=3 is not known here"):
+            call_layer(graph, layer_tree(layer), [x], {}, {})
+    assert called > 60
+
+
+def test_the_page_lists_what_is_read() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "keras.md").read_text().partition("## Operations")[2]
+    named = set(re.findall(r"`([\w.]+)`[,\n]", page))
+    operations = {snake(name.removeprefix("keras.operation_")) for name in LAYERS if name.startswith("keras.operation_")}
+    assert named - {"ops.layer_normalization"} == (operations - {"re_lu"}) | set(FUNCTIONS_OF_TENSORFLOW)
+
+
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+def test_norms_of_singular_values_are_refused(tmp_path: Path, order: Any) -> None:
+    with pytest.raises(ReadError, match="is one of its singular values"):
+        made(tmp_path, entry("Norm", "norm", "x", module="keras.src.ops.linalg", ord=order, axis=[1, 2]))
+
+
+@pytest.mark.parametrize(("version", "wanted"), [("3.15.1", 1e-12), ("2.15.0", 1e-6)])
+def test_what_a_length_is_at_least(tmp_path: Path, version: str, wanted: float) -> None:
+    """In Keras 3 it is 1e-12, before the square was."""
+    layer = entry("UnitNormalization", "unit", "x", axis=-1)
+    model = functional([input_entry("x", X.shape), layer], ["x"], ["unit"])
+    (found,) = transload.run(transload.load(h5_file(tmp_path / "m.h5", model, {}, version)), {"x": X * np.float32(1e-9)}).values()
+    length = np.linalg.norm(X.astype(np.float64) * 1e-9, axis=-1, keepdims=True)
+    np.testing.assert_allclose(found, X * 1e-9 / np.maximum(length, wanted), rtol=1e-4)
+
+
+def test_every_activation_is_read() -> None:
+    assert FUNCTIONS.keys() == {*ACTIVATIONS, "hard_swish", "threshold"}
+
+
+def test_options_of_an_activation_are_not_passed_over(tmp_path: Path) -> None:
+    layer = entry("Activation", "act", "x", activation={"class_name": "ReLU", "config": {"name": "r", "surprise": 2}})
+    with pytest.raises(ReadError, match="the option surprise=2 of its activation relu is not known here"):
+        made(tmp_path, layer)
+
+
+def test_a_product_of_another_type_is_refused(tmp_path: Path) -> None:
+    """TensorFlow's backend passes over it, others do not."""
+    with pytest.raises(ReadError, match="is to be of type int32"):
+        made(tmp_path, entry("Prod", "product", "x", module=NUMPY, axis=-1, dtype="int32"))
+
+
+def array(values: Any, dtype: str = "float32") -> dict[str, Any]:
+    return {"class_name": "__numpy__", "config": {"value": values, "dtype": dtype}}
+
+
+def test_operations_of_constants(tmp_path: Path) -> None:
+    """What Keras is called with that is no layer's result: bins, weights, segments, a kernel."""
+    bins = entry("Digitize", "d", "x", array([-0.5, 0.0, 0.5]), module=NUMPY)
+    np.testing.assert_array_equal(made(tmp_path, bins)["d"], np.digitize(X, [-0.5, 0.0, 0.5]))
+    weights = np.arange(1, 9, dtype=np.float32)
+    average = entry("Average", "a", "x", array(weights.tolist()), module=NUMPY, axis=2)
+    np.testing.assert_allclose(made(tmp_path, average)["a"], np.average(X, 2, weights), rtol=1e-5, atol=1e-6)
+    rows = entry("Reshape", "rows", "x", module=NUMPY, newshape=[6, 8])
+    sums = entry("SegmentSum", "s", "rows", array([0, 2, 2, 0, 1, 0], "int32"), module="keras.src.ops.math", num_segments=4)
+    wanted = np.stack([X[0, [0, 3, 5]].sum(0), X[0, 4], X[0, [1, 2]].sum(0), np.zeros(8)])
+    np.testing.assert_allclose(made(tmp_path, rows, sums)["s"], wanted, rtol=1e-5, atol=1e-6)
+    kernel = np.random.default_rng(3).normal(size=(3, 8, 4)).astype(np.float32)
+    conv = entry("Conv", "c", "x", array(kernel.tolist()), module="keras.src.ops.nn", strides=1, padding="valid")
+    wanted = sum(X[:, place : place + 4] @ kernel[place] for place in range(3))
+    np.testing.assert_allclose(made(tmp_path, conv)["c"], wanted, rtol=1e-4, atol=1e-5)
