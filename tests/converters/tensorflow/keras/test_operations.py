@@ -130,6 +130,11 @@ def test_operations_of_constants(tmp_path: Path) -> None:
     sums = entry("SegmentSum", "s", "rows", array([0, 2, 2, 0, 1, 0], "int32"), module="keras.src.ops.math", num_segments=4)
     wanted = np.stack([X[0, [0, 3, 5]].sum(0), X[0, 4], X[0, [1, 2]].sum(0), np.zeros(8)])
     np.testing.assert_allclose(made(tmp_path, rows, sums)["s"], wanted, rtol=1e-5, atol=1e-6)
+    whole = entry("ScatterUpdate", "u", array(np.ones((6, 8)).tolist()), array([[4], [0]], "int32"), "part",
+                  module="keras.src.ops.core", reduction="add")
+    part = entry("GetItem", "part", "rows", slice_of(0, 2, None), module=NUMPY)
+    wanted = np.ones((6, 8)) + np.stack([X[0, 1], *np.zeros((3, 8)), X[0, 0], np.zeros(8)])
+    np.testing.assert_allclose(made(tmp_path, rows, part, whole)["u"], wanted, rtol=1e-5, atol=1e-6)
     kernel = np.random.default_rng(3).normal(size=(3, 8, 4)).astype(np.float32)
     conv = entry("Conv", "c", "x", array(kernel.tolist()), module="keras.src.ops.nn", strides=1, padding="valid")
     wanted = sum(X[:, place : place + 4] @ kernel[place] for place in range(3))

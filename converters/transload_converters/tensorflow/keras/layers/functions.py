@@ -21,7 +21,7 @@ from ..layer import LAYERS, Call
 from .activations import gelu, leaky, log_softmax, softmax
 from .images import images, in_blocks
 from .movement import item_of, padded, sizes_of, tiled
-from .operations import element_of, to_value
+from .operations import element_of, tensors, to_value
 from .products import tensordot_of
 from .reductions import arg, greatest, log_sum, matrix_norm, variance_of, vector_norm
 from .reshaping import resized
@@ -48,7 +48,7 @@ def function(call: Call, *given: Any) -> Any:
         if value is not None and value is not False:
             raise Unsupported(f"the argument {key[:40]}={str(value)[:80]} of tf.{name} is not known here")
         del named[key]
-    return known(call.g, *given, **named)
+    return known(call.g, *tensors(call.g, known, given), **named)
 
 
 def named(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

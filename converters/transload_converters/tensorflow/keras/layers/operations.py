@@ -7,7 +7,7 @@ numbers are in `movement`, those that take many together in `reductions` and `pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from typing import Any
@@ -23,7 +23,7 @@ from ..layer import LAYERS, Call
 from ..promotion import WEAK_FLOAT
 from .activations import FUNCTIONS, options_of
 
-__all__ = ["element_of", "floats", "operation", "option", "to_float", "to_value"]
+__all__ = ["element_of", "floats", "operation", "option", "tensors", "to_float", "to_value"]
 
 
 def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -34,7 +34,7 @@ def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
         @wraps(function)
         def rule(call: Call, *given: Any, **named: Any) -> Any:
-            made = function(call, *given, **named)
+            made = function(call, *tensors(call.g, function, given), **named)
             known = taken | call.read | _OF_ALL
             for name, value in {**call.config, **call.arguments}.items():
                 if name not in known and value is not None and value is not False:
@@ -45,6 +45,14 @@ def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         return function
 
     return add
+
+
+def tensors(g: Graph, function: Callable[..., Any], given: Sequence[Any]) -> list[Any]:
+    """Arguments by place; arrays and numbers are constants where a function has a `Value`, since a file may have them there."""
+    kinds = [each.annotation for each in list(signature(function).parameters.values())[1:]]
+    kinds += [None] * (len(given) - len(kinds))
+    return [g.constant(each) if kind == "Value" and isinstance(each, np.ndarray | int | float | list) else each
+            for each, kind in zip(given, kinds, strict=False)]
 
 
 _OF_ALL = frozenset(("name", "trainable"))
@@ -59,7 +67,7 @@ def option(call: Call, name: str, default: Any = None) -> Any:
 
 
 def to_value(g: Graph, x: Any, beside: Value | None = None) -> Value:
-    return x if isinstance(x, Value) else g.like(x, beside) if beside is not None else g.constant(np.asarray(x))
+    return x if isinstance(x, Value) else g.like(x, beside) if beside is not None else g.constant(x)
 
 
 def to_float(g: Graph, x: Value) -> Value:
