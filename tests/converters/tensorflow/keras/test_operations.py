@@ -139,3 +139,11 @@ def test_operations_of_constants(tmp_path: Path) -> None:
     conv = entry("Conv", "c", "x", array(kernel.tolist()), module="keras.src.ops.nn", strides=1, padding="valid")
     wanted = sum(X[:, place : place + 4] @ kernel[place] for place in range(3))
     np.testing.assert_allclose(made(tmp_path, conv)["c"], wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_patches(tmp_path: Path) -> None:
+    """An image of 6 by 4 and 2 channels, in windows of 2 by 2."""
+    rows = entry("Reshape", "rows", "x", module=NUMPY, newshape=[1, 6, 4, 2])
+    patches = entry("ExtractPatches", "p", "rows", module="keras.src.ops.image", size=[2, 2], strides=[2, 2], padding="valid")
+    wanted = X.reshape(1, 3, 2, 2, 2, 2).transpose(0, 1, 3, 2, 4, 5).reshape(1, 3, 2, 8)
+    np.testing.assert_array_equal(made(tmp_path, rows, patches)["p"], wanted)

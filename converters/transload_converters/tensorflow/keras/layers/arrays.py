@@ -439,3 +439,23 @@ def _sides(before: Any, after: Any, size: int, target: Any, crops: bool) -> tupl
     if before is None or after is None or before < 0 or after < 0 or (crops and before + after >= size):
         raise Unsupported(f"it leaves open how much of a size of {size} is cut off or added before and behind")
     return int(before), int(after)
+
+
+@operation("ExtractPatches")
+def extract_patches(call: Call, x: Value) -> Value:
+    """The numbers of each window as one pixel: a convolution whose kernel has a 1 for each."""
+    g, first = call.g, option(call, "data_format") == "channels_first"
+    size, dilations = ((given,) * 2 if isinstance(given, int) else tuple(given)
+                       for given in (option(call, "size"), option(call, "dilation_rate", 1)))
+    steps = option(call, "strides", size)
+    strides, padding = (steps,) * 2 if isinstance(steps, int) else tuple(steps), str(option(call, "padding", "valid")).upper()
+    if len(size) != 2 or len(strides) != 2:
+        raise Unsupported(f"its windows of {size} are none of an image")
+
+    def made(y: Value) -> Value:
+        channels = shape_of(y)[-1]
+        count = math.prod(size) * channels
+        kernel = g.constant(np.eye(count).reshape(*size, channels, count), y.element)
+        return convolve(g, "Conv", y, kernel, strides, padding, dilations, False, count)
+
+    return images(g, x, first, made)
