@@ -147,3 +147,14 @@ def test_patches(tmp_path: Path) -> None:
     patches = entry("ExtractPatches", "p", "rows", module="keras.src.ops.image", size=[2, 2], strides=[2, 2], padding="valid")
     wanted = X.reshape(1, 3, 2, 2, 2, 2).transpose(0, 1, 3, 2, 4, 5).reshape(1, 3, 2, 8)
     np.testing.assert_array_equal(made(tmp_path, rows, patches)["p"], wanted)
+
+
+@pytest.mark.parametrize("length", [None, 6, 12])
+def test_transforms(tmp_path: Path, length: int | None) -> None:
+    layer = entry("RFFT", "f", "x", module="keras.src.ops.math", fft_length=length)
+    model = functional([input_entry("x", X.shape), layer], ["x"], [])
+    model["config"]["output_layers"] = [["f", 0, 0], ["f", 0, 1]]
+    real, imaginary = transload.run(transload.load(keras_file(tmp_path / "m.keras", model, {})), {"x": X}).values()
+    wanted = np.fft.rfft(X, length)
+    np.testing.assert_allclose(real, wanted.real, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(imaginary, wanted.imag, rtol=1e-5, atol=1e-5)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, BOOL, F16, F32, F64, I32, FloatType, Value, dtype_of
+from transload.ir import BF16, BOOL, F16, F32, F64, I32, ComplexType, FloatType, Value, dtype_of
 from transload_hub import tables
 
 from ..graph import Graph, broadcast, shape_of
@@ -459,3 +459,16 @@ def extract_patches(call: Call, x: Value) -> Value:
         return convolve(g, "Conv", y, kernel, strides, padding, dilations, False, count)
 
     return images(g, x, first, made)
+
+
+@operation("RFFT")
+def rfft(call: Call, x: Value) -> list[Value]:
+    """The real and the imaginary parts of the half of a transform that is not the other's mirror."""
+    g, element = call.g, x.element
+    if element not in (F32, F64):
+        raise Unsupported(f"a transform of numbers of type {element} is not known here")
+    shape = shape_of(x)
+    length = int(option(call, "fft_length", shape[-1]))
+    half = (*shape[:-1], length // 2 + 1)
+    made = g.emit("RFFT", (x, g.constant([length])), half, ComplexType(element))
+    return [g.emit(name, (made,), half, element) for name in ("Real", "Imag")]
