@@ -1,32 +1,20 @@
-"""The plugin host: finds plugins, isolates the broken ones, and keeps what they register.
+"""The plugin host: answers what the plugins registered that are there, each called through its guard (`transload.guard`).
 
-pluggy's own loader stops at the first plugin that fails to import. This one loads each entry point of
-group `transload` by itself, keeps the error of one that fails (with its distribution's name and
-version) and goes on; `transload plugins` shows it. What a plugin registers is looked at at once
-(`transload.registration`), and called through its guard (`transload.guard`). `TRANSLOAD_PLUGINS` narrows
-what loads: a comma list of entry-point names, or names with `-` in front of those to leave out.
+How they are found and loaded is `transload.plugin_registry`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from functools import cached_property, partial
 from itertools import takewhile
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import ReferenceType, ref
 
-import pluggy
-
-from . import hookspecs
 from .context import current, use_host
-from .errors import Finding, PluginError, TransloadError, UsageError
+from .errors import PluginError, TransloadError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
-from .guard import FOREIGN, Guarded, PluginInfo, failure
+from .guard import Guarded, PluginInfo, failure
 from .options import Owner, settings_of
 from .plugin import (
     Calibrator,
@@ -44,13 +32,13 @@ from .plugin import (
     Writer,
     resolve,
 )
-from .registration import KINDS, Register, admit, parts_taken, singular, wrong_facts, wrong_hooks
+from .plugin_registry import PluginRegistry
+from .registration import singular
 from .suggest import nearest
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .context import Declarations
     from .ir import Op
     from .ir.declare import Dialect
     from .rewrite import RewriteTable
@@ -61,18 +49,6 @@ Made = TypeVar("Made")
 
 FEW = 24
 """Of so few names a message lists all."""
-GROUP = "transload"
-FOUNDATION = "transload.foundation"
-"""Group of the plugins that others stand on (the hub): `TRANSLOAD_PLUGINS` leaves none of them out."""
-CORE = "transload.builtin_plugin"
-
-
-@dataclass(frozen=True)
-class _Plugin:
-    """A plugin that is loaded: the object with its hooks."""
-
-    info: PluginInfo
-    hooks: Any
 
 
 def _instead_of_a_file(kind: str, name: str) -> str:
@@ -100,297 +76,8 @@ def wished(kind: str, name: str, member: str, owner: Owner, wishes: Mapping[str,
     return wishes
 
 
-class Host:
-    """Loads plugins and answers what there is.
-
-    `points` replaces the installed entry points (for tests); `only` replaces `TRANSLOAD_PLUGINS`. Raises `UsageError` for what is
-    no list of entry points, or no text, and where that names plugins which are not installed.
-    """
-
-    def __init__(self, points: list[EntryPoint] | None = None, only: str | None = None) -> None:
-        if points is not None and not (
-                isinstance(points, list | tuple) and all(isinstance(point, EntryPoint) for point in points)):
-            raise UsageError(f"Host() takes a list of importlib.metadata.EntryPoint, and was given {points!r:.100}",
-                             hint="an object with hooks: Host().register(plugin)")
-        if not isinstance(only, str | None):
-            raise UsageError(f"Host() takes a text as only, and was given {only!r:.100}", hint='as only="acme,-other"')
-        self.manager = pluggy.PluginManager("transload")
-        self.manager.add_hookspecs(hookspecs)
-        self.plugins: list[PluginInfo] = []
-        """Every plugin that was found, whatever became of it."""
-        self._loaded: list[_Plugin] = []
-        self._registered: list[PluginInfo] = []
-        """Those that `register` added."""
-        self._dialects: dict[str, Dialect] = {}
-        self._fact_maps: dict[str, FactMap] = {}
-        self._given_facts: tuple[dict[str, FactKind], list[Given]] | None = None
-        self._tables: dict[str, Any] = {}
-        self._in_role: dict[str, DialectSpec] = {}
-        self._collected: dict[str, dict[str, Any]] = {}
-        self._owners: dict[tuple[str, str], PluginInfo] = {}
-        self._watchers: list[ReferenceType[Declarations]] = []
-        self._lock = RLock()
-        found = list(entry_points(group=GROUP)) if points is None else points
-        self._load(list(entry_points(group=FOUNDATION)), found, only)
-
-    def __repr__(self) -> str:
-        counts = {
-            "loaded": len(self._loaded), "failed": sum(info.error is not None for info in self.plugins),
-            "left out": sum(info.skipped for info in self.plugins)}
-        return f"<host of plugins: {', '.join(f'{count} {what}' for what, count in counts.items() if count) or 'none'}>"
-
-    # --- loading
-
-    def _load(self, foundation: list[EntryPoint], points: list[EntryPoint], only: str | None) -> None:
-        said = os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only
-        source = "TRANSLOAD_PLUGINS" if only is None else "only="
-        wanted = [name.strip() for name in said.split(",") if name.strip()]
-        keep = {name for name in wanted if not name.startswith("-")}
-        drop = {name[1:].strip() for name in wanted if name.startswith("-")} - {""}
-        for point in [EntryPoint("core", CORE, FOUNDATION), *sorted([*foundation, *points], key=_order)]:
-            info = _info_of(point)
-            same = next((other for other in self.plugins if other.name == info.name), None)
-            if same is not None and (same.distribution, same.module) == (info.distribution, info.module):
-                continue  # the same distribution found twice on sys.path
-            self.plugins.append(info)
-            if point.group != FOUNDATION and ((keep and point.name not in keep) or point.name in drop):
-                info.skipped = True
-            elif same is not None:
-                info.blame(f"{same} has this name already and is loaded instead; leave one of the two distributions out")
-            else:
-                self._load_one(point, info)
-        unknown = (keep | drop) - {info.name for info in self.plugins}
-        if unknown:
-            raise UsageError(
-                f"{source} names plugins that are not installed: {', '.join(sorted(unknown))}",
-                hint=f"installed: {', '.join(info.name for info in self.plugins)}",
-            )
-
-    def _load_one(self, point: EntryPoint, info: PluginInfo) -> None:
-        """Import a plugin; one that is broken is reported and stops nobody else."""
-        try:
-            plugin = point.load()
-        except KeyboardInterrupt:
-            raise
-        except FOREIGN as error:
-            info.blame_for("", error)
-            return
-        for problem in wrong_hooks(plugin, info, self.manager):
-            info.blame(problem)
-        if info.error is None:
-            self._loaded.append(_Plugin(info, plugin))
-
-    def register(self, plugin: Any, name: str | None = None, *, replace: bool = False) -> PluginInfo:
-        """Add a plugin that no package brings: a module, or any object with hooks.
-
-            class Mine:
-                @hookimpl
-                def register_metrics(self, register):
-                    register(Metric("mean", mean_difference))
-
-            transload.host().register(Mine())
-
-        With `replace`, one that was registered under its name before goes, so that a cell of a notebook can be run again.
-        Raises `PluginError` with everything that is wrong with it; then nothing of it is added, and nothing goes.
-        """
-        if plugin is None or not isinstance(name, str | None):
-            wrong, wanted = (plugin, "a plugin") if plugin is None else (name, "a text as its name=")
-            raise UsageError(f"register() takes {wanted}, and was given {wrong!r:.100}",
-                             hint="a plugin is a module, or any object with hooks (`transload.hookimpl`)")
-        label = name or getattr(plugin, "__name__", None) or type(plugin).__name__
-        info = PluginInfo(label, "", "", str(getattr(plugin, "__name__", getattr(type(plugin), "__module__", ""))))
-        with self._lock:
-            if not replace and any(other.name == label for other in self.plugins):
-                raise PluginError(f"a plugin is called {label!r} already", hint=(
-                    "replace=True puts this one in its place"
-                    if self._own(label) is not None else "give another name="))
-            self._exchange(_Plugin(info, plugin), self._need_own(label) if replace else None)
-        return info
-
-    def unregister(self, name: str) -> None:
-        """Leave out a plugin that `register` added. Raises `UsageError` where none is called so, or it is a package's."""
-        with self._lock:
-            old = self._need_own(name)
-            if old is None:
-                there = ", ".join(info.name for info in self._registered)
-                raise UsageError(f"no plugin is called {name!r}", hint=f"those that register() added: {there or 'none'}")
-            self._exchange(None, old)
-
-    def _own(self, name: str) -> _Plugin | None:
-        """The plugin of that name which `register` added."""
-        return next((each for each in self._loaded if each.info.name == name and any(
-            each.info is info for info in self._registered)), None)
-
-    def _need_own(self, name: str) -> _Plugin | None:
-        """The same; `UsageError` for one that a package brings."""
-        own = self._own(name)
-        if own is None and (other := next((each for each in self.plugins if each.name == name), None)) is not None:
-            raise UsageError(f"{other} is of a package, which brings it anew in every process",
-                             hint=f"TRANSLOAD_PLUGINS=-{name} leaves it out; give another name=")
-        return own
-
-    def _exchange(self, new: _Plugin | None, old: _Plugin | None) -> None:
-        """Have a plugin, and another no more. Whoever reads on in another thread has tables of before, which nobody changes."""
-        self.everything()
-        gone = old.info if old is not None else None
-        owners = {key: info for key, info in self._owners.items() if info is not gone}
-        collected = {
-            kind: {name: item for name, item in items.items() if gone is None or self._owners.get((kind, name)) is not gone}
-            for kind, items in self._collected.items()}
-        kinds = {name: kind for name, kind in self._facts[0].items()
-                 if gone is None or name not in gone.registered.get("kinds of facts", ())}
-        tables = [given for given in self._facts[1] if gone is None or given.info is not gone]
-        if old is not None:
-            self.manager.unregister(old.hooks)
-        try:
-            if new is not None:
-                tables = [*tables, *self._add(new, collected, kinds)]
-                owners.update(((kind, name), new.info) for kind in KINDS for name in new.info.registered.get(kind, ()))
-            self._need_extended(collected["conversions"], gone)
-        except PluginError:
-            if new is not None and self.manager.get_plugin(f":{new.info.name}") is new.hooks:
-                self.manager.unregister(new.hooks)
-            if old is not None:
-                self.manager.register(old.hooks, f":{old.info.name}")
-            raise
-        more = [] if new is None else [new]
-        self.plugins = [*(each for each in self.plugins if each is not gone), *(each.info for each in more)]
-        self._loaded = [*(each for each in self._loaded if each is not old), *more]
-        self._registered = [*(each for each in self._registered if each is not gone), *(each.info for each in more)]
-        self._dialects = {name: made for name, made in self._dialects.items() if self._owners.get(("dialects", name)) is not gone}
-        self._collected, self._owners, self._given_facts = collected, owners, (kinds, tables)
-        self.__dict__.update(collected)
-        self.forget()
-
-    def _add(self, plugin: _Plugin, collected: dict[str, dict[str, Any]], kinds: dict[str, FactKind]) -> list[Given]:
-        """Enter what a plugin registers; the tables of facts that it gives. `PluginError` says all that is wrong with it."""
-        info = plugin.info
-        for problem in wrong_hooks(plugin.hooks, info, self.manager):
-            info.blame(problem)
-        more: list[Given] = []
-        if info.error is None:
-            added = {kind: self._ask(plugin, kind, collected[kind]) for kind in KINDS}
-            more = self._ask_facts([plugin], kinds)
-            new = added["conversions"]
-            for _, why in _wrong_extensions(new, {**collected["conversions"], **new}):
-                info.blame(f"register_conversions: {why}")
-            for kind in ("dialects", "targets"):
-                for _, why in parts_taken(kind, added[kind], collected[kind]):
-                    info.blame(f"register_{kind}: {why}")
-            for kind, items in added.items():
-                collected[kind].update(items)
-            if info.error is None and not info.registered:
-                info.blame("it registers nothing")
-        if info.error is not None:
-            raise PluginError(f"{info} cannot be registered", [Finding(info.name, why) for why in info.errors])
-        return more
-
-    def _need_extended(self, conversions: Mapping[str, Conversion], gone: PluginInfo | None) -> None:
-        """`PluginError` where a plugin that goes leaves others that extend what it registered."""
-        left = [Finding(str(self._owners.get(("conversions", name))), why)
-                for name, why in _wrong_extensions(conversions, conversions)]
-        if gone is not None and left:
-            raise PluginError(f"{gone} cannot go: others extend what it registered", left, hint="leave those out first")
-
-    def forget(self) -> None:
-        """Look up anew what was made of tables: there are other plugins, or a table that was read has more in it."""
-        with self._lock:
-            self._tables, self._in_role, self._fact_maps = {}, {}, {}
-            for watcher in self._watchers:
-                declarations = watcher()
-                if declarations is not None:
-                    declarations.forget()
-
-    def watch(self, declarations: Declarations) -> None:
-        """Tell these declarations when a plugin is added."""
-        with self._lock:
-            self._watchers = [each for each in self._watchers if each() is not None]
-            self._watchers.append(ref(declarations))
-
-    # --- what plugins register
-
-    def _collect(self, kind: str) -> dict[str, Any]:
-        """What plugins register by a hook, keyed by name; the hook is called once, whoever asks in how many threads."""
-        with self._lock:
-            if kind not in self._collected:
-                collected: dict[str, Any] = {}
-                for plugin in self._loaded:
-                    items = self._ask(plugin, kind, collected)
-                    collected.update(items)
-                    self._owners.update(((kind, name), plugin.info) for name in items)
-                ours = {name: item for name, item in collected.items() if self._owners[kind, name].is_ours}
-                for name, why in parts_taken(kind, collected, ours):
-                    del collected[name]
-                    self._owners.pop((kind, name)).blame(f"register_{kind}: {why}")
-                if kind == "conversions":
-                    self._leave_out_unextended(collected)
-                self._collected[kind] = collected
-            return self._collected[kind]
-
-    def _leave_out_unextended(self, conversions: dict[str, Any]) -> None:
-        """Leave out conversions that extend what is not there."""
-        complete = not any(info.skipped or info.errors for info in self.plugins)  # else it is no fault of its own
-        for name, why in _wrong_extensions(conversions, conversions):
-            del conversions[name]
-            if complete:
-                self._owners["conversions", name].blame(f"register_conversions: {why}")
-
-    def _ask(self, plugin: _Plugin, kind: str, there: Mapping[str, Any]) -> dict[str, Any]:
-        """Call one hook of one plugin; what it registers and is in order, by name. What is not is noted down, all of it."""
-        hook, info = f"register_{kind}", plugin.info
-        mine: dict[str, Any] = {}
-        for item in _called(plugin, hook):
-            name, admitted, problems = admit(kind, item, info)
-            if not problems and (name in there or name in mine):
-                owner = info if name in mine else self._owners.get((kind, name))
-                by = f" by {owner}, too" if owner is not None and owner is not info else ""
-                problems = [f"{singular(kind)} {name!r} is registered twice{by}; the first one stays"]
-            for problem in problems:
-                info.blame(f"{hook}: {problem}")
-            if not problems:
-                mine[name] = admitted
-        if mine:
-            info.registered[kind] = list(mine)
-        return mine
-
-    @property
-    def _facts(self) -> tuple[dict[str, FactKind], list[Given]]:
-        """The kinds of facts, and the tables that are registered."""
-        with self._lock:
-            if self._given_facts is None:
-                kinds: dict[str, FactKind] = {}
-                tables = self._ask_facts(self._loaded, kinds)
-                self._given_facts = kinds, tables
-            return self._given_facts
-
-    def _ask_facts(self, plugins: Iterable[_Plugin], kinds: dict[str, FactKind]) -> list[Given]:
-        """Call the hook for facts: the tables. Kinds are added to `kinds`; a table of a kind that is not there is an error."""
-        given: list[tuple[PluginInfo, Facts]] = []
-        for plugin in plugins:
-            info = plugin.info
-            for item in _called(plugin, "register_facts"):
-                problems = wrong_facts(item)
-                if not problems and isinstance(item, FactKind) and item.name in kinds:
-                    problems = [f"the kind {item.name!r} is declared twice; the first one stays"]
-                for problem in problems:
-                    info.blame(f"register_facts: {problem}")
-                if problems:
-                    continue
-                if isinstance(item, FactKind):
-                    kinds[item.name] = item
-                    info.registered.setdefault("kinds of facts", []).append(item.name)
-                else:
-                    given.append((info, item))
-        tables = []
-        for info, item in given:
-            try:
-                need_kind(item.kind, kinds)
-            except UsageError as error:
-                info.blame(f"register_facts: {error.message} ({error.hint})")
-                continue
-            tables.append(Given(item, info.label, info))
-            info.registered.setdefault("facts", []).append(f"{item.kind} of {item.dialect}")
-        return tables
+class Host(PluginRegistry):
+    """Loads plugins (`PluginRegistry`) and answers what there is."""
 
     @cached_property
     def dialects(self) -> dict[str, DialectSpec]:
@@ -447,14 +134,6 @@ class Host:
     @cached_property
     def commands(self) -> dict[str, Any]:
         return self._collect("commands")
-
-    def everything(self) -> None:
-        """Call every hook, so that `plugins` is complete."""
-        for kind in (*KINDS, "fact_kinds"):
-            getattr(self, kind)
-        for plugin in self._loaded:
-            if plugin.info.error is None and not plugin.info.registered:
-                plugin.info.blame("it registers nothing")
 
     # --- asking
 
@@ -639,56 +318,6 @@ class Host:
         from .engine.fold import fold_op
 
         return partial(fold_op, kernel_of=self.kernel)
-
-
-def _called(plugin: _Plugin, hook: str) -> list[Any]:
-    """What a plugin registers by a hook; nothing where the hook raises, which is noted down."""
-    call = getattr(plugin.hooks, hook, None)
-    if call is None or getattr(call, "transload_impl", None) is None:
-        return []
-    register = Register(plugin.info, hook)
-    try:
-        call(register)
-    except KeyboardInterrupt:
-        raise
-    except FOREIGN as error:
-        plugin.info.blame_for(hook, error)
-        return []
-    finally:
-        register.is_over = True
-    return register.given
-
-
-def _wrong_extensions(conversions: Mapping[str, Conversion], there: Mapping[str, Conversion]) -> list[tuple[str, str]]:
-    """Of conversions those that extend what is not there, or what extends another itself: name and reason."""
-    wrong = []
-    for name, conversion in conversions.items():
-        extended = there.get(conversion.extends) if conversion.extends is not None else None
-        if conversion.extends is not None and (extended is None or extended.extends is not None):
-            guess = nearest(conversion.extends, [each for each in there if there[each].extends is None])
-            why = "extends another itself" if extended is not None else "is not registered"
-            wrong.append((name, f"conversion {name!r} extends {conversion.extends!r}, which {why}"
-                          + (f"; did you mean {guess!r}?" if guess else "")))
-    return wrong
-
-
-def _order(point: EntryPoint) -> tuple[bool, bool, str, str]:
-    """Ours before all others, so that nobody takes the place of one, or of what it registers; then by name and distribution."""
-    info = _info_of(point)
-    return not info.is_ours, point.group != FOUNDATION, info.name, info.distribution
-
-
-def _info_of(point: EntryPoint) -> PluginInfo:
-    distribution = getattr(point, "dist", None)
-    if distribution is not None:
-        return PluginInfo(point.name, *_named(distribution), point.value)
-    return PluginInfo(point.name, "transload" if point.value == CORE else "", "", point.value)
-
-
-@lru_cache(64)
-def _named(distribution: Distribution) -> tuple[str, str]:
-    """Name and version: each reading of one parses the file of metadata, and a distribution has many plugins."""
-    return distribution.name, distribution.version
 
 
 def host() -> Host:
