@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -119,8 +120,11 @@ def verify_conversion(
             Running(result, engine, own, written).alone(given)
         except RunError:
             # What its own runtime never runs does not run in the same format either: a variable without a value.
-            if refusing is None or own.target != judged_format(source) or refusal_of_all(run_of(refusing, source), given) is None:
-                raise
+            if refusing is not None and own.target == judged_format(source):
+                with suppress(PluginFailure):  # it runs, and gives other shapes than its file says
+                    if refusal_of_all(run_of(refusing, source), given) is not None:
+                        return verdict
+            raise
         return verdict
 
     if source.source is None:
