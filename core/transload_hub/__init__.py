@@ -31,6 +31,9 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "integer-width", "what must be known of i32 that stand for wider operands: a `Width`, or a function that gives one",
         "narrowing of integers", f"{_HERE}.analysis.integer_width_rules:FACT"))
+    register(FactKind(
+        "known-call", "a function `(op) -> bool`: whether the op, as it is, is a library's, and means operations of the hub",
+        "targets that have no way to make the call", Callable))
     register(Facts("layout", "top", f"{_HERE}.layout.rules:RULES"))
     register(Facts("integer-width", "top", f"{_HERE}.analysis.integer_width_rules:WIDTHS"))
     register(Facts("interval", "top", f"{_HERE}.analysis.intervals:INTERVALS"))

@@ -15,8 +15,8 @@ from transload.interface import arguments, interface, results
 from transload.ir import Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
+from transload_hub.library_calls import known_calls
 
-from ..xla.allowed import has_known_calls
 from .backends import Backend
 from .check import findings_of, findings_said
 from .compiling import compiled, open_program
@@ -57,7 +57,7 @@ class IreeTarget(Target):
 
     def by_hub(self, module: Module) -> bool:
         """Calls that IREE does not have are written out, where the hub knows what they mean."""
-        return has_known_calls(module)
+        return any(known_calls(module))
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         return findings_of(module, self._flags(options))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from transload.errors import Finding, merge_findings
 from transload.ir import I32, Module, Op, TensorType
+from transload_hub.library_calls import known_calls
 
 __all__ = ["findings_of", "has_known_calls"]
 
@@ -63,10 +64,8 @@ def findings_of(module: Module) -> list[Finding]:
 
 
 def has_known_calls(module: Module) -> bool:
-    """Whether a program calls what compilers do not know and the hub does: LAPACK, approximate extremes."""
-    from transload_plugins.stablehlo.raising.calls import is_known
-
-    return any(op.name == "stablehlo.custom_call" and bool(_reasons(op)) and is_known(op) for op in module.walk())
+    """Whether a program calls what may not reach XLA and the hub knows: LAPACK, approximate extremes."""
+    return any(_reasons(op) for op in known_calls(module))
 
 
 def _reasons(op: Op) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from .table import cast, like, materialized, static
 if TYPE_CHECKING:
     from ..dialect.custom_call import CustomCall
 
-__all__ = ["LIBRARY", "TABLE", "is_known"]
+__all__ = ["KNOWN", "LIBRARY", "TABLE", "is_known"]
 
 TABLE = RewriteTable()
 
@@ -140,3 +140,7 @@ def is_known(op: Op) -> bool:
     """Whether a `custom_call` has a meaning in the hub, which writes it as operations."""
     call: Any = op
     return call.call_target_name in LIBRARY or call.call_target_name == "ApproxTopK" or top_k_of(call) is not None
+
+
+KNOWN = {"stablehlo.custom_call": is_known}
+"""The facts `known-call` of the dialect."""
