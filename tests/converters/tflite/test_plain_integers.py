@@ -81,3 +81,43 @@ def test_a_bias_keeps_its_scale_beside_a_sum(judge: Callable[..., Module]) -> No
     model.inputs, model.outputs = [x, n, v], [y, total, wide, both]
     judge(model.finish(), {
         "x": np.array([[10, -20]], np.int8), "n": NUMBERS, "v": np.array([100, -3, 5], np.int16)})
+
+
+@pytest.mark.parametrize("of", ["inputs", "constant"])
+@pytest.mark.parametrize("operator", ["RESHAPE", "ADD"])
+def test_what_is_computed_for_a_bias_is_of_plain_numbers(judge: Callable[..., Module], operator: str, of: str) -> None:
+    """All that takes it looks at its scale: it kept that beside plain operands, which was refused, or folded to other numbers."""
+    model, step = ModelWriter(), ((0.125,), (0,))
+    x = model.add_tensor("x", (1, 2), "int8", None, ((0.5,), (0,)))
+    weights = model.add_tensor("w", (3, 2), "int8", np.array([[1, 2], [-3, 4], [5, -6]], np.int8), ((0.25,), (0,)))
+    held = np.array([8, 16, -24], np.int32)
+    given = model.add_tensor("b", (3,), "int32", held if of == "constant" else None, step)
+    bias = model.add_tensor("made", (3,), "int32", None, step)
+    y = model.add_tensor("y", (1, 3), "int8", None, ((0.25,), (1,)))
+    more = given if operator == "ADD" else model.add_tensor("shape", (1,), "int32", np.array([3], np.int32))
+    model.add_operator(operator, [given, more], [bias])
+    model.add_operator("FULLY_CONNECTED", [x, weights, bias], [y])
+    model.inputs, model.outputs = [x, *([given] if of == "inputs" else [])], [y]
+    judge(model.finish(), {"x": np.array([[10, -20]], np.int8), **({"b": held} if of == "inputs" else {})})
+
+
+def test_a_state_whose_steps_are_requantized(judge: Callable[..., Module]) -> None:
+    """`for _ in range(3): v = quantized(quantized(v))`, and once behind it: plain numbers were given to what looks at a scale."""
+    model = ModelWriter()
+    i, count = model.add_tensor("i", (), "int32", 0), model.add_tensor("count", (), "int32")
+    v, last = (model.add_tensor(name, (3,), "int32", None, ((0.5,), (0,))) for name in ("v", "last"))
+    cond, body = model.add_subgraph("cond"), model.add_subgraph("body")
+    for part in (cond, body):
+        part.inputs = [part.add_tensor("i", (), "int32"), part.add_tensor("v", (3,), "int32", None, ((0.5,), (0,)))]
+    cond.outputs = [cond.add_tensor("flag", (), "bool")]
+    cond.add_operator("LESS", [cond.inputs[0], cond.add_tensor("limit", (), "int32", 3)], cond.outputs)
+    narrow = body.add_tensor("narrow", (3,), "int16", None, ((0.25,), (0,)))
+    body.outputs = [body.add_tensor("next", (), "int32"), body.add_tensor("wide", (3,), "int32", None, ((0.5,), (0,)))]
+    body.add_operator("ADD", [body.inputs[0], body.add_tensor("one", (), "int32", 1)], body.outputs[:1])
+    body.add_operator("QUANTIZE", [body.inputs[1]], [narrow])
+    body.add_operator("QUANTIZE", [narrow], body.outputs[1:])
+    model.add_operator("WHILE", [i, v], [count, last], {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    made = model.add_tensor("made", (3,), "int16", None, ((0.25,), (0,)))
+    model.add_operator("QUANTIZE", [last], [made])
+    model.inputs, model.outputs = [v], [made]
+    judge(model.finish(), {"v": NUMBERS})

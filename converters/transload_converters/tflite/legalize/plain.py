@@ -30,7 +30,10 @@ def _has_scale(value: Value) -> bool:
 
 
 def _make_plain(value: Value, block: Block, is_main: bool) -> bool:
-    """Give a value's users the numbers as they look at them: its own type, or another value, beside which it stays."""
+    """Give a value's users the numbers as they look at them: its own type, or another value, beside which it stays.
+
+    What other operators compute, or hand to a subgraph, is plain even where all its users look at a scale: they made it of such.
+    """
     looking = [op for op in value.uses if op.name in LOOKING]
     others = [op for op in value.uses if op.name not in LOOKING and not (is_main and op.name == "func.return")]
     type_, maker = value.tensor_type, value.op
@@ -39,9 +42,10 @@ def _make_plain(value: Value, block: Block, is_main: bool) -> bool:
         for op in others:
             _replace(op, value, _read_as(op, value, plain.element))
         return bool(others)
-    if not others and looking:
+    is_constant = maker is not None and constant_of(value) is not None
+    if not others and looking and (is_constant or (maker is None and is_main)):
         return False
-    if maker is not None and constant_of(value) is not None:
+    if maker is not None and is_constant:
         for op in looking:
             _replace(op, value, Builder(block, maker).create(
                 maker.name, (), (type_,), dict(maker.attributes), location=maker.location).results[0])
