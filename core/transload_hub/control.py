@@ -6,6 +6,7 @@ op, or in the op's place, where it is known what runs.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,8 +29,8 @@ class _Left:
     why: str
     step: int = 0
     deciding: tuple[int, ...] = ()
-    before: tuple[Any, ...] = ()
-    """The numbers of the `deciding` state before the last step; None of what is found at run time."""
+    seen: dict[bytes, int] = field(default_factory=dict)
+    """What the `deciding` state was before which step, where all of it was known: digests of its bits."""
 
 
 @dataclass
@@ -163,7 +164,7 @@ def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, left: _Left) 
     """The state itself where the condition is known to be false; where it is true, the body and the loop after it.
 
     `Unsupported`, with the reason there is no other way, where the condition is computed at run time, or where a step leaves all
-    that decides as it was, so that no step is the last.
+    that decides as it once was, so that no step is the last.
     """
     region, = _converted(rw, [_region(condition, op.operands, own_arguments=False)])
     known = rw.constant_of(_yields(region)[0]) if len(_yields(region)) == 1 else None
@@ -176,18 +177,29 @@ def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, left: _Left) 
     if left.step >= limit:
         raise Unsupported(f"{left.why}; unrolled, it has more than {limit} steps", "the option unroll_limit allows more")
     deciding = left.deciding if left.step else _deciding(condition, body)
-    state = tuple(rw.constant_of(op.operands[index]) for index in deciding)
-    pairs = zip(state, left.before, strict=True) if left.step else ()
-    if left.step and all(now is not None and old is not None and np.array_equal(now, old) for now, old in pairs):
+    state = _digest([rw.constant_of(op.operands[index]) for index in deciding])
+    if state is not None and (first := left.seen.setdefault(state, left.step)) != left.step:
         raise Unsupported(
-            f"{left.why}; unrolled, it has no end: step {left.step} leaves what its condition is computed of as it was",
+            f"{left.why}; unrolled, it has no end: step {left.step} leaves what its condition is computed of as it was "
+            + ("" if first == left.step - 1 else f"{left.step - first} steps ") + "before",
             "count by a step that is not 0, in integers or with a scale by which it is not rounded to 0")
     put = put_in_place(rw, body, op.operands, "the body", len(op.operands))
     rest = op.clone()
     rest.operands = tuple(put)
-    rw.scratch(_Loops).unrolled[rest] = _Left(left.why, left.step + 1, deciding, state)
+    rw.scratch(_Loops).unrolled[rest] = _Left(left.why, left.step + 1, deciding, left.seen)
     rw.block.insert(rest, rw.before)
     return rest.results
+
+
+def _digest(arrays: Sequence[np.ndarray | None]) -> bytes | None:
+    """Of the bits of arrays: a NaN is what it was, and -0 is not 0; None where an array is not known."""
+    made = hashlib.sha256()
+    for array in arrays:
+        if array is None:
+            return None
+        made.update(f"{array.dtype}{array.shape}".encode())
+        made.update(repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes())
+    return made.digest()
 
 
 def _deciding(condition: Block, body: Block) -> tuple[int, ...]:

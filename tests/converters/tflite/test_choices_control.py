@@ -85,6 +85,23 @@ def test_a_loop_without_end_is_told_at_once(grows: bool) -> None:
         converted(loop(0, 3, grows, by=0), loops="auto" if grows else "unroll")
 
 
+@pytest.mark.parametrize(("dtype", "start", "operator", "step"), [("int32", 0, "SUB", 2), ("float32", np.nan, "ADD", 1)])
+def test_a_loop_that_comes_back_has_no_end(dtype: str, start: float, operator: str, step: int) -> None:
+    """`while i != 5: i = 1 - i`, or `i = 1 + i` of what is no number: it was written out up to the limit."""
+    model = ModelWriter()
+    i, last = model.add_tensor("i", (), dtype, start), model.add_tensor("last", (), dtype)
+    cond, body = model.add_subgraph("cond"), model.add_subgraph("body")
+    for part in (cond, body):
+        part.inputs = [part.add_tensor("i", (), dtype)]
+    cond.outputs, body.outputs = [cond.add_tensor("flag", (), "bool")], [body.add_tensor("next", (), dtype)]
+    cond.add_operator("NOT_EQUAL", [cond.inputs[0], cond.add_tensor("five", (), dtype, 5)], cond.outputs)
+    body.add_operator(operator, [body.add_tensor("one", (), dtype, 1), body.inputs[0]], body.outputs)
+    model.add_operator("WHILE", [i], [last], {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    model.outputs = [last]
+    with pytest.raises(ConversionError, match=rf"no end: step {step} leaves .* was {'2 steps ' if step == 2 else ''}before"):
+        converted(model.finish(), loops="unroll", unroll_limit=50)
+
+
 def test_loops_in_loops_are_written_out() -> None:
     """`for i in 0..2: for j in 0..3: v = v + v`."""
     main = ModelWriter()
