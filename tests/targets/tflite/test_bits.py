@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,20 +81,19 @@ def test_masks_that_are_none_are_refused() -> None:
         transload.lower(transload.load(text=text, format="stablehlo"), "tfl")
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("mask", [1, 0xff, 0x7f00, 0xfffffff0, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1])
-def test_neighbouring_bits(mask: int, dtype: type, tmp_path: Path) -> None:
-    """All but the highest were refused, of which quotients of `ui32` are made, and what begins above the lowest."""
-    width = 8 * np.dtype(dtype).itemsize
-    ends = np.iinfo(dtype)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize("mask", [
+    0, 1, 0xf, 0xf0, 0xff, 0x7f00, 0xfffffff0, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1])
+def test_neighbouring_bits(mask: int, dtype: Any, tmp_path: Path) -> None:
+    """All but the highest were refused, of which quotients of `ui32` are made, what begins above the lowest, and other widths."""
+    width, ends = 8 * np.dtype(dtype).itemsize, np.iinfo(dtype)
     held = np.array([mask & ((1 << width) - 1)], f"u{width // 8}").view(dtype)
-    if not held[0]:
-        return
-    x = np.array([ends.min, ends.min + 1, -256, -1, 0, 1, 0x1234567, ends.max], dtype)
-    text = f"""func.func @main(%a: tensor<8xi{width}>) -> tensor<8xi{width}> {{
-      %m = stablehlo.constant dense<{held[0]}> : tensor<8xi{width}>
-      %0 = stablehlo.and %a, %m : tensor<8xi{width}>
-      return %0 : tensor<8xi{width}>
+    x = np.array([ends.min, ends.min + 1, ends.max // 3, ends.max - 1, 0, 1, 0x12, ends.max], dtype)
+    kind = f"tensor<8x{'u' * (ends.min == 0)}i{width}>"
+    text = f"""func.func @main(%a: {kind}) -> {kind} {{
+      %m = stablehlo.constant dense<{held[0]}> : {kind}
+      %0 = stablehlo.and %a, %m : {kind}
+      return %0 : {kind}
     }}"""
     made = transload.convert(transload.load(text=text, format="stablehlo"), "tflite", tmp_path, verify=False)
     (path,) = made.directory.glob("*.tflite")

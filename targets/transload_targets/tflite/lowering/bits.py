@@ -40,21 +40,25 @@ def shift_left(op: ShiftLeft, rw: Rewriter) -> Value:
 @TABLE("top.BitwiseAnd")
 def bitwise_and(op: Bitwise, rw: Rewriter) -> Value:
     """Neighbouring bits of a number: its lowest ones up to the last of them, less those below the first."""
-    element = op.result.element
+    element = wider(op.result.element) or op.result.element
     for x, mask in (op.operands, op.operands[::-1]):
-        if element not in (I32, I64) or (held := _number(mask)) is None or held == 0:
+        if element not in (I32, I64) or (held := _number(mask)) is None:
             continue
         width = element.width  # type: ignore[attr-defined]
         pattern = held & ((1 << width) - 1)
-        below = (pattern & -pattern).bit_length() - 1
+        below = (pattern & -pattern).bit_length() - 1 if pattern else 0
         if (above := _exponent((pattern >> below) + 1)) is None:
             continue
+        x = widened(rw, x, element)
         if x.shape != op.result.shape:
-            x = emit(rw, "add", x, _beside(rw, x, op.result, 0, dtype_of(element)), like=op.result)
+            zeros = _beside(rw, x, op.result, 0, dtype_of(element))
+            x = emit(rw, "add", x, zeros, like=op.result, element=element)
         made = _lowest(rw, x, below + above, width)
-        return made if below == 0 else emit(rw, "sub", made, _lowest(rw, x, below, width), like=made)
+        if below:
+            made = emit(rw, "sub", made, _lowest(rw, x, below, width), like=made)
+        return widened(rw, made, op.result.element)
     raise Unsupported(
-        f"TFLite has no AND: only neighbouring bits of i32 and i64 can be taken, which a constant says, and this is {element}",
+        f"TFLite has no AND: only neighbouring bits can be taken, which a constant says, and this is {op.result.element}",
         "in the model, take remainders by powers of two, or logical operators of truth values")
 
 

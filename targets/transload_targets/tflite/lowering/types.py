@@ -36,8 +36,8 @@ __all__ = ["check_types"]
 _ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.ShiftLeft", "top.While"))
 """Ops that LiteRT computes of unsigned integers of more than 8 bits, that hand them on, or that it has for no type."""
 _WIDENED = frozenset(f"top.{name}" for name in (
-    "Abs", "Add", "AddConst", "BitwiseNot", "Ceil", "Clip", "CumSum", "Floor", "FloorMod", "Max", "Min", "MulConst", "Neg",
-    "Relu", "Round", "Sign", "Square", "SquaredDifference", "Sub", "TruncMod"))
+    "Abs", "Add", "AddConst", "BitwiseAnd", "BitwiseNot", "Ceil", "Clip", "CumSum", "Floor", "FloorMod", "Max", "Min", "MulConst",
+    "Neg", "Relu", "Round", "Sign", "Square", "SquaredDifference", "Sub", "TruncMod"))
 """Ops that are computed in a wider type (`common.wider`)."""
 _QUOTIENTS = ("top.Div", "top.FloorDiv")
 """Of 16 bits; there are none of 64, which 32 would want."""
