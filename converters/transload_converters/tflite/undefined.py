@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transload.ir import F32, I16, I32, IntegerType, Module, Op, QuantType
+from transload.ir import F32, I8, I16, I32, I64, UI8, IntegerType, Module, Op, QuantType
 from transload.ir.build import constant_of
 
 from .dialect import SPARSE_BLOCK
@@ -121,16 +121,28 @@ def has_narrow_bias(op: Op) -> bool:
     LiteRT takes it for one of 64 bits then, two numbers for one, and reads beyond its end. Measured with LiteRT 2.3: CONV_2D and
     TRANSPOSE_CONV by all kernels, FULLY_CONNECTED by the reference ones; DEPTHWISE_CONV_2D is refused.
     """
+    return op.attribute("quantized_bias_type", "FLOAT32") == "FLOAT32" and _has_bias(op, (I16,), I32)
+
+
+def _has_bias(op: Op, given: tuple[IntegerType, ...], bias: IntegerType) -> bool:
+    """Whether sums beside quantized activations stored as `given` have a bias that is stored as `bias`."""
     place = _BIASES.get(op.name)
-    if place is None or len(op.operands) <= place or op.attribute("quantized_bias_type", "FLOAT32") != "FLOAT32":
+    if place is None or len(op.operands) <= place:
         return False
-    given, bias = op.operands[_PRODUCTS[op.name]].quant, op.operands[place].element_or_none
-    stored = bias.storage if isinstance(bias, QuantType) else bias
-    return given is not None and given.storage == I16 and stored == I32
+    x, held = op.operands[_PRODUCTS[op.name]].quant, op.operands[place].element_or_none
+    return x is not None and x.storage in given and (held.storage if isinstance(held, QuantType) else held) == bias
 
 
 def _misreads_bias(op: Op) -> bool:
     return op.name != "tfl.fully_connected" and has_narrow_bias(op)
+
+
+def _halves_bias(op: Op) -> bool:
+    """Whether sums beside activations of 8 bits have a bias of 64: by all kernels, whatever is said (measured, LiteRT 2.3).
+
+    Of FULLY_CONNECTED; others are refused.
+    """
+    return op.name == "tfl.fully_connected" and _has_bias(op, (I8, UI8), I64)
 
 
 def _beyond(op: Op) -> float | None:
@@ -157,6 +169,7 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_misread, "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone, and only beside floats and int8"),
     (_misreads_bias, "LiteRT reads a bias of 32 bits beside activations of 16 as one of 64, where quantized_bias_type does not "
                      "say INT32"),
+    (_halves_bias, "LiteRT reads a bias of 64 bits beside activations of 8 as one of 32, half a number for one"),
     (_compares_steps, "LiteRT compares quantized numbers by multipliers below 1, and a scale here is 1 or more"),
     (_rounds_each, "LiteRT rounds behind each factor of a product of quantized numbers"),
     (_is_rising, "LiteRT takes the greatest number off, so that a factor below 0 needs exponentials above that of 0: it has none "
