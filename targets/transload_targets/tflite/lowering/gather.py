@@ -140,13 +140,11 @@ def top_k(op: TopK, rw: Rewriter) -> Any:
 
 
 def _turned(rw: Rewriter, value: Value) -> Value:
-    """The same numbers in the other order: negative ones; of integers what they lack to -1, or to the most of unsigned ones."""
+    """The same numbers in the other order: negative ones; of integers, which are made signed, what they lack to -1."""
     if not isinstance(value.element, IntegerType):
         return emit(rw, "neg", value, like=value)
     value = widened(rw, value, wider(value.element) or value.element)
-    dtype = dtype_of(value.element)
-    most = np.asarray(-1 if dtype.kind == "i" else np.iinfo(dtype).max, dtype)
-    return emit(rw, "sub", constant(rw, most), value, like=value)
+    return emit(rw, "sub", constant(rw, np.asarray(-1, dtype_of(value.element))), value, like=value)
 
 
 @TABLE("top.CumSum")
