@@ -294,6 +294,23 @@ def test_running_products_of_what_is_computed(exclusive: int, reverse: int, dtyp
         np.testing.assert_allclose(found, np.flip(wanted, 1) if reverse else wanted, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_determinants_of_constants(dtype: type) -> None:
+    """numpy has none of f16, and those of constants may be of any size."""
+    x, z = np.diag(np.linspace(0.5, 1.5, 40)).astype(dtype), np.zeros(1, dtype)
+    given = make_model([node("Det", ["x"], ["d"]), node("Add", ["d", "z"], ["y"])], {"z": z}, ["y"], {"x": x}, 22)
+    (found,) = transload.run(transload.legalize(read_model(given)), {"z": z}).values()
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, [np.linalg.det(x.astype(np.float64)).astype(dtype)])
+
+
+def test_a_constant_that_is_no_square_has_no_determinant() -> None:
+    given = make_model(
+        [node("Det", ["x"], ["d"]), node("Add", ["d", "z"], ["y"])], {"z": F(1)}, ["y"], {"x": np.zeros((2, 3), np.float32)}, 22)
+    with pytest.raises(ConversionError, match="square matrix"):
+        transload.legalize(read_model(given))
+
+
 @pytest.mark.parametrize(("shape", "why"), [((2, 3), "square matrix"), ((40, 40), "40 rows"), ((4,), "2 dimensions|rank")])
 def test_determinants_that_are_refused(shape: tuple[int, ...], why: str) -> None:
     with pytest.raises(ConversionError, match=why):

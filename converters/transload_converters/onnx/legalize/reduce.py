@@ -152,12 +152,12 @@ def unique(op: Op, rw: Rewriter) -> list[Value]:
 def det(op: Op, rw: Rewriter) -> Value:
     """Det: of constants now, of what is computed by elimination."""
     value = need(op, 0)
-    shape_of(value, least=2)
+    *_, rows, columns = shape_of(value, least=2)
     known = rw.constant_of(value)
-    if known is None:
+    if known is None or rows != columns:
         return determinant(rw, value)
     array = np.asarray(known)
-    return rw.constant(np.linalg.det(array).astype(array.dtype))
+    return rw.constant(np.linalg.det(array.astype(np.float64)).astype(array.dtype))
 
 
 @TABLE("onnx.CumProd")
