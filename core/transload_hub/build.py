@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F64, Dense, IntegerType, QuantType, SplatData, TensorType, Type, Value, dtype_of
+from transload.ir import BOOL, F64, Dense, IntegerType, QuantType, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 from transload.ir.quantization import spread
 
@@ -59,9 +59,12 @@ def quantized_as_stored(build: Builder, x: Value, element: QuantType) -> Value:
 
 
 def reduced_over_nothing(build: Builder, x: Value, mode: str) -> Value:
-    """What `top.Reduce` of a mode makes of plain numbers over no dimensions: its function of each element, most often itself."""
-    unsigned = isinstance(x.element, IntegerType) and x.element.unsigned
-    if mode == "ReduceSumSquare":
+    """What `top.Reduce` of a mode makes of plain numbers over no dimensions: its function of each element, most often itself.
+
+    Flags are the numbers 0 and 1, whose squares and sizes they are.
+    """
+    unsigned = isinstance(x.element, IntegerType) and (x.element.unsigned or x.element == BOOL)
+    if mode == "ReduceSumSquare" and x.element != BOOL:
         return build.emit("top.Mul", x, x)
     if mode in ("ReduceL1", "ReduceL2"):
         return x if unsigned else build.emit("top.Abs", x)

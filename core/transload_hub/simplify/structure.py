@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 
-from transload.ir import FloatType, Op, TensorType, Value, dtype_of
+from transload.ir import FloatType, IntegerType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -65,7 +65,7 @@ def bitcast_of_bitcast(op: Bitcast, rw: Rewriter) -> Value | None:
 @TABLE("top.Reduce")
 def over_nothing(op: Reduce, rw: Rewriter) -> Value | None:
     """A reduction over no dimensions is its function of each element."""
-    same = op.output.type == op.input.type and not op.input.is_quantized
+    same = op.output.type == op.input.type and isinstance(op.input.element, FloatType | IntegerType)
     return reduced_over_nothing(rw, op.input, op.mode) if same and not op.axes else None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F16, F32, I8, I32, Dense, DialectType, ElidedData, Op, QuantType, TensorType
+from transload.ir import F16, F32, I8, I32, Dense, DialectType, ElidedData, Op, QuantType, TensorType, verify
 from transload.ir.declare import Dialect
 from transload.passes.canonicalize import canonicalize
 from transload.plugin import DialectSpec
@@ -70,6 +70,21 @@ def test_what_does_nothing_goes():
 def test_a_reduction_over_nothing_is_its_function_of_each_element(mode, left):
     g = Graph((2, 3))
     check_pass(canonicalize, g.done(g.Reduce(g.inputs[0], axes=(), mode=mode)), left)
+
+
+@pytest.mark.parametrize("element", ["i1", "complex<f32>"])
+@pytest.mark.parametrize("mode", ["ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare"])
+def test_a_reduction_of_what_has_no_arithmetic_over_nothing_stays_valid(mode, element):
+    t = f"tensor<2x{element}>"
+    module = parse_module(f"""
+        "func.func"() ({{
+        ^bb0(%a: {t} loc("a")):
+          %b = "top.Reduce"(%a) <{{axes = array<i64>, keepdims = true, mode = "{mode}"}}> : ({t}) -> {t} loc("b")
+          "func.return"(%b) : ({t}) -> ()
+        }}) {{function_type = ({t}) -> {t}, sym_name = "main"}} : () -> ()""")
+    canonicalize(module)
+    verify(module)
+    assert op_names(module) == ([] if element == "i1" else ["Reduce"])
 
 
 def test_what_moves_things_stays():
