@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -85,6 +86,24 @@ def test_bits_are_moved(element: str, direction: str, is_known: bool) -> None:
     exact = [int(x) << int(n) if direction == "Left" else int(x) >> int(n) for x, n in zip(a.flat, b.flat, strict=True)]
     wrapped = [(each - ends.min) % (1 << width) + ends.min for each in exact]
     np.testing.assert_array_equal(found, np.array(wrapped, dtype).reshape(a.shape))
+
+
+@pytest.mark.parametrize("name", ["Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "GELU"])
+def test_hyperbolic_and_error_functions_of_f64(name: str) -> None:
+    """onnxruntime has none of f64: the file could not be run."""
+    x = np.array([*np.linspace(-7, 7, 501), 0, -0.0, 1, -1, 1e-300, 5e-324, 1e-9, -1e-5, 709.9, -710.4, 720, 1e8, -1e9, 1e200,
+                  1.7e308, np.inf, -np.inf, np.nan, *np.linspace(-1, 1, 99), 1 + 1e-9, 1 - 1e-12])
+    t = f"tensor<{x.size}xf64>"
+    module = _one_op(f"top.{name}", "", {"x": t}, t)
+    found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
+    with np.errstate(all="ignore"):
+        if name in ("Erf", "GELU"):
+            erf = np.vectorize(math.erf, otypes=[np.float64])
+            wanted = erf(x) if name == "Erf" else 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
+        else:
+            wanted = getattr(np, name.lower().replace("a", "arc", 1))(x)
+    np.testing.assert_allclose(found, wanted, rtol=2e-15, atol=1e-15 if name == "GELU" else 0)
+    np.testing.assert_array_equal(np.signbit(found[wanted == 0]), np.signbit(wanted[wanted == 0]))
 
 
 @pytest.mark.parametrize("name", ["Atan", "Asin", "Acos", "Tan", "Atan2"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from transload.ir import Op, Value
+from transload.ir import F64, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import clipped, emit, rectified, scalar
+from .common import broadcast, clipped, emit, rectified, scalar
+from .functions_of_f64 import error_function
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import GELU, Clip, PRelu, Relu, Shrink, Sigmoid, SiLU, Softmax
@@ -66,6 +68,12 @@ def silu(op: SiLU, rw: Rewriter) -> Value:
 
 @TABLE("top.GELU")
 def gelu(op: GELU, rw: Rewriter) -> Value:
+    """Gelu, which is made of Erf, of which onnxruntime has none of f64."""
+    x = op.input
+    if x.element == F64 and not op.approx:
+        half, one, root = (scalar(rw, number, F64) for number in (0.5, 1, math.sqrt(0.5)))
+        part = broadcast(rw, "Add", error_function(rw, broadcast(rw, "Mul", x, root)), one)
+        return emit(rw, "Mul", broadcast(rw, "Mul", x, half), part)
     return emit(rw, "Gelu", op.input, approximate="tanh" if op.approx else "none")
 
 

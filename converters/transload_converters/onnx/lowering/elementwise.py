@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from transload.ir import BOOL, F32, F64, I32, I64, UI64, FloatType, IntegerType,
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .common import broadcast, cast, clipped, constant, emit, finish, scalar
+from .functions_of_f64 import OF_F64, arctangent, has_minus
 
 if TYPE_CHECKING:
     from transload_hub.ops.base import Unary
@@ -47,60 +48,9 @@ def same_name(op: Unary, rw: Rewriter) -> Value:
     name = op.name.partition(".")[2]
     if isinstance(op.input.element, IntegerType) and name in ("Floor", "Ceil", "Round"):
         return op.input
-    if op.input.element == F64 and name in _OF_F64:
-        return _OF_F64[name](rw, op.input)
+    if op.input.element == F64 and name in OF_F64:
+        return OF_F64[name](rw, op.input)
     return emit(rw, name, op.input)
-
-
-# Functions of f64 for which onnxruntime has no kernels, by those for which it has.
-
-_ATAN_P = (-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1, -1.228866684490136173410e2,
-           -6.485021904942025371773e1)
-_ATAN_Q = (1.0, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2,
-           1.945506571482613964425e2)
-"""The arctangent of numbers up to 0.66 is `z + z^3 P(z^2) / Q(z^2)`: S. L. Moshier, Cephes, `atan.c`."""
-
-
-def _atan(rw: Rewriter, x: Value) -> Value:
-    """The arctangent of f64: of greater numbers by those of -1 / x, and of (x - 1) / (x + 1)."""
-    def number(value: float) -> Value:
-        return scalar(rw, value, F64)
-
-    def sum_of(a: Value, b: Value) -> Value:
-        return broadcast(rw, "Add", a, b)
-
-    def series(z: Value, factors: Sequence[float]) -> Value:
-        return reduce(lambda made, factor: sum_of(broadcast(rw, "Mul", made, z), number(factor)), factors[1:], number(factors[0]))
-
-    size = emit(rw, "Abs", x)
-    far = [broadcast(rw, "Greater", size, number(least), element=BOOL) for least in (1 + math.sqrt(2), 0.66)]
-    turned = broadcast(rw, "Div", sum_of(size, number(-1)), sum_of(size, number(1)))
-    z = broadcast(rw, "Where", far[1], turned, size, element=F64)
-    z = broadcast(rw, "Where", far[0], emit(rw, "Neg", emit(rw, "Reciprocal", size)), z, element=F64)
-    base = broadcast(rw, "Where", far[1], number(math.pi / 4), number(0), element=F64)
-    base = broadcast(rw, "Where", far[0], number(math.pi / 2), base, element=F64)
-    square = emit(rw, "Mul", z, z)
-    quotient = broadcast(rw, "Div", series(square, _ATAN_P), series(square, _ATAN_Q))
-    angle = sum_of(base, sum_of(emit(rw, "Mul", z, emit(rw, "Mul", square, quotient)), z))
-    # -0 keeps its sign, which onnxruntime's Where takes.
-    return broadcast(rw, "Mul", angle, broadcast(rw, "Where", _negative(rw, x), number(-1), number(1), element=F64))
-
-
-def _asin(rw: Rewriter, x: Value) -> Value:
-    less, more = broadcast(rw, "Sub", scalar(rw, 1, F64), x), broadcast(rw, "Add", scalar(rw, 1, F64), x)
-    return _atan(rw, emit(rw, "Div", x, emit(rw, "Sqrt", emit(rw, "Mul", less, more))))
-
-
-def _acos(rw: Rewriter, x: Value) -> Value:
-    less, more = broadcast(rw, "Sub", scalar(rw, 1, F64), x), broadcast(rw, "Add", scalar(rw, 1, F64), x)
-    return broadcast(rw, "Mul", _atan(rw, emit(rw, "Sqrt", emit(rw, "Div", less, more))), scalar(rw, 2, F64))
-
-
-def _tan(rw: Rewriter, x: Value) -> Value:
-    return emit(rw, "Div", emit(rw, "Sin", x), emit(rw, "Cos", x))
-
-
-_OF_F64: Mapping[str, Callable[[Rewriter, Value], Value]] = {"Atan": _atan, "Asin": _asin, "Acos": _acos, "Tan": _tan}
 
 
 @TABLE("top.Square")
@@ -209,11 +159,11 @@ def atan2(op: Binary, rw: Rewriter) -> Value:
     y, x = (cast(rw, value, F32) if value.element not in (F32, F64) else value for value in (op.a, op.b))
     size = [emit(rw, "Abs", value) for value in (y, x)]
     alike = broadcast(rw, "Equal", *size, element=BOOL)  # 0/0 and inf/inf among them
-    sides = [_negative(rw, value) for value in (y, x)]
+    sides = [has_minus(rw, value) for value in (y, x)]
     quotient = broadcast(rw, "Where", alike, scalar(rw, 1, y.element), broadcast(rw, "Div", *size), element=y.element)
     quotient = broadcast(rw, "Where", broadcast(rw, "Equal", size[0], scalar(rw, 0, y.element), element=BOOL),
                          scalar(rw, 0, y.element), quotient, element=y.element)
-    angle = _atan(rw, quotient) if y.element == F64 else emit(rw, "Atan", quotient)  # in the first quadrant
+    angle = arctangent(rw, quotient) if y.element == F64 else emit(rw, "Atan", quotient)  # in the first quadrant
     turned = emit(rw, "Sub", scalar(rw, math.pi, y.element), angle, like=angle)
     angle = broadcast(rw, "Where", sides[1], turned, angle, element=y.element)
     missing = broadcast(rw, "Or", *(emit(rw, "IsNaN", value, element=BOOL) for value in (y, x)))
@@ -221,12 +171,6 @@ def atan2(op: Binary, rw: Rewriter) -> Value:
     sign = broadcast(rw, "Where", sides[0], less, one, element=y.element)
     sign = broadcast(rw, "Where", missing, none, sign, element=y.element)
     return finish(rw, op, broadcast(rw, "Mul", angle, sign))  # -0 keeps its sign, which onnxruntime's Where takes
-
-
-def _negative(rw: Rewriter, x: Value) -> Value:
-    """Whether a number has a minus, -0 too."""
-    zero = scalar(rw, 0, x.element)
-    return broadcast(rw, "Or", *(broadcast(rw, "Less", value, zero, element=BOOL) for value in (x, emit(rw, "Reciprocal", x))))
 
 
 @TABLE("top.FloorDiv")
