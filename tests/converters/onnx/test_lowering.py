@@ -223,6 +223,20 @@ def test_one_place_alone_is_one_hot(axis: int, element: str) -> None:
     np.testing.assert_array_equal(found, np.where(np.arange(4) == 2, given["on"], given["off"]))
 
 
+@pytest.mark.parametrize(("element", "depth"), [("f64", 3), ("f64", 0), ("i8", 0)])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_one_hot_of_what_onnxruntime_refuses(shape: tuple[int, ...], element: str, depth: int) -> None:
+    """It has no OneHot of f64, and takes no depth of 0 for one."""
+    scalar, sizes = f"tensor<{element}>", "".join(f"{size}x" for size in shape)
+    module = _one_op("top.OneHot", f"depth = {depth} : i64, axis = -1 : i64",
+                     {"i": f"tensor<{sizes}i64>", "on": scalar, "off": scalar}, f"tensor<{sizes}{depth}x{element}>")
+    dtype = np.float64 if element == "f64" else np.int8
+    given = {"i": np.full(shape, 2), "on": np.array(5, dtype), "off": np.array(-1, dtype)}
+    found, = run_model(model_of(transload.lower(module, "onnx")), given)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, np.where(np.arange(depth) == given["i"][..., None], given["on"], given["off"]))
+
+
 @pytest.mark.parametrize("paddings", [(1, 2, 0, 3, 2, 1), (0, 3, 0, 0, 0, 4), (0, 0, 0, 0, 0, 0)])
 def test_mirroring_with_the_outermost_element(paddings: tuple[int, ...]) -> None:
     x = np.random.default_rng(1).random((3, 3, 4), np.float32)

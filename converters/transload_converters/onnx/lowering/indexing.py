@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from transload.ir import BOOL, F16, F32, I32, I64, FloatType, TensorType, Type, Value
+from transload.ir import BOOL, F16, F32, F64, I32, I64, FloatType, TensorType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
-from .common import cast, emit, ints, scalar, transposed, wider
+from .common import broadcast, cast, constant, emit, ints, scalar, static_shape, transposed, wider
 from .constant import reshaped
 
 if TYPE_CHECKING:
@@ -84,16 +85,28 @@ def scatter_elements(op: ScatterElements, rw: Rewriter) -> Value:
 
 @TABLE("top.OneHot")
 def one_hot(op: OneHot, rw: Rewriter) -> Value:
-    """OneHot, which takes no single number: it is a vector of one, and the result's dimension of 1 goes."""
-    values = [reshaped(rw, value, (1,)) for value in (op.off_value, op.on_value)]
+    """OneHot, which takes no single number: it is a vector of one, and the result's dimension of 1 goes.
+
+    onnxruntime takes no depth of 0, and has none of f64, which chooses by one of integers.
+    """
     element = op.result.element
-    computed = element if isinstance(element, FloatType) else I64  # runtimes lack others
-    both = cast(rw, emit(rw, "Concat", *values, shape=(2,), axis=0), computed)
+    if not op.depth:
+        return constant(rw, tables.full(static_shape(op.result), 0, dtype_of(element)), element)
+    off, on = (reshaped(rw, value, (1,)) for value in (op.off_value, op.on_value))
+    if element == F64:
+        chosen = _one_hot(op, rw, constant(rw, [0, 1], I64))
+        return broadcast(rw, "Where", cast(rw, chosen, BOOL), on, off, element=element)
+    both = emit(rw, "Concat", off, on, shape=(2,), axis=0)
+    return cast(rw, _one_hot(op, rw, cast(rw, both, element if isinstance(element, FloatType) else I64)), element)
+
+
+def _one_hot(op: OneHot, rw: Rewriter, both: Value) -> Value:
+    """The operator, of the values elsewhere and at the place in a type that runtimes have it of."""
     places, depth = cast(rw, op.indices, I64), scalar(rw, op.depth, I64)
     if op.indices.tensor_type.rank == 0:
-        made = emit(rw, "OneHot", reshaped(rw, places, (1,)), depth, both, shape=(1, op.depth), element=computed, axis=-1)
-        return cast(rw, reshaped(rw, made, (op.depth,)), element)
-    return cast(rw, emit(rw, "OneHot", places, depth, both, like=op.result, element=computed, axis=op.axis), element)
+        made = emit(rw, "OneHot", reshaped(rw, places, (1,)), depth, both, shape=(1, op.depth), element=both.element, axis=-1)
+        return reshaped(rw, made, (op.depth,))
+    return emit(rw, "OneHot", places, depth, both, like=op.result, element=both.element, axis=op.axis)
 
 
 @TABLE("top.TopK")
