@@ -115,7 +115,7 @@ def overlaps(outputs: Outputs, label: Any, reference: Outputs | None) -> list[li
 
 def _need_classes(truth: np.ndarray, count: int | None) -> None:
     """`UsageError` for a mask that holds what is no class of the model's."""
-    if truth.dtype.kind not in "bui" and not (truth == np.trunc(truth)).all():
+    if truth.dtype.kind not in "buif" or not (np.isfinite(truth) & (truth == np.trunc(truth))).all():
         raise UsageError("a mask holds numbers that are not whole, and has to hold the classes of its pixels")
     wrong = truth[(truth != NO_CLASS) & ((truth < 0) | (truth >= count))] if count is not None else truth[truth < 0]
     if wrong.size:

@@ -166,6 +166,7 @@ def test_outputs_are_compared_by_name_and_in_one_layout() -> None:
 @pytest.mark.parametrize(("mask", "said"), [
     (np.full((2, 2), 7), "a mask holds class 7, and the model has classes 0 to 3"), (np.full((2, 2), -1), "class -1"),
     (np.full((2, 2), 1.5), "not whole"), (np.full((2, 2), np.nan), "not whole"),
+    (np.full((2, 2), -np.inf), "not whole"), (np.full((2, 2), "cat"), "not whole"), (np.full((2, 2), 1j), "not whole"),
     (3, "miou needs masks"), (None, "miou needs masks"),
 ])
 def test_masks_that_cannot_be_right(mask: Any, said: str) -> None:
