@@ -437,11 +437,15 @@ def take_preprocess(given: dict[str, Any], beside: Path | None = None, *, models
         return found
     of_file = found or Preprocess()
     made = of_file.with_said(said, fused=beside is None)
-    lost = next((name for name in ("keep_ratio_mode", "pad_value", "pad_type") if name in said), None)
-    if lost is not None and not made.keep_aspect_ratio:
+    each = (made, *made.inputs.values())
+    lost = next((name for name in ("keep_ratio_mode", "pad_value", "pad_type") if name in said and not any(
+        one.has_effect(name) for one in each)), None)
+    if lost is not None:
         from ..errors import UsageError
 
-        raise UsageError(f"--{lost.replace('_', '-')} is for images that keep their shape", hint="--keep-aspect-ratio")
+        keeps = any(one.keep_aspect_ratio for one in each)
+        raise UsageError(f"--{lost.replace('_', '-')} is for images that {'are padded' if keeps else 'keep their shape'}",
+                         hint="leave it out; letterbox pads" if keeps else "--keep-aspect-ratio")
     return made
 
 

@@ -106,12 +106,14 @@ class Preprocess:
             raise UsageError(f"preprocessing: keep_aspect_ratio is {self.keep_aspect_ratio!r}; true or false")
         self._need_effects()
 
+    def has_effect(self, name: str) -> bool:
+        """Whether a field counts that says how an image keeps its shape: where it does, and, of padding, is padded."""
+        return self.keep_aspect_ratio and (name == "keep_ratio_mode" or self.keep_ratio_mode == "letterbox")
+
     def _need_effects(self) -> None:
         """`UsageError` for what says how an image keeps its shape, where it does not, or is not padded."""
-        padded = self.keep_aspect_ratio and self.keep_ratio_mode == "letterbox"
         for name in _OF_SHAPE:
-            default = type(self).__dataclass_fields__[name].default
-            if getattr(self, name) != default and not (self.keep_aspect_ratio if name == "keep_ratio_mode" else padded):
+            if getattr(self, name) != getattr(Preprocess, name) and not self.has_effect(name):
                 raise UsageError(
                     f"preprocessing: {name} is for images that {'are padded' if self.keep_aspect_ratio else 'keep their shape'}",
                     hint="leave it out; letterbox pads" if self.keep_aspect_ratio else "keep_aspect_ratio=True")
@@ -148,13 +150,15 @@ class Preprocess:
 
     def with_said(self, said: Mapping[str, Any], fused: bool) -> Preprocess:
         """The same with what is `said` of it, for each input; also of what is `fused`, where no program is there that does it."""
-        if not said.get("keep_aspect_ratio", self.keep_aspect_ratio):  # one of several inputs whose images keep no shape
-            said = {name: value for name, value in said.items() if name not in _OF_SHAPE}
+        keeps, mode = (said.get(name, getattr(self, name)) for name in ("keep_aspect_ratio", "keep_ratio_mode"))
+        shape = Preprocess(keep_aspect_ratio=keeps, keep_ratio_mode=mode if keeps else Preprocess.keep_ratio_mode)
+        # of several inputs some may keep no shape, and what said how they are padded may have no effect by what is said now
+        own = {**said, **{name: getattr(Preprocess, name) for name in _OF_SHAPE if not shape.has_effect(name)}}
         within = self.fused
         if within is not None and fused:
             within = replace(within, **{name: value for name, value in said.items() if name in _OF_FUSED})
         return replace(
-            self, **said, fused=within, inputs={name: own.with_said(said, fused) for name, own in self.inputs.items()})
+            self, **own, fused=within, inputs={name: each.with_said(said, fused) for name, each in self.inputs.items()})
 
     def need_inputs(self, names: Iterable[str]) -> None:
         """Raise `UsageError` where something is said of an input that there is not."""

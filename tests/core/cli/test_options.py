@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,24 @@ def test_what_is_said_goes_over_the_file(tmp_path: Path) -> None:
     assert [(over.of(name).scale, over.of(name).pad_value) for name in "ab"] == [((3.0,), 5)] * 2
     with pytest.raises(ReadError, match="no such file"):
         parsed("--preprocess", str(tmp_path / "absent.toml"))
+
+
+def test_how_images_keep_their_shape_is_said_over_the_file(tmp_path: Path) -> None:
+    """Of several inputs where one takes it, and with the file's padding gone where nothing is padded any more."""
+    padded, cut, stretched = Preprocess(keep_aspect_ratio=True, pad_value=5), Preprocess(
+        keep_aspect_ratio=True, keep_ratio_mode="short_side_scale"), Preprocess()
+    file = str(padded.write(tmp_path / "preprocess.toml"))
+    assert parsed("--preprocess", file, "--keep-ratio-mode", "short_side_scale")[0] == cut
+    (tmp_path / "several").mkdir()
+    several = str(Preprocess(inputs={"a": padded, "b": cut, "c": stretched}).write(tmp_path / "several" / "preprocess.toml"))
+    over = parsed("--preprocess", several, "--pad-value", "7")[0]
+    assert [over.of(name) for name in "abc"] == [replace(padded, pad_value=7), cut, stretched]
+    cuts = "--keep-ratio-mode", "short_side_scale"
+    for given in (("--keep-aspect-ratio", *cuts), ("--preprocess", file, *cuts)):
+        with pytest.raises(UsageError, match="--pad-value is for images that are padded"):
+            parsed(*given, "--pad-value", "7")
+    with pytest.raises(UsageError, match="--pad-value is for images that keep their shape"):
+        parsed("--pad-value", "7")
 
 
 def test_samples(tmp_path: Path) -> None:
