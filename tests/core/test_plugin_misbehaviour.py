@@ -530,6 +530,33 @@ def test_kernels_that_give_masked_arrays(constant: bool) -> None:
         assert type(found) is np.ndarray and found.tolist() == [1, 1]
 
 
+def test_kernels_that_give_matrices() -> None:
+    """The next kernel's products were products of matrices."""
+    dialect, kernels = Dialect("acme"), KernelTable()
+
+    @dialect.op("matrix")
+    class Matrix:
+        x = operand()
+        y = result()
+
+    @dialect.op("square")
+    class Square:
+        x = operand()
+        y = result()
+
+    kernels("acme.matrix")(lambda op, x: np.asmatrix(x))
+    kernels("acme.square")(lambda op, x: x * x)
+    square = TensorType((2, 2), F32)
+    module = new_module()
+    function = module.add_function("main", [square], ["x"])
+    build = Builder(function.regions[0].block)
+    made = build.create("acme.matrix", function.regions[0].block.arguments, [square]).result
+    set_results(function, [build.create("acme.square", [made], [square]).result], ["y"])
+    x = np.float32([[1, 2], [3, 4]])
+    with beside_ours(dialects=[DialectSpec("acme", dialect, kernels=kernels)]).bind():
+        assert np.array_equal(transload.run(module, {"x": x}, engine="reference")["y"], x * x)
+
+
 def test_kernels_that_raise_what_rules_do() -> None:
     """They were the core's failure, of no op."""
     dialect, kernels = Dialect("acme"), KernelTable()

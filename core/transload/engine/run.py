@@ -201,10 +201,10 @@ class Plan:
                 for slot, given, result, form in zip(outs, outputs, op.results, forms, strict=True):
                     fits = form is None or (getattr(given, "shape", None), getattr(given, "dtype", None)) == form
                     kept = given if fits else _narrowed(given, form)
-                    if kept is not None and kept.__class__ is not np.ndarray and isinstance(kept, np.ma.MaskedArray):
+                    if kept.__class__ is not np.ndarray and isinstance(kept, np.ndarray):
                         if np.ma.is_masked(kept):
                             raise _failed(op, kernel, TypeError("gives a masked array: behind a mask there are no numbers"))
-                        kept = kept.data
+                        kept = kept.view(np.ndarray)  # subclasses have rules of their own: * of np.matrix is a product
                     if kept is None:
                         raise _misfit(op, kernel, f"gives {described(given)}, where {result.type} is wanted")
                     values[slot] = kept
