@@ -32,7 +32,7 @@ from transload.errors import (
     UsageError,
 )
 from transload.facts import Facts, FactTable
-from transload.ir import F32, Module, Op, TensorType, new_module, set_results
+from transload.ir import F32, Module, Op, Region, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.declare import Dialect, operand, result
 from transload.passes.manager import Pipeline
@@ -207,11 +207,29 @@ def later(op: Op, rw: Any) -> Any:
     return Builder(op.parent, before=op.parent.terminator).emit("top.Relu", op.operands[0])  # type: ignore[arg-type, union-attr]
 
 
+def in_a_circle(op: Op, rw: Any) -> Any:
+    first = rw.emit("top.Relu", op.operands[0])
+    second = rw.emit("top.Relu", first)
+    first.owner.set_operand(0, second)
+    return second
+
+
+def within(op: Op, rw: Any) -> Any:
+    """A region that uses what is of another module."""
+    around = rw.create("acme.region", [op.operands[0]], [VECTOR], regions=[Region()])
+    inner = Builder(around.regions[0].add_block())
+    inner.create("top.Relu", [module_of("top.Relu").body_of_main.arguments[0]], [VECTOR])
+    return around.result
+
+
 @pytest.mark.parametrize(("given", "said"), [
     (lambda op, rw: module_of("top.Relu").body_of_main.arguments[0], "gives <value x.* which is of another module"),
     (lambda op, rw: rw.emit("top.Relu", module_of("top.Relu").body_of_main.first.result),
      "makes a top.Relu that uses <value here.* which is of another module"),
     (later, "gives <value .* which is made behind the acme.op"),
+    (lambda op, rw: rw.emit("top.Relu", later(op, rw)), "makes a top.Relu that uses <value .* which is made behind it"),
+    (in_a_circle, "makes a top.Relu that uses <value .* which is made behind it"),
+    (within, "makes a top.Relu that uses <value .* which is of another module"),
 ])
 def test_rules_that_give_values_of_elsewhere(given: Any, said: str) -> None:
     """The module was told to be wrong, and not which rule made it so."""
@@ -552,7 +570,7 @@ def test_kernels_that_give_matrices() -> None:
     build = Builder(function.regions[0].block)
     made = build.create("acme.matrix", function.regions[0].block.arguments, [square]).result
     set_results(function, [build.create("acme.square", [made], [square]).result], ["y"])
-    x = np.float32([[1, 2], [3, 4]])
+    x = np.array([[1, 2], [3, 4]], np.float32)
     with beside_ours(dialects=[DialectSpec("acme", dialect, kernels=kernels)]).bind():
         assert np.array_equal(transload.run(module, {"x": x}, engine="reference")["y"], x * x)
 

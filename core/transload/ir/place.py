@@ -11,6 +11,8 @@ __all__ = ["Place", "ends_a_region", "misplaced", "need_whole", "place_of"]
 
 Place: TypeAlias = tuple[Op, Op | None, Block, Op | None, Op | None, Block | None]
 """An op, the one before it, its block, how that ends, the op around it, and where that is."""
+_NEAR = 256
+"""So many ops on both sides are looked through for one: constants may lie far from all that take them."""
 
 
 def place_of(op: Op) -> Place:
@@ -44,13 +46,26 @@ def misplaced(op: Op, before: Op | None, outcome: Sequence[Value]) -> str:
     block = op.parent
     if block is None:
         return ""
-    made, nearest = op.prev, {value.owner for value in op.operands}
-    while made is not before and made is not None:
-        nearest.add(made)
-        for value in made.operands:
-            if not _is_around(block, value.owner):
-                return f"makes a {made.name} that uses {value!r}, which is of another module, or of a region that it is not in"
-        made = made.prev
+    made: dict[Op, int] = {}  # the last first
+    earlier, nearest = op.prev, {value.owner for value in op.operands}
+    while earlier is not before and earlier is not None:
+        made[earlier] = len(made)
+        earlier = earlier.prev
+    for new, number in made.items():
+        for inner in new.walk() if new.regions else (new,):
+            for value in inner.operands:
+                owner = value.owner
+                if owner in nearest:
+                    continue
+                if not _is_around(inner.parent, owner):
+                    where = "of another module, or of a region that it is not in"
+                    return f"makes a {inner.name} that uses {value!r}, which is {where}"
+                if isinstance(owner, Op) and owner.parent is block:
+                    if made[owner] <= number if owner in made else _is_behind(owner, op):
+                        return f"makes a {inner.name} that uses {value!r}, which is made behind it"
+                    if owner not in made:
+                        nearest.add(owner)
+    nearest.update(made)
     for value in outcome:
         owner = value.owner
         if owner in nearest or owner is block:
@@ -62,26 +77,22 @@ def misplaced(op: Op, before: Op | None, outcome: Sequence[Value]) -> str:
     return ""
 
 
-def _is_around(block: Block, owner: Op | Block) -> bool:
+def _is_around(block: Block | None, owner: Op | Block) -> bool:
     """Whether a block, or one around it, is the `owner` of a value or has it."""
     there, around = (owner.parent if isinstance(owner, Op) else owner), block
-    while there is not around:
+    while around is not None and around is not there:
         outer = around.parent_op
-        if outer is None or outer.parent is None:
-            return False
-        around = outer.parent
-    return True
+        around = outer.parent if outer is not None else None
+    return around is not None
 
 
 def _is_behind(other: Op, op: Op) -> bool:
-    """Whether an op comes after another one of its block: it is looked for on both sides, as it is mostly near."""
+    """Whether an op is one of the next behind another one of its block; farther away it is found as the module is verified."""
     ahead, back = op.next, op.prev
-    while ahead is not None and back is not None:
-        if ahead is other or back is other:
-            return ahead is other
-        ahead, back = ahead.next, back.prev
-    while ahead is not None and ahead is not other:
-        ahead = ahead.next
+    for _ in range(_NEAR):
+        if ahead is None or ahead is other or back is other:
+            break
+        ahead, back = ahead.next, back.prev if back is not None else None
     return ahead is other
 
 
