@@ -143,7 +143,7 @@ def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None
 
 def _unlisted(directory: Path, files: Sequence[Path]) -> Path | None:
     """The first file in a directory that is none of these, or None."""
-    return min({file for file in directory.rglob("*") if not file.is_dir()} - set(files), default=None)
+    return min({file for file in directory.rglob("*") if file.is_symlink() or not file.is_dir()} - set(files), default=None)
 
 
 def need_nothing_left(target: Target, emitted: Emitted, directory: Path) -> None:

@@ -493,11 +493,15 @@ def test_targets_that_write_into_the_artifact_while_it_is_judged(tmp_path: Path,
         transload.convert(digits, "mine", tmp_path)
 
 
-def test_targets_that_leave_a_file_beside_the_artifact(tmp_path: Path, digits: Path) -> None:
+@pytest.mark.parametrize("leave", [
+    lambda path: path.write_text("slow"), lambda path: path.is_symlink() or path.symlink_to("..")], ids=["file", "link"])
+def test_targets_that_leave_a_file_beside_the_artifact(
+    tmp_path: Path, digits: Path, leave: Callable[[Path], Any],
+) -> None:
     """It was delivered, and the report did not list it."""
     class Mine(Remembering):
         def run(self, emitted: Emitted, inputs: Any) -> Any:
-            (emitted.files[0].parent / "trace.log").write_text("slow")
+            leave(emitted.files[0].parent / "trace.log")
             return transload.run(self.module, inputs)
 
     with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"'mine'\.run\(\).*leaves trace\.log beside"):
