@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import RunError
+from transload.scratch import temporary
 
 __all__ = ["Session", "operators_of", "refusal_of"]
 
@@ -91,7 +92,9 @@ def operators_of(data: bytes) -> list[str]:
 @contextmanager
 def _said() -> Iterator[Any]:
     """What is printed to the process's error stream inside, without names of files and counts of allocations."""
-    with tempfile.TemporaryFile() as file:
+    with temporary():
+        kept = tempfile.TemporaryFile()  # noqa: SIM115 - until the end
+    with kept as file:
         before = os.dup(2)
         os.dup2(file.fileno(), 2)
 
