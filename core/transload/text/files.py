@@ -47,18 +47,18 @@ def detect(head: bytes, path: Path) -> bool:
     others = {reader.dialect for reader in host().readers.values() if ".mlir" in reader.suffixes}
     quoted = {name.decode("ascii", "replace") for name in _quoted.findall(head)}
     known = _pretty.search(head) is not None and all(map(form_of, words))
-    return known and all(name in host().dialects and name not in others for name in quoted) and _goes_on(path, len(head))
+    return known and all(name in host().dialects and name not in others for name in quoted) and _goes_on(path, head.rfind(b"\n") + 1)
 
 
 _PIECE, _SEARCHED = 1 << 20, 1 << 26
 
 
 def _goes_on(path: Path, begun: int) -> bool:
-    """Whether behind its beginning, too, a file has ops alone whose form is known: a program may begin with many calls."""
+    """Whether from the line on that its beginning cuts off, too, a file has ops alone whose form is known: a program may begin
+    with many calls."""
     known: set[bytes] = set()
     with suppress(OSError), path.open("rb") as file:
-        file.seek(max(begun - 1, 0))
-        file.readline()  # what the beginning cuts off
+        file.seek(begun)
         while file.tell() < _SEARCHED and (piece := file.read(_PIECE) + file.readline(_PIECE)):
             found = set(_word.findall(piece)) - known
             if not all(form_of(word.decode("ascii", "replace")) for word in found):

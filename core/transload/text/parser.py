@@ -48,7 +48,6 @@ _GENERIC_ONLY = "no plugin says how {} is written: such ops are read in MLIR's g
 _HOW_TO_PRINT = "print it so with the tool it comes from: mlir-opt, tosa-opt, stablehlo-opt or iree-opt --mlir-print-op-generic"
 
 
-
 def _how_to_read(word: str) -> str:
     """What to do about an op in a form that is not known here: its dialect may have a reader of such files."""
     dialect = word.partition(".")[0]

@@ -71,6 +71,17 @@ def test_pretty_text_may_begin_with_calls_alone(tmp_path: Path) -> None:
     assert caught.value.hint.startswith("--format stablehlo reads it")
 
 
+@pytest.mark.parametrize("line", ["", "\n"])
+def test_the_line_that_the_beginning_cuts_off_is_searched(line: str, tmp_path: Path) -> None:
+    """The 4 KiB that a file is told by may end in the middle of its first op's name, or be a piece of its only line."""
+    pytest.importorskip("jaxlib")
+    text = f"module {{ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{ {line} %0 = "
+    text = text.replace("@main", f"@main{' ' * (4096 - len(text) - len('stableh'))}") + (
+        f"stablehlo.negate %a : tensor<2xf32> {line} return %0 : tensor<2xf32> {line} }} }}")
+    (path := tmp_path / "cut.mlir").write_text(text)
+    assert transload.load(path).source_format == "stablehlo"
+
+
 def test_functions_alone_are_judged(tmp_path: Path) -> None:
     """They are of no dialect, and whoever runs StableHLO runs them."""
     pytest.importorskip("jaxlib")
