@@ -47,7 +47,8 @@ def detect(head: bytes, path: Path) -> bool:
     others = {reader.dialect for reader in host().readers.values() if ".mlir" in reader.suffixes}
     quoted = {name.decode("ascii", "replace") for name in _quoted.findall(head)}
     known = _pretty.search(head) is not None and all(map(form_of, words))
-    return known and all(name in host().dialects and name not in others for name in quoted) and _goes_on(path, head.rfind(b"\n") + 1)
+    known = known and all(name in host().dialects and name not in others for name in quoted)
+    return known and _goes_on(path, head.rfind(b"\n") + 1)
 
 
 _PIECE, _SEARCHED = 1 << 20, 1 << 26
