@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -41,8 +42,14 @@ Form = tuple[tuple[int, ...], np.dtype] | None
 Watch = Callable[[Value, Any], None]
 """Told of each value and what was computed for it."""
 
-_DEEPEST = 180
-"""Functions and regions in each other that are planned: each takes four frames of Python's thousand."""
+def _is_deep() -> bool:
+    """Whether three quarters of the frames that Python allows are in use: to run what is planned takes no more of them than that
+    did, and what a kernel calls lies in the rest."""
+    try:
+        sys._getframe(sys.getrecursionlimit() * 3 // 4)
+    except ValueError:
+        return False
+    return True
 
 
 class Plan:
@@ -131,6 +138,10 @@ class Plan:
             return planned
         if not op.regions:
             return kernel
+        if _is_deep():
+            why, hint = self._too_deep()
+            self.missing.append(Finding(op.name, why, (op.origin,) if op.origin else (), hint))
+            return kernel
         plans = {id(region): Plan(region, self.module, self.slots, around=self.around) for region in op.regions if region.blocks}
         for plan in plans.values():
             self.missing.extend(plan.missing)
@@ -145,6 +156,10 @@ class Plan:
         with_regions.wants_values = True  # type: ignore[attr-defined]
         return with_regions
 
+    def _too_deep(self) -> tuple[str, str]:
+        return (f"lies in {len(self.around)} functions and regions that lie in each other, deeper than Python has frames for",
+                "the module runs once it is converted, where functions stand where they are called")
+
     def called(self, op: Op, name: str, callee: Op | None) -> Callable[..., Any]:
         """What runs a function in place of an op with its operands; `missing` says why it cannot be run."""
         why, hint = "", ""
@@ -152,9 +167,8 @@ class Plan:
             why = f"calls @{name}, which the module does not have"
         elif callee.regions[0] in self.around:
             why, hint = f"calls @{name}, which calls itself", "write the recursion as a loop"
-        elif len(self.around) >= _DEEPEST:
-            why = f"lies deeper than {_DEEPEST} functions and regions that lie in each other"
-            hint = "the module runs once it is converted, where functions stand where they are called"
+        elif _is_deep():
+            why, hint = self._too_deep()
         if callee is None or why:
             self.missing.append(Finding(op.name, why, (op.origin,) if op.origin else (), hint))
             return lambda op, *arrays: None
