@@ -52,10 +52,17 @@ def refine(module: Module) -> None:
     for name in called - _called(module):
         if name in module.functions:
             module.functions[name].erase()  # it is the body of an operation now
-    for name in composed - named_functions(module):
-        if name in module.functions and module.functions[name].attribute("sym_visibility") == "private":
-            module.functions[name].erase()  # one of known sizes stands for it
+    _erase_replaced(module, composed)
     eliminate_dead_code(module)
+
+
+def _erase_replaced(module: Module, composed: set[str]) -> None:
+    """Erase the decompositions for which ones of known sizes stand, and then those that these alone meant."""
+    while replaced := composed - named_functions(module):
+        composed = composed - replaced
+        for name in replaced & module.functions.keys():
+            if module.functions[name].attribute("sym_visibility") == "private":
+                module.functions[name].erase()
 
 
 def _arguments(op: Op) -> list[Value]:

@@ -58,3 +58,18 @@ def test_calls_of_symbolic_sizes_become_operations(name: str, tmp_path: Path) ->
         for ours, theirs in zip(found, wanted, strict=True):
             assert ours.dtype == theirs.dtype
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_composites_in_composites_leave_nothing_open_behind(tmp_path: Path) -> None:
+    """Decompositions that only replaced ones meant were kept, with the sizes that they had."""
+    of = "tensor<?x5xf32>"
+    means = [f"func.func private @{name}(%a: {of}) -> {of} {{\n%r = {line} : {kind}\nreturn %r : {of}\n}}\n"
+        for name, line, kind in (
+            ("f", 'stablehlo.composite "a.b" %a {decomposition = @g}', f"({of}) -> {of}"),
+            ("g", 'stablehlo.composite "a.c" %a {decomposition = @h}', f"({of}) -> {of}"), ("h", "stablehlo.negate %a", of))]
+    (file := tmp_path / "m.mlir").write_text("".join(means) + (
+        f'func.func @main(%a: {of}) -> {of} {{\n%r = stablehlo.composite "a.d" %a {{decomposition = @f}} : ({of}) -> {of}\n'
+        f"return %r : {of}\n}}\n"))
+    module = transload.load(file, format="stablehlo", inputs={"arg0": (3, 5)})
+    assert len(module.functions) == 4
+    assert all(result.is_static for op in module.walk() for result in op.results)
