@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +120,19 @@ composite.plans = _planned  # type: ignore[attr-defined]
 
 @kernel("custom_call", quantized="native")
 def custom_call(op: CustomCall, *inputs: Array) -> Any:
+    return _called(op, inputs, partial(_meaning, op))
+
+
+def _planned_call(op: CustomCall, plan: Plan) -> Any:
+    """A call in a plan: what it means is found out once, where it is run first, and not in each round of a loop."""
+    meaning = cache(partial(_meaning, op))
+    return lambda op, *inputs: _called(op, inputs, meaning)
+
+
+custom_call.plans = _planned_call  # type: ignore[attr-defined]
+
+
+def _called(op: CustomCall, inputs: tuple[Array, ...], meaning: Callable[[], Plan]) -> Any:
     if op.call_target_name == "shape_assertion" and inputs:  # of programs that JAX exports with symbolic shapes
         if not inputs[0].all():
             message = str(op.attributes.get("error_message", "the shapes are not those that the program was exported for"))
@@ -136,11 +151,11 @@ def custom_call(op: CustomCall, *inputs: Array) -> Any:
     if best is not None:
         places = best_places(inputs[0], *best)
         return np.take_along_axis(inputs[0], places, -1), places.astype(np.int32)
-    return _by_its_meaning(op, inputs)
+    return tuple(meaning().execute(inputs))
 
 
-def _by_its_meaning(op: CustomCall, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
-    """A call of a library, by the operations of the hub that it means (`raising.calls`)."""
+def _meaning(op: CustomCall) -> Plan:
+    """The operations of the hub that a call of a library means (`raising.calls`)."""
     from ..raising.calls import is_known  # which needs the kernels
 
     refused = f"{op.called}: nothing here computes {op.call_target_name!r}"
@@ -166,7 +181,7 @@ def _by_its_meaning(op: CustomCall, inputs: tuple[Array, ...]) -> tuple[Array, .
     plan = Plan(module.main.regions[0], module)
     if plan.missing or any(inner.name == "top.Custom" for inner in module.walk()):
         raise RunError(refused, plan.missing, hint=_way_out(op.call_target_name))
-    return tuple(plan.execute(inputs))
+    return plan
 
 
 def _way_out(called: str) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
 from transload.errors import ConversionError, RunError
+from transload.journey import convert_to
 from transload_plugins.stablehlo.dialect.custom_call import FUNCTIONS
+from transload_plugins.stablehlo.kernels import control
 
 from tests.support.judge_versions import is_before
 
@@ -151,3 +154,18 @@ def test_calls_of_libraries_that_are_not_known_are_refused_as_before(tmp_path: P
     with pytest.raises(RunError, match="nothing here computes") as caught:
         transload.run(transload.load(file), {"arg0": np.ones((2, 2), np.float32)}, engine="reference")
     assert "without saying uplo" in str(caught.value)
+
+
+def test_what_a_call_means_is_found_out_once_for_all_rounds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a loop of a thousand rounds it took longer than they did."""
+    jax = pytest.importorskip("jax")
+    made: list[Any] = []
+    monkeypatch.setattr(control, "convert_to", lambda *given: (made.append(given), convert_to(*given)))
+    x = np.array([[4, 1], [1, 3]], np.float32)
+    program = jax.jit(lambda x: jax.lax.fori_loop(0, 9, lambda i, y: jax.numpy.linalg.cholesky(y @ y.T + x), x))
+    exported = jax.export.export(program)(jax.ShapeDtypeStruct((2, 2), "float32"))
+    (file := tmp_path / "m.jaxexport").write_bytes(exported.serialize())
+    module = transload.load(file)
+    (found,) = transload.run(module, dict.fromkeys(module.inputs, x), engine="reference").values()
+    np.testing.assert_allclose(found, program(x), rtol=1e-4)
+    assert len(made) == 1
