@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import Module
+from transload.ir import FloatType, Module, dtype_of
 from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")
@@ -273,6 +273,18 @@ def test_integers_are_activated(op: str, number: int, element: str) -> None:
     other = np.asarray(number).astype(dtype)
     np.testing.assert_array_equal(found, np.maximum(x + other if op == "AddConst" else x * other, 0))
     np.testing.assert_array_equal(found, transload.run(module, {"x": x}, engine="reference")["r"])
+
+
+@pytest.mark.parametrize("element", ["f16", "f32", "f64"])
+def test_logarithms_near_one_are_exact(element: str) -> None:
+    """By numpy in f64: `1 + x` loses what is small, of f16 three digits of four."""
+    dtype = dtype_of(FloatType(element))
+    x = np.array([3.6e-4, -1.2e-3, 1e-7, -0.4, 0.49, 0.51, 3, 6e4, 0, -0.0, -1, -2, np.inf, np.nan], dtype)
+    module = _one_op("top.Log1p", "", {"x": _tensor(x.shape, element)}, _tensor(x.shape, element))
+    (found,) = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
+    with np.errstate(all="ignore"):
+        wanted = np.log1p(x.astype(np.float64)).astype(dtype)
+    np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize(("low", "high"), [("0.0", "0x7FF0000000000000"), ("0xFFF0000000000000", "2.0")])

@@ -65,8 +65,18 @@ def rsqrt(op: Unary, rw: Rewriter) -> Value:
 
 @TABLE("top.Log1p")
 def log1p(op: Unary, rw: Rewriter) -> Value:
-    """`log(1 + x)`: ONNX has no operator that is exact near 0."""
-    return emit(rw, "Log", emit(rw, "Add", op.input, scalar(rw, 1.0, op.input.element)))
+    """`log(1 + x)`, near 0, where ONNX has no operator that is exact, as `log(u) * (x / (u - 1))` with `u = 1 + x` rounded: the
+    error of u cancels. Floats narrower than f32 are computed in that."""
+    element = op.input.element
+    x = op.input if element == F64 else cast(rw, op.input, F32)
+    one = scalar(rw, 1, x.element)
+    u = broadcast(rw, "Add", x, one)
+    log, step = emit(rw, "Log", u), broadcast(rw, "Sub", u, one)
+    near = emit(rw, "Mul", log, emit(rw, "Div", x, step))
+    is_nothing = broadcast(rw, "Equal", step, scalar(rw, 0, x.element), element=BOOL)
+    near = broadcast(rw, "Where", is_nothing, x, near, element=x.element)
+    is_near = broadcast(rw, "Less", emit(rw, "Abs", x), scalar(rw, 0.5, x.element), element=BOOL)
+    return cast(rw, broadcast(rw, "Where", is_near, near, log, element=x.element), element)
 
 
 # --- arithmetic of several operands
