@@ -233,11 +233,10 @@ def function_called(op: Op, name: str) -> Any:
     """The function of that name beside the one that `op` is in, or None."""
     outer = op.parent_op
     while outer is not None:
-        for region_ in outer.regions:
-            for block in region_.blocks:
-                for other in block:
-                    if other.name == "func.func" and other.attributes.get("sym_name") == name:
-                        return other
+        beside = outer.parent if outer.name == "func.func" else None  # and not the ops within, which grow as calls are replaced
+        for other in beside or ():
+            if other.name == "func.func" and other.attributes.get("sym_name") == name:
+                return other
         outer = outer.parent_op
     return None
 

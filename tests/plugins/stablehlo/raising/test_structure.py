@@ -11,9 +11,11 @@ import pytest
 import transload
 from transload import plugin_host
 from transload.errors import ConversionError, RunError
+from transload.ir.core import Block
 from transload.plugin import Conversion, resolve
 from transload.plugin_host import host
 from transload.rewrite import RewriteTable
+from transload_plugins.stablehlo.dialect.control import function_called
 
 from tests.plugins.stablehlo.raising import raising
 
@@ -96,6 +98,19 @@ def test_functions_in_each_other_run_as_deep_as_python_has_frames(call: str, run
         else:
             assert depth < 400
             np.testing.assert_array_equal(made, -x)
+
+
+def test_functions_are_looked_for_beside_functions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ops around a composite were looked through for each: a program of many took the square of their number."""
+    call = f'%a = "stablehlo.composite"(%x) <{{name = "a.b", decomposition = @f}}> : ({T}) -> {T}'
+    module = _module(
+        _function("main", f"%x: {T}", call, T, "%a"),
+        _function("f", f"%x: {T}", f'%a = "stablehlo.sine"(%x) : ({T}) -> {T}', T, "%a", PRIVATE))
+    block = module.functions["main"].regions[0].block
+    composite, seen, walk = block.first, [], Block.__iter__
+    monkeypatch.setattr(Block, "__iter__", lambda self: (seen.append(self), walk(self))[1])
+    assert function_called(composite, "f") is not None and function_called(composite, "g") is None
+    assert seen and block not in seen
 
 
 def test_calls_that_double_with_every_level_are_refused() -> None:
