@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import flatbuffers
 import numpy as np
 import pytest
 
@@ -186,7 +187,10 @@ def behind_a_convolution(operator: str, **attributes: Any) -> tuple[Module, Modu
     convolution alone; a sample."""
     graph = Graph((1, 16, 16, 4))
     made = graph.Conv(graph.inputs[0], graph.random(8, 1, 1, 4), kernel_shape=(1, 1), layout="NHWC", location="conv")
-    hub = at_hub(graph.done(getattr(graph, operator)(made, location="y", **attributes)))
+    operands: tuple[Any, ...] = (made,)
+    if operator == "Conv":  # depthwise
+        operands, attributes = (made, graph.random(8, 3, 3, 1)), {"kernel_shape": (3, 3), "group": 8, "layout": "NHWC"}
+    hub = at_hub(graph.done(getattr(graph, operator)(*operands, location="y", **attributes)))
     random = np.random.default_rng(0)
     samples = [{"x0": random.standard_normal((1, 16, 16, 4)).astype(np.float32)} for _ in range(4)]
     whole = quantize_module(hub, SCHEMES["int8"], calibrate(hub, samples).kept(False))
@@ -211,6 +215,30 @@ def test_litert_moves_by_its_reference_what_that_has_by_older_versions_alone(ope
         0, 1, 3, 2, 4, 5).reshape(1, 32, 32, 2)
     litert = open_model(transload.save(transload.lower(whole, "tfl"), tmp_path / "whole.tflite"))
     np.testing.assert_array_equal(next(iter(litert(sample).values())), wanted)
+
+
+@pytest.mark.parametrize(("operator", "attributes", "code", "version"), [
+    ("Permute", {"order": (0, 2, 1, 3)}, "TRANSPOSE", 9),
+    ("Slice", {"offset": (0, 1, 0, 0), "ends": (1, 9, 16, 8), "steps": (1, 2, 1, 1)}, "STRIDED_SLICE", 6),
+    ("Conv", {}, "DEPTHWISE_CONV_2D", 7)])
+def test_litert_runs_newer_versions_by_the_reference_of_older_ones(
+    operator: str, attributes: dict[str, Any], code: str, version: int, tmp_path: Path,
+) -> None:
+    """Converters write STRIDED_SLICE of version 6 for a new axis, and Transload DEPTHWISE_CONV_2D of version 7 for 4 bits."""
+    schema = pytest.importorskip("ai_edge_litert.schema_py_generated", reason="LiteRT is not installed")
+    whole, _, sample = behind_a_convolution(operator, **attributes)
+    path = transload.save(transload.lower(whole, "tfl"), tmp_path / "whole.tflite")
+    model = schema.ModelT.InitFromPackedBuf(path.read_bytes())
+    (used,) = [each for each in model.operatorCodes if each.builtinCode == getattr(schema.BuiltinOperator, code)]
+    used.version = version
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    newer = tmp_path / "newer.tflite"
+    newer.write_bytes(builder.Output())
+    wanted, made = (next(iter(open_model(each)(sample).values())) for each in (path, newer))
+    (usual,) = run_litert(path.read_bytes(), [sample["x0"]], reference=False)
+    assert not np.array_equal(usual, wanted)
+    np.testing.assert_array_equal(made, wanted)
 
 
 @pytest.mark.parametrize(("operator", "attributes", "alone"), [
