@@ -93,16 +93,26 @@ def _numbers(op: Op, place: int) -> np.ndarray | None:
 
 def _is_cropped_whole(op: Op) -> bool:
     """Whether it is a Resize of a crop, along a dimension that is as long afterwards as the whole was; one element is all."""
-    crops, sizes = _crops_of(op), _numbers(op, 3)
-    if not crops or (sizes is None and _numbers(op, 2) is not None):
-        return False  # `_is_scaled_crop`
+    crops = _crops_of(op)
+    if not crops:
+        return False
+    sizes, scales = _numbers(op, 3), _numbers(op, 2)
     axes, made = op.attribute("axes"), getattr(op.results[0].type, "shape", None)
     stretched = op.attribute("keep_aspect_ratio_policy", "stretch") == "stretch"
-    for place, _, whole in crops:
-        after = sizes[place] if sizes is not None and stretched else made and made[axes[place] if axes else place]
+    for place, part, whole in crops:
+        if sizes is None and scales is not None:
+            after = math.floor(whole * part * scales[place]) if whole is not None else None
+        else:
+            after = sizes[place] if sizes is not None and stretched else made and made[axes[place] if axes else place]
         if whole != 1 and (after is None or whole is None or after == whole):
             return True
     return False
+
+
+def _is_sized_from_behind(op: Op) -> bool:
+    """Whether it is a Resize that keeps proportions, along axes that are counted from the end."""
+    return (op.name == "onnx.Resize" and op.attribute("keep_aspect_ratio_policy", "stretch") != "stretch"
+            and min(op.attribute("axes") or (0,)) < 0)
 
 
 def _is_scaled_crop(op: Op) -> bool:
@@ -199,6 +209,7 @@ UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_saturates_somehow, "`saturate` is 0 or 1 for ONNX; onnxruntime leaves undone what has another number there"),
     (_is_to_the_greatest, "a slice backward to the greatest integer, which ends before it starts, and which onnxruntime takes "
                           "for all; give the least integer"),
+    (_is_sized_from_behind, "onnxruntime leaves the sizes as they are where a Resize keeps proportions along negative axes"),
     (_is_cropped_whole, "onnxruntime does not crop along dimensions that keep their size"),
     (_is_scaled_crop, "ONNX says that scales are those of the part that is cropped; onnxruntime takes them for those of the "
                       "whole; give sizes in place of scales"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -117,12 +118,14 @@ def test_a_chip_does_not_take_an_image_of_finer_steps(tmp_path: Path) -> None:
 
 
 def _resized(
-    sizes: list[int] | None, scales: list[float] | None, roi: list[float], axes: tuple[int, ...] = (),
+    sizes: list[int] | None, scales: list[float] | None, roi: list[float], axes: tuple[int, ...] = (), mode: str = "linear",
+    **more: Any,
 ) -> onnx.ModelProto:
     """A part of an image, resized, and padded round its ends."""
     given = {"s": np.array(sizes)} if sizes else {"f": np.array(scales, np.float32)}
-    crop = node("Resize", ["x", "roi", *([""] if sizes else []), *given], ["r"], mode="linear",
-                coordinate_transformation_mode="tf_crop_and_resize", **({"axes": list(axes)} if axes else {}))
+    more |= {"axes": list(axes)} if axes else {}
+    crop = node("Resize", ["x", "roi", *([""] if sizes else []), *given], ["r"], mode=mode,
+                coordinate_transformation_mode="tf_crop_and_resize", **more)
     pad = node("Pad", ["r", "p"], ["y"], mode="wrap")
     constants = {"roi": np.array(roi, np.float32), "p": np.array([0, 0, 0, 0, 0, 0, 2, 0]), **given}
     return make_model([crop, pad], {"x": CROPPED}, ["y"], constants, opset=19)
@@ -141,6 +144,11 @@ MIDDLE = [0, 0, .1, .1, 1, 1, .9, .9]
     (_resized([1, 3, 8, 5], None, [0, .1, 0, 0, 1, .9, 1, 1]), "does not crop"),
     (_resized(None, [1, 1, 2, 2], [0, 0, 0, 0, 1, 1, 1, 1]), ""),
     (_resized(None, [1, 1, 2, 2], MIDDLE), "those of the part that is cropped"),
+    (_resized(None, [1, 1, 1, 2], [0, 0, 0, 0, 1, 1, 1.2, 1]), "does not crop"),
+    (_resized([1, 3, 4, 5], None, [0, 0, 0, .3, 1, 1, 1, 1]), ""),
+    (_resized([1, 3, 4, 5], None, [0, 0, 0, .1, 1, 1, 1, 1.2], mode="nearest"), ""),
+    (_resized([8, 9], None, [0, 0, 1, 1], (-2, -1), keep_aspect_ratio_policy="not_larger"), "along negative axes"),
+    (_resized([8, 9], None, [0, 0, 1, 1], (2, 3), keep_aspect_ratio_policy="not_larger"), ""),
 ])
 def test_a_crop_is_judged_but_along_what_keeps_its_size(model: onnx.ModelProto, why: str) -> None:
     """Batch and channels nearly always do: whatever differed was excused."""

@@ -106,25 +106,29 @@ def _crop_and_resize(op: Op, rw: Rewriter, value: Value, axes: tuple[int, ...], 
     """Resize of a part of the tensor, which `roi` says: from the k-th start to the k-th end, 1 being the last element.
 
     Places are known, so each dimension is gathered, once for each element that counts. What lies beyond the tensor is
-    `extrapolation_value`.
+    `extrapolation_value`. Places are of 32 bits, by the steps that onnxruntime takes: the last of a part may lie beyond by a bit.
     """
     shape = shape_of(value)
     if flag(op, "antialias", 0) or flag(op, "exclude_outside", 0):
         raise Unsupported("crops and resizes with antialiasing, or without what is outside", "plainly it can be converted")
-    roi = np.asarray(rw.need_constant(need(op, 1, "roi"), "roi"), np.float64).reshape(-1)
+    roi = np.asarray(rw.need_constant(need(op, 1, "roi"), "roi"), np.float32).reshape(-1)
     if len(roi) != 2 * len(axes) or not np.isfinite(roi).all():
         raise Unsupported(f"roi {roi.tolist()} is no start and end for each of {len(axes)} dimensions")
-    lengths = list(shape)
+    lengths: list[float] = list(shape)
     for i, axis in enumerate(axes):  # what is scaled is the part
-        lengths[axis] = shape[axis] * (roi[len(axes) + i] - roi[i]) if operand(op, 3) is None else shape[axis]
+        lengths[axis] = shape[axis] * (float(roi[len(axes) + i]) - float(roi[i])) if operand(op, 3) is None else shape[axis]
     sizes, _ = _sizes_and_scales(op, rw, shape, axes, lengths)
     outside = np.zeros([1] * len(shape), bool)
     for i, axis in enumerate(axes):
-        start, end, last, count = roi[i], roi[len(axes) + i], shape[axis] - 1, sizes[axis]
+        start, end, last, count = roi[i], roi[len(axes) + i], np.float32(shape[axis] - 1), sizes[axis]
         if not 1 <= count <= _MOST_PLACES or last < 0:
             raise Unsupported(f"resizes shape {shape} to {tuple(sizes)}")
-        steps = tables.arange(count) * (end - start) * last / (count - 1) if count > 1 else np.zeros(1)
-        places = start * last + steps if count > 1 else 0.5 * (start + end) * last + steps
+        if (start, end, count) == (0, 1, shape[axis]):
+            continue
+        if count > 1:
+            places = start * last + tables.arange(count).astype(np.float32) * (end - start) * last / np.float32(count - 1)
+        else:
+            places = np.full(1, 0.5 * (start + end) * last)
         beyond = (places < 0) | (places > last)
         outside = outside | beyond.reshape([-1 if each == axis else 1 for each in range(len(shape))])
         if not np.array_equal(places, tables.arange(last + 1)):
