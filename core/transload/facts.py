@@ -19,7 +19,7 @@ are joined instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import wraps
 from inspect import isroutine
@@ -92,6 +92,18 @@ class FactTable(dict[str, Any], Watched):
     def __setitem__(self, name: str, fact: Any) -> None:
         super().__setitem__(name, fact)
         self.changed()
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        self.changed()
+
+    # These of a dictionary change it by themselves, not by the two above.
+    clear, pop, popitem = MutableMapping.clear, MutableMapping.pop, MutableMapping.popitem
+    setdefault, update = MutableMapping.setdefault, MutableMapping.update
+
+    def __ior__(self, more: Any) -> FactTable:  # type: ignore[override,misc]
+        self.update(more)
+        return self
 
     def _full(self, name: str) -> str:
         return name if not self.dialect or "." in name else f"{self.dialect}.{name}"

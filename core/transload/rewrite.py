@@ -112,7 +112,9 @@ class RewriteTable(Watched):
     def refuse(self, reasons: Mapping[str, tuple[str, str]]) -> None:
         """Say of ops that cannot be converted why, and what to do: op name -> (why, hint)."""
         for name, (why, hint) in reasons.items():
-            self.functions.setdefault(name, []).append(_Refusal(why, hint))
+            rules = self.functions.setdefault(name, [])
+            again = next((place for place, rule in enumerate(rules) if isinstance(rule, _Refusal)), len(rules))
+            rules[again:again + 1] = [_Refusal(why, hint)]  # of two only the first would be heard
         self.changed()
 
     def refusal(self, name: str) -> tuple[str, str] | None:

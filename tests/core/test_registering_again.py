@@ -94,6 +94,25 @@ def test_facts_that_are_added_later_count(there: Host) -> None:
     assert there.fact("cost", "top.Relu") == there.fact("cost", "top.Add") == 4
 
 
+def test_facts_that_are_given_as_to_a_dictionary_count(there: Host) -> None:
+    """`update` and what takes facts out told nobody; a new reason of a refusal was never heard behind the old one."""
+    table = FactTable("top")
+    there.register(type("P", (), registering(facts=[FactKind("cost", "cycles", "tests", int), Facts("cost", "top", table)])), "p")
+    assert there.fact("cost", "top.Relu") is None
+    table.update({"top.Relu": 3})
+    assert there.fact("cost", "top.Relu") == 3
+    table |= {"top.Relu": 4}
+    assert there.fact("cost", "top.Relu") == 4
+    assert table.pop("top.Relu") == 4 and there.fact("cost", "top.Relu") is None
+    assert table.setdefault("top.Relu", 5) == there.fact("cost", "top.Relu") == 5
+    del table["top.Relu"]
+    assert there.fact("cost", "top.Relu") is None
+    rules = RewriteTable()
+    for why in ("first", "second"):
+        rules.refuse({"top.Relu": (why, "hint")})
+    assert rules.refusal("top.Relu") == ("second", "hint")
+
+
 def test_rules_of_one_name_are_all_kept_where_they_are_no_notebooks() -> None:
     table = RewriteTable()
 
