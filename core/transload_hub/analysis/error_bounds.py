@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import finfo
 
 from transload.facts import FactTable
-from transload.ir import Op, Value
+from transload.ir import Op, Value, dtype_of
 from transload.ir.build import Builder
 from transload.verification.bounds import DYNAMIC, moved_errors
 
@@ -34,9 +35,6 @@ ROUNDED = FactTable("top")
 
 _ROUNDING = 2.0**-20
 """Part of the greatest activation that is added to a step: sums of float32 are taken in any order."""
-
-_LEAST = float(np.finfo(np.float32).tiny)
-"""A step that is no zero, which nothing is divided by."""
 
 _ACTIVATION = ("do_relu", "relu_limit")
 """Attributes of a ReLU at an op's end, which makes no error greater."""
@@ -74,8 +72,10 @@ def _step(op: Op, build: Builder, error: Value | None) -> Value:
 @ROUNDED("Conv", "Deconv", "MatMul")
 def rounded(op: Conv | Deconv | MatMul, build: Builder) -> Value:
     """The activations as multiples of their step. What is nothing but zeros has none, and stays."""
-    step = build.emit("top.Max", _range(op, build, None)[1], build.constant(np.full((), _LEAST, np.float32)))
-    return build.emit("top.Mul", build.emit("top.Round", build.emit("top.Div", op.operands[0], step)), step)
+    x = op.operands[0]
+    least = np.full((), finfo(dtype_of(x.element)).tiny, dtype_of(x.element))
+    step = build.emit("top.Max", _range(op, build, None)[1], build.constant(least))
+    return build.emit("top.Mul", build.emit("top.Round", build.emit("top.Div", x, step)), step)
 
 
 def _range(op: Op, build: Builder, error: Value | None) -> tuple[Value, Value]:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
 from transload.api import run
-from transload.ir import F32, I32, TensorType, Value
+from transload.ir import BF16, F16, F32, F64, I32, TensorType, Type, Value, dtype_of, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin_host import host
 from transload.testing.models import build_module
-from transload.verification.bounds import DYNAMIC, check_bounds, moved_errors
+from transload.verification.bounds import DYNAMIC, check_bounds, moved_errors, rounded_as_it_runs
 
 X = TensorType((4, 6), F32)
 IMAGE = TensorType((1, 4, 4, 3), F32)
@@ -144,3 +145,21 @@ def test_a_bound_that_is_not_finite_allows_nothing():
     x = np.full((4, 6), np.inf, np.float32)
     _, (bounded,), _ = check_bounds(hub, hub, {"x0": x}, {"product": np.zeros((4, 6), np.float32)}, "reference")
     assert not bounded.kept
+
+
+@pytest.mark.parametrize("how", ["symmetric", "asymmetric"])
+@pytest.mark.parametrize("element", [F16, BF16, F32, F64])
+def test_activations_of_any_floats_are_rounded_as_a_runtime_rounds_them(element: Type, how: str) -> None:
+    """The step's least was of 32 bits beside all floats: a module that is not valid."""
+    random, dtype = np.random.default_rng(0), dtype_of(element)
+    module = new_module()
+    main = module.add_function("main", [TensorType((4, 8), element)], ["x"])
+    block = main.regions[0].block
+    build = Builder(block)
+    made = build.emit("top.MatMul", block.arguments[0], build.constant(np.eye(8, dtype=dtype)))
+    made.op.attributes[DYNAMIC] = how
+    set_results(main, [made], ["y"])
+    x = random.standard_normal((4, 8)).astype(dtype)
+    exact, rounded = (transload.run(each, {"x": x})["y"].astype(np.float64) for each in (module, rounded_as_it_runs(module)))
+    worst = np.abs(exact - rounded).max()
+    assert 0 < worst <= np.abs(exact).max() * (0.01 if element != BF16 else 0.02)
