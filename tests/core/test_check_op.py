@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -82,3 +83,11 @@ def test_what_is_right_passes(x: np.ndarray) -> None:
 
 def test_zeros_of_other_numbers_are_compared():
     check_op("top.Relu", -np.ones(3, np.float32), reference=lambda x: np.maximum(x, 0), lowers_to=("tosa",))
+
+
+def test_integers_of_4_bits_may_differ_by_steps() -> None:
+    """They were compared as floats."""
+    x, more = np.array([1, 2], ml_dtypes.int4), np.array([3, 4], np.int8)
+    check_op("toy.Twice", x, reference=lambda x: more, steps=1)
+    with pytest.raises(AssertionError, match="differs from the reference by 1 steps"):
+        check_op("toy.Twice", x, reference=lambda x: more)
