@@ -98,6 +98,8 @@ def test_nobody_takes_the_place_of_what_is_ours(group: str) -> None:
     class Junk(Target):
         name, doc, accepts = "tosa", "", ("top",)
 
+        def emit(self, module: object, directory: object, stem: str, options: object) -> object: ...
+
     def give(*items: object) -> object:
         return hookimpl(lambda register: [register(item) for item in items] and None)
 
