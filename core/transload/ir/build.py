@@ -252,6 +252,13 @@ def _types_of(op: Op, given: Any) -> Sequence[Type]:
     return (given,)
 
 
+def _apart(value: Any) -> Any:
+    """Lists and dictionaries in each other, in new ones."""
+    if value.__class__ is list:
+        return [_apart(each) for each in value]
+    return {name: _apart(each) for name, each in value.items()} if value.__class__ is dict else value
+
+
 def _given(
     name: str, operands: Sequence[Value | None], attributes: dict[str, Attribute], declaration: OpDeclaration | None,
 ) -> dict[str, Attribute]:
@@ -260,8 +267,8 @@ def _given(
         if None in attributes.values():
             attributes = {key: value for key, value in attributes.items() if value is not None}
         for key, value in attributes.items():
-            if value.__class__ is list:  # the caller may go on with it
-                attributes[key] = [*value]
+            if value.__class__ is list or value.__class__ is dict:  # the caller may go on with it
+                attributes[key] = _apart(value)
     except ValueError:  # of an array, each element of which is compared with None
         raise refusal(name, operands, attributes) from None
     if declaration is not None and not attributes.keys() <= declaration.attributes.keys() and (

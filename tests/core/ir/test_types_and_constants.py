@@ -192,6 +192,14 @@ def test_what_is_put_into_a_list_later_is_not_in_the_attribute():
     assert made.op.attributes["shape"] == [2, 2]
 
 
+def test_what_is_written_into_lists_in_a_list_later_is_not_in_an_attribute():
+    module = new_module()
+    pairs, named = [[1, 2], [3]], {"a": [1]}
+    op = Builder(module.body).emit("toy.Free", types=[TensorType((2,), F32)], pairs=pairs, named=named).op
+    pairs[0][0] = named["a"][0] = 9
+    assert op.attributes["pairs"] == [[1, 2], [3]] and op.attributes["named"] == {"a": [1]}
+
+
 def test_constants_are_shared_not_copied():
     array = np.zeros((100, 100), np.float32)
     module = new_module()
