@@ -19,18 +19,21 @@ EXACT = (bool, Callable)
 """What a fact of kind "exact" may be: True where results are exact if operands are, or a function of the op that says whether."""
 
 
-def exact_outputs(hub: Module) -> list[bool]:
-    """For each output, whether it is integers or truths that no rounding of floats, and no quantized number, has reached."""
+def exact_outputs(hub: Module, floats: bool = True) -> list[bool]:
+    """For each output, whether it is integers or truths that no rounding of floats, and no quantized number, has reached.
+
+    Without `floats`, any float may be rounded: a target computes in fewer bits, or each side makes them of pixels on its own.
+    """
+
+    def holds(value: Value) -> bool:
+        return value in exact or isinstance(value.type, NoneType) or (_is_plain(value, floats) and constant_of(value) is not None)
+
     body = hub.body_of_main
-    exact = {value for value in body.arguments if _is_plain(value)}
+    exact = {value for value in body.arguments if _is_plain(value, floats)}
     for op in body:
-        if not op.regions and all(_holds(value, exact) for value in op.operands) and _keeps(op):
-            exact.update(value for value in op.results if _is_plain(value))
-    return [_is_whole(value) and _holds(value, exact) for value in body.terminator.operands]
-
-
-def _holds(value: Value, exact: set[Value]) -> bool:
-    return value in exact or isinstance(value.type, NoneType) or (_is_plain(value) and constant_of(value) is not None)
+        if not op.regions and all(map(holds, op.operands)) and _keeps(op):
+            exact.update(value for value in op.results if _is_plain(value, floats))
+    return [_is_whole(value) and holds(value) for value in body.terminator.operands]
 
 
 def _keeps(op: Op) -> bool:
@@ -43,8 +46,8 @@ def _keeps(op: Op) -> bool:
     return bool(fact(op) if callable(fact) else fact)
 
 
-def _is_plain(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.quant is None
+def _is_plain(value: Value, floats: bool) -> bool:
+    return isinstance(value.type, TensorType) and value.quant is None and (floats or not value.is_float)
 
 
 def _is_whole(value: Value) -> bool:

@@ -275,7 +275,7 @@ def _broken(
     if own:
         tolerance = replace(Tolerance.parse(own), excepts=tolerance.excepts)
     if own or not model.is_integer:
-        exact = [False] * len(tensors) if own else exact_outputs(model.module)
+        exact = [False] * len(tensors) if own else exact_outputs(model.module, tolerance.keeps_floats)
         checked = zip(tensors, output_steps(model.module), narrow_steps(model.module, wanted), exact, strict=False)
         return [reason for each, step, coarse, same in checked if not _is_within(each, coarse, tolerance)
                 for reason in broken_limits(each, tolerance, step, same)]

@@ -64,6 +64,11 @@ class Tolerance:
         that is off everywhere is off. All, where more than one step is allowed."""
         return 0.5 if self.integer == 1 else 1.0
 
+    @property
+    def keeps_floats(self) -> bool:
+        """Whether floats have to be as near as usual: they may be farther where some are held in fewer bits."""
+        return self.cos >= Tolerance.cos
+
     def limits(self) -> dict[str, float]:
         """All limits by name."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("others", "excepts")}

@@ -210,7 +210,7 @@ class _Judge:
         """Whose inputs are the model's."""
         self.hub = hub if post is None else None  # whose outputs are others
         self.running = running
-        exact = exact_outputs(self.hub) if self.hub is not None else []
+        exact = exact_outputs(self.hub, fused is None and tolerance.keeps_floats) if self.hub is not None else []
         self._exact = {index for index, is_exact in enumerate(exact) if is_exact}
         """Places of the outputs on whose way nothing is rounded: no last bits move them."""
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None

@@ -60,6 +60,25 @@ def test_the_program_takes_pixels_and_is_verified(model: Path, images: Path, tmp
     np.testing.assert_allclose(answer, right, rtol=1e-4, atol=1e-4)
 
 
+def test_numbers_made_of_pixels_are_rounded(tmp_path: Path) -> None:
+    """Of pixels the program makes other last bits: whether a number is less than itself had to be the same."""
+    how = transload.Preprocess(mean=MEAN, scale=SCALE, resize_dims=(32, 32))
+    pixels = np.repeat(np.resize(np.arange(256, dtype=np.uint8), (1, 32, 32, 1)), 3, axis=3)
+    like = np.zeros((1, 3, 32, 32), np.float32)
+    path = tmp_path / "limit.onnx"
+
+    def write(limit: Any) -> None:
+        less = node("Less", ["image", "limit"], ["less"])
+        path.write_bytes(make_model([less], {"image": like}, ["less"], {"limit": np.float32(limit)}).SerializeToString())
+
+    write(0)
+    write(Fused(transload.load(path), how).inside({"image": pixels})["image"][0, 0, 0, 5])  # one that is less in the program
+    made = transload.convert(
+        path, "tosa", tmp_path / "out", input_data={"image": pixels}, preprocess=how, fuse_preprocess=True)
+    assert made.verification is not None and made.verification.passed
+    assert made.verification.tensors[0].equal == 1 - 4 / 3072
+
+
 def test_what_a_program_does_with_pixels_is_done_before_a_model_that_takes_none(
     model: Path, images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:

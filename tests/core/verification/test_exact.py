@@ -44,9 +44,10 @@ def model(nodes: list[Any], x: np.ndarray, constants: dict[str, Any] | None = No
     ([PAD, node("Identity", ["m"], ["y"])], FLOATS, {}, False),
 ])
 def test_which_outputs_have_to_be_the_same(nodes: list[Any], x: np.ndarray, constants: dict[str, Any], exact: bool) -> None:
-    """Floats have not, whatever is done to them."""
+    """Floats have not, whatever is done to them; nor what is made of them, where these may be held in fewer bits."""
     module = transload.load(text=model(nodes, x, constants), format="onnx")
     assert exact_outputs(at_hub(module)) == [exact]
+    assert exact_outputs(at_hub(module), floats=False) == [exact and x.dtype == np.int32]
 
 
 @pytest.mark.parametrize(("x", "settings", "status"), [
@@ -62,3 +63,27 @@ def test_a_wrong_order_of_small_numbers_fails(x: np.ndarray, settings: list[str]
     verdict = verify_conversion(right, wrong, hub=at_hub(right), inputs={"x": x}, tolerance=Tolerance.parse(settings))
     assert verdict.status == status and 0.5 < (verdict.tensors[0].equal or 0) < 1.0, verdict
     assert all("have to be the same" in each for each in verdict.broken)
+
+
+@pytest.mark.parametrize(("settings", "status"), [
+    ([], "failed"), (["cos=0.99"], "passed"), (["cos=0.99", "integer=0"], "failed")])
+def test_floats_that_may_be_farther_away_are_rounded(settings: list[str], status: str, tmp_path: Path) -> None:
+    """A truth in 4096 is another, as near the limit in fewer bits; `cos`, which limits truths, had no effect."""
+    x = np.linspace(0, 1, 4096, dtype=np.float32)
+    right, wrong = (model([node("Greater", ["x", "c"], ["y"])], x, {"c": x[place]}) for place in (1000, 1001))
+    path = tmp_path / "right.onnx"
+    path.write_bytes(right)
+    source, other = transload.load(path), transload.lower(transload.load(text=wrong, format="onnx"), "stablehlo")
+    verdict = verify_conversion(source, other, hub=at_hub(source), inputs={"x": x}, tolerance=Tolerance.parse(settings))
+    assert verdict.status == status and verdict.tensors[0].equal == 1 - 1 / 4096, verdict
+
+
+def test_a_chip_that_computes_in_fewer_bits_is_judged_by_its_tolerance(tmp_path: Path) -> None:
+    """Of bf16 two numbers are others; they had to be the same."""
+    x = np.linspace(0, 1, 4096, dtype=np.float32)
+    path = tmp_path / "right.onnx"
+    path.write_bytes(model([node("Greater", ["x", "c"], ["y"])], x.reshape(1, 1, 64, 64), {"c": np.float32(0.3)}))
+    made = transload.convert(
+        path, "tp-large", tmp_path / "out", input_data={"x": x.reshape(1, 1, 64, 64)}, options={"floats": "bfloat16"})
+    assert made.verification is not None and made.verification.passed
+    assert 0.99 < (made.verification.tensors[0].equal or 0) < 1.0
