@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,23 @@ def test_transforms(tmp_path: Path, length: int | None) -> None:
     wanted = np.fft.rfft(X, length)
     np.testing.assert_allclose(real, wanted.real, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(imaginary, wanted.imag, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("operation", "config", "function"), [
+    ("NanToNum", {"nan": 0.0, "posinf": None, "neginf": None}, lambda x: x),
+    ("Floor", {}, lambda x: x.astype(np.float32)), ("Ceil", {}, lambda x: x.astype(np.float32)),
+    ("Fabs", {}, lambda x: np.abs(x.astype(np.float32))), ("Absolute", {}, np.abs), ("Sign", {}, np.sign),
+    ("Isnan", {}, np.isnan), ("Isinf", {}, np.isinf), ("Isfinite", {}, np.isfinite),
+    ("Round", {"decimals": 2}, lambda x: x), ("Round", {"decimals": -1}, lambda x: (np.round(x / 10) * 10).astype(x.dtype)),
+])
+@pytest.mark.parametrize("dtype", ["uint8", "int32"])
+def test_operations_of_integers(
+    tmp_path: Path, operation: str, config: dict[str, Any], function: Callable[[np.ndarray], np.ndarray], dtype: str,
+) -> None:
+    """Config as Keras writes it, with all that is at its default."""
+    x = np.array([[0, 3, 42, 107]], dtype) - np.array(5 if dtype == "int32" else 0, dtype)
+    model = functional([input_entry("x", x.shape, dtype), entry(operation, "y", "x", module=NUMPY, **config)], ["x"], ["y"])
+    (found,) = transload.run(transload.load(keras_file(tmp_path / "m.keras", model, {})), {"x": x}).values()
+    wanted = function(x)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)

@@ -287,16 +287,16 @@ def select(call: Call, conditions: Sequence[Any], choices: Sequence[Any], defaul
 
 @operation("NanToNum")
 def nan_to_num(call: Call, x: Value) -> Value:
-    g = call.g
+    g, (nan, posinf, neginf) = call.g, (option(call, name) for name in ("nan", "posinf", "neginf"))
     if not isinstance(x.element, FloatType):
         return x
     most = float(np.finfo(np.float32 if x.element == BF16 else dtype_of(x.element)).max)
     most = 3.3895313892515355e38 if x.element == BF16 else most
     zero = g.constant(0, x.element)
-    y = g.select(g.IsNan(x), g.constant(option(call, "nan", 0.0), x.element), x)
-    for name, sign, op in (("posinf", 1, "Greater"), ("neginf", -1, "Less")):
-        number = option(call, name, sign * most)
-        y = g.select(g.LogicalAnd(g.IsInf(y), getattr(g, op)(y, zero)), g.constant(number, x.element), y)
+    y = g.select(g.IsNan(x), g.constant(0.0 if nan is None else nan, x.element), x)
+    for given, limit, op in ((posinf, most, "Greater"), (neginf, -most, "Less")):
+        number = g.constant(limit if given is None else given, x.element)
+        y = g.select(g.LogicalAnd(g.IsInf(y), getattr(g, op)(y, zero)), number, y)
     return y
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I32, FloatType, Type, Value, dtype_of, element_type_of
 
-from ..graph import Graph
+from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
 from ..promotion import WEAK_FLOAT
 from .activations import FUNCTIONS, options_of
@@ -88,14 +88,16 @@ def element_of(dtype: Any) -> Type:
 # --- elementwise
 
 _ONE = {
-    "Absolute": "Abs", "Abs": "Abs", "Fabs": "Abs", "Ceil": "Ceil", "Floor": "Floor", "Negative": "Neg", "Sign": "Sign",
+    "Absolute": "Abs", "Abs": "Abs", "Negative": "Neg", "Sign": "Sign",
     "Square": "Square", "Isfinite": "IsFinite", "Isinf": "IsInf", "Isnan": "IsNan", "LogicalNot": "LogicalNot",
     "Copy": "Identity", "StopGradient": "Identity"}
 _ONE_FLOAT = {
     "Arccos": "Acos", "Arccosh": "Acosh", "Arcsin": "Asin", "Arcsinh": "Asinh", "Arctan": "Atan", "Arctanh": "Atanh",
-    "Cos": "Cos", "Cosh": "Cosh", "Exp": "Exp", "Expm1": "Expm1", "Log": "Log", "Log1p": "Log1p", "Reciprocal": "Reciprocal",
-    "Rsqrt": "Rsqrt", "Sin": "Sin", "Sinh": "Sinh", "Sqrt": "Sqrt", "Tan": "Tan", "Tanh": "Tanh", "Erf": "Erf",
-    "Erfinv": "Erfinv"}
+    "Ceil": "Ceil", "Cos": "Cos", "Cosh": "Cosh", "Erf": "Erf", "Erfinv": "Erfinv", "Exp": "Exp", "Expm1": "Expm1",
+    "Fabs": "Abs", "Floor": "Floor", "Log": "Log", "Log1p": "Log1p", "Reciprocal": "Reciprocal", "Rsqrt": "Rsqrt",
+    "Sin": "Sin", "Sinh": "Sinh", "Sqrt": "Sqrt", "Tan": "Tan", "Tanh": "Tanh"}
+_OF_WHOLE = {"Isfinite": True, "Isinf": False, "Isnan": False}
+"""What integers and truth values are."""
 TWO = {
     "Add": "AddV2", "Subtract": "Sub", "Multiply": "Mul", "Maximum": "Maximum", "Minimum": "Minimum", "Power": "Pow",
     "FloorDivide": "FloorDiv", "Mod": "FloorMod", "Equal": "Equal", "NotEqual": "NotEqual", "Greater": "Greater",
@@ -105,9 +107,15 @@ TWO = {
 
 @operation(*_ONE, *_ONE_FLOAT)
 def one(call: Call, x: Value) -> Value:
-    name = call.layer.class_name.removeprefix("operation_")
-    x = call.g.cast(x, BOOL) if name == "LogicalNot" else x
-    made: Value = getattr(call.g, _ONE[name])(x) if name in _ONE else getattr(call.g, _ONE_FLOAT[name])(to_float(call.g, x))
+    g, name = call.g, call.layer.class_name.removeprefix("operation_")
+    if not isinstance(x.element, FloatType) and name in _OF_WHOLE:
+        return g.broadcast_to(g.constant(_OF_WHOLE[name], BOOL), shape_of(x))
+    if dtype_of(x.element).kind in "ub" and name in ("Absolute", "Abs"):
+        return x
+    if dtype_of(x.element).kind == "u" and name == "Sign":
+        return g.Minimum(x, 1)
+    x = g.cast(x, BOOL) if name == "LogicalNot" else x
+    made: Value = getattr(g, _ONE[name])(x) if name in _ONE else getattr(g, _ONE_FLOAT[name])(to_float(g, x))
     return made
 
 
@@ -155,8 +163,12 @@ def exp2(call: Call, x: Value) -> Value:
 
 @operation("Round")
 def rounded(call: Call, x: Value) -> Value:
-    factor = 10.0 ** int(option(call, "decimals", 0))
-    return call.g.Round(x) if factor == 1 else call.g.RealDiv(call.g.Round(call.g.Mul(x, factor)), factor)
+    """Integers have no digits behind the point; those before it are rounded as floats."""
+    g, decimals = call.g, int(option(call, "decimals", 0))
+    if not isinstance(x.element, FloatType) and decimals > 0:
+        return x
+    factor, y = 10.0**decimals, to_float(g, x) if decimals else x
+    return g.Round(y) if factor == 1 else g.cast(g.RealDiv(g.Round(g.Mul(y, factor)), factor), x.element)
 
 
 @operation("Arctan2")
