@@ -95,9 +95,6 @@ def split(call: Call, x: Value, parts: Any = None, axis: Any = None) -> Any:
     g = call.g
     given = option(call, "indices_or_sections", parts)
     axis = g.axis(option(call, "axis", axis or 0), x.rank)
-    if isinstance(given, int) and call.layer.class_name.endswith("ArraySplit"):  # the first parts are one greater
-        least, more = divmod(shape_of(x)[axis], max(given, 1))
-        given = [place * least + min(place, more) for place in range(1, given)]
     if isinstance(given, int) and call.layer.class_name.endswith("ArraySplit"):  # the first parts are greater by one
         least, more = divmod(shape_of(x)[axis], max(given, 1))
         given = [place * least + min(place, more) for place in range(1, given)]
