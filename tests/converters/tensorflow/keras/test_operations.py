@@ -179,3 +179,9 @@ def test_operations_of_integers(
     wanted = function(x)
     assert found.dtype == wanted.dtype
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_quantiles_of_a_table(tmp_path: Path) -> None:
+    table = [[0.1, 0.5], [0.2, 1.0]]
+    (found,) = made(tmp_path, entry("Quantile", "y", "x", table, module=NUMPY, axis=1, method="linear")).values()
+    np.testing.assert_allclose(found, np.quantile(X, table, axis=1), rtol=1e-4, atol=1e-5)

@@ -60,7 +60,7 @@ def quantile(call: Call, x: Value, q: Any = None) -> Value:
 
 
 def _quantiles(call: Call, x: Value, q: Any) -> Value:
-    """Between the two numbers that lie at `q` of their order; several of them are the first dimension."""
+    """Between the two numbers that lie at `q` of their order; the dimensions of several of them are the first."""
     g, x = call.g, to_float(call.g, x)
     places, keep = g.axes(option(call, "axis"), x.rank), bool(option(call, "keepdims", False))
     rest = [place for place in range(x.rank) if place not in places]
@@ -79,7 +79,7 @@ def _quantiles(call: Call, x: Value, q: Any) -> Value:
         made.append(first if low == high else g.AddV2(g.Mul(first, 1 - part), g.Mul(second, part)))
     if keep:
         made = [g.reshape(y, [1 if place in places else size for place, size in enumerate(shape)]) for y in made]
-    return made[0] if np.ndim(q) == 0 else g.stack(made, 0)
+    return made[0] if np.ndim(q) == 0 else g.reshape(g.stack(made, 0), [*np.shape(q), *shape_of(made[0])])
 
 
 @operation("Digitize")
