@@ -185,3 +185,14 @@ def test_quantiles_of_a_table(tmp_path: Path) -> None:
     table = [[0.1, 0.5], [0.2, 1.0]]
     (found,) = made(tmp_path, entry("Quantile", "y", "x", table, module=NUMPY, axis=1, method="linear")).values()
     np.testing.assert_allclose(found, np.quantile(X, table, axis=1), rtol=1e-4, atol=1e-5)
+
+
+def test_logarithms_of_sums_of_infinities(tmp_path: Path) -> None:
+    """A mask of -inf: the largest less itself was no number."""
+    model = functional([
+        input_entry("x", (2, 2)), entry("Logsumexp", "s", "x", module="keras.src.ops.math", axis=1),
+        entry("Logaddexp", "a", "x", "x", module=NUMPY)], ["x"], ["s", "a"])
+    x = np.array([[-np.inf, -np.inf], [np.inf, 1]], np.float32)
+    found = transload.run(transload.load(keras_file(tmp_path / "m.keras", model, {})), {"x": x})
+    np.testing.assert_array_equal(found["s"], np.array([-np.inf, np.inf], np.float32))
+    np.testing.assert_allclose(found["a"], np.logaddexp(x, x), rtol=1e-5)

@@ -258,7 +258,9 @@ def isclose(call: Call, x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8) 
 def logaddexp(call: Call, x: Any, y: Any) -> Value:
     g = call.g
     x, y = floats(g, x, y)
-    return g.AddV2(g.Maximum(x, y), g.Log1p(g.Exp(g.Neg(g.Abs(g.Sub(x, y))))))
+    apart = g.Sub(x, y)
+    made = g.AddV2(g.Maximum(x, y), g.Log1p(g.Exp(g.Neg(g.Abs(apart)))))
+    return g.select(g.IsNan(apart), g.AddV2(x, y), made)  # of two infinities alike their sum
 
 
 @operation("Cross")

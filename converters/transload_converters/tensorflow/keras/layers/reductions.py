@@ -62,6 +62,7 @@ def logsumexp(call: Call, x: Value, axis: Any = None, keepdims: bool = False) ->
 
 def log_sum(g: Graph, x: Value, axes: Any, keep: bool) -> Value:
     most = g.reduce("Max", x, axes, True)
+    most = g.select(g.IsFinite(most), most, 0.0)  # an infinity less itself is no number
     total = g.AddV2(g.Log(g.reduce("Sum", g.Exp(g.Sub(x, most)), axes, True)), most)
     return total if keep else g.reduce("Max", total, axes)
 
