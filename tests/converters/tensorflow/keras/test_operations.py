@@ -196,3 +196,13 @@ def test_logarithms_of_sums_of_infinities(tmp_path: Path) -> None:
     found = transload.run(transload.load(keras_file(tmp_path / "m.keras", model, {})), {"x": x})
     np.testing.assert_array_equal(found["s"], np.array([-np.inf, np.inf], np.float32))
     np.testing.assert_allclose(found["a"], np.logaddexp(x, x), rtol=1e-5)
+
+
+def test_no_axis_is_not_the_default_one(tmp_path: Path) -> None:
+    """`axis: null` in a file is all numbers, also where the default is the last dimension."""
+    e = np.exp(X - X.max())
+    for name, wanted in (("Softmax", e / e.sum()), ("Normalize", X / np.linalg.norm(X)), ("RMSNorm", X / np.sqrt(np.mean(X**2)))):
+        (found,) = made(tmp_path, entry(name, "y", "x", module="keras.src.ops.nn", axis=None)).values()
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+    (found,) = made(tmp_path, entry("Normalize", "y", "x", module="keras.src.ops.nn", axis=-1, order=1)).values()
+    np.testing.assert_allclose(found, X / np.abs(X).sum(-1, keepdims=True), rtol=1e-4, atol=1e-6)

@@ -19,7 +19,7 @@ from .convolution import convolve
 from .images import images
 from .movement import sizes_of
 from .normalization import moments
-from .operations import element_of, floats, operation, option, to_float, to_value
+from .operations import axis_of, element_of, floats, operation, option, to_float, to_value
 from .pooling import channels_last
 from .products import operands
 from .reductions import ordered
@@ -29,18 +29,12 @@ from .reductions import ordered
 
 @operation("Sort")
 def sort(call: Call, x: Value, axis: Any = None) -> Value:
-    return ordered(call.g, x, _axis(call, -1))[0]
+    return ordered(call.g, x, axis_of(call, -1))[0]
 
 
 @operation("Argsort")
 def argsort(call: Call, x: Value, axis: Any = None) -> Value:
-    return ordered(call.g, x, _axis(call, -1))[1]
-
-
-def _axis(call: Call, default: int) -> int | None:
-    """A dimension; None where the file says that there is none."""
-    found = option(call, "axis", default)
-    return None if {**call.config, **call.arguments}.get("axis", default) is None else int(found)
+    return ordered(call.g, x, axis_of(call, -1))[1]
 
 
 @operation("Median")
@@ -334,7 +328,7 @@ def _beside(g: Graph, value: Any, axes: Sequence[int], x: Value) -> Value:
 
 @operation("LayerNorm", "RMSNorm")
 def layer_norm(call: Call, x: Value, gamma: Any = None, beta: Any = None) -> Value:
-    g, axes = call.g, call.g.axes(option(call, "axis", -1), x.rank)
+    g, axes = call.g, call.g.axes(axis_of(call, -1), x.rank)
     epsilon = float(option(call, "epsilon", 1e-7))
     wide = g.cast(x, F32 if x.element != F64 else F64)
     if call.layer.class_name.endswith("RMSNorm"):

@@ -23,7 +23,7 @@ from ..layer import LAYERS, Call
 from ..promotion import WEAK_FLOAT
 from .activations import FUNCTIONS, options_of
 
-__all__ = ["element_of", "floats", "operation", "option", "tensors", "to_float", "to_value"]
+__all__ = ["axis_of", "element_of", "floats", "operation", "option", "tensors", "to_float", "to_value"]
 
 
 def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -64,6 +64,12 @@ def option(call: Call, name: str, default: Any = None) -> Any:
     call.read.add(name)
     found = call.arguments.get(name, call.config.get(name))
     return default if found is None else found
+
+
+def axis_of(call: Call, default: Any) -> Any:
+    """A dimension, or several; None where the file says that there is none, which is not the default."""
+    found = option(call, "axis", default)
+    return None if {**call.config, **call.arguments}.get("axis", default) is None else found
 
 
 def to_value(g: Graph, x: Any, beside: Value | None = None) -> Value:
@@ -245,9 +251,12 @@ def activation(call: Call, x: Value) -> Value:
     """Those of `activations`; gelu is the approximate one where nothing is said, which it is not as a layer's activation."""
     function = FUNCTIONS[_ACTIVATIONS[call.layer.class_name.removeprefix("operation_")]]
     options = {name: option(call, name) for name in options_of(function)}
+    whole = "axis" in options and axis_of(call, -1) is None
     if call.layer.class_name == "operation_Gelu" and options["approximate"] is None:
         options["approximate"] = True
-    return function(call.g, x, **{key: value for key, value in options.items() if value is not None})
+    given = {key: value for key, value in options.items() if value is not None}
+    y = function(call.g, call.g.reshape(x, [-1]) if whole else x, **given)
+    return call.g.reshape(y, shape_of(x)) if whole else y
 
 
 @operation("Threshold")

@@ -11,7 +11,7 @@ from transload.ir import BF16, BOOL, F16, F32, I8, I16, I32, UI8, UI16, UI32, In
 from ..graph import Graph, shape_of
 from ..layer import Call
 from .normalization import unit
-from .operations import element_of, operation, option, to_float
+from .operations import axis_of, element_of, operation, option, to_float
 
 __all__ = ["arg", "matrix_norm", "ordered", "variance_of", "vector_norm"]
 
@@ -128,10 +128,10 @@ def matrix_norm(g: Graph, x: Value, axes: Any, order: Any, keep: bool) -> Value:
 def normalize(call: Call, x: Value) -> Value:
     """By the norm, which is taken for no less than `epsilon`."""
     g = call.g
-    order, axis, epsilon = int(option(call, "order", 2)), option(call, "axis", -1), float(option(call, "epsilon", 1e-7))
+    order, axis, epsilon = int(option(call, "order", 2)), axis_of(call, -1), float(option(call, "epsilon", 1e-7))
     if order == 2:
         return unit(g, x, axis, epsilon)
-    places = [axis] if isinstance(axis, int) else list(axis)
+    places = list(range(x.rank)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     size = vector_norm(g, x, places, order, True) if len(places) == 1 else matrix_norm(g, x, places, order, True)
     return g.RealDiv(x, g.Maximum(size, epsilon))
 
