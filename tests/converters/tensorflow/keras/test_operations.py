@@ -165,6 +165,7 @@ def test_transforms(tmp_path: Path, length: int | None) -> None:
     ("NanToNum", {"nan": 0.0, "posinf": None, "neginf": None}, lambda x: x),
     ("Floor", {}, lambda x: x.astype(np.float32)), ("Ceil", {}, lambda x: x.astype(np.float32)),
     ("Fabs", {}, lambda x: np.abs(x.astype(np.float32))), ("Absolute", {}, np.abs), ("Sign", {}, np.sign),
+    ("Trace", {}, lambda x: np.array(x[0, 0], np.int32 if x.dtype == np.int32 else np.uint32)), ("Round", {}, lambda x: x),
     ("Isnan", {}, np.isnan), ("Isinf", {}, np.isinf), ("Isfinite", {}, np.isfinite),
     ("Round", {"decimals": 2}, lambda x: x), ("Round", {"decimals": -1}, lambda x: (np.round(x / 10) * 10).astype(x.dtype)),
 ])

@@ -22,7 +22,7 @@ from .normalization import moments
 from .operations import axis_of, element_of, floats, operation, option, to_float, to_value
 from .pooling import channels_last
 from .products import operands
-from .reductions import ordered
+from .reductions import WIDE, ordered
 
 # --- orders
 
@@ -113,9 +113,8 @@ def diagonal(call: Call, x: Value) -> Value:
 
 @operation("Trace")
 def trace(call: Call, x: Value) -> Value:
-    g, y = call.g, _diagonal(call, x)
-    narrow = dtype_of(y.element)
-    return g.reduce("Sum", g.cast(y, I32) if narrow.kind in "ib" and narrow.itemsize < 4 else y, -1)
+    y = _diagonal(call, x)
+    return call.g.reduce("Sum", call.g.cast(y, WIDE.get(y.element, y.element)), -1)
 
 
 def _diagonal(call: Call, x: Value) -> Value:

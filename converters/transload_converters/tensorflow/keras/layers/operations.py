@@ -171,9 +171,9 @@ def exp2(call: Call, x: Value) -> Value:
 def rounded(call: Call, x: Value) -> Value:
     """Integers have no digits behind the point; those before it are rounded as floats."""
     g, decimals = call.g, int(option(call, "decimals", 0))
-    if not isinstance(x.element, FloatType) and decimals > 0:
+    if not isinstance(x.element, FloatType) and decimals >= 0:
         return x
-    factor, y = 10.0**decimals, to_float(g, x) if decimals else x
+    factor, y = 10.0**decimals, to_float(g, x)
     return g.Round(y) if factor == 1 else g.cast(g.RealDiv(g.Round(g.Mul(y, factor)), factor), x.element)
 
 

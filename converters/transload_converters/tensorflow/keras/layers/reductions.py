@@ -13,11 +13,11 @@ from ..layer import Call
 from .normalization import unit
 from .operations import axis_of, element_of, operation, option, to_float
 
-__all__ = ["arg", "matrix_norm", "ordered", "variance_of", "vector_norm"]
+__all__ = ["WIDE", "arg", "matrix_norm", "ordered", "variance_of", "vector_norm"]
 
 _REDUCTIONS = {"Sum": "Sum", "Max": "Max", "Min": "Min", "Amax": "Max", "Amin": "Min", "Prod": "Prod", "All": "All", "Any": "Any",
                "Mean": "Mean"}
-_WIDE: dict[Type, Type] = {BOOL: I32, I8: I32, I16: I32, UI8: UI32, UI16: UI32}
+WIDE: dict[Type, Type] = {BOOL: I32, I8: I32, I16: I32, UI8: UI32, UI16: UI32}
 """What sums and products of narrow integers are computed in, and given."""
 
 
@@ -32,7 +32,7 @@ def reduction(call: Call, x: Value, axis: Any = None, keepdims: bool = False) ->
         y = g.reduce(name, g.cast(x, F32) if half else to_float(g, x), axis, keep)
         return g.cast(y, half) if half else y
     elif name in ("Sum", "Prod"):
-        dtype, wide = option(call, "dtype") if name == "Prod" else None, _WIDE.get(x.element, x.element)
+        dtype, wide = option(call, "dtype") if name == "Prod" else None, WIDE.get(x.element, x.element)
         if dtype is not None and not element_of(dtype) == x.element == wide:
             raise Unsupported(f"its product is to be of type {str(dtype)[:40]}, which Keras takes otherwise with each backend",
                               "cast what it is given, and leave dtype out")
