@@ -207,3 +207,18 @@ def test_no_axis_is_not_the_default_one(tmp_path: Path) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
     (found,) = made(tmp_path, entry("Normalize", "y", "x", module="keras.src.ops.nn", axis=-1, order=1)).values()
     np.testing.assert_allclose(found, X / np.abs(X).sum(-1, keepdims=True), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16"])
+def test_sizes_of_images_of_a_type(tmp_path: Path, dtype: str) -> None:
+    """They keep it, rounded; bicubic ones overshoot."""
+    x = np.repeat(np.array([[0, 0, 255, 255]], dtype), 2, 0)[None, ..., None]
+    for how, wanted in (("bilinear", [0, 0, 0, 64, 191, 255, 255, 255]), ("bicubic", None)):
+        layer = entry("Resize", "y", "x", module="keras.src.ops.image", size=[2, 8], interpolation=how)
+        model = functional([input_entry("x", x.shape, dtype), layer], ["x"], ["y"])
+        (found,) = transload.run(transload.load(keras_file(tmp_path / "m.keras", model, {})), {"x": x}).values()
+        assert found.dtype == x.dtype
+        if wanted is not None:
+            np.testing.assert_allclose(found[0, 0, :, 0].astype(float), wanted, atol=0.5)
+        elif dtype == "uint8":
+            assert found[0, 0, 2, 0] == 0 and found[0, 0, 5, 0] == 255

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import Value
+from transload.ir import FloatType, Value
 
 from ..graph import Graph, shape_of
 from ..layer import Call
-from .operations import operation, option
+from .operations import operation, option, saturated
 from .pooling import channels_last, windowed
 from .preprocessing import fitted
 from .reshaping import resized
@@ -33,6 +33,7 @@ def _first(call: Call) -> bool:
 
 @operation("Resize")
 def resize(call: Call, x: Value, size: Any = None) -> Value:
+    """Images keep their type: those of integers are rounded, and held in its bounds."""
     g = call.g
     wanted = [int(each) for each in option(call, "size", size)]
     how = str(option(call, "interpolation", "bilinear")).lower()
@@ -40,7 +41,10 @@ def resize(call: Call, x: Value, size: Any = None) -> Value:
         raise Unsupported(f"it fills borders by {option(call, 'fill_mode')!r}, which Keras does not do either")
     crop, pad = bool(option(call, "crop_to_aspect_ratio")), bool(option(call, "pad_to_aspect_ratio"))
     fill, smooth = float(option(call, "fill_value", 0.0)), bool(option(call, "antialias", False))
-    return images(g, x, _first(call), lambda y: resized(g, fitted(g, y, wanted, crop, pad, fill), wanted, how, smooth))
+    made = images(g, x, _first(call), lambda y: resized(g, fitted(g, y, wanted, crop, pad, fill), wanted, how, smooth))
+    if made.element == x.element:
+        return made
+    return saturated(g, made if isinstance(x.element, FloatType) else g.Round(made), x.element)
 
 
 @operation("MaxPool", "AveragePool")

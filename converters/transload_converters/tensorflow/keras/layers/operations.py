@@ -23,7 +23,7 @@ from ..layer import LAYERS, Call
 from ..promotion import WEAK_FLOAT
 from .activations import FUNCTIONS, options_of
 
-__all__ = ["axis_of", "element_of", "floats", "operation", "option", "tensors", "to_float", "to_value"]
+__all__ = ["axis_of", "element_of", "floats", "operation", "option", "saturated", "tensors", "to_float", "to_value"]
 
 
 def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -207,12 +207,12 @@ def cast(call: Call, x: Any, dtype: Any = None) -> Value:
 
 @operation("SaturateCast")
 def saturate_cast(call: Call, x: Any, dtype: Any = None) -> Value:
+    return saturated(call.g, to_value(call.g, x), element_of(option(call, "dtype", dtype)))
+
+
+def saturated(g: Graph, x: Value, wanted: Type) -> Value:
     """What the wanted type does not hold becomes the next that both types hold."""
-    g, wanted = call.g, element_of(option(call, "dtype", dtype))
-    x = to_value(g, x)
-    if x.element == BOOL:
-        return g.cast(x, wanted)
-    return g.cast(_limited(g, x, wanted), wanted)
+    return g.cast(x if x.element == BOOL else _limited(g, x, wanted), wanted)
 
 
 def _limited(g: Graph, x: Value, wanted: Type) -> Value:
