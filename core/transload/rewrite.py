@@ -54,8 +54,8 @@ from .ir.types import FloatType, IntegerType, TensorType
 from .ir.verify import faults_of
 from .likeness import need_like, need_there
 from .limits import beyond
+from .rewrite_table import RewriteFunction, RewriteTable
 from .trace import traced
-from .watched import Watched
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
 
@@ -69,9 +69,6 @@ class _Changed:
 
 CHANGED = _Changed()
 
-RewriteFunction = Callable[[Any, "Rewriter"], Any]
-"""Called with the ops of the names it was registered for, so that it may say `op: Conv`."""
-F = TypeVar("F", bound=RewriteFunction)
 Kind = TypeVar("Kind")
 
 
@@ -80,82 +77,6 @@ _MOST_SPREAD = 1 << 25
 _CONTRADICTORY = "types or attributes of the model contradict each other, or are none that the dialect has"
 DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
-
-
-class RewriteTable(Watched):
-    """Rewrite functions by op name."""
-
-    def __init__(self) -> None:
-        self.functions: dict[str, list[RewriteFunction]] = {}
-
-    @property
-    def facts(self) -> dict[str, list[RewriteFunction]]:
-        """The table as facts of kind "canonicalization"."""
-        return self.functions
-
-    def __call__(self, *names: str) -> Callable[[F], F]:
-        """Decorator: use the function for the ops of these names."""
-
-        def add(function: F) -> F:
-            for name in names:
-                rules = self.functions.setdefault(name, [])
-                again = next((place for place, rule in enumerate(rules) if _defines_anew(function, rule)), None)
-                if again is None:
-                    rules.append(function)
-                else:
-                    rules[again] = function
-            self.changed()
-            return function
-
-        return add
-
-    def refuse(self, reasons: Mapping[str, tuple[str, str]]) -> None:
-        """Say of ops that cannot be converted why, and what to do: op name -> (why, hint)."""
-        for name, (why, hint) in reasons.items():
-            rules = self.functions.setdefault(name, [])
-            again = next((place for place, rule in enumerate(rules) if isinstance(rule, _Refusal)), len(rules))
-            rules[again:again + 1] = [_Refusal(why, hint)]  # of two only the first would be heard
-        self.changed()
-
-    def refusal(self, name: str) -> tuple[str, str] | None:
-        """Why no op of this name is converted, and what to do, where that was said and nothing else was."""
-        functions = self.get(name)
-        refusals = [function for function in functions if isinstance(function, _Refusal)]
-        return (refusals[0].why, refusals[0].hint) if refusals and len(refusals) == len(functions) else None
-
-    def __add__(self, other: RewriteTable) -> RewriteTable:
-        joined = RewriteTable()
-        for table in (self, other):
-            for name, functions in table.functions.items():
-                joined.functions.setdefault(name, []).extend(functions)
-        return joined
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.functions or f"{name.partition('.')[0]}.*" in self.functions
-
-    def get(self, name: str) -> list[RewriteFunction]:
-        exact = self.functions.get(name, [])
-        wild = self.functions.get(f"{name.partition('.')[0]}.*")
-        return exact + wild if wild else exact
-
-
-def _defines_anew(function: RewriteFunction, other: RewriteFunction) -> bool:
-    """Whether a function takes the other's place: one of a module, under the same name, as a cell of a notebook that is run again
-    has it. Many are called `_`, lambda, or as the function within another that makes them."""
-    name = getattr(function, "__qualname__", "")
-    return name.strip("_") != "" and "<" not in name and (function.__module__, name) == (
-        getattr(other, "__module__", None), getattr(other, "__qualname__", None))
-
-
-class _Refusal:
-    """A rewrite function that refuses its op."""
-
-    def __init__(self, why: str, hint: str) -> None:
-        self.why = why
-        self.hint = hint
-
-    def __call__(self, op: Op, rw: Rewriter) -> Any:
-        raise Unsupported(self.why, self.hint)
 
 
 class Rewriter(Builder):

@@ -18,7 +18,7 @@ from ..plugin import Emitted
 from ..plugin_host import host
 from ..verification.differences import compare_outputs
 from ..verification.inputs import random_inputs
-from ..verification.verify import broken_limits
+from ..verification.limits import broken_limits
 
 __all__ = ["check_target"]
 

@@ -39,10 +39,11 @@ from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .last_bits import excused_by_last_bits, moved, still_inputs, still_weights, with_moved_weights
+from .limits import broken_limits
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
-from .verify import Verification, broken_limits, elements_of
+from .verify import Verification, elements_of
 
 if TYPE_CHECKING:
     from ..postprocess import Postprocess

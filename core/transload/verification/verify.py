@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
@@ -16,23 +15,25 @@ from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
 from ..analysis.dataflow import has_loops
 from ..budget import VARIABLE, TimeOver, allowance, timed
-from ..engine.choice import is_product, work_of
+from ..engine.choice import work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
-from ..ir import BOOL, F16, Dense, Module, Op, QuantType, SplatData, TensorType, output_names
+from ..ir import Dense, Module, QuantType, SplatData, TensorType, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for
-from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
+from .differences import TensorDifference, compare_outputs, not_measured, of_plain
+from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
 from .fineness import output_steps
 from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits, still_inputs
+from .limits import broken_limits
 from .padding import found_alone
 from .running import OwnRuntime, Running, refusal_of_all
 from .steps import check_steps, is_quantized
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from ..postprocess import Postprocess
     from ..samples.fused import Fused
 
-__all__ = ["OwnRuntime", "Verification", "broken_limits", "elements_of", "verify_conversion"]
+__all__ = ["OwnRuntime", "Verification", "elements_of", "verify_conversion"]
 
 SAMPLES = 8
 """Of those that are given, how many a result is run on at most, where outputs say nothing on the first."""
@@ -113,18 +114,9 @@ def verify_conversion(
     checked = _checked(taken, inputs) if inputs is not None else None
 
     def unjudged(verdict: Verification, refusing: Runtime | None = None) -> Verification:
-        if own is None or _too_much(result):
-            return verdict
-        given = next(chain(checked if checked is not None else (), attempts(taken, hub, seed)))
-        try:
-            Running(result, engine, own, written).alone(given)
-        except RunError:
-            # What its own runtime never runs does not run in the same format either: a variable without a value.
-            if refusing is not None and own.target == judged_format(source):
-                with suppress(PluginFailure):  # it runs, and gives other shapes than its file says
-                    if refusal_of_all(run_of(refusing, source), given) is not None:
-                        return verdict
-            raise
+        if own is not None and not _too_much(result):
+            given = next(chain(checked if checked is not None else (), attempts(taken, hub, seed)))
+            _run_alone(Running(result, engine, own, written), given, source, refusing)
         return verdict
 
     if source.source is None:
@@ -156,6 +148,20 @@ def verify_conversion(
             return again
     verdict.notes += failed
     return unjudged(verdict, runtime) if judge.refused else verdict
+
+
+def _run_alone(running: Running, given: Mapping[str, np.ndarray], source: Module, refusing: Runtime | None) -> None:
+    """Run a result that nothing judges. What the model's own runtime, which refuses these inputs, never runs does not have to run
+    in the same format either: a variable without a value."""
+    own = running.own
+    try:
+        running.alone(given)
+    except RunError:
+        if refusing is not None and own is not None and own.target == judged_format(source):
+            with suppress(PluginFailure):  # it runs, and gives other shapes than its file says
+                if refusal_of_all(run_of(refusing, source), given) is not None:
+                    return
+        raise
 
 
 def _checked(
@@ -273,14 +279,14 @@ class _Judge:
             verdict.status = "inconclusive"
             verdict.why = (f"{without_number} is NaN throughout in {self.runtime.name} on all inputs tried, and runtimes differ "
                            "in what they make of that; give inputs that the model is for with --input NAME=FILE")
-        elif verdict.broken and (names := _weights_of_no_numbers(self.hub) or _weights_of_no_numbers(self.source)):
+        elif verdict.broken and (names := weights_of_no_numbers(self.hub) or weights_of_no_numbers(self.source)):
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
                            "them: 0 times them, in padding, is NaN where it is computed")
-        elif verdict.broken and (names := _halves_beyond(self.source)):
+        elif verdict.broken and (names := halves_beyond(self.source)):
             verdict.status = "inconclusive"
             verdict.why = f"{', '.join(names)} computes in f16, and has a factor that is infinite there"
-        elif verdict.broken and self._endless and (names := _endless_factors(self.source, self.hub)):
+        elif verdict.broken and self._endless and (names := endless_factors(self.source, self.hub)):
             verdict.status = "inconclusive"
             verdict.why = (f"{', '.join(names)} has a factor or a power that is infinite, or nearly, and results are no numbers: "
                            "runtimes differ in what they multiply first")
@@ -332,7 +338,7 @@ class _Judge:
         padded = resolve(self.runtime.padded)(self.source) if self.runtime.padded is not None and self.post is None else {}
         actual, of_found = found_alone(reference, actual, padded)
         self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
-        self._endless = not all(map(_is_finite, (*reference.values(), *actual.values())))
+        self._endless = not all(map(is_finite, (*reference.values(), *actual.values())))
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated
@@ -497,124 +503,3 @@ class _Judge:
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
-
-
-_ENDLESS = 1e30
-
-
-def _is_finite(array: np.ndarray) -> bool:
-    numbers = np.asarray(array)
-    return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
-
-
-def _halves_beyond(source: Module) -> list[str]:
-    """The first operators on f16 with a factor that is none; the greatest numbers of f32 and f64 are limits."""
-    greatest = float(np.finfo(np.float16).max)
-    found = [
-        str(op.origin or op.name) for op in source.walk() if any(value.tensor_type.element == F16 for value in op.results
-                                                                 if isinstance(value.type, TensorType))
-        for value in op.attributes.values() if isinstance(value, float) and greatest < abs(value) < _ENDLESS]
-    return list(dict.fromkeys(found))[:3]
-
-
-def _endless_factors(source: Module, hub: Module | None) -> list[str]:
-    """The first operators with a number of which products are infinite; the greatest float is a limit that is none."""
-    found = [
-        str(op.origin or op.name) for op in source.walk() for value in op.attributes.values() if isinstance(value, float)
-        and not abs(value) < _ENDLESS and abs(value) != float(np.finfo(np.float32).max)]
-    found += [
-        str(op.origin or op.name) for op, place, held in _constants(hub)
-        if ((np.abs(held) >= _ENDLESS) & (np.abs(held) < np.finfo(np.float32).max)).any()
-        or (place == 1 and _POWER.search(op.name) and (np.abs(held) >= _HIGH).any())]
-    return list(dict.fromkeys(found))[:3]
-
-
-_POWER, _HIGH = re.compile(r"\.pow$", re.IGNORECASE), 30
-"""Powers, and the exponent from which on those of numbers like 10 are infinite."""
-_RECURRENT = re.compile(r"lstm|gru|rnn|svdf", re.IGNORECASE)
-"""Layers whose weights' products are within: of a state that is 0 some runtimes do not compute them."""
-_WIDENING = re.compile(r"dequantize|(?<!broad)cast", re.IGNORECASE)
-"""Between a constant of fewer bits and what it is given to."""
-_PLACING = re.compile(r"grid_?sample|suppression|roi_?align|crop_and_resize|deform", re.IGNORECASE)
-"""Ops with constants that are places in an image."""
-
-
-def _constants(module: Module | None) -> Iterator[tuple[Op, int, np.ndarray]]:
-    """The constant floats that ops of a module are given: by which op, and as which operand."""
-    for op in module.ops() if module is not None else ():
-        for place, value in enumerate(op.operands):
-            maker = value.op
-            if maker is not None and len(maker.operands) == 1 and _WIDENING.search(maker.name):
-                value = maker.operands[0]
-            held = constant_of(value) if isinstance(value.type, TensorType) and value.is_float else None
-            if held is not None:
-                yield op, place, held.numpy().astype(np.float32)
-
-
-def _weights_of_no_numbers(hub: Module | None) -> list[str]:
-    """The ops of a module, three at most, by name, with a constant that holds NaN, or, where it is multiplied, an infinity.
-
-    Other ops may well have infinities: a mask is added to scores. And whether something is equal to NaN, or
-    less, no runtime doubts.
-    """
-    found: dict[str, None] = {}
-    for op, place, numbers in _constants(hub):
-        multiplied = (place < 2 and is_product(op.name)) or _RECURRENT.search(op.name) is not None
-        placed = _PLACING.search(op.name) is not None and (np.abs(numbers) >= _ENDLESS).any()
-        if all(value.element_or_none == BOOL for value in op.results):
-            continue
-        if np.isnan(numbers).any() or (multiplied and np.isinf(numbers).any()) or placed:
-            found[str(op.origin or op.name)] = None
-    return list(found)[:3]
-
-
-def broken_limits(
-    tensor: TensorDifference, tolerance: Tolerance, step: float | None = None, exact: bool = False,
-) -> list[str]:
-    """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer.
-
-    Integers and truths that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where
-    no more than the usual step is allowed.
-    """
-    if tensor.name in tolerance.excepts:
-        return []
-    if tensor.note:
-        return [f"{tensor.name}: {tensor.note}, and the source gives {tensor.shape}"]
-    others = [(name, limit, host().metrics[name].better == "higher") for name, limit in tolerance.others
-              if name in tensor.metrics]
-    if broken := _beyond(tensor, others):
-        return broken
-    if exact and tensor.is_integer and tolerance.integer == 1 and tensor.equal is not None and tensor.equal < 1.0:
-        return [f"{tensor.name}: {1.0 - tensor.equal:.2%} of its numbers are others, and all have to be the same, as nothing is "
-                "rounded on the way to them"]
-    if tensor.dtype == "bool":
-        wrong, most = 1.0 - (1.0 if tensor.equal is None else tensor.equal), tolerance.truths
-        return [] if wrong <= most else [f"{tensor.name}: {wrong:.2%} of its truths are others, allowed {most:.2%}"]
-    if tensor.is_integer:
-        worst, same = tensor.metrics["max_abs"], 1.0 if tensor.equal is None else tensor.equal
-        if not worst <= tolerance.integer:
-            return [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
-        if is_counted(np.dtype(tensor.dtype)) and same < 1.0 - tolerance.counts:
-            return [f"{tensor.name}: {1.0 - same:.2%} of its numbers are others, allowed {tolerance.counts:.2%}"]
-        return []
-    if step is not None and tensor.metrics["max_abs"] <= min((tolerance.integer + 1e-3) * step, tolerance.max_abs):
-        return []
-    if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):
-        return []
-    return _beyond(
-        tensor, [("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False)])
-
-
-def _beyond(tensor: TensorDifference, limits: Sequence[tuple[str, float, bool]]) -> list[str]:
-    """The limits of metrics, as `(name, limit, whether higher is better)`, that a tensor breaks, in words.
-
-    `PluginFailure` where one of the metrics could not be computed.
-    """
-    broken = []
-    for name, limit, higher in limits:
-        value = tensor.metrics[name]
-        if name in tensor.unmeasured:
-            raise PluginFailure(tensor.unmeasured[name], hint=f"without {name} in --tolerance it is told, and not judged")
-        if not (value >= limit if higher else value <= limit):  # NaN breaks every limit
-            broken.append(f"{tensor.name}: {name} {value:g}, allowed {limit:g}")
-    return broken

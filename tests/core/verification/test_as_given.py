@@ -13,8 +13,9 @@ import transload
 from transload.ir import F32, I8, I32, Module, QuantType, TensorType
 from transload.verification.differences import compare_outputs
 from transload.verification.last_bits import excused_by_last_bits, moved, still_inputs, still_weights
+from transload.verification.limits import broken_limits
 from transload.verification.tolerance import Tolerance
-from transload.verification.verify import broken_limits, verify_conversion
+from transload.verification.verify import verify_conversion
 
 from tests.support.graphs import Graph
 

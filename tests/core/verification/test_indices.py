@@ -11,8 +11,8 @@ import pytest
 import transload
 from transload.errors import UsageError
 from transload.verification.differences import difference, of_plain
+from transload.verification.limits import broken_limits
 from transload.verification.tolerance import Tolerance
-from transload.verification.verify import broken_limits
 
 Cli = Callable[..., tuple[int, str, str]]
 REALS = {"cos", "euclid", "sqnr"}

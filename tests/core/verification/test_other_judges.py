@@ -17,8 +17,8 @@ from transload.plugin import Emitted, Runtime, Target
 from transload.plugin_host import Host
 from transload.verification.differences import compare_outputs
 from transload.verification.last_bits import excused_by_last_bits, moved
+from transload.verification.limits import broken_limits
 from transload.verification.tolerance import Tolerance
-from transload.verification.verify import broken_limits
 
 
 def far(tensor: Any) -> bool:
