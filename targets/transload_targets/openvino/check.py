@@ -33,6 +33,12 @@ def findings_of(module: Module) -> list[Finding]:
         for op in module.ops() if op.dialect == "onnx" and any(value.element_or_none == F64 for value in op.results)]
     if wide:
         return merge_findings(wide)
+    rounded = [
+        Finding(op.name, "OpenVINO rounds the logarithms of integers, which ONNX cuts", _names(op),
+                "cast its input to floats: it keeps the fractions then")
+        for op in module.ops() if op.name == "onnx.ReduceLogSum" and op.operands[0].is_integer]
+    if rounded:
+        return merge_findings(rounded)
     why = _refusal(module)
     if why is None:
         return []

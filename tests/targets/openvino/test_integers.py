@@ -1,0 +1,96 @@
+"""Integers, and numbers that are none, beside onnxruntime: what OpenVINO computes otherwise is written otherwise, or told."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import transload
+from transload.errors import TargetError
+from transload_targets.openvino.inexact import tell_inexact
+from transload_targets.openvino.otherwise import write_otherwise
+
+from tests.support.onnx_models import make_model, node
+
+needs_openvino = pytest.mark.skipif(
+    importlib.util.find_spec("openvino") is None, reason="install transload[openvino] to run its models")
+
+NAN, LEAST = float("nan"), -128
+FLOATS = [np.array([1, NAN, NAN, 2, -1, 0, 3], np.float32), np.array([NAN, 1, NAN, 3, NAN, 0, 2], np.float32)]
+BYTES = [np.array([100, LEAST, 3, -100], np.int8), np.array([100, 1, LEAST, -100], np.int8)]
+COUNTS = [np.array([200, 3, 7, 16], np.uint8), np.array([100, 5, 7, 17], np.uint8)]
+SHRUNK = {"lambd": 0.7, "bias": 0.3}
+CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
+    *((operator, FLOATS, {}) for operator in ("Greater", "GreaterOrEqual")),
+    *((operator, given, {}) for operator in ("Add", "Sub", "Mul") for given in (BYTES, COUNTS)),
+    *((operator, BYTES[:1], {}) for operator in ("Neg", "Abs")),
+    *(("Shrink", [np.array([18, 20, 17, 4], kind)], SHRUNK) for kind in (np.uint8, np.int16, np.int32, np.int64)),
+]
+
+
+def saved(
+    path: Path, operator: str, given: list[Any], constants: dict[str, np.ndarray] | None = None, **how: Any,
+) -> dict[str, Any]:
+    """A model of one operator at a path; its inputs by name."""
+    inputs = {f"x{place}": array for place, array in enumerate(given)}
+    onnx.save(make_model([node(operator, [*inputs, *(constants or {})], ["y"], **how)], inputs, ["y"], constants or {}), path)
+    return inputs
+
+
+@pytest.mark.parametrize(("operator", "given", "how"), CASES, ids=lambda each: each if isinstance(each, str) else "")
+def test_what_openvino_computes_otherwise_is_what_onnxruntime_gives(
+    operator: str, given: list[Any], how: dict[str, Any], tmp_path: Path,
+) -> None:
+    """Written otherwise, the model means the same to onnxruntime, and none of what OpenVINO computes otherwise is left in it."""
+    inputs = saved(tmp_path / "m.onnx", operator, given, **how)
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, inputs)[0]
+    module = transload.load(tmp_path / "m.onnx")
+    assert write_otherwise(module) and not write_otherwise(module)
+    transload.save(module, tmp_path / "other.onnx")
+    np.testing.assert_array_equal(onnxruntime.InferenceSession(str(tmp_path / "other.onnx")).run(None, inputs)[0], wanted)
+    assert list(module.outputs) == ["y"]
+    if importlib.util.find_spec("openvino") is not None:
+        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+        np.testing.assert_array_equal(transload.run(tmp_path / "out", inputs)["y"], wanted)
+
+
+@needs_openvino
+def test_logarithms_of_integers_are_refused(tmp_path: Path) -> None:
+    """OpenVINO gives 4 for the logarithm of 46, of which ONNX cuts off what is behind 3."""
+    saved(tmp_path / "m.onnx", "ReduceLogSum", [np.array([[10, 11, 12, 13]], np.int32)], {"axes": np.array([1])})
+    with pytest.raises(TargetError):
+        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out")
+
+
+@pytest.mark.parametrize(("operator", "kind", "said"), [
+    ("MatMul", np.int32, "2^24"), ("MatMul", np.int64, "2^24"), ("Div", np.int32, "2^24"), ("Greater", np.int32, "2^24"),
+    ("Add", np.int64, "2^31"), ("Max", np.int64, "2^31"), ("Add", np.int32, ""), ("Greater", np.float32, "")])
+def test_integers_that_are_computed_in_another_type_are_told(operator: str, kind: type, said: str, tmp_path: Path) -> None:
+    saved(tmp_path / "m.onnx", operator, [np.ones((2, 2), kind)] * 2)
+    module = transload.load(tmp_path / "m.onnx")
+    tell_inexact(module)
+    tell_inexact(module)
+    assert len(module.notes) == bool(said) and all(said in note and operator in note for note in module.notes)
+
+
+def test_integers_that_are_shown_to_be_small_are_not_told(tmp_path: Path) -> None:
+    x = np.ones((2, 2), np.int8)
+    operators = [node("Cast", ["x"], ["w"], to=6), node("Transpose", ["w"], ["t"]), node("MatMul", ["t", "w"], ["p"]),
+                 node("Greater", ["t", "c"], ["y"]), node("Identity", ["p"], ["z"])]
+    onnx.save(make_model(operators, {"x": x}, ["y", "z"], {"c": np.array(5, np.int32)}), tmp_path / "m.onnx")
+    module = transload.load(tmp_path / "m.onnx")
+    tell_inexact(module)
+    assert not module.notes
+
+
+@needs_openvino
+def test_what_is_inexact_is_in_the_report(tmp_path: Path) -> None:
+    saved(tmp_path / "m.onnx", "Div", [np.ones(4, np.int32)] * 2)
+    artifact = transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out")
+    assert any("2^24" in note for note in artifact.report.notes)
