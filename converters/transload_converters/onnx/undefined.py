@@ -31,9 +31,23 @@ def _is_counted_beyond(op: Op, operands: Sequence[Any]) -> bool:
     return greatest(op, operands, _MOST) > _MOST
 
 
+def _is_logarithm(op: Op) -> bool:
+    """Whether an op gives logarithms of sums of integers as integers."""
+    return op.name == "top.Reduce" and op.attribute("mode") == "ReduceLogSum" and op.operands[0].is_integer
+
+
+def _is_logarithm_beyond(op: Op, operands: Sequence[Any]) -> bool:
+    """Whether a sum is 0 or below, of which there is no logarithm; of no dimensions each number is a sum."""
+    array, axes = np.asarray(operands[0]), op.attribute("axes")
+    return bool((array.astype(np.float64).sum(tuple(axes) if axes is not None else None) <= 0).any())
+
+
 _MET: tuple[tuple[Callable[[Op], bool], Callable[[Op, Sequence[Any]], bool], str], ...] = (
     (is_whole_power, is_power_beyond,
      "powers of integers that no integer is: negative ones of 0, or beyond what the type holds"),
+    (_is_logarithm, _is_logarithm_beyond,
+     "integers are made of logarithms of sums that are 0 or below, which no integer is; give inputs with greater sums with "
+     "--input NAME=FILE"),
     (_is_cast, _is_cast_beyond,
      "integers are made of numbers that no integer of 32 bits is, of which ONNX does not say which"),
     (is_counted, _is_counted_beyond,

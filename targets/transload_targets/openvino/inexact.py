@@ -1,7 +1,7 @@
 """Integers that OpenVINO's CPU plugin computes in another type than the model says: told, with the numbers that it holds for.
 
-Measured with OpenVINO 2026.4: products of matrices, quotients, remainders, comparisons, limits and reductions of integers of 32 bits
-are those of floats, which are exact to 2^24; numbers of 64 bits, and those without a sign, are of 32 bits with one.
+Measured with OpenVINO 2026.4: products of matrices, quotients, remainders, comparisons, limits and reductions of integers of 32
+bits are those of floats, which are exact to 2^24; numbers of 64 bits, and those without a sign, are of 32 bits with one.
 """
 
 from __future__ import annotations

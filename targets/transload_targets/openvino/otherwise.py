@@ -1,7 +1,8 @@
 """What OpenVINO's CPU plugin computes otherwise than ONNX says, written by operators that it computes right.
 
 Measured with OpenVINO 2026.4: of NaN it says that it is greater than any number, and not that it is less; of integers of 8 bits
-it saturates sums, products and signs, which wrap round in ONNX; and what it makes of integers in floats it rounds, where ONNX cuts.
+it saturates sums, products and signs, which wrap round in ONNX; and what it makes of integers in floats it rounds, where
+ONNX cuts.
 """
 
 from __future__ import annotations

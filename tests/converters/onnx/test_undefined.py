@@ -29,6 +29,16 @@ def test_a_negative_power_of_the_integer_zero_is_not_judged(tmp_path: Path, expo
     assert ("no integer is" in checked.why) == (status == "inconclusive")
 
 
+@pytest.mark.parametrize(("row", "status"), [((0, -5, 1), "inconclusive"), ((40, 5, 1), "passed")])
+def test_an_integer_logarithm_of_nothing_is_not_judged(tmp_path: Path, row: tuple[int, ...], status: str) -> None:
+    """onnxruntime gives what the processor makes of an infinity, or of no number."""
+    x, path = np.array([row, (5, 6, 7)], np.int32), tmp_path / "log.onnx"
+    onnx.save(make_model([node("ReduceLogSum", ["x", "a"], ["y"])], {"x": x}, ["y"], {"a": np.array([1])}, opset=18), path)
+    checked = transload.convert(path, "stablehlo", tmp_path / "out", input_data={"x": x}).verification
+    assert checked is not None and checked.status == status
+    assert ("0 or below" in checked.why) == (status == "inconclusive")
+
+
 def test_statistics_that_are_an_output_too_are_not_judged(tmp_path: Path) -> None:
     """onnxruntime writes the new variance over the old one, which is the second output."""
     x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
