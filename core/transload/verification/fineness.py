@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ..analysis.movement import is_cast, origins
-from ..ir import BF16, F16, FloatType, Module, QuantType, TensorType, Value, dtype_of
+from ..ir import BF16, F16, FloatType, IntegerType, Module, QuantType, TensorType, Value, dtype_of
 from ..ir.build import constant_of
 
-__all__ = ["narrow_steps", "output_steps"]
+__all__ = ["narrow_steps", "output_steps", "plain_outputs"]
 
 
 def output_steps(hub: Module, which: Callable[[list[float]], float] = max) -> list[float | None]:
@@ -37,6 +37,14 @@ def _step_behind(value: Value, which: Callable[[list[float]], float]) -> float |
         return None
     element = before.element
     return which(list(element.scales)) if isinstance(element, QuantType) else None
+
+
+def plain_outputs(hub: Module) -> frozenset[int]:
+    """The places of the outputs of integers that nothing quantizes: no value of the main function has a scale."""
+    if any(value.is_quantized for op in hub.walk() for value in (*op.operands, *op.results)):
+        return frozenset()
+    outputs = enumerate(hub.body_of_main.terminator.operands)
+    return frozenset(place for place, value in outputs if isinstance(value.element_or_none, IntegerType))
 
 
 def narrow_steps(hub: Module, outputs: Mapping[str, np.ndarray]) -> list[float]:

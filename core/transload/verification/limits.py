@@ -16,11 +16,12 @@ __all__ = ["broken_limits"]
 
 def broken_limits(
     tensor: TensorDifference, tolerance: Tolerance, step: float | None = None, exact: bool = False,
+    plain: bool = False,
 ) -> list[str]:
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer.
 
     Integers and truths that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where
-    no more than the usual step is allowed.
+    no more than the usual step is allowed; integers that are `plain` (`plain_outputs`) are counts, of however few bits.
     """
     if tensor.name in tolerance.excepts:
         return []
@@ -40,7 +41,7 @@ def broken_limits(
         worst, same = tensor.metrics["max_abs"], 1.0 if tensor.equal is None else tensor.equal
         if not worst <= tolerance.integer:
             return [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
-        if is_counted(np.dtype(tensor.dtype)) and same < 1.0 - tolerance.counts:
+        if (plain or is_counted(np.dtype(tensor.dtype))) and same < 1.0 - tolerance.counts:
             return [f"{tensor.name}: {1.0 - same:.2%} of its numbers are others, allowed {tolerance.counts:.2%}"]
         return []
     if step is not None and tensor.metrics["max_abs"] <= min((tolerance.integer + 1e-3) * step, tolerance.max_abs):

@@ -29,7 +29,7 @@ from .compare import judged_format, other_runtimes, run_of, runtime_failed, runt
 from .differences import TensorDifference, compare_outputs, not_measured, of_plain
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
-from .fineness import output_steps
+from .fineness import output_steps, plain_outputs
 from .information import attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits, still_inputs
@@ -219,6 +219,8 @@ class _Judge:
         exact = exact_outputs(self.hub, fused is None and tolerance.keeps_floats) if self.hub is not None else []
         self._exact = {index for index, is_exact in enumerate(exact) if is_exact}
         """Places of the outputs on whose way nothing is rounded: no last bits move them."""
+        self._plain = plain_outputs(self.hub) if self.hub is not None else frozenset[int]()
+        """Places of the outputs of integers that nothing gives a scale."""
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
@@ -415,7 +417,7 @@ class _Judge:
         """By place of the output, which limits it breaks."""
         steps = output_steps(self.hub)[: len(tensors)] if self.hub is not None else []
         steps += [None] * (len(tensors) - len(steps))
-        found = {index: broken_limits(tensors[index], self.tolerance, step, index in self._exact)
+        found = {index: broken_limits(tensors[index], self.tolerance, step, index in self._exact, index in self._plain)
                  for index, step in enumerate(steps)}
         return {index: reasons for index, reasons in found.items() if reasons}
 

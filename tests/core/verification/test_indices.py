@@ -11,6 +11,7 @@ import pytest
 import transload
 from transload.errors import UsageError
 from transload.verification.differences import difference, of_plain
+from transload.verification.fineness import plain_outputs
 from transload.verification.limits import broken_limits
 from transload.verification.tolerance import Tolerance
 
@@ -101,6 +102,17 @@ def test_counts_that_are_off_by_one_everywhere_are_off() -> None:
     assert not broken_limits(everywhere, Tolerance(integer=2))
     narrow = difference("n", counts.astype(np.int8), (counts + 1).astype(np.int8))
     assert not broken_limits(narrow, Tolerance())
+    assert broken_limits(narrow, Tolerance(), plain=True) == ["n: 100.00% of its numbers are others, allowed 50.00%"]
+
+
+def test_narrow_integers_that_nothing_quantizes_are_counts(examples: Path, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from tests.support.onnx_models import make_model, node
+
+    x = np.array([18, 20, 17, 4], np.uint8)
+    onnx.save(make_model([node("Shrink", ["x"], ["y"], lambd=0.7, bias=0.3)], {"x": x}, ["y"]), tmp_path / "m.onnx")
+    assert plain_outputs(transload.legalize(transload.load(tmp_path / "m.onnx"))) == {0}
+    assert not plain_outputs(transload.legalize(transload.load(examples / "digits" / "digits_int8.tflite")))
 
 
 def test_eval_tells_indices_by_how_many_are_equal(models: tuple[Path, Path], tmp_path: Path) -> None:
