@@ -61,9 +61,11 @@ class Plan:
 
     def __init__(
         self, region: Region, module: Op, outer: Mapping[Value, int] | None = None, *, is_checked: bool = False,
-        around: tuple[Region, ...] = (),
+        around: tuple[Region, ...] = (), planned: dict[Region, Plan] | None = None,
     ) -> None:
         block = region.block
+        self.planned = planned if planned is not None else {}
+        """The functions that are planned already: one that is called from many places is planned once."""
         self.around = (*around, region)
         """The regions whose plans this one is part of, from the outermost to its own."""
         self.is_checked = is_checked
@@ -142,7 +144,8 @@ class Plan:
             why, hint = self._too_deep()
             self.missing.append(Finding(op.name, why, (op.origin,) if op.origin else (), hint))
             return kernel
-        plans = {id(region): Plan(region, self.module, self.slots, around=self.around) for region in op.regions if region.blocks}
+        plans = {id(region): Plan(region, self.module, self.slots, around=self.around, planned=self.planned)
+                 for region in op.regions if region.blocks}
         for plan in plans.values():
             self.missing.extend(plan.missing)
             self.inexact.extend(plan.inexact)
@@ -172,10 +175,12 @@ class Plan:
         if callee is None or why:
             self.missing.append(Finding(op.name, why, (op.origin,) if op.origin else (), hint))
             return lambda op, *arrays: None
-        plan = Plan(callee.regions[0], self.module, around=self.around)
-        self.missing.extend(plan.missing)
-        self.inexact.extend(plan.inexact)
-        return lambda op, *arrays: tuple(plan.execute(arrays))
+        region = callee.regions[0]
+        if region not in self.planned:
+            plan = self.planned[region] = Plan(region, self.module, around=self.around, planned=self.planned)
+            self.missing.extend(plan.missing)
+            self.inexact.extend(plan.inexact)
+        return lambda op, *arrays, plan=self.planned[region]: tuple(plan.execute(arrays))
 
     def execute(
         self,

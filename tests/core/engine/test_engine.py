@@ -18,6 +18,7 @@ from transload.engine import choice
 from transload.engine.memory import peak_bytes
 from transload.engine.quantized import dequantize, quantize
 from transload.engine.reference import run_function
+from transload.engine.run import Plan
 from transload.errors import RunError
 from transload.ir import F32, I8, I32, UI8, QuantType, TensorType, note_elements
 from transload.testing import build_module
@@ -342,3 +343,17 @@ def test_what_a_watch_raises_is_the_users(error):
     with pytest.raises(type(error)) as raised:
         transload.run(module, {"x": np.zeros(3, np.float32)}, watch=watch)
     assert raised.value is error
+
+
+def test_a_function_that_is_called_from_many_places_is_planned_once() -> None:
+    """Forty that call the next one twice were 2^40 plans."""
+    type_ = "tensor<2xf32>"
+    calls = "\n".join(
+        f'func.func @f{n}(%a: {type_}) -> {type_} {{ %0 = func.call @f{n + 1}(%a) : ({type_}) -> {type_} '
+        f'%1 = func.call @f{n + 1}(%0) : ({type_}) -> {type_} func.return %1 : {type_} }}' for n in range(40))
+    module = parse_module(
+        f'module {{ {calls} func.func @f40(%a: {type_}) -> {type_} {{ %0 = "no.such"(%a) : ({type_}) -> {type_} '
+        f'func.return %0 : {type_} }} func.func @main(%a: {type_}) -> {type_} {{ %0 = func.call @f0(%a) : ({type_}) -> {type_} '
+        f'func.return %0 : {type_} }} }}')
+    plan = Plan(module.main.regions[0], module)
+    assert [each.what for each in plan.missing] == ["no.such"]
