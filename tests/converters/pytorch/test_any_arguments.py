@@ -1,4 +1,5 @@
-"""Every argument of every operator, given what it is not: each call is converted, or refused in words, in little memory."""
+"""Every argument of every operator, given what it is not, and every tensor in another shape: each is converted, or refused in
+words, in little memory."""
 
 from __future__ import annotations
 
@@ -18,10 +19,12 @@ from transload.ir import Module
 
 from .cases.record import all_cases, recorded
 from .cases.run import module_of
+from .cases.spec import T
 
 GIVEN: tuple[Any, ...] = (
     0, -1, 7, 2**40, -(2**63), 0.0, -1.5, float("inf"), float("nan"), None, "foo", True, [], [0], [-1, 3], [2**40, 1],
     [5, 1, 2, 3, 4], [0.5], [None], ["a"], [[]])
+SHAPES = ((), (0,), (5,), (1, 7), (2, 3, 6, 2), (1,) * 7)
 SHARES = 64
 """Of how many parts a quick run takes eight."""
 
@@ -33,8 +36,8 @@ def calls(share: int) -> Iterator[tuple[str, Module]]:
         seen[case.op] += 1
         if seen[case.op] > 2:
             continue
-        for name in case.arguments:
-            for given in GIVEN:
+        for name, usual in case.arguments.items():
+            for given in [replace(usual, shape=shape, values=None) for shape in SHAPES] if isinstance(usual, T) else GIVEN:
                 number += 1
                 if number % SHARES == share:
                     with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):  # it makes no op

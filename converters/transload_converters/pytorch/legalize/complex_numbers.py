@@ -18,7 +18,7 @@ from transload_hub.build import slice_along
 
 from . import convolution, creation, elementwise, indexing, matmul, movement, reduce, unary
 from .movement import expand_to
-from .table import AtenTable, Call, cast, is_complex, number_like, places_of, reshape, shape_of, splat
+from .table import AtenTable, Call, cast, is_complex, number_like, places_of, reshape, shape_of, shape_together, splat
 
 __all__ = ["CAST", "TABLE", "as_complex", "packed", "parts_of"]
 
@@ -192,7 +192,7 @@ def constant(call: Call, rw: Rewriter) -> Value:
 @TABLE("complex.default", "polar.default", stored="complex")
 def of_parts(call: Call, rw: Rewriter) -> Value:
     """A complex number of its real and imaginary part, or of its length and angle."""
-    shape = np.broadcast_shapes(*map(shape_of, call.op.operands))
+    shape = shape_together(*call.op.operands)
     length, angle = (expand_to(rw, each, shape) for each in call.op.operands)
     if call.base == "complex":
         return as_complex(rw, length, angle)

@@ -14,7 +14,7 @@ from transload_hub import tables
 from transload_hub.build import counted
 
 from .movement import bounds, expand_to, slice_along, strided_places
-from .table import AtenTable, Call, axis_of, cast, is_float, number_like, pairs, permute, reshape, shape_of, splat
+from .table import AtenTable, Call, axis_of, cast, is_float, number_like, pairs, permute, reshape, shape_of, shape_together, splat
 
 TABLE = AtenTable()
 
@@ -122,7 +122,7 @@ def index(call: Call, rw: Rewriter) -> Value:
     parts = [_from_front(rw, found[axis], shape[axis]) for axis in axes]
     if len(axes) == 1:
         return rw.emit("top.Gather", value, parts[0], axis=axes[0])
-    made = np.broadcast_shapes(*map(shape_of, parts))
+    made = shape_together(*parts)
     rest = [axis for axis in range(len(shape)) if axis not in axes]
     stacked = _stacked(rw, parts, made)
     taken = rw.emit("top.GatherND", permute(rw, value, [*axes, *rest]), stacked)
@@ -152,7 +152,7 @@ def index_put(call: Call, rw: Rewriter) -> Value:
         raise Unsupported("writes where a mask says so that is computed at run time", "use torch.where")
     found, axes = subscripts
     parts = [_from_front(rw, found[axis], shape[axis]) for axis in axes]
-    made = np.broadcast_shapes(*map(shape_of, parts))
+    made = shape_together(*parts)
     rest = [axis for axis in range(len(shape)) if axis not in axes]
     order = [*axes, *rest]
     adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
@@ -312,7 +312,7 @@ def diagonal_scatter(call: Call, rw: Rewriter) -> Value:
 def masked_scatter(call: Call, rw: Rewriter) -> Value:
     """The source's numbers, in order, where a mask is true: the how-manieth place it is says which."""
     value = call.self
-    shape = np.broadcast_shapes(shape_of(value), shape_of(call.mask))
+    shape = shape_together(value, call.mask)
     mask = reshape(rw, expand_to(rw, cast(rw, call.mask, BOOL), shape), (math.prod(shape),))
     flat = reshape(rw, expand_to(rw, value, shape), (math.prod(shape),))
     source = reshape(rw, cast(rw, call.source, value.element), (math.prod(shape_of(call.source)),))
@@ -399,12 +399,15 @@ def _bag_without_padding(rw: Rewriter, bag: Value, kept: Value, mode: str) -> Va
 @TABLE("_embedding_bag.default", "embedding_bag.default", "embedding_bag.padding_idx", "_embedding_bag_forward_only.default")
 def embedding_bag(call: Call, rw: Rewriter) -> list[Value]:
     """Rows of a table, added up or averaged over bags whose beginnings are known; those of an index of padding are left out."""
+    shape_of(call.offsets, 1)
     offsets = np.asarray(rw.need_constant(call.offsets, "the beginnings of the bags")).tolist()
     places = shape_of(call.indices)[0]
     if call.get("include_last_offset", False):
         offsets = offsets[:-1]
-    ends = [*offsets[1:], places]
-    count = shape_of(call.weight)[0]
+    ends = [*offsets, places][1:]
+    if offsets and (offsets[0] != 0 or any(begin > end for begin, end in zip(offsets, ends, strict=False))):
+        raise Unsupported(f"has bags that begin at {offsets[:9]}, of {places} indices", "they begin at 0, one behind the other")
+    count = shape_of(call.weight, 2)[0]
     places_of_rows = _from_front(rw, call.indices, count)
     rows = rw.emit("top.Gather", call.weight, places_of_rows, axis=0)
     kept = _not_padding(call, rw, places_of_rows, count)
@@ -421,7 +424,8 @@ def embedding_bag(call: Call, rw: Rewriter) -> list[Value]:
                     _bag_without_padding(rw, bag, slice_along(rw, kept, 0, begin, end), mode))
     for place in (1, 2, 3):
         call.refuse_use(place, "what training needs")
-    whole = made[0] if len(made) == 1 else rw.emit("top.Concat", *made, axis=0)
+    whole = splat(rw, 0.0, (0, shape_of(rows)[1]), rows.element) if not made else (
+        made[0] if len(made) == 1 else rw.emit("top.Concat", *made, axis=0))
     return [whole] * len(call.op.results)
 
 

@@ -13,7 +13,7 @@ from transload_hub import tables
 from transload_hub.determinant import determinant
 
 from .movement import expand_to
-from .table import AtenTable, Call, axis_of, cast, number_like, pairs, permute, reshape, shape_of, wide
+from .table import AtenTable, Call, axis_of, cast, number_like, pairs, permute, reshape, shape_of, shape_together, wide
 from .unary import without_dead_rows
 
 TABLE = AtenTable()
@@ -213,9 +213,11 @@ def cross(call: Call, rw: Rewriter) -> Value:
     """The vector product."""
     from .movement import gather_places
 
-    shape = np.broadcast_shapes(shape_of(call.self), shape_of(call.other))
+    shape = shape_together(call.self, call.other)
     dim = call.dim
-    axis = next(i for i, size in enumerate(shape) if size == 3) if dim is None else dim % len(shape)
+    axis = next((i for i, size in enumerate(shape) if size == 3), None) if dim is None else axis_of(dim, len(shape))
+    if axis is None or shape[axis] != 3:
+        raise Unsupported(f"multiplies vectors of the shape {list(shape)}, and has to be of three numbers each")
     turned = [gather_places(rw, expand_to(rw, value, shape), axis, np.array(places))
               for value, places in ((call.self, (1, 2, 0)), (call.other, (2, 0, 1)), (call.self, (2, 0, 1)),
                                     (call.other, (1, 2, 0)))]

@@ -14,7 +14,20 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted, need_place, wrapped_places
 
-from .table import MAX_CONSTANT, AtenTable, Call, axes_of, axis_of, cast, number_like, pairs, permute, reshape, shape_of
+from .table import (
+    MAX_CONSTANT,
+    AtenTable,
+    Call,
+    axes_of,
+    axis_of,
+    cast,
+    number_like,
+    pairs,
+    permute,
+    reshape,
+    shape_of,
+    shape_together,
+)
 
 __all__ = ["TABLE", "expand_to", "gather_places", "slice_along", "strided_places"]
 
@@ -192,7 +205,7 @@ def expand_as(call: Call, rw: Rewriter) -> Value:
 @TABLE("broadcast_tensors.default", stored="carried")
 def broadcast_tensors(call: Call, rw: Rewriter) -> list[Value]:
     """All of one shape."""
-    shape = np.broadcast_shapes(*map(shape_of, call.tensors))
+    shape = shape_together(*call.tensors)
     return [expand_to(rw, value, shape) for value in call.tensors]
 
 

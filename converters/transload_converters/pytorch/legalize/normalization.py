@@ -11,7 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, Value
 from transload.rewrite import Rewriter
 
-from .table import AtenTable, Call, cast, number_like, reshape, shape_of, splat, wide
+from .table import AtenTable, Call, axis_of, cast, number_like, reshape, shape_of, shape_together, splat, wide
 
 TABLE = AtenTable()
 
@@ -135,8 +135,8 @@ def weight_norm(call: Call, rw: Rewriter) -> list[Value]:
 @TABLE("cosine_similarity.default")
 def cosine_similarity(call: Call, rw: Rewriter) -> Value:
     """The cosine of the angle between vectors along a dimension, each no shorter than eps."""
-    shape = np.broadcast_shapes(shape_of(call.x1), shape_of(call.x2))
-    axis = call.dim % len(shape)
+    shape = shape_together(call.x1, call.x2)
+    axis = axis_of(call.dim, len(shape))
     floor = number_like(rw, float(call.eps), call.element)
     units = []
     for value in (call.x1, call.x2):

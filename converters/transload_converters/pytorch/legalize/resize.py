@@ -38,7 +38,7 @@ def upsample(call: Call, rw: Rewriter) -> Value:
     name = call.base.removeprefix("_").removeprefix("upsample_")
     exact, smooth = name.startswith("nearest_exact"), name.endswith("_aa")
     kind = "nearest" if name.startswith("nearest") else name.removesuffix("_aa")[:-2]
-    sizes = shape_of(value)[2:]
+    sizes = shape_of(value, 2 + next(int(letter) for letter in name if letter.isdigit()))[2:]
     given = call.output_size
     scales = call.get("scale_factors") if call.overload == "vec" else _scales(call, len(sizes))
     if given is None:

@@ -45,7 +45,7 @@ from ..schemas import Argument, schema_of
 
 __all__ = [
     "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "is_complex",
-    "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of", "splat", "wide",
+    "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of", "shape_together", "splat", "wide",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -290,6 +290,15 @@ def shape_of(value: Value | None, rank: int | None = None) -> tuple[int, ...]:
     if rank not in (None, len(shape)):
         raise Unsupported(f"{value.name or 'an operand'!r} must have {rank} dimensions, and has the shape {list(shape)}")
     return shape
+
+
+def shape_together(*values: Value) -> tuple[int, ...]:
+    """The shape that tensors broadcast to with each other; `Unsupported` where they do not."""
+    shapes = [shape_of(value) for value in values]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise Unsupported(f"the shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast") from None
 
 
 def axis_of(axis: int, rank: int, least: int = 0) -> int:

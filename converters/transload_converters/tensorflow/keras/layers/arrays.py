@@ -450,7 +450,7 @@ def extract_patches(call: Call, x: Value) -> Value:
     def made(y: Value) -> Value:
         channels = shape_of(y)[-1]
         count = math.prod(size) * channels
-        kernel = g.constant(np.eye(count).reshape(*size, channels, count), y.element)
+        kernel = g.constant(tables.eye(count).reshape(*size, channels, count), y.element)
         return convolve(g, "Conv", y, kernel, strides, padding, dilations, False, count)
 
     return images(g, x, first, made)
