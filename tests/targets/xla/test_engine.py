@@ -256,7 +256,7 @@ def test_a_plugin_that_does_not_load_is_a_reason(tmp_path: Any, monkeypatch: pyt
     library = tmp_path / "pjrt_plugin.so"
     library.write_bytes(b"no library")
     monkeypatch.setenv("PJRT_NAMES_AND_LIBRARY_PATHS", f"cuda:{library}")
-    platforms.device_of.cache_clear()
+    platforms._opened.cache_clear()
     why = platforms.why_not("gpu")
     assert why is not None and "pjrt_plugin.so" in why
     assert platforms.best.__wrapped__() == "cpu"  # type: ignore[attr-defined]
