@@ -57,7 +57,7 @@ class PluginRegistry:
 
     def __init__(self, points: list[EntryPoint] | None = None, only: str | None = None) -> None:
         if points is not None and not (
-                isinstance(points, list | tuple) and all(isinstance(point, EntryPoint) for point in points)):
+                isinstance(points, list | tuple) and all(map(_is_entry_point, points))):
             raise UsageError(f"Host() takes a list of importlib.metadata.EntryPoint, and was given {points!r:.100}",
                              hint="an object with hooks: Host().register(plugin)")
         if not isinstance(only, str | None):
@@ -384,6 +384,11 @@ def _order(point: EntryPoint) -> tuple[bool, bool, str, str]:
     """Ours before all others, so that nobody takes the place of one, or of what it registers; then by name and distribution."""
     info = _info_of(point)
     return not info.is_ours, point.group != FOUNDATION, info.name, info.distribution
+
+
+def _is_entry_point(point: Any) -> bool:
+    """Whether an object is an entry point: Python's own, or, once that is imported, the package importlib_metadata's."""
+    return all(isinstance(getattr(point, name, None), str) for name in ("name", "value", "group")) and hasattr(point, "load")
 
 
 def _info_of(point: EntryPoint) -> PluginInfo:

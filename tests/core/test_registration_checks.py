@@ -6,6 +6,7 @@ import re
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -207,3 +208,13 @@ def test_a_name_that_nobody_has_is_answered_with_the_plugins_that_failed() -> No
     assert "left out by TRANSLOAD_PLUGINS: left" in caught.value.hint
     with Context(there).bind(), pytest.raises(UsageError, match="broken"):
         transload.save(new_module(), "model.acme")
+
+
+def test_entry_points_of_the_package_importlib_metadata_are_some() -> None:
+    """Once that is imported, Python's own way to find them gives objects of its class, which were refused."""
+    ours = next(each for each in entry_points(group="transload") if each.name == "images")
+    theirs = SimpleNamespace(name=ours.name, value=ours.value, group=ours.group, load=ours.load, dist=ours.dist)
+    there = Host([theirs], only="")  # type: ignore[list-item]
+    assert info_of(there, "images").error is None and "add-postprocess" in there.passes
+    with pytest.raises(UsageError, match="takes a list of importlib.metadata.EntryPoint"):
+        Host([SimpleNamespace(name="images")], only="")  # type: ignore[list-item]
