@@ -14,23 +14,15 @@ import transload
 from transload.context import Context
 from transload.errors import PluginFailure, UsageError
 from transload.evaluation.evaluate import evaluate
-from transload.ir import F32, Module, TensorType, new_module, set_results
-from transload.ir.build import Builder
+from transload.ir import Module
 from transload.plugin import Engine, Reader, Runtime
 from transload.plugin_host import Host, host
 from transload.verification.compare import compare
 
+from tests.support.graphs import doubled
 from tests.support.plugins import registering
 
 GIVEN = {"x": np.ones(4, np.float32)}
-
-
-def _module() -> Module:
-    module = new_module()
-    function = module.add_function("main", [TensorType((4,), F32)], ["x"])
-    block = function.regions[0].block
-    set_results(function, [Builder(block).emit("top.MulConst", block.arguments[0], const_val=2.0)], ["y"])
-    return module
 
 
 def _twice(path: Path) -> Callable[..., dict[str, np.ndarray]]:
@@ -47,7 +39,7 @@ def bind() -> Iterator[Callable[..., None]]:
 
     def bind(**items: Any) -> None:
         made = Host()
-        reader = Reader("fmt", "top", (".fmt",), lambda source, inputs: _module())
+        reader = Reader("fmt", "top", (".fmt",), lambda source, inputs: doubled())
         made.register(SimpleNamespace(**registering(readers=[reader], **items)), "odd")
         bound.append(Context(made).bind())
         bound[-1].__enter__()
@@ -77,7 +69,7 @@ def gone(bind: Callable[..., None]) -> None:
     lambda model, out: transload.convert(model, "tosa", out, engine="gone"),
     lambda model, out: transload.convert(model, "onnx", out, engine="gone"),
     lambda model, out: evaluate(model, [GIVEN], engine="gone"),
-    lambda model, out: transload.run(_module(), GIVEN, engine="gone"),
+    lambda model, out: transload.run(doubled(), GIVEN, engine="gone"),
     lambda model, out: host().engine("gone"),
 ], ids=["convert", "convert for a target with a runtime", "evaluate", "run", "host"])
 def test_an_engine_that_is_not_here_is_refused(use: Callable[[Path, Path], Any], model: Path, tmp_path: Path, gone: None) -> None:
@@ -110,6 +102,6 @@ def test_another_judge_judges_then_and_the_failure_is_noted(bind: Callable[..., 
 @pytest.mark.plugin_fails
 def test_an_engine_that_fails_to_say_so_is_not_chosen_and_is_an_error_where_it_is_named(bind: Callable[..., None]) -> None:
     bind(engines=[Engine("broken", lambda module, function: None, available=_raises, compiles=True, measures=True)])
-    np.testing.assert_array_equal(transload.run(_module(), GIVEN, engine="auto")["y"], 2 * GIVEN["x"])
+    np.testing.assert_array_equal(transload.run(doubled(), GIVEN, engine="auto")["y"], 2 * GIVEN["x"])
     with pytest.raises(PluginFailure, match=r"engine 'broken'.*half_installed"):
-        transload.run(_module(), GIVEN, engine="broken")
+        transload.run(doubled(), GIVEN, engine="broken")

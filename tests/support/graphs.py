@@ -64,6 +64,15 @@ class Graph:
         return self.module
 
 
+def doubled() -> Module:
+    """`y = 2 * x`, of four floats."""
+    module = new_module()
+    function = module.add_function("main", [TensorType((4,), F32)], ["x"])
+    block = function.regions[0].block
+    set_results(function, [Builder(block).emit("top.MulConst", block.arguments[0], const_val=2.0)], ["y"])
+    return module
+
+
 def summing() -> Module:
     """It adds up what it is given, from 3, in a state: `total + x0`, as `y0` and as what `total` is the next time."""
     graph = Graph((1, 4))

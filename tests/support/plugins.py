@@ -8,10 +8,13 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from transload.context import Context
 from transload.hookspecs import hookimpl
+from transload.ir import F32, Module, TensorType, new_module, set_results
+from transload.ir.build import Builder
 from transload.plugin_host import Host, PluginInfo
 
-__all__ = ["Distribution", "acme", "info_of", "point", "registering"]
+__all__ = ["Distribution", "acme", "beside_ours", "info_of", "module_of", "point", "raising", "registering"]
 
 
 class Distribution:
@@ -56,3 +59,31 @@ def info_of(there: Host, name: str) -> PluginInfo:
 def acme(**items: Any) -> Host:
     """A host with one plugin, `acme`, that registers these, beside our own."""
     return Host([point("acme", **registering(**items))], only="")
+
+
+_VECTOR = TensorType((2,), F32)
+
+
+def module_of(name: str) -> Module:
+    """A function of one op of this name, which takes and gives a vector of two floats."""
+    module = new_module()
+    function = module.add_function("main", [_VECTOR], ["x"])
+    block = function.regions[0].block
+    set_results(function, [Builder(block, location="here").create(name, block.arguments, [_VECTOR]).result], ["y"])
+    return module
+
+
+def beside_ours(**items: Any) -> Context:
+    """A context whose host has all installed plugins, and `acme`, which registers these."""
+    own = Host()
+    own.register(type("Acme", (), {name: staticmethod(hook) for name, hook in registering(**items).items()}), "acme")
+    return Context(own)
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    """A function that raises it, whatever it is given."""
+
+    def act(*arguments: Any, **named: Any) -> Any:
+        raise error
+
+    return act

@@ -12,25 +12,17 @@ import numpy as np
 import pytest
 
 from transload.errors import TargetError
-from transload.ir import F32, Module, TensorType, new_module, set_results
-from transload.ir.build import Builder
 from transload.options import settings_of
 from transload.plugin_host import host
 from transload_targets.xla.program import in_stablehlo
+
+from tests.support.graphs import doubled
 
 pytest.importorskip("jaxlib")
 if "fork" not in multiprocessing.get_all_start_methods():
     pytest.skip("processes are not forked here", allow_module_level=True)
 
 X = np.arange(4, dtype=np.float32)
-
-
-def _module() -> Module:
-    module = new_module()
-    function = module.add_function("main", [TensorType((4,), F32)], ["x"])
-    block = function.regions[0].block
-    set_results(function, [Builder(block).emit("top.MulConst", block.arguments[0], const_val=2.0)], ["y"])
-    return module
 
 
 def _in_a_fork(function: Callable[[], Any]) -> Any:
@@ -57,7 +49,7 @@ def _in_a_fork(function: Callable[[], Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def execute() -> Any:
-    made = host().engine("xla-cpu")(_module())
+    made = host().engine("xla-cpu")(doubled())
     np.testing.assert_array_equal(made({"x": X})["y"], 2 * X)
     return made
 
@@ -69,5 +61,5 @@ def test_what_was_made_before_runs_there(execute: Any) -> None:
 
 def test_a_target_that_compiles_by_it_is_refused_in_words(execute: Any, tmp_path: Path) -> None:
     target = host().targets["xla-cpu"]
-    error = _in_a_fork(lambda: target.emit(in_stablehlo(_module(), "cpu"), tmp_path, "m", settings_of(target.options(), {})))
+    error = _in_a_fork(lambda: target.emit(in_stablehlo(doubled(), "cpu"), tmp_path, "m", settings_of(target.options(), {})))
     assert isinstance(error, TargetError) and "does not run in a fork" in error.message and "spawn" in error.hint
