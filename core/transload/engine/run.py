@@ -42,6 +42,7 @@ Form = tuple[tuple[int, ...], np.dtype] | None
 Watch = Callable[[Value, Any], None]
 """Told of each value and what was computed for it."""
 
+
 def _is_deep() -> bool:
     """Whether three quarters of the frames that Python allows are in use: to run what is planned takes no more of them than that
     did, and what a kernel calls lies in the rest."""
