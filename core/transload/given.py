@@ -49,7 +49,9 @@ def open_file(path: Path, name: str = ONLY) -> Any:
 
     need_file(path)
     if is_folder(path):
-        raise UsageError(f"{path} is a directory, and no array or image", hint="--data gives a folder of samples")
+        raise UsageError(
+            f"{path} is a directory, and no array or image",
+            hint="give one image, .npy or .npz; a folder of samples is for --data of convert, calibrate, quantize and eval")
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return open_array(path)

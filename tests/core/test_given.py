@@ -7,12 +7,14 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 import transload
+from transload.cli.app import app
 from transload.errors import ReadError, UsageError
-from transload.given import open_given, settled
+from transload.given import open_file, open_given, settled
 from transload.plugin_host import host
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -209,3 +211,13 @@ def test_modules_are_not_told_of_the_images_that_they_were_given(digits: Path, t
     assert sum(text.startswith(note) for text in first.report.notes) == 1
     assert not any(note in text for text in (*second.report.notes, *fused.report.notes))
     assert len(fused.report.notes) > len(second.report.notes)
+
+
+def test_a_folder_of_samples_is_for_the_commands_that_have_data(tmp_path: Path) -> None:
+    """The hint named --data in commands that do not have it."""
+    with pytest.raises(UsageError, match="is a directory, and no array or image") as caught:
+        open_file(tmp_path)
+    said = (caught.value.hint or "").partition("--data of ")[2]
+    assert {name.strip() for name in re.split(",| and ", said)} == {
+        name for name in ("convert", "calibrate", "quantize", "eval", "run", "compare", "gen-input")
+        if any("--data" in each.opts for each in app.get_command(click.Context(app), name).params)}
