@@ -218,6 +218,8 @@ def test_a_folder_of_samples_is_for_the_commands_that_have_data(tmp_path: Path) 
     with pytest.raises(UsageError, match="is a directory, and no array or image") as caught:
         open_file(tmp_path)
     said = (caught.value.hint or "").partition("--data of ")[2]
+    commands = {name: app.get_command(click.Context(app), name)
+                for name in ("convert", "calibrate", "quantize", "eval", "run", "compare", "gen-input")}
     assert {name.strip() for name in re.split(",| and ", said)} == {
-        name for name in ("convert", "calibrate", "quantize", "eval", "run", "compare", "gen-input")
-        if any("--data" in each.opts for each in app.get_command(click.Context(app), name).params)}
+        name for name, command in commands.items()
+        if command is not None and any("--data" in each.opts for each in command.params)}
