@@ -57,21 +57,24 @@ class Session:
             from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
             usual = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-            resolvers = {
-                "reference": (OpResolverType.BUILTIN_REF, usual), "usual": (usual,), "delegate": (OpResolverType.BUILTIN,),
+            pending = {
+                "reference": [OpResolverType.BUILTIN_REF, usual], "usual": [usual], "delegate": [OpResolverType.BUILTIN],
             }[self._kernels]
-            file = self._file()
-            for resolver in (*resolvers[:1] * len(_OLDER), *resolvers):
+            file, older = self._file(), set[str]()
+            while keep not in self._interpreters:
                 try:
                     self._interpreters[keep] = Interpreter(
-                        **file, experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
-                    break
+                        **file, experimental_op_resolver_type=pending[0], experimental_preserve_all_tensors=keep)
                 except (RuntimeError, ValueError) as error:
                     found = re.search(r"Didn't find op for builtin opcode '(\w+)'", str(error))
-                    if found is None or resolver is resolvers[-1]:
+                    if found is None or len(pending) == 1:
                         raise RunError(f"{self.name}: LiteRT does not load the model: {_first_line(error)}") from None
-                    if found[1] in _OLDER:
+                    if found[1] in _OLDER and found[1] not in older:
+                        older.add(found[1])
                         file = {"model_content": _of_first_version(self._content(file), found[1])}
+                    else:
+                        del pending[0]
+                        file = self._file()
         return self._interpreters[keep]
 
     def _content(self, file: dict[str, Any]) -> bytes:
