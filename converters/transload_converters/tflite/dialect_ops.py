@@ -161,6 +161,7 @@ SQUARE: x -> y | The square of each element.
 SQUARED_DIFFERENCE: lhs rhs -> output | (lhs - rhs) squared.
 SQUEEZE: input -> output | The tensor without dimensions of size 1.
 STRIDED_SLICE: input begin end strides -> output | A part of the tensor, in steps.
+STABLEHLO_CASE: index inputs* -> outputs* | Runs the subgraph of a number, the last for a number that there is none of.
 STABLEHLO_RNG_BIT_GENERATOR: initial_state -> output_state output | Random bits that a state determines, and the state after
     them.
 SUB: lhs rhs -> output | The difference of two tensors, with broadcast and a fused activation.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from transload.api import legalize, load, run, save
-from transload.errors import ConversionError
+from transload.errors import ConversionError, ReadError
 from transload.ir import Module
 from transload_converters.tflite.writer import ModelWriter
 
@@ -48,6 +48,15 @@ def test_if(condition: bool, judge: Callable[..., Module]) -> None:
 def test_a_condition_without_a_truth_value_is_refused() -> None:
     with pytest.raises(ConversionError, match="not one truth value"):
         legalize(load(text=branches(None, (0,)).finish(), format="tflite"))
+
+
+def test_a_choice_by_nothing_is_refused() -> None:
+    model = ModelWriter()
+    y = model.add_tensor("y", (2,), F)
+    model.add_operator("STABLEHLO_CASE", [], [y], {"branch_subgraph_indices": []})
+    model.outputs = [y]
+    with pytest.raises(ReadError, match="stablehlo_case at 'y': has 0 operands, not 1 or more"):
+        load(text=model.finish(), format="tflite")
 
 
 def counting() -> ModelWriter:
