@@ -194,3 +194,18 @@ def test_masks_of_other_shapes_are_refused(mask: tuple[int, ...]) -> None:
     fused = node("Attention", ["x", "w", "b", "m"], ["y"], num_heads=2, **MS)
     inputs = {"x": real(2, 5, 8), "m": np.ones(mask, np.int32)}
     _refused(fused, inputs, ["y"], r"has a mask of shape \[.*\] for 5 queries and 5 keys in a batch of 2")
+
+
+@pytest.mark.parametrize("softcap", [-2.0, 0.0, 2.0])
+def test_a_cap_that_is_not_positive_caps_nothing(compare: Callable[..., Any], softcap: float) -> None:
+    inputs = {"q": real(2, 3, 4, 8), "k": real(2, 3, 6, 8), "v": real(2, 3, 6, 10)}
+    compare(node("Attention", ["q", "k", "v"], ["y"], softcap=softcap), inputs, ("y",), opset=23, **CLOSE)
+
+
+@pytest.mark.parametrize("softcap", [-2.0, 2.0])
+def test_a_cap_of_grouped_queries(compare: Callable[..., Any], softcap: float) -> None:
+    inputs = {"q": real(1, 4, 32), "k": real(1, 4, 16), "v": real(1, 4, 16)}
+    constants = {"n": np.array([3], np.int32), "t": np.array(4, np.int32)}
+    fused = node("GroupQueryAttention", ["q", "k", "v", "", "", "n", "t"], ["y", "k2", "v2"], num_heads=4, kv_num_heads=2,
+                 softcap=softcap, **MS)
+    compare(fused, inputs, ("y",), constants, **CLOSE)

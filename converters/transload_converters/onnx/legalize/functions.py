@@ -101,7 +101,7 @@ def _node(op: Op, op_type: str) -> Any:
     inputs = ["" if operand(op, i) is None else f"i{i}" for i in range(len(op.operands))]
     node = helper.make_node(op_type, inputs, [f"o{i}" for i in range(len(op.results))])
     for key, value in op.attributes.items():
-        if key in ("onnx.opset", "domain"):
+        if key in ("onnx.opset", "domain") or (key == "softcap" and value <= 0):  # which caps nothing (onnx.reference)
             continue
         if isinstance(value, Dense):
             node.attribute.append(helper.make_attribute(key, numpy_helper.from_array(np.ascontiguousarray(value.numpy()))))

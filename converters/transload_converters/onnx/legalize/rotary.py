@@ -106,7 +106,7 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
     scores = rw.emit("top.MatMul", q, repeated(rw, k, heads // groups), right_transpose=True)
     scores = rw.emit("top.MulConst", scores, const_val=scale)
     softcap = float(attr(op, "softcap", 0.0))
-    if softcap:
+    if softcap > 0:  # what is not greater caps nothing, in onnx.reference and onnxruntime
         bent = rw.emit("top.Tanh", rw.emit("top.MulConst", scores, const_val=1 / softcap))
         scores = rw.emit("top.MulConst", bent, const_val=softcap)
     least = neutral(scores.element, "max")
