@@ -8,7 +8,6 @@ __all__ = ["FLOATS", "STEPS", "USUAL_KERNELS", "float_tolerance", "integer_steps
 
 FLOAT_TOLERANCE = 1e-5
 
-_AWAY_FROM_ZERO = "halves: LiteRT rounds them away from zero, RESCALE of 48-bit sums up"
 _FLOAT32_WEIGHTS = "LiteRT interpolates uint8 in float32, whose error decides halves; TOSA's RESIZE is exact"
 _INVERSE_ROOT = "LiteRT takes a fixed-point inverse root, whose last bits differ from float's"
 _WIDE_PRODUCT = "products that may leave 32 bits are taken in float; LiteRT rounds after each factor, in 64 bits"
@@ -17,7 +16,6 @@ _LAST_BIT = "LiteRT's table is made of float32's erf, whose last bit decides a r
 _RECIPROCAL = "floats are multiplied by the scale's reciprocal, LiteRT divides: quotients within a float's last bit of a half"
 _USUAL_SUM = "judged by LiteRT's usual kernels (see USUAL_KERNELS), which round otherwise than the reference ones"
 STEPS: dict[tuple[str, str], tuple[int, str]] = {
-    ("RESIZE_BILINEAR", "i16t"): (1, _AWAY_FROM_ZERO),
     ("RESIZE_BILINEAR", "u8"): (1, _FLOAT32_WEIGHTS),
     ("L2_NORMALIZATION", "u8"): (1, _INVERSE_ROOT),
     ("REDUCE_PROD", "i16t"): (1, _WIDE_PRODUCT),

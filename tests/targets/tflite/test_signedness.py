@@ -103,3 +103,17 @@ def test_tflite_micro_which_has_signed_bytes_alone_gets_them(tmp_path: Path) -> 
     assert artifact.verification.tensors[0].metrics["max_abs"] == 0
     assert {str(op.operands[1].stored_element) for op in artifact.module.ops() if op.name == "tfl.conv_2d"} == {"i8"}
     assert [type_.element.storage for type_ in artifact.module.inputs.values()] == [UI8]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("mode", ["means", "places"])
+def test_what_rounds_by_the_sign_of_stored_numbers_stays_unsigned(mode: str, tmp_path: Path) -> None:
+    graph = graph_of()
+    value = graph.inputs[0]
+    if mode == "means":
+        value = graph.AvgPool(value, kernel_shape=(2, 2), layout="NHWC", element=BYTES)
+    else:
+        value = graph.Interp(value, mode="linear", sizes=(10, 12), coord_mode="asymmetric", layout="NHWC", rounding="once")
+    made = graph.Conv(value, filters(graph, SIGNED), element=RESULT, **WINDOW)
+    lowered = check_same_bits(graph.done(made), tmp_path)
+    name = "tfl.average_pool_2d" if mode == "means" else "tfl.resize_bilinear"
+    assert [op.operands[0].stored_element for op in lowered.ops() if op.name in (name, "tfl.conv_2d")] == [UI8, I8]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import UI8, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_like, layout, static_shape
@@ -20,13 +20,18 @@ TABLE = RewriteTable()
 def resize_bilinear(op: Op, rw: Rewriter) -> Value:
     """RESIZE_BILINEAR: by the corners, by the centres, or by the upper left edges of pixels.
 
-    What comes between integers is rounded, whether they have a scale or not.
+    What comes between integers is rounded, whether they have a scale or not; of unsigned bytes once, for that kernel knows
+    places as floats and not in 1/1024.
     """
     sizes, corners, centres = _read(op, rw)
     if op.operands[0].is_quantized:
         _refuse_pixels_outside(static_shape(op.operands[0], "the image", 4)[1:3], sizes, corners, centres)
     coordinates = "align_corners" if corners else "half_pixel" if centres else "asymmetric"
-    return emit_like(rw, op, "top.Interp", op.operands[0], sizes=sizes, mode="linear", coord_mode=coordinates, layout=layout)
+    kind = op.operands[0].quant
+    rounding = "once" if kind is not None and kind.storage == UI8 else None
+    return emit_like(
+        rw, op, "top.Interp", op.operands[0], sizes=sizes, mode="linear", coord_mode=coordinates, layout=layout,
+        rounding=rounding)
 
 
 @TABLE("tfl.resize_nearest_neighbor")

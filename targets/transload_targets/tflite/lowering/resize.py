@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, Value
+from transload.ir import F32, UI8, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import need_place
@@ -27,6 +27,7 @@ from .common import (
     reshape,
     retyped,
     same_numbers,
+    signed,
     static_shape,
     transpose,
 )
@@ -65,7 +66,10 @@ def resize(op: Interp, rw: Rewriter) -> Value | None:
         if op.mode != "nearest":
             return None
         value = retyped(rw, value, target)
-    need_rounding(op, rw, "double", operator="RESIZE_BILINEAR")
+    by_floats = source is not None and source.storage == UI8 and op.mode == "linear" and op.rounding in ("once", "exact")
+    need_rounding(op, rw, "once" if by_floats else "double", "exact" if by_floats else "double", operator="RESIZE_BILINEAR")
+    if source is not None and op.mode == "linear" and not by_floats:  # of unsigned bytes, which that kernel computes in floats
+        value = retyped(rw, value, signed(source))
     shape = static_shape(value)
     sizes = (1, *op.sizes) if len(op.sizes) == 1 else tuple(op.sizes)
     value = reshape(rw, value, (shape[0], 1, *shape[1:]) if len(op.sizes) == 1 else shape)
@@ -75,10 +79,10 @@ def resize(op: Interp, rw: Rewriter) -> Value | None:
         value = emit(rw, "cast", value, like=value, element=F32)
     made = emit(
         rw, name, value, ints(rw, *sizes), like=op.output, shape=(shape[0], *sizes, shape[-1]), align_corners=options[0],
-        element=F32 if of_plain else None, half_pixel_centers=options[1])
+        element=F32 if of_plain else value.element, half_pixel_centers=options[1])
     if of_plain:
         made = emit(rw, "cast", made, like=made, element=op.output.element)
-    return reshape(rw, made, static_shape(op.output))
+    return reshape(rw, retyped(rw, made, op.output.element), static_shape(op.output))
 
 
 def _options(op: Interp) -> tuple[bool, bool] | None:

@@ -11,7 +11,7 @@ these: a network of signed bytes that has such, one scale each, becomes one of u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +43,19 @@ _CONVERTS = ("top.Cast", "top.Bitcast")
 """Ops that may have operands and results of both kinds."""
 
 
+def _rounds_by_sign(op: Op) -> bool:
+    """Whether LiteRT's kernels of signed bytes and of unsigned ones give other real numbers for an op that the hub has.
+
+    Halves go away from zero, which is another number in the one and in the other: those of means, and of places between pixels.
+    """
+    kinds = [value.quant for value in (*op.operands[:1], *op.results)]
+    if None in kinds:
+        return False
+    if op.name == "top.Interp":
+        return op.attribute("mode") == "linear" and kinds[0].storage == UI8 and op.attribute("rounding", "double") != "double"  # type: ignore[union-attr]
+    return op.name == "top.AvgPool" and kinds[0] == kinds[-1]
+
+
 @dataclass(frozen=True)
 class _Turn:
     """From bytes of one kind to the same numbers in the other."""
@@ -63,18 +76,20 @@ def make_bytes_signed(module: Module, bytes: Literal["kept", "signed"] = "kept")
     """Change the types of all quantized tensors of unsigned bytes, where an op mixes them or `bytes="signed"` asks for it.
 
     Arguments and results of entry functions keep theirs, and so does what a Bitcast reads and gives, behind a Cast, which changes
-    no number.
+    no number. So do ops that would compute others, but where `bytes="signed"` asks: such a runtime has nothing for unsigned ones.
     """
-    if bytes == "kept" and _wants_unsigned(module):
-        return _turn_bytes(module, _TO_UNSIGNED)
-    if bytes == "kept" and not any(map(_mixes, module.walk())):
-        return False
-    return _turn_bytes(module, _TO_SIGNED)
+    if bytes == "signed":
+        return _turn_bytes(module, _TO_SIGNED)
+    keeping = {op for op in module.walk() if _rounds_by_sign(op)}
+    if _wants_unsigned(module):
+        return _turn_bytes(module, _TO_UNSIGNED, keeping)
+    return any(map(_mixes, module.walk())) and _turn_bytes(module, _TO_SIGNED, keeping)
 
 
-def _turn_bytes(module: Module, turn: _Turn) -> bool:
+def _turn_bytes(module: Module, turn: _Turn, keeping: Collection[Op] = ()) -> bool:
+    kept = {*keeping, *(op for op in module.walk() if op.name == "top.Bitcast")}
     called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
-    read = [(op, op.operands[0].type) for op in module.walk() if op.name == "top.Bitcast"]
+    read = [(op, op.operands[0].type) for op in module.walk() if op in kept]
     changed = False
     for name, function in module.functions.items():
         if not function.regions[0].blocks:
@@ -86,7 +101,7 @@ def _turn_bytes(module: Module, turn: _Turn) -> bool:
                 is_given = entry and inner is block
                 changed |= _cast_behind(argument, inner, inner.first, turn) if is_given else _retype(argument, turn)
             for op in list(inner):
-                changed |= _turn_op(op, turn)
+                changed |= _turn_op(op, turn, op in kept)
         if entry:
             _give(block.terminator, results)
     for op, type_ in read:
@@ -142,16 +157,18 @@ def _retype(value: Value, turn: _Turn) -> bool:
     return True
 
 
-def _turn_op(op: Op, turn: _Turn) -> bool:
-    """Change the types of what an op gives."""
+def _turn_op(op: Op, turn: _Turn, is_kept: bool) -> bool:
+    """Change the types of what an op gives; what one gives that keeps its own is cast."""
     assert op.parent is not None
-    if op.name == "top.Bitcast":
+    if is_kept:
         return _cast_behind(op.results[0], op.parent, op.next, turn)
     changed = False
     for result in op.results:
         changed |= _retype(result, turn)
     if changed and op.name == "top.Weight":
         op.attributes["value"] = _turned_numbers(op.attributes["value"], turn)
+    if changed and op.name == "top.Interp" and op.attribute("mode") == "linear":
+        op.attributes["rounding"] = "double"  # as all kernels of signed bytes do
     return changed
 
 

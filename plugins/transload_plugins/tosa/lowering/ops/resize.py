@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, F32, I8, I16, I32, I48, Op, QuantType, Type, Value
+from transload.ir import BOOL, F32, I8, I16, I32, I48, QuantType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub import tables
 from transload_hub.build import need_place
@@ -186,8 +186,9 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
     """RESIZE of stored numbers to i32 (i48 of int16), and RESCALE back, as LiteRT's kernels for the type compute.
 
     Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones, as do 16 bits of other
-    frameworks. LiteRT's have one type for both; a result of another, of a QDQ graph, is rounded in its own steps. None,
-    and then in float, where RESIZE has no such grid, or RESCALE cannot divide exactly.
+    frameworks; unsigned bytes that round `double` are the numbers of int8, 128 more. LiteRT's have one type for both; a
+    result of another, of a QDQ graph, is rounded in its own steps. None, and then in float, where RESIZE has no such grid, or
+    RESCALE cannot divide exactly.
     """
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or op.mode != "linear" or op.antialias:
@@ -198,7 +199,7 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
     shape, dims = static_shape(x), range(len(op.sizes))
     if not all(_stays(op, i, shape[1 + i]) for i in dims):
         exact_wide = source.storage == I16 and (is_unsigned(op) or op.rounding != "double")
-        plan = interp_grid if is_unsigned(op) or exact_wide else fixed_point_grid
+        plan = interp_grid if _has_exact_places(op, source) or exact_wide else fixed_point_grid
         grids = [plan(op, i, shape[1 + i]) for i in dims]
         if len(grids) == 1:  # rows of one column, which the grids of LiteRT's kernel hold as 1024ths
             x = reshape(rw, x, (shape[0], shape[1], 1, shape[2]))
@@ -215,9 +216,14 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
         if exact_wide:
             x = build.rescale(rw, sums, [1 << 14], [13 + unit.bit_length()], 0, 0, source)
         else:
-            x = _rounded_back(op, rw, sums, source, rows, columns)
+            x = _rounded_back(op, rw, x, sums, source, rows, columns)
         x = reshape(rw, x, (shape[0], *op.sizes, shape[-1]))
     return requantize(rw, x, target)
+
+
+def _has_exact_places(op: Interp, source: QuantType) -> bool:
+    """Whether places of bytes are fractions, halves up: of unsigned ones that do not round as LiteRT's kernel of int8."""
+    return is_unsigned(op) and source.storage == I8 and op.rounding != "double"
 
 
 def _in_other_steps(op: Interp, rw: Rewriter, sums: Value, unit: int, target: QuantType) -> Value:
@@ -230,16 +236,16 @@ def _in_other_steps(op: Interp, rw: Rewriter, sums: Value, unit: int, target: Qu
     return narrow(rw, sums, per_step(source.scale, unit * target.scale), target, rounding_of(op))
 
 
-def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: Grid, columns: Grid) -> Value:
+def _rounded_back(op: Interp, rw: Rewriter, x: Value, sums: Value, element: QuantType, rows: Grid, columns: Grid) -> Value:
     """Sums of `rows.n * columns.n` times stored numbers as stored numbers, rounded to the nearest.
 
     RESCALE takes halves up, as LiteRT's kernel of uint8 does, and its kernels of int8 and int16 away from zero. For
     the latter see `_away_from_zero`; sums of int16 fit in 32 bits where they are divided by 32 or more first, which their
-    factors are multiples of (as where one of the sizes is doubled). For uint8, halves that no multiplier is exact for are made
-    positive, and multiplied by a little more than the inverse of the unit.
+    factors are multiples of (as where one of the sizes is doubled), and else are made twice (`_both_ways`). For uint8, halves
+    that no multiplier is exact for are made positive, and multiplied by a little more than the inverse of the unit.
     """
     unit = rows.n * columns.n
-    if is_unsigned(op) and element.storage == I8:
+    if _has_exact_places(op, element):
         multiplier, shift = scale32(1.0 / unit)
         if unit & (unit - 1) == 0 or (unit % 2 and unit < 1 << 22):  # exact, or there are no halves
             return build.rescale(rw, sums, [multiplier], [shift], 0, 0, element)
@@ -250,8 +256,21 @@ def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: G
         return _away_from_zero(rw, sums, 20, common, element)
     bits = min(8, (common & -common).bit_length() - 1)
     if bits < 5:
-        return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
+        return _both_ways(rw, x, sums, element, rows, columns)
     return _away_from_zero(rw, build.rescale(rw, sums, [1 << 14], [14 + bits], 0, 0, I32), 20 - bits, common >> bits, element)
+
+
+def _both_ways(rw: Rewriter, x: Value, sums: Value, element: QuantType, rows: Grid, columns: Grid) -> Value:
+    """Sums of 48 bits, of which TOSA knows no sign, with halves away from zero.
+
+    RESCALE takes those up. Of `~x`, which is `-1 - x` and stays within 16 bits (a negation does not), the same sums rounded
+    so and inverted again are the numbers with halves down. The one is right where it is positive, the other where it is not.
+    """
+    turned = _resize(rw, rw.emit("tosa.bitwise_not", x), rows, columns, "BILINEAR", I48)
+    above, below = (build.rescale(rw, each, [1 << 14], [34], 0, 0, I32) for each in (sums, turned))
+    more = rw.emit("tosa.maximum", above, like(rw, above, 0))
+    less = rw.emit("tosa.minimum", rw.emit("tosa.bitwise_not", below), like(rw, below, 0))
+    return build.rescale(rw, rw.emit("tosa.add", more, less), [1 << 30], [30], 0, 0, element)
 
 
 def _away_from_zero(rw: Rewriter, sums: Value, bits: int, common: int, element: QuantType) -> Value:
