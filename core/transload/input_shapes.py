@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -29,6 +29,8 @@ Size = int | str | None
 
 _NO_BATCH = re.compile(r"seq|len|time|step|frame|height|width|token", re.IGNORECASE)
 _BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
+_TRIED = 4
+"""Inputs of which examples are tried that no batch leads."""
 _PIXELS, _LENGTH = 224, 128
 """Sizes in the example that a user is shown: of an image, of any other dimension."""
 
@@ -138,6 +140,7 @@ def anonymous(name: str) -> bool:
 def static_shapes(
     declared: Mapping[str, Sequence[Size] | None], given: Mapping[str, Sequence[int | None]], where: str,
     likely: Callable[[str], Sequence[int]] | None = None, allowed: Mapping[str, range] | None = None,
+    fits: Callable[[Mapping[str, tuple[int, ...]]], bool] | None = None,
 ) -> StaticShapes:
     """The static shape of every input in `declared` (None: not even the rank is known), with the shapes that the user gives.
 
@@ -145,7 +148,7 @@ def static_shapes(
 
     Raises `UsageError` where `given` names no input or does not fit one, and `ReadError` that lists every input with sizes
     that must be given, with an example of the flags that give them all: `likely` says of an input of which not even the rank is
-    known what it may be.
+    known what it may be, and `fits` whether the model takes the shapes of an example.
     """
     if (asked := _ASKED.get()) is not None:
         asked.append(where)
@@ -163,7 +166,7 @@ def static_shapes(
                 else f"has sizes that only the user knows: {_text(_open(declared[name], shape), sizes)}")
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
-        example = _example(declared, resolved, likely, allowed or {})
+        example = _example(declared, resolved, likely, allowed or {}, fits)
         raise SizesMissing(f"{where}: the model's inputs have no static shape", missing, example, tuple(declared))
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
@@ -219,6 +222,8 @@ def _known(size: Size, sizes: Mapping[str, int]) -> Size:
 def _is_batch(shape: Sequence[Size]) -> bool:
     """Whether the leading size of a shape, which is open, is taken for a batch."""
     first = shape[0]
+    if isinstance(first, str) and first in shape[1:]:  # of a square, whose second size no batch is
+        return False
     if isinstance(first, str) and _BATCH.search(first) is not None:
         return True
     return len(shape) > 1 and not (isinstance(first, str) and _NO_BATCH.search(first))
@@ -269,18 +274,56 @@ def _text(shape: Sequence[Size], sizes: Mapping[str, int]) -> str:
 def _example(
     declared: Mapping[str, Sequence[Size] | None], shapes: Mapping[str, Sequence[Size] | None],
     likely: Callable[[str], Sequence[int]] | None, allowed: Mapping[str, range],
+    fits: Callable[[Mapping[str, tuple[int, ...]]], bool] | None,
 ) -> str:
-    """Flags that give a shape to every input that lacks one."""
-    named: dict[str, int] = {}
-    flags = []
-    for name, shape in shapes.items():
-        if shape is None:
-            flags.append(_flag(name, likely(name) if likely is not None else (1, 3, _PIXELS, _PIXELS)))
-        elif _is_image(declared[name]) and shape[1] is None:
-            flags.append(_flag(name, (_PIXELS, _PIXELS, *shape[2:])))  # type: ignore[arg-type]
-        elif any(not isinstance(size, int) for size in shape):
-            flags.append(_flag(name, [_likely(shape, place, named, allowed) for place in range(len(shape))]))
-    return f"say them, for example: {' '.join(flags)}"
+    """Flags that give a shape to every input that lacks one: such as the model takes, where that can be tried."""
+    lacking = [name for name, shape in shapes.items() if shape is None or not all(isinstance(size, int) for size in shape)]
+    for made in _examples(declared, shapes, likely, allowed):
+        if fits is None or fits(made):
+            given = [name for name in made if name in lacking or list(made[name]) != shapes[name]]
+            return f"say them, for example: {' '.join(_flag(name, made[name]) for name in given)}"
+    form = " ".join(_flag(name, ["SIZE" if not isinstance(size, int) else size for size in shapes[name] or ("SIZE", "...")])
+                    for name in lacking)
+    return f"say them as {form}: the model takes none of those that were tried"
+
+
+def _examples(
+    declared: Mapping[str, Sequence[Size] | None], shapes: Mapping[str, Sequence[Size] | None],
+    likely: Callable[[str], Sequence[int]] | None, allowed: Mapping[str, range],
+) -> Iterator[dict[str, tuple[int, ...]]]:
+    """Shapes of all inputs that may fit one another: what is likely of each, then with leading sizes that are no batch.
+
+    A matrix that another is multiplied by has as many rows as that has columns; both begin as what may be a batch.
+    """
+    def made(open_: Collection[str], whole: int | None = None) -> dict[str, tuple[int, ...]]:
+        named: dict[str, int] = {}
+        found: dict[str, tuple[int, ...]] = {}
+        for name, shape in shapes.items():
+            if shape is None:
+                found[name] = tuple(likely(name) if likely is not None else (1, 3, _PIXELS, _PIXELS))
+            elif _is_image(declared[name]) and shape[1] is None:
+                found[name] = (_PIXELS, _PIXELS, *shape[2:])  # type: ignore[arg-type]
+            elif name in open_:
+                found[name] = tuple(
+                    size if isinstance(size, int) else _same(size, whole or _LENGTH, named, allowed)
+                    for size in _without_batch(declared[name], shape))
+            else:
+                found[name] = tuple(_likely(shape, place, named, allowed) for place in range(len(shape)))
+        return found
+
+    yield made(())
+    several = [name for name, shape in shapes.items() if shape is not None and declared[name] != list(shape)]
+    for name in reversed(several[:_TRIED]):
+        yield made((name,))
+    yield made(several)
+    yield made(several, 1)
+
+
+def _without_batch(declared: Sequence[Size] | None, shape: Sequence[Size]) -> Sequence[Size]:
+    """A shape whose leading size, which has no name and was taken for a batch where nobody said one, is open again."""
+    if declared is None or _GIVEN.get(_NONE).batch is not None:
+        return shape
+    return [None, *shape[1:]] if shape and declared[0] is None else shape
 
 
 def _is_image(shape: Sequence[Size] | None) -> bool:
@@ -296,7 +339,7 @@ def _open(declared: Sequence[Size] | None, shape: Sequence[Size]) -> Sequence[Si
     return declared if declared is not None and _is_image(declared) else shape
 
 
-def _flag(name: str, sizes: Sequence[int]) -> str:
+def _flag(name: str, sizes: Sequence[int | str]) -> str:
     """As it can be typed: quoted where a shell would read more into the name."""
     return f"--shape {shlex.quote(name + ':' + ('x'.join(map(str, sizes)) or 'scalar'))}"
 
@@ -307,6 +350,11 @@ def _likely(shape: Sequence[Size], place: int, named: dict[str, int], allowed: M
     if isinstance(size, int):
         return size
     likely = _PIXELS if len(shape) >= 4 else _LENGTH
-    if (place == 0 and len(shape) > 1) or (place == 1 and len(shape) == 3):
+    if (place == 0 and len(shape) > 1 and (size is None or size not in shape[1:])) or (place == 1 and len(shape) == 3):
         likely = 1
+    return _same(size, likely, named, allowed)
+
+
+def _same(size: str | None, likely: int, named: dict[str, int], allowed: Mapping[str, range]) -> int:
+    """A size for the example, which is the same wherever its name occurs."""
     return likely if size is None else named.setdefault(size, nearest_of(likely, allowed.get(size)))

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 
-__all__ = ["with_shapes", "with_shapes_alone"]
+__all__ = ["with_shapes", "with_shapes_alone", "without_contradiction"]
 
 _EXTENSION = "onnx_cpp2py_export"
 
@@ -31,6 +31,18 @@ def with_shapes_alone(model: bytes) -> bytes:
     """The same in a process that never imports the package: its C++ would be there twice, and end the process."""
     infer = _extension()
     return with_shapes(model) if infer is None else infer(model, False, False, True)  # only `data_prop`
+
+
+def without_contradiction(model: bytes) -> bool:
+    """Whether inference finds no shapes that contradict each other; raises what it says where it does."""
+    infer = _extension()
+    if infer is not None:
+        infer(model, False, True, True)  # `strict_mode` and `data_prop`
+        return True
+    from onnx import shape_inference
+
+    shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    return True
 
 
 @cache

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -26,7 +27,7 @@ from .bundles import spell_out
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
 from .isolated import ONNX, SHAPES
-from .shapes import fix_input_shapes
+from .shapes import fix_input_shapes, write_sizes
 from .tensors import TensorReader
 from .types import value_type
 from .wire import RawData, cut_out_raw_data
@@ -38,6 +39,7 @@ OPSET = "onnx.opset"
 
 _PROCESS = "transload_converters.onnx.process"
 _INFERENCE = "transload_converters.onnx.inference:with_shapes_alone"
+_STRICT = "transload_converters.onnx.inference:without_contradiction"
 _NEXT = ("transload.journey", "transload.passes.manager", "transload_converters.onnx.legalize", "transload_hub.ops.elementwise",
          "transload_hub.ops.conv", "transload_hub.ops.movement", "transload_hub.ops.activation")
 """What nearly every model needs next: there is time to import it while the other process starts."""
@@ -67,7 +69,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     source.obeyed |= (inputs or {}).keys() - wanted.keys()
     constants = {tensor.name for tensor in graph.initializer} | {sparse.values.name for sparse in graph.sparse_initializer}
     arguments = [info for info in graph.input if info.name not in constants]
-    changed, notes = fix_input_shapes(arguments, wanted, where)
+    changed, notes = fix_input_shapes(arguments, wanted, where, partial(_fits, model))
     if changed or left_out:
         _forget_shapes(graph)
     types, more = _infer_types(model)
@@ -255,6 +257,21 @@ def _is_static(type_: Any) -> bool:
     if type_.WhichOneof("value") != "tensor_type" or not type_.tensor_type.elem_type or not type_.tensor_type.HasField("shape"):
         return False
     return all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in type_.tensor_type.shape.dim)
+
+
+def _fits(model: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether ONNX's inference finds no contradiction where the inputs have these shapes."""
+    trial = type(model)()
+    trial.CopyFrom(model)
+    for info in trial.graph.input:
+        if info.name in shapes:
+            write_sizes(info.type.tensor_type, shapes[info.name])
+    _forget_shapes(trial.graph)
+    content = trial.SerializeToString()
+    try:
+        return bool(SHAPES.call(_STRICT, content, within=INFERENCE_SECONDS + len(content) / INFERENCE_SPEED))
+    except TransloadError:
+        return False
 
 
 def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from transload.errors import UsageError
@@ -11,14 +11,17 @@ from transload.ir import NONE, TensorType
 
 from .types import element_of
 
-__all__ = ["fix_input_shapes"]
+__all__ = ["fix_input_shapes", "write_sizes"]
 
 
-def fix_input_shapes(inputs: list[Any], wanted: Mapping[str, TensorType], where: str) -> tuple[bool, tuple[str, ...]]:
+def fix_input_shapes(
+    inputs: list[Any], wanted: Mapping[str, TensorType], where: str,
+    fits: Callable[[Mapping[str, tuple[int, ...]]], bool] | None = None,
+) -> tuple[bool, tuple[str, ...]]:
     """Write static sizes into the `ValueInfoProto`s of a graph's inputs.
 
     Returns whether any size was unknown, and what was chosen that nobody said. Raises `UsageError` where `wanted` does not
-    fit the model, and `ReadError` that lists every input whose shape must be given.
+    fit the model, and `ReadError` that lists every input whose shape must be given, with an example that `fits`.
     """
     tensors = {value.name: value.type.tensor_type for value in inputs if value.type.WhichOneof("value") == "tensor_type"}
     for name, type_ in wanted.items():
@@ -28,11 +31,11 @@ def fix_input_shapes(inputs: list[Any], wanted: Mapping[str, TensorType], where:
     declared = {name: _sizes(tensor) for name, tensor in tensors.items()}
     others = [value.name for value in inputs if value.name not in tensors]
     given = {name: type_.shape for name, type_ in wanted.items() if type_.shape is not None and name not in others}
-    found = static_shapes(declared, given, where)
+    found = static_shapes(declared, given, where, fits=fits)
     changed = False
     for name, shape in found.shapes.items():
         if declared[name] != list(shape):
-            _write(tensors[name], shape)
+            write_sizes(tensors[name], shape)
             changed = True
     return changed, found.notes
 
@@ -46,7 +49,8 @@ def _sizes(tensor: Any) -> list[Size] | None:
         else None if anonymous(dim.dim_param) else dim.dim_param for dim in tensor.shape.dim]
 
 
-def _write(tensor: Any, shape: tuple[int, ...]) -> None:
+def write_sizes(tensor: Any, shape: tuple[int, ...]) -> None:
+    """Make a shape a tensor's, in the file's form."""
     tensor.ClearField("shape")
     tensor.shape.SetInParent()
     for size in shape:

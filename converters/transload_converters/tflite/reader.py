@@ -10,7 +10,7 @@ Source: the TFLite schema; which models are valid follows `tensorflow/lite/core/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -348,7 +348,19 @@ class _SubgraphReader:
                 None if size is None and plan == 1 else plan
                 for size, plan in zip(self.tensors[i].signature, self.tensors[i].shape, strict=True)]
             for i in inputs if self.names[i] not in given}
-        return static_shapes(planned, {}, self.file.name)
+        found = static_shapes(planned, {}, self.file.name)
+        return replace(found, notes=(*found.notes, *self._planned_sizes(planned, found.shapes)))
+
+    def _planned_sizes(self, inputs: Mapping[str, Sequence[Size]], taken: Mapping[str, Sequence[int]]) -> list[str]:
+        """What is said of open sizes for which the file has a plan other than 1, which LiteRT runs with, too."""
+        said = []
+        for i, name in ((i, name) for i, name in enumerate(self.names) if name in inputs):
+            open_, planned = self.tensors[i].signature, inputs[name]
+            if any(size is None and plan is not None for size, plan in zip(open_, planned, strict=True)):
+                said.append(
+                    f"the file leaves sizes of {name!r} open, {_sizes_text(open_)}; those that it was planned with were taken, "
+                    f"{_sizes_text(taken[name])}: --shape makes them others")
+        return said
 
     def _input_type(self, tensor: Tensor, name: str, wanted: TensorType | None) -> TensorType:
         own = tensor.type
@@ -475,6 +487,10 @@ def _no_numbers(tensor: Tensor) -> str:
     if isinstance(tensor.element, DialectType):
         return f"a constant of {tensor.element} holds no numbers; only numbers can be compiled"
     return ""
+
+
+def _sizes_text(shape: Sequence[int | None]) -> str:
+    return "x".join("?" if size is None else str(size) for size in shape)
 
 
 def _shape_text(shape: Sequence[int | None]) -> str:

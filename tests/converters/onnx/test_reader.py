@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import transload
 from transload.errors import ReadError, UsageError
+from transload.input_shapes import sizes_given
 from transload.ir import BOOL, F32, I8, I64, Dense, IntegerType, MmapData, TensorType, input_names, output_names, verify
 from transload.text import parse_module, print_module
 from transload_converters.onnx.wire import cut_out_raw_data, detect
@@ -264,6 +265,31 @@ def test_an_anonymous_size_is_no_other() -> None:
     assert "--shape a:1x3x224x224" in str(caught.value)
     assert shapes_of(read_model(dynamic({"a": ["?", 3, "?", "?"]}), {"a": (1, 3, 320, 240)})) == [(1, 3, 320, 240)]
     assert shapes_of(read_model(dynamic({"a": ["", 3], "b": ["?", 4]}), {"a": (2, 3)})) == [(2, 3), (1, 4)]
+
+
+def test_a_size_that_a_shape_has_twice_is_no_batch() -> None:
+    with pytest.raises(ReadError, match="sizes that only the user knows: nxn") as caught:
+        read_model(dynamic({"a": ["n", "n"]}))
+    assert "--shape a:128x128" in str(caught.value)
+    with sizes_given(batch=4), pytest.raises(UsageError, match="no input leaves the size of its batch open"):
+        read_model(dynamic({"a": ["n", "n"]}))
+    with sizes_given({"n": 5}):
+        assert shapes_of(read_model(dynamic({"a": ["n", "n"]}))) == [(5, 5)]
+
+
+def test_an_example_is_what_the_model_takes() -> None:
+    def product(left: list[Any], right: list[Any]) -> Any:
+        graph = helper.make_graph(
+            [node("MatMul", ["a", "b"], ["y"])], "g", [
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("a", left), ("b", right))],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
+
+    with pytest.raises(ReadError, match="say them, for example: --shape a:1x128 --shape b:128x128"):
+        read_model(product(["?", "?"], ["?", "?"]))
+    transload.lower(read_model(product(["?", "?"], ["?", "?"]), {"a": (1, 128), "b": (128, 128)}), "top")
+    with pytest.raises(ReadError, match="say them as --shape b:7xSIZE: the model takes none of those that were tried"):
+        read_model(product([3, 5], [7, "?"]))
 
 
 @pytest.mark.parametrize("shape", [["sequence_length", 3], ["?"], ["samples"], [3, "?"], ["T_time", "batch", 4]])

@@ -199,7 +199,10 @@ def test_sizes_planned_as_one_that_are_no_batch_are_asked_for(load: Callable[...
     planned = load(model(16))
     assert planned.body_of_main.arguments[0].shape == (1, 16, 16, 3)
     assert planned.notes == (
-        "the first size of 'image', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another",)
+        "the first size of 'image', unknown in the file, was taken for the batch and made 1; --batch SIZE makes it another",
+        "the file leaves sizes of 'image' open, ?x?x?x3; those that it was planned with were taken, 1x16x16x3: "
+        "--shape makes them others")
+    assert not load(model(16), {"image": TensorType((1, 16, 16, 3), NONE)}).notes
 
 
 def test_the_size_of_the_batch_is_that_which_is_given(load: Callable[..., Module]) -> None:
