@@ -162,7 +162,7 @@ def evaluate(
 def _opened(models: Sequence[Ready], data: Data, preprocess: Preprocess | None, said: bool) -> list[Samples]:
     """The samples for each model. `UsageError` where it is `said` what becomes of images, and there is none."""
     spans = _by_place(models, [model.limits for model in models])
-    opened = [model.opened(data, preprocess, span) for model, span in zip(models, spans, strict=True)]
+    opened = [model.opened(data, preprocess, span, models) for model, span in zip(models, spans, strict=True)]
     if said:
         need_images(bool(opened[0].images))
     return opened

@@ -64,12 +64,24 @@ class Ready:
     @property
     def taken(self) -> Collection[str]:
         """The names of its inputs."""
-        return (self.inputs.inputs if isinstance(self.inputs, Module) else self.inputs).keys()
+        return self.types.keys()
 
-    def opened(self, data: Data, preprocess: Preprocess | None, limits: Mapping[str, tuple[float, float]]) -> Samples:
-        """Samples for it, of the same parts of images as for all; of pixels for a program that takes these."""
+    @property
+    def types(self) -> Mapping[str, Type]:
+        """The types of its inputs."""
+        return self.inputs.inputs if isinstance(self.inputs, Module) else self.inputs
+
+    def opened(
+        self, data: Data, preprocess: Preprocess | None, limits: Mapping[str, tuple[float, float]], others: Sequence[Ready] = (),
+    ) -> Samples:
+        """Samples for it, of the same parts of images as for all; of pixels for a program that takes these.
+
+        `others` are given the same images: a layout that is one of theirs alone is not that of its own inputs.
+        """
         if preprocess is not None:
             own = preprocess.whole().before(self.beside)
+            for name, type_ in self.types.items():
+                own = own.laid_out_for(name, type_, [each.types[name] for each in others if name in each.types])
             preprocess = replace(own, inputs={name: each for name, each in own.inputs.items() if name in self.taken})
         elif self.beside is not None and self.beside.is_fused:
             preprocess = self.beside

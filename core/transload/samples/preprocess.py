@@ -26,7 +26,7 @@ from ..toml_text import MAX_BYTES, toml_table
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..ir import QuantType, TensorType
+    from ..ir import QuantType, TensorType, Type
 
 __all__ = ["FILE", "Preprocess", "Settled", "beside_first", "beside_of", "joined"]
 
@@ -147,6 +147,16 @@ class Preprocess:
         """The same for the part of an image that the other one takes."""
         said = {name: getattr(other, name) for name in _PARTS}
         return replace(self, **said, inputs={name: own.with_sizes_of(other.of(name)) for name, own in self.inputs.items()})
+
+    def laid_out_for(self, name: str, type_: Type | None, others: Iterable[Type]) -> Preprocess:
+        """The same with the layout of an input left open, where it is that of an input of the same name in one of `others`.
+
+        Models that are given the same images may take their channels first and last: a file of one says its own.
+        """
+        said = self.of(name).channel_format
+        if said not in ("nhwc", "nchw") or _has_layout(type_, said) or not any(_has_layout(each, said) for each in others):
+            return self
+        return replace(self, inputs={**self.inputs, name: replace(self.of(name), channel_format=None)})
 
     def with_said(self, said: Mapping[str, Any], fused: bool) -> Preprocess:
         """The same with what is `said` of it, for each input; also of what is `fused`, where no program is there that does it."""
@@ -421,6 +431,12 @@ def _takes_pixels(type_: TensorType) -> bool:
 def _no_image(type_: TensorType) -> str:
     """Why an input of a type takes no image, in words."""
     return f"takes {type_}, and no image"
+
+
+def _has_layout(type_: Type | None, layout: str) -> bool:
+    """Whether an input of a type may take an image whose channels are there."""
+    shape = getattr(type_, "shape", None) or ()
+    return len(shape) in (3, 4) and shape[-1 if layout == "nhwc" else -3] in CHANNELS.values()
 
 
 def _layout(own: Preprocess, name: str, type_: TensorType) -> tuple[str, int, int, int]:

@@ -11,6 +11,8 @@ import pytest
 import transload
 from transload.errors import UsageError
 
+from tests.support.graphs import Graph
+
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 MODEL = DIGITS / "digits_float.onnx"
 
@@ -92,3 +94,15 @@ def test_an_artifact_whose_file_says_something_else_is_told_of(tmp_path: Path, i
     found = transload.evaluate((MODEL, tmp_path / "a", tmp_path / "b"), images)
     (note,) = (note for note in found.notes if "is not gone by" in note)
     assert note.startswith(f"{tmp_path / 'b'}: its own preprocess.toml says 8x8 pixels") and "0.01" in note
+
+
+def test_a_layout_that_is_said_is_that_of_the_models_whose_inputs_have_it(images: Path) -> None:
+    first, last = Graph((1, 1, 8, 8)), Graph((1, 8, 8, 1))
+    models = first.done(first.Permute(first.Relu(first.inputs[0]), order=(0, 2, 3, 1))), last.done(last.Relu(last.inputs[0]))
+    said = transload.Preprocess(mean=(40.0,), scale=(1 / 250,), channel_format="nhwc")
+    for both in (models, models[::-1]):
+        found = transload.evaluate(both, images, metrics=("sqnr",), preprocess=said)
+        assert [each["sqnr"].value for each in found.scores.values() if each] == [np.inf]
+        assert {note.rpartition(", ")[2] for note in found.notes} == {"nchw", "nhwc"}
+    with pytest.raises(UsageError, match="as nhwc it takes 8"):
+        transload.evaluate(models[0], images, metrics=("top1",), preprocess=said)
