@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +162,24 @@ def _text(samples: Samples, path: Path, classes: list[str] | None) -> Labels:
     named = [row for row in map(_cells, lines) if len(row) == 2 and row[0] in known]
     if named:
         return _by_name([row[0] for row in named], _numbers([row[1] for row in named], path, classes), str(path))
-    if all(len(_cells(line)) == 2 for line in lines) and len(lines) != len(known):
+    if _are_named(lines, known, classes or ()):
         raise UsageError(
             f"{path}: names no sample: {_cells(lines[-1])[0]!r} is none", hint=f"samples are called {min(known)!r} and such")
     return _in_order(samples, _numbers(lines, path, classes), str(path))
+
+
+def _are_named(lines: Sequence[str], samples: Collection[str], classes: Collection[str]) -> bool:
+    """Whether lines are a name and a label each, of other samples than there are, and not labels alone.
+
+    Names of classes may have blanks, too: a label is a number or a class behind the last one, or what stands before it is a file.
+    """
+    cells = [_cells(line) for line in lines]
+    if not all(len(row) == 2 for row in cells) or all(line in classes for line in lines):
+        return False
+    suffixes = {Path(name).suffix.lower() for name in samples} - {""}
+    return (
+        len(lines) != len(samples) or all(_NUMBER.fullmatch(label) or label in classes for _, label in cells)
+        or all(Path(name).suffix.lower() in suffixes for name, _ in cells))
 
 
 def _cells(line: str) -> list[str]:

@@ -219,3 +219,22 @@ def test_scores_that_need_no_labels_take_samples_that_come_one_by_one() -> None:
                 transload.evaluate(model, iter(images), metrics=metrics, labels=labels)
         named = transload.evaluate(model, iter(images), metrics=["sure"], labels={"sample 1": 3})
         assert named[str(model)]["sure"].value == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "text", ["a/0.png 3\na/1.png 4\n", "0.PNG 3\n1.PNG 4\n", "7.png -1\n8.png -1\n", "7.png cat\n8.png cat\n"])
+@pytest.mark.parametrize("between", [" ", ",", "\t"])
+def test_names_of_no_sample_are_no_names_of_classes(tmp_path: Path, text: str, between: str) -> None:
+    (tmp_path / "l.txt").write_text(text.replace(" ", between))
+    with pytest.raises(UsageError, match=r"names no sample: '.*[.](png|PNG)' is none") as caught:
+        find(tmp_path / "l.txt")
+    assert "samples are called '0.png' and such" in str(caught.value)
+
+
+def test_names_of_classes_may_have_blanks_and_end_as_others_do(tmp_path: Path) -> None:
+    (tmp_path / "l.txt").write_text("great cat\ntype 1\n")
+    (tmp_path / "classes.txt").write_text("cat\ntype 1\ngreat cat\n")
+    found = find(tmp_path / "l.txt", tmp_path / "classes.txt")
+    assert [found(name) for name in Names.names] == [2, 1]
+    with pytest.raises(UsageError, match="'great cat', the name of a class"):
+        find(tmp_path / "l.txt")
