@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from . import options
+from .once_more import ARGUMENTS
 from .options import OUT, PATH, OwnGroup, names_of
 
 __all__ = ["app"]
@@ -24,6 +25,11 @@ class _Commands(OwnGroup):
         from ..plugin_host import host
 
         return list(dict.fromkeys((*self.commands, *host().commands)))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        found = super().resolve_command(ctx, args)
+        ctx.meta[ARGUMENTS] = tuple(found[2])
+        return found
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         own = self.commands.get(cmd_name)

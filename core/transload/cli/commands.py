@@ -20,9 +20,10 @@ from ..input_shapes import static_inputs
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..journey import Plan
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
-from ..verification.asked import need_random, unverified
+from ..verification.asked import QUANTIZED, need_random, unverified
 from .answer import print_json
 from .arguments import parse_given, parse_options, taken_to_load
+from .once_more import as_command
 from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
 from .quantized import all_rows, need_page, save_page, show_layers
 from .session import session
@@ -95,11 +96,13 @@ def convert_command(
             artifact = convert(
                 model, target, out, tolerance=tolerance, input_data=data, data=samples, engine=engine, tell=tell, seed=seed,
                 dump=dump, start=start, excepts=excepts, **asked)
-        doubt = unverified(artifact.verification, model=model, artifact=artifact.looked_into)
+        doubt = unverified(artifact.verification, model=model, artifact=artifact.looked_into, quantizing=_quantizing(model))
     except VerificationError as error:
         if error.artifact is None:
             raise
-        doubt, artifact = error, error.artifact
+        artifact = error.artifact
+        doubt = unverified(
+            artifact.verification, verify == "require", model, artifact.looked_into, _quantizing(model)) or error
     if artifact.report.quantization is not None:
         save_page(artifact.report.quantization, page, f"{model} for {artifact.report.target}")
     if json:
@@ -111,6 +114,12 @@ def convert_command(
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code
+
+
+def _quantizing(model: Path) -> str | None:
+    """The command that writes the quantized module which a conversion was judged by, as it is asked for here."""
+    line = as_command("quantize", model, ("out", "page", "json", "verbose", "quiet", "save_layers", "resume"), QUANTIZED)
+    return f"`{line}`" if line is not None else None
 
 
 def _scoring(artifact: Artifact, model: Path, out: Path, shape: Sequence[str], asked: Mapping[str, Any]) -> str:

@@ -13,7 +13,10 @@ from ..plugin_host import host
 if TYPE_CHECKING:
     from .verify import Verification
 
-__all__ = ["need_random", "unverified", "verify_mode"]
+__all__ = ["QUANTIZED", "need_random", "unverified", "verify_mode"]
+
+QUANTIZED = "quantized.mlir"
+"""The file of the quantized module in what is advised."""
 
 
 def verify_mode(
@@ -48,13 +51,17 @@ def need_random(seed: int, random: bool) -> None:
 
 def unverified(
     verification: Verification | None, required: bool = False, model: Path | None = None, artifact: Path | None = None,
+    quantizing: str | None = None,
 ) -> VerificationError | None:
     """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared.
 
-    The hint names the `model`, and the `artifact` that its tensors can be compared in, or else a way to one.
+    The hint names the `model`, and the `artifact` that its tensors can be compared in, or else a way to one. Of a model that was
+    quantized on the way the quantized module is compared, from which all layers of the float one differ: `quantizing` is the
+    command that writes it.
     """
     if verification is not None and verification.failed:
-        wrong, hint = f"the result does not compute what {verification.runtime} computes", _where_it_starts(model, artifact)
+        wrong, hint = f"the result does not compute what {verification.runtime} computes", _where_it_starts(
+            model, artifact, verification.quantized and (quantizing or _quantizing(model)))
         if verification.is_costly:
             wrong = "quantizing cost more than is allowed"
             hint = "--report page.html shows where it is lost; more samples, --effort best or another scheme may lose less"
@@ -68,8 +75,15 @@ def unverified(
     return None
 
 
-def _where_it_starts(model: Path | None, artifact: Path | None) -> str:
-    by = f"`transload compare {shlex.quote(str(model or 'MODEL'))} {{}} --per-layer` shows where it starts"
+def _quantizing(model: Path | None) -> str:
+    return f"`transload quantize {shlex.quote(str(model or 'MODEL'))} -o {QUANTIZED}`, with the options of this conversion"
+
+
+def _where_it_starts(model: Path | None, artifact: Path | None, quantizing: Any) -> str:
+    beside = QUANTIZED if quantizing else shlex.quote(str(model or "MODEL"))
+    by = f"`transload compare {beside} {{}} --per-layer` shows where it starts"
+    if quantizing:
+        by = f"{quantizing} writes the quantized module, and {by}"
     if artifact is not None:
         return by.format(shlex.quote(str(artifact)))
     return f"convert it once more with --dump steps, and {by.format('steps/NAME.mlir')}, of the last step, or of those before"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
+import transload
 from transload.cli.app import app
+
+from tests.support.graphs import Graph
 
 COMMAND = re.compile(r"`transload ([a-z][^`]*)`|^transload ([a-z].*)$", re.MULTILINE)
 INSTALL = re.compile(r"transload\[([\w,]+)\]")
@@ -84,3 +89,30 @@ def test_sizes_that_were_chosen_are_told_where_they_may_be_why(tmp_path: Path, c
     told = capsys.readouterr().err
     assert "made 1; --batch SIZE makes it another" in told.replace("\n", " ")
     assert run(["convert", str(tmp_path / "four.onnx"), "-t", "tosa", "-o", str(tmp_path / "out"), "--batch", "4"]) == 0
+
+
+def test_where_a_quantized_result_differs_is_seen_beside_the_quantized_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., tuple[int, str, str]],
+) -> None:
+    """Beside the float model all layers differ; the commands are those of this conversion, and the right layers have no error."""
+    graph, numbers = Graph((1, 6, 6, 3)), np.random.default_rng(0)
+    how = {"kernel_shape": (1, 1), "layout": "NHWC"}
+    unlike = np.abs(numbers.normal(0, [[[[1]]], [[[0.1]]], [[[4]]]], (3, 1, 1, 3))).astype(np.float32)
+    inner = graph.Conv(graph.inputs[0], graph.constant(unlike), location="inner", **how)
+    last = graph.Conv(graph.Relu(inner), graph.constant(numbers.normal(0, 1, (4, 1, 1, 3)).astype(np.float32)), **how)
+    transload.save(graph.done(last), tmp_path / "a model.mlir")
+    np.save(tmp_path / "x.npy", numbers.normal(0, 1, (8, 6, 6, 3)).astype(np.float32))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("transload.verification.quantized._is_same", lambda *_: False)
+    code, _, said = cli("convert", "a model.mlir", "-t", "tosa", "--quantize=uint8", "--data", "x.npy", "-n", 6, "--quant-input",
+                        "--method", "minmax", "-o", "made")
+    commands = [shlex.split(line) for line in re.findall("`(transload [^`]*)`", " ".join(said.partition("error:")[2].split()))]
+    assert code == 4 and [words[1] for words in commands] == ["quantize", "compare"]
+    assert commands[0][2:] == [
+        "a model.mlir", "--scheme", "uint8", "--data", "x.npy", "--count", "6", "--quant-input", "--method", "minmax",
+        "--out", "quantized.mlir"]
+    assert cli(*commands[0][1:])[0] == 0
+    code, shown, _ = cli(*commands[1][1:], "--json")
+    tensors = json.loads(shown)["tensors"]
+    assert code == 0 and len(tensors) > 1 and {tensor["metrics"]["max_abs"] for tensor in tensors} == {0.0}
+    assert json.loads((tmp_path / "made" / "report.json").read_text())["quantization"]["details"]["scaled"]
