@@ -13,7 +13,7 @@ only by such limits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -53,6 +53,8 @@ __all__ = ["QuantizedModel", "limits_only", "verify_quantized", "verify_quantize
 
 SAMPLES = 16
 """On how many a result is run."""
+NUMBERS = 256
+"""Of an output: so many errors of chance say how large such are, within an eighth or so."""
 ROUNDINGS = 64.0
 """Of a step: what roundings of floats stay below, and no integer does."""
 FLOATS = 2.0**-20
@@ -106,7 +108,7 @@ def verify_quantized(
     quantized module is near enough; and of integers, what is no more steps away than they say. A module that rounds floats to few
     bits moves by last bits of its inputs: no result has to be nearer than that.
     """
-    given = samples if samples is not None else islice(attempts(model.taken, model.floats, seed), 1)
+    given = samples if samples is not None else _drawn(model, seed, running.own is not None)
     judge = _from_first(model.module)
     reference = _FloatModel(model, running.engine)
     taken, wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs](), list[Outputs]()
@@ -154,6 +156,17 @@ def verify_quantized(
     elif not broken and limits is None:
         verdict.why = _poor(verdict.quantized, verdict.excepts)
     return verdict
+
+
+def _drawn(model: QuantizedModel, seed: int, runs: bool) -> Iterator[Mapping[str, Any]]:
+    """Random inputs: one, or, of a model whose activations a runtime rounds as it `runs`, so many that outputs have `NUMBERS`.
+
+    Of such a model two errors of chance are compared, and of five numbers one may be six times the other.
+    """
+    count = sum(math.prod(size or 1 for size in type_.shape or ())
+                for type_ in model.module.outputs.values() if isinstance(type_, TensorType))
+    wanted = min(SAMPLES, -(-NUMBERS // max(count, 1))) if runs and has_bounds(model.module) else 1
+    return (next(attempts(model.taken, model.floats, seed + number)) for number in range(wanted))
 
 
 def _poor(outputs: Iterable[QuantizedOutput], excepts: Collection[str]) -> str:

@@ -188,3 +188,27 @@ def test_a_batch_of_one_matrix_is_a_layer(biased: bool) -> None:
     assert sqnr(first(transload.run(module, given)), first(transload.run(held.module, given))) > 30
     kept = quantize_at_hub(module, "dynamic", None, {"floats": "first"})
     assert len(kept.report["layers by their range"]) == 1 and "first" in kept.floats
+
+
+def test_few_outputs_are_judged_on_so_many_samples_that_chance_decides_nothing(tmp_path: Path) -> None:
+    """Behind one channel all five outputs err as that one number does: by a tenth of a step in the hub, and by five in LiteRT."""
+    numbers = np.random.default_rng(7)
+    g = Graph((1, 8, 8, 7))
+
+    def weights(*shape: int) -> np.ndarray:
+        return numbers.normal(0, 0.3, shape).astype(np.float32)
+
+    filters, bias = weights(1, 1, 1, 7), numbers.normal(0, 1, 1).astype(np.float32)
+    pooled = g.AvgPool(g.Conv(g.inputs[0], filters, bias, kernel_shape=(1, 1), layout="NHWC"), kernel_shape=(8, 8), layout="NHWC")
+    module = g.done(g.MatMul(g.Reshape(pooled, shape=(1, 1)), weights(1, 5)))
+    found = transload.convert(
+        module, "tflite", tmp_path, quantize="dynamic", quantizer_options={"least": 0}, verify=True).verification
+    assert found is not None and found.passed and found.samples == 16
+    held = quantize_at_hub(module, "dynamic", None, {"least": 0}).module
+
+    def a_tenth_more(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: array * np.float32(1.1) for name, array in transload.run(held, inputs).items()}
+
+    wrong = verify_quantized(
+        QuantizedModel(module, module, held, False), Running(held, "reference", OwnRuntime("tflite", a_tenth_more)))  # type: ignore[arg-type]
+    assert wrong.failed and wrong.samples == 16
