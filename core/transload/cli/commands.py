@@ -96,13 +96,11 @@ def convert_command(
             artifact = convert(
                 model, target, out, tolerance=tolerance, input_data=data, data=samples, engine=engine, tell=tell, seed=seed,
                 dump=dump, start=start, excepts=excepts, **asked)
-        doubt = unverified(artifact.verification, model=model, artifact=artifact.looked_into, quantizing=_quantizing(model))
+        doubt = _doubt(artifact, model)
     except VerificationError as error:
         if error.artifact is None:
             raise
-        artifact = error.artifact
-        doubt = unverified(
-            artifact.verification, verify == "require", model, artifact.looked_into, _quantizing(model)) or error
+        artifact, doubt = error.artifact, _doubt(error.artifact, model, verify == "require") or error
     if artifact.report.quantization is not None:
         save_page(artifact.report.quantization, page, f"{model} for {artifact.report.target}")
     if json:
@@ -114,6 +112,10 @@ def convert_command(
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code
+
+
+def _doubt(artifact: Artifact, model: Path, required: bool = False) -> VerificationError | None:
+    return unverified(artifact.verification, required, model, artifact.looked_into, _quantizing(model))
 
 
 def _quantizing(model: Path) -> str | None:

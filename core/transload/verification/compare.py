@@ -257,20 +257,16 @@ def compare(
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}
-        comparison.add_layers(
-            *both, ends, own, {**stated, **own, **meanings}, Changes() if _is_quantized_so(own, meanings) else _changed(artifact))
+        comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
     comparison.excepts = sorted(compared_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
 
 
-def _is_quantized_so(own: Mapping[str, QuantType], reported: Mapping[str, QuantType]) -> bool:
-    """Whether the model is the quantized module that an artifact was made of: what quantizing changed is changed in it, too."""
+def _changed(artifact: str | Path | Module, own: Mapping[str, QuantType], reported: Mapping[str, QuantType]) -> Changes:
+    """What quantizing changed of the model; nothing where that is the quantized module itself, by its `own` types."""
     both = own.keys() & reported.keys()
-    return bool(both) and all(own[name] == reported[name] for name in both)
-
-
-def _changed(artifact: str | Path | Module) -> Changes:
-    return Changes() if isinstance(artifact, Module) else reported_changes(Path(artifact))
+    is_quantized_so = bool(both) and all(own[name] == reported[name] for name in both)
+    return Changes() if isinstance(artifact, Module) or is_quantized_so else reported_changes(Path(artifact))
 
 
 def _preprocess_of(
