@@ -55,7 +55,8 @@ def read_as_given(module: Module, given: Mapping[Value, np.ndarray], sources: It
 def next_floats(array: np.ndarray, way: np.ndarray | int) -> np.ndarray:
     """The next floats up (where `way` is 1), or down (-1), or the same (0); what is 0, NaN or infinite stays."""
     stays = (np.asarray(way) == 0) | (array == 0) | ~np.isfinite(array)
-    return np.where(stays, array, np.nextafter(array, np.copysign(np.inf, way).astype(array.dtype)))
+    with np.errstate(over="ignore"):  # behind the greatest is infinity
+        return np.where(stays, array, np.nextafter(array, np.copysign(np.inf, way).astype(array.dtype)))
 
 
 def _near(array: np.ndarray) -> list[np.ndarray]:
@@ -65,12 +66,13 @@ def _near(array: np.ndarray) -> list[np.ndarray]:
 
 
 def _on_halves(array: np.ndarray) -> np.ndarray:
-    return _whole(array * array.dtype.type(2))
+    with np.errstate(over="ignore"):
+        return _whole(array.astype(np.float64) * 2)
 
 
 def _whole(array: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
-        return (np.rint(array) == array) & (np.abs(array) <= 2 * _WHOLE)
+        return (np.rint(array) == array) & (np.abs(array) <= np.float64(2 * _WHOLE))  # more than f16 holds
 
 
 def _borders(

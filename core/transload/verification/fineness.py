@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
+import ml_dtypes
 import numpy as np
 
 from ..analysis.movement import is_cast, origins
@@ -64,4 +66,8 @@ def _narrow_step(value: Value, array: np.ndarray) -> float:
     if element not in (F16, BF16) or not array.size:
         return 0.0
     largest = np.abs(array.astype(np.float64) - quant.zero_point).max() * quant.scale
-    return float(np.spacing(dtype_of(element).type(largest))) / quant.scale
+    narrow = dtype_of(element)
+    ends = ml_dtypes.finfo(narrow)
+    _, exponent = math.frexp(float(narrow.type(min(largest, float(ends.max)))))
+    step = math.ldexp(float(ends.eps), exponent - 1) if largest else 0.0
+    return max(step, float(ends.smallest_subnormal)) / quant.scale

@@ -106,26 +106,30 @@ def _is_among(actual: np.ndarray, right: Sequence[np.ndarray], breaks: Callable[
 def _nearest(array: np.ndarray, right: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """For each element that of the `right` arrays which is nearest to it, and whether they all have the same there."""
     nearest, least = right[0], _apart(array, right[0])
-    still = np.ones(array.shape, bool)
+    still, size = np.ones(array.shape, bool), np.nan_to_num(_wide(right[0]))
     for other in right[1:]:
         apart = _apart(array, other)
         nearest, least = np.where(apart < least, other, nearest), np.minimum(apart, least)
-        still &= _apart(other, right[0]) <= _ROUNDINGS * np.abs(np.nan_to_num(right[0]).astype(np.float64))
+        still &= _apart(other, right[0]) <= _ROUNDINGS * np.abs(size)
     return nearest, still
 
 
 def _distances(array: np.ndarray, nearest: np.ndarray, still: np.ndarray) -> tuple[float, float, float]:
     """How far an array lies from what is nearest to it: on the whole, at most, and where the others stand still."""
     apart = _apart(array, nearest)
-    return math.sqrt(np.mean(apart**2)), float(apart.max()), math.sqrt(np.sum(apart[still] ** 2))
+    with np.errstate(over="ignore"):  # as far as can be
+        return math.sqrt(np.mean(apart**2)), float(apart.max()), math.sqrt(np.sum(apart[still] ** 2))
 
 
 def _apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The distance of each two elements, in float64: 0 of the same infinity or NaN, infinite beside another."""
     with np.errstate(invalid="ignore", over="ignore"):
-        wide = np.complex128 if a.dtype.kind == "c" else np.float64
-        apart = np.abs(a.astype(wide) - b.astype(wide))
+        apart = np.abs(_wide(a) - _wide(b))
         return np.where((a == b) | ((a != a) & (b != b)), 0.0, np.where(np.isnan(apart), np.inf, apart))
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 # --- what is moved
