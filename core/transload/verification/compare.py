@@ -41,6 +41,7 @@ from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured
+from .information import Tried, attempts, is_informative
 from .layers import layer_differences, meant_difference, quantized_elements
 from .tolerance import compared_among
 
@@ -60,11 +61,17 @@ class Comparison:
     only_in_reference: list[str] = field(default_factory=list)
     excepts: list[str] = field(default_factory=list)
     """The tensors that do not count, because somebody said so."""
+    silent: list[str] = field(default_factory=list)
+    """The outputs that would be the same whatever was computed: that they agree is no proof (`is_informative`)."""
+    is_given: bool = False
+    """Whether the inputs were given, and none were drawn."""
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know besides: which metrics could not be computed."""
-        return not_measured(self.tensors)
+        """What a reader should know besides: which metrics could not be computed, and which outputs say nothing."""
+        silent = [name for name in self.silent if name not in self.excepts]
+        tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
+        return [*not_measured(self.tensors), *([f"not conclusive for {tried.said_nothing(silent)}"] if silent else [])]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -224,7 +231,6 @@ def compare(
     """
     from ..api import load, model_of, run, runnable
     from ..written import with_batch_of
-    from .information import attempts
     from .inputs import checked_inputs
 
     artifact = model_of(artifact)
@@ -254,6 +260,8 @@ def compare(
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
     comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated))
+    comparison.silent = [name for name, array in reference.items() if not is_informative(array)]
+    comparison.is_given = given_arrays is not None
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}

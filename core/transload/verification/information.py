@@ -6,19 +6,38 @@ programs that agree there need not agree anywhere else. Such outputs are found h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir import Module
 from .inputs import plain_integers, random_inputs
 
-__all__ = ["attempts", "is_informative", "is_nan_throughout", "is_saturated"]
+__all__ = ["Tried", "attempts", "is_informative", "is_nan_throughout", "is_saturated"]
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
 SATURATED = 0.02
 """Chances that are all nearer to 0 or 1 hide what they are of: whatever has the same ones there is within the usual tolerance."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a model was run on, in words, and what to do where its outputs said nothing there."""
+
+    inputs: str
+    others: str
+
+    @classmethod
+    def of(cls, *, given: bool) -> Tried:
+        """Inputs that were given are not asked for once more: others are."""
+        return cls("the inputs given", "others") if given else cls("all inputs tried", "real inputs")
+
+    def said_nothing(self, names: Iterable[str]) -> str:
+        """Why outputs of these names are no proof."""
+        return (f"{', '.join(names)}: constant, empty, saturated or not finite on {self.inputs}, as it might be whatever is "
+                f"computed; give {self.others} with --input NAME=FILE")
 
 
 def is_informative(output: np.ndarray) -> bool:

@@ -30,7 +30,7 @@ from .differences import TensorDifference, compare_outputs, not_measured, of_pla
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
 from .fineness import output_steps, plain_outputs
-from .information import attempts, is_informative, is_nan_throughout, is_saturated
+from .information import Tried, attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import broken_limits
@@ -134,7 +134,9 @@ def verify_conversion(
     def judge_by(runtime: Runtime) -> _Judge:
         further = () if inputs is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
         running = Running(result, engine, own, written)
-        return _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, running, fused, post)
+        judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, running, fused, post)
+        judge.tried = Tried.of(given=inputs is not None)
+        return judge
 
     judge = judge_by(runtime)
     verdict = judge.verdict(checked if checked is not None else attempts(taken, hub, seed))
@@ -209,6 +211,8 @@ class _Judge:
         post: Postprocess | None = None,
     ) -> None:
         self.fused, self.post = fused, post
+        self.tried = Tried.of(given=False)
+        """What it is judged on, in words."""
         self.source = source
         self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
@@ -279,8 +283,9 @@ class _Judge:
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
         if without_number:
             verdict.status = "inconclusive"
-            verdict.why = (f"{without_number} is NaN throughout in {self.runtime.name} on all inputs tried, and runtimes differ "
-                           "in what they make of that; give inputs that the model is for with --input NAME=FILE")
+            verdict.why = (
+                f"{without_number} is NaN throughout in {self.runtime.name} on {self.tried.inputs}, and runtimes differ in what "
+                f"they make of that; give {self.tried.others}, which the model is for, with --input NAME=FILE")
         elif verdict.broken and (names := weights_of_no_numbers(self.hub) or weights_of_no_numbers(self.source)):
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
@@ -299,11 +304,10 @@ class _Judge:
             self._say_whose_it_is(verdict)
         elif silent and not (told | self._saturated) & judged:
             verdict.status = "inconclusive"
-            verdict.why = (
-                f"{', '.join(silent)}: constant, empty, saturated or not finite on all inputs tried, as it might be whatever is "
-                "computed; give real inputs with --input NAME=FILE")
+            verdict.why = self.tried.said_nothing(silent)
         elif silent:
-            verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on all inputs tried")
+            verdict.notes.append(
+                f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on {self.tried.inputs}")
         verdict.notes += self.running.notes
         return verdict
 

@@ -180,7 +180,9 @@ def test_outputs_that_say_nothing_beside_others_that_do(tmp_path: Path) -> None:
 
 def test_given_inputs_are_the_only_ones(tmp_path: Path) -> None:
     model = threshold_model(tmp_path / "m.onnx", 20.0)
-    assert verified(model, inputs={"x": np.zeros((1, 64), np.float32)}).status == "inconclusive"
+    silent = verified(model, inputs={"x": np.zeros((1, 64), np.float32)})
+    assert silent.status == "inconclusive"
+    assert "on the inputs given" in silent.why and "give others with --input" in silent.why
     assert verified(model, inputs={"x": np.linspace(0, 40, 64, dtype=np.float32)[None]}).passed
 
 
@@ -190,6 +192,27 @@ def test_the_command_line_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[
     model = threshold_model(tmp_path / "m.onnx", 1e6)
     assert run(["convert", str(model), "-o", str(tmp_path / "out")]) == 0
     assert "not conclusive" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_comparing_says_which_outputs_say_nothing(given: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from transload.cli import run
+
+    model = threshold_model(tmp_path / "m.onnx", 1e6, ("y", "z"))
+    np.save(tmp_path / "x.npy", np.ones((1, 64), np.float32))
+    inputs = ["--input", f"x={tmp_path / 'x.npy'}"] if given else []
+    assert run(["convert", str(model), "-o", str(tmp_path / "out"), "--no-verify"]) == 0
+    compared = transload.compare(model, tmp_path / "out", {"x": tmp_path / "x.npy"} if given else None)
+    assert compared.silent == (["y", "z"] if given else ["y"]) and compared.as_dict()["silent"] == compared.silent
+    said = " ".join(compared.notes)
+    assert said.startswith(f"not conclusive for {', '.join(compared.silent)}: constant")
+    assert ("the inputs given" if given else "the inputs drawn") in said and ("give others" if given else "give real inputs") in said
+    compared.excepts = compared.silent
+    assert not compared.notes
+    assert run(["compare", str(model), str(tmp_path / "out"), *inputs]) == 0
+    assert "not conclusive" in capsys.readouterr().out
+    loud = transload.compare(model, tmp_path / "out", {"x": np.linspace(0, 2e6, 64, dtype=np.float32)[None]})
+    assert not loud.silent and not loud.notes
 
 
 def endless_model(path: Path) -> Path:
