@@ -12,6 +12,7 @@ from ..errors import PluginFailure, UsageError
 from ..guard import noted
 from ..plugin import resolve
 from ..plugin_host import host
+from .offsets import Offset, measure_offset
 
 __all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted",
            "not_measured", "of_plain"]
@@ -34,6 +35,8 @@ class TensorDifference:
     """The metrics that could not be computed, as their plugins fail: NaN in `metrics`, and why."""
     equal: float | None = None
     """Of integers, the share of elements that are the same."""
+    offset: Offset | None = None
+    """Of floats, how far they are apart beside what varies of them (`offsets`)."""
 
     @property
     def is_integer(self) -> bool:
@@ -57,7 +60,7 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
                 raise
             measured[key], unmeasured[key] = math.nan, noted(error)
     equal = float(np.mean(reference == actual)) if reference.dtype.kind in "iub" and reference.size else None
-    return TensorDifference(name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal)
+    return TensorDifference(name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, measure_offset(reference, actual))
 
 
 def is_counted(dtype: np.dtype) -> bool:

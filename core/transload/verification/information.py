@@ -13,6 +13,8 @@ import numpy as np
 
 from ..ir import Module
 from .inputs import plain_integers, random_inputs
+from .offsets import is_constant, unit_of
+from .tolerance import Tolerance
 
 __all__ = ["Tried", "attempts", "is_informative", "is_nan_throughout", "is_saturated"]
 
@@ -43,10 +45,12 @@ class Tried:
 def is_informative(output: np.ndarray) -> bool:
     """Whether an output would differ between programs that compute different things.
 
-    It would not where it is empty, where no element is finite, where all elements of several are the same, and where every
-    element of an 8- or 16-bit integer output is the least or the greatest of its type. A single zero says nothing, either.
+    It would not where it is empty, where no element is finite, where all elements of several are the same, but for what floats
+    are rounded by or may differ by, and where every element of an 8- or 16-bit integer output is the least or the greatest of
+    its type. A single zero says nothing, either.
     """
     numbers = np.asarray(output)
+    unit = unit_of(numbers.dtype)
     if not numbers.size:
         return False
     if numbers.dtype.kind not in "iub":
@@ -57,6 +61,8 @@ def is_informative(output: np.ndarray) -> bool:
             return False
     if numbers.size == 1:
         constant = not numbers.any()
+    elif numbers.dtype.kind in "fc":
+        constant = is_constant(numbers, unit, Tolerance.floor)
     else:
         constant = bool((numbers == numbers.flat[0]).all())
     if constant or numbers.dtype.kind not in "iu" or numbers.dtype.itemsize > 2:

@@ -16,12 +16,13 @@ __all__ = ["broken_limits"]
 
 def broken_limits(
     tensor: TensorDifference, tolerance: Tolerance, step: float | None = None, exact: bool = False,
-    plain: bool = False,
+    plain: bool = False, unit: float | None = None,
 ) -> list[str]:
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer.
 
     Integers and truths that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where
-    no more than the usual step is allowed; integers that are `plain` (`plain_outputs`) are counts, of however few bits.
+    no more than the usual step is allowed; integers that are `plain` (`plain_outputs`) are counts, of however few bits. With the
+    `unit` of the roundings of what computes floats, these are to be near beside what varies of them, too (`offsets`).
     """
     if tensor.name in tolerance.excepts:
         return []
@@ -48,8 +49,13 @@ def broken_limits(
         return []
     if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):
         return []
-    return _beyond(
+    broken = _beyond(
         tensor, [("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False)])
+    if broken or unit is None or tensor.offset is None or not tolerance.keeps_floats:
+        return broken
+    near = tensor.offset.near(unit)
+    return [] if near >= tolerance.euclid else [
+        f"{tensor.name}: euclid {near:g} of what is left without its mean, allowed {tolerance.euclid:g}: all else is an offset"]
 
 
 def _beyond(tensor: TensorDifference, limits: Sequence[tuple[str, float, bool]]) -> list[str]:

@@ -34,6 +34,7 @@ from .information import Tried, attempts, is_informative, is_nan_throughout, is_
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import broken_limits
+from .offsets import unit_of_module
 from .padding import found_alone
 from .running import OwnRuntime, Running, refusal_of_all
 from .steps import check_steps, is_quantized
@@ -225,6 +226,9 @@ class _Judge:
         """Places of the outputs on whose way nothing is rounded: no last bits move them."""
         self._plain = plain_outputs(self.hub) if self.hub is not None else frozenset[int]()
         """Places of the outputs of integers that nothing gives a scale."""
+        is_coarse = self.hub is None or has_bounds(self.hub) or is_quantized(self.hub)
+        self._unit = None if is_coarse else max(map(unit_of_module, (source, result)))
+        """What floats are rounded by; None where it is steps of integers that decide how near they are."""
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
@@ -421,8 +425,10 @@ class _Judge:
         """By place of the output, which limits it breaks."""
         steps = output_steps(self.hub)[: len(tensors)] if self.hub is not None else []
         steps += [None] * (len(tensors) - len(steps))
-        found = {index: broken_limits(tensors[index], self.tolerance, step, index in self._exact, index in self._plain)
-                 for index, step in enumerate(steps)}
+        found = {
+            index: broken_limits(
+                tensors[index], self.tolerance, step, index in self._exact, index in self._plain, self._unit)
+            for index, step in enumerate(steps)}
         return {index: reasons for index, reasons in found.items() if reasons}
 
     def _by_nearest(
@@ -503,8 +509,8 @@ class _Judge:
         suspects = [index for index in broken if index not in self._exact]
         still = still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
         excused = excused_by_last_bits(
-            self._reference, given, actual, tensors, suspects, lambda apart: bool(broken_limits(apart, Tolerance())),
-            still=still)
+            self._reference, given, actual, tensors, suspects,
+            lambda apart: bool(broken_limits(apart, Tolerance(), unit=self._unit)), still=still)
         notes = [
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]

@@ -206,7 +206,8 @@ def test_comparing_says_which_outputs_say_nothing(given: bool, tmp_path: Path, c
     assert compared.silent == (["y", "z"] if given else ["y"]) and compared.as_dict()["silent"] == compared.silent
     said = " ".join(compared.notes)
     assert said.startswith(f"not conclusive for {', '.join(compared.silent)}: constant")
-    assert ("the inputs given" if given else "the inputs drawn") in said and ("give others" if given else "give real inputs") in said
+    assert ("on the inputs given" if given else "on the inputs drawn") in said
+    assert ("give others with" if given else "give real inputs with") in said
     compared.excepts = compared.silent
     assert not compared.notes
     assert run(["compare", str(model), str(tmp_path / "out"), *inputs]) == 0

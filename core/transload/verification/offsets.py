@@ -1,0 +1,114 @@
+"""What is left of outputs when a constant is taken away from them.
+
+Temperatures in kelvin, chances of a thousand classes that are all nearly the same: where numbers lie on an offset, a cosine and a
+distance beside their size measure that alone, and what a model computes may have the wrong sign. So a difference is measured
+beside what varies, too: beside the reference without its mean, and without the mean of each channel, or row, of one dimension.
+Roundings are as large as the offset makes them, and no difference within these is one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from ..ir import FloatType, Module, TensorType, dtype_of
+from ..ir.build import constant_of
+from ..metrics import comparable
+
+__all__ = ["Offset", "is_constant", "measure_offset", "unit_of", "unit_of_module"]
+
+ROUNDINGS = 32
+"""How many units in the last place the roundings of a whole network add up to, beside the size of its output."""
+_OF_A_MEAN = 8
+"""The fewest numbers whose mean is taken away along a dimension: of a few it is nearly the numbers themselves."""
+_MOST = 1 << 22
+"""Numbers of an output that are looked at."""
+
+
+@dataclass(frozen=True)
+class Offset:
+    """How far an output is from its reference, and how far that is from constants, both beside the size of the reference."""
+
+    apart: float
+    varying: tuple[float, ...]
+    """Without its mean, and without the means along each dimension."""
+
+    def near(self, unit: float) -> float:
+        """`1 - apart / varying` where least of the reference varies, but for roundings by `unit`: 1 where it is within these."""
+        rounded = ROUNDINGS * unit
+        if not self.apart > rounded:
+            return 1.0
+        return 1.0 - self.apart / min((each for each in self.varying if each > rounded), default=math.inf)
+
+
+def measure_offset(reference: np.ndarray, actual: np.ndarray) -> Offset | None:
+    """How far two arrays of floats are apart beside what varies; None where they are no floats, or nothing of it is a number."""
+    if not _is_real(reference) or actual.dtype.kind == "c" or reference.size < 2:
+        return None
+    reference, actual = _thinned(reference), _thinned(actual)
+    with np.errstate(all="ignore"):
+        a, b = comparable(reference, actual)
+        size, scale = a.size, float(np.abs(a).max(initial=0.0))
+        if size < 2 or not 0.0 < scale < math.inf:
+            return None
+        a, b = a / scale, b / scale  # so that squares neither overflow nor vanish
+        b -= a
+        squares, apart = float(np.dot(a, a)), float(np.dot(b, b))
+        whole = squares - size * float(a.mean()) ** 2
+        rest = [whole, *(_rest(a.reshape(reference.shape), squares) if size == reference.size else ())]
+    if not math.isfinite(apart):
+        return None
+    return Offset(math.sqrt(apart / squares), tuple(math.sqrt(max(each, 0.0) / squares) for each in rest))
+
+
+def _thinned(array: np.ndarray) -> np.ndarray:
+    """Every so manieth of the longest dimension, where all numbers together would take much memory in float64: what varies shows
+    in some millions of them."""
+    if array.size <= _MOST:
+        return array
+    step, axis = math.ceil(array.size / _MOST), int(np.argmax(array.shape))
+    return array[(slice(None),) * axis + (slice(None, None, step),)]
+
+
+def _rest(array: np.ndarray, squares: float) -> list[float]:
+    """The sums of squares that are left where the mean of all numbers of each place of a dimension is taken away."""
+    found = []
+    for axis, length in enumerate(array.shape):
+        each = array.size // length
+        if length > 1 and each >= _OF_A_MEAN:
+            means = array.mean(axis=tuple(other for other in range(array.ndim) if other != axis))
+            found.append(squares - each * float(np.dot(means, means)))
+    return found
+
+
+def is_constant(numbers: np.ndarray, unit: float, floor: float) -> bool:
+    """Whether a constant would be as near to finite numbers as roundings by `unit`, or within `floor` of them."""
+    parts = [numbers.real, numbers.imag] if numbers.dtype.kind == "c" else [numbers]
+    largest = max(float(np.abs(part).max()) for part in parts)
+    return all(float(part.max()) / 2 - float(part.min()) / 2 <= max(ROUNDINGS * unit * largest, floor) for part in parts)
+
+
+def _is_real(array: np.ndarray) -> bool:
+    return array.dtype.kind not in "iubc" and unit_of(array.dtype) > 0.0
+
+
+def unit_of(*dtypes: np.dtype) -> float:
+    """The greatest error of rounding a number of 1 to one of these types; 0 of those that are no floats."""
+    found = [0.0]
+    for dtype in dtypes:
+        try:
+            found.append(float(ml_dtypes.finfo(dtype).eps) / 2)
+        except (TypeError, ValueError):
+            continue
+    return max(found)
+
+
+def unit_of_module(module: Module) -> float:
+    """The unit of the coarsest floats that a module computes with; of its constants, which it may widen first, not."""
+    elements = {
+        value.type.element for op in module.walk() for value in op.results
+        if isinstance(value.type, TensorType) and constant_of(value) is None}
+    return unit_of(np.dtype(np.float32), *(dtype_of(each) for each in elements if isinstance(each, FloatType)))
