@@ -60,7 +60,8 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
                 raise
             measured[key], unmeasured[key] = math.nan, noted(error)
     equal = float(np.mean(reference == actual)) if reference.dtype.kind in "iub" and reference.size else None
-    return TensorDifference(name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, measure_offset(reference, actual))
+    offset = measure_offset(reference, actual)
+    return TensorDifference(name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, offset)
 
 
 def is_counted(dtype: np.dtype) -> bool:

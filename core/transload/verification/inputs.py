@@ -47,11 +47,13 @@ _DEFAULT_INDEX_BOUND = 2
 _NARROW = 16
 """The most bits of integers that are drawn from all that their type holds."""
 _SMALL = 9
+_FAR = 1000
+"""Up to here integers are drawn that floats are computed of: a time step, a sample of sound, a price."""
 
 
 def random_inputs(
     source: Module, hub: Module | None = None, seed: int = 0, function: str = "main", spread: float = 1.0,
-    signed: Container[int] = (),
+    signed: Container[int] = (), far: Mapping[int, int] | None = None,
 ) -> dict[str, np.ndarray]:
     """One array per input of the source module, reproducible from `seed`.
 
@@ -60,6 +62,7 @@ def random_inputs(
     booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
     integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
+    Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1.
     `UsageError` where the seed is negative.
     """
     if seed < 0:
@@ -85,6 +88,8 @@ def random_inputs(
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
         if index in signed and RANGE not in attributes[index]:
             inputs[name] = _without_zeros(generator, inputs[name])
+        if far is not None and index in far and RANGE not in attributes[index]:
+            inputs[name] = _of_all_sizes(generator, inputs[name], far[index])
     return inputs
 
 
@@ -128,6 +133,12 @@ def _without_zeros(generator: np.random.Generator, like: np.ndarray) -> np.ndarr
     drawn = generator.integers(1, _SMALL, like.shape, endpoint=True)
     signs = generator.choice((-1, 1), like.shape) if like.dtype.kind == "i" else 1
     return np.asarray(drawn * signs).astype(like.dtype)
+
+
+def _of_all_sizes(generator: np.random.Generator, like: np.ndarray, sign: int) -> np.ndarray:
+    """Integers from 1 to `_FAR` away from zero on one side, as many small ones as large ones."""
+    drawn = np.rint(_FAR ** generator.uniform(0.0, 1.0, like.shape))
+    return np.asarray(drawn * (sign if like.dtype.kind == "i" else 1)).astype(like.dtype)
 
 
 def plain_integers(hub: Module, function: str = "main") -> frozenset[int]:

@@ -32,6 +32,7 @@ from .exact import exact_outputs
 from .fineness import output_steps, plain_outputs
 from .information import Tried, attempts, is_informative, is_nan_throughout, is_saturated
 from .inputs import checked_inputs, plain_integers, random_inputs
+from .larger import larger_inputs
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import broken_limits
 from .offsets import unit_of_module
@@ -137,6 +138,7 @@ def verify_conversion(
         running = Running(result, engine, own, written)
         judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, running, fused, post)
         judge.tried = Tried.of(given=inputs is not None)
+        judge.larger = larger_inputs(taken, hub, result, seed) if inputs is None and fused is None else ()
         return judge
 
     judge = judge_by(runtime)
@@ -214,6 +216,8 @@ class _Judge:
         self.fused, self.post = fused, post
         self.tried = Tried.of(given=False)
         """What it is judged on, in words."""
+        self.larger: Iterable[Mapping[str, np.ndarray]] = ()
+        """Inputs that what has passed is to pass on, too."""
         self.source = source
         self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
@@ -284,6 +288,8 @@ class _Judge:
             verdict.broken += once.broken
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             told |= informative
+        if not verdict.broken and told & judged:
+            self._judge_larger(verdict)
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
         if without_number:
             verdict.status = "inconclusive"
@@ -314,6 +320,23 @@ class _Judge:
                 f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on {self.tried.inputs}")
         verdict.notes += self.running.notes
         return verdict
+
+    def _judge_larger(self, verdict: Verification) -> None:
+        """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.
+
+        These may be more than the model, its runtime or an engine is made for: where one of them gives no numbers, or gives up,
+        nothing is said.
+        """
+        if self._unit is None or not self.tolerance.keeps_floats or has_loops(self.hub if self.hub is not None else self.result):
+            return
+        for given in self.larger:
+            with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
+                once, _ = self.judge(given)
+                if once.broken and not self._endless and not self._undefined():
+                    verdict.tensors, verdict.broken = once.tensors, once.broken
+                    verdict.notes += [note for note in once.notes if note not in verdict.notes]
+                    verdict.notes.append("that is so on larger inputs than the usual ones, on which it passed")
+                    return
 
     def _undefined(self) -> str:
         """Why the source's framework does not say what was to be given, where it does not."""

@@ -1,0 +1,139 @@
+"""What passes on small numbers is run on larger ones, too: bounds, and integers that become floats, do not show in small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import F16, I8, I32, I64, Module, TensorType
+from transload.verification.inputs import random_inputs
+from transload.verification.larger import computed_integers, larger_inputs
+from transload.verification.verify import Verification, verify_conversion
+
+from tests.support.graphs import Graph
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+Write = Callable[[Any], tuple[list[Any], dict[str, Any]]]
+
+
+def saved(
+    path: Path, nodes: Sequence[tuple[Any, ...]], shape: Sequence[int], constants: dict[str, Any], kind: str = "FLOAT",
+) -> Path:
+    """A model of `x` of a kind, and of nodes (operator, inputs, output, attributes), the last of which gives `y`, floats."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    made = [helper.make_node(operator, inputs.split(), [output], **(more[0] if more else {}))
+            for operator, inputs, output, *more in nodes]
+    graph = helper.make_graph(
+        made, "g", [helper.make_tensor_value_info("x", TensorProto.DataType.Value(kind), shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def verified(right: Path, wrong: Path, **more: Any) -> Verification:
+    other = transload.load(wrong)
+    return verify_conversion(transload.load(right), transload.lower(other, "tosa"), hub=transload.legalize(other), **more)
+
+
+@pytest.mark.parametrize("bound", [3e38, 3.0])
+def test_an_upper_bound_is_reached(bound: float, tmp_path: Path) -> None:
+    def model(name: str, bound: float) -> Path:
+        return saved(tmp_path / name, [("Clip", "x low high", "y")], [1, 400], {"low": 0.0, "high": bound})
+
+    right, wrong = model("right.onnx", 6.0), model("wrong.onnx", bound)
+    assert verified(right, right).passed
+    verdict = verified(right, wrong)
+    assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
+    given = {"x": np.random.default_rng(0).uniform(-1, 1, (1, 400)).astype(np.float32)}
+    assert verified(right, wrong, inputs=given).passed  # what is given is all that is tried
+
+
+TO_FLOAT = ("Cast", "x", "f", {"to": 1})
+FREQUENCIES = 1e4 ** (-np.arange(16) / 16)
+
+
+def time_step(factor: float) -> tuple[list[Any], dict[str, Any]]:
+    return [TO_FLOAT, ("Mul", "f w", "a"), ("Sin", "a", "s"), ("Cos", "a", "c"), ("Concat", "s c", "y", {"axis": 1})], {
+        "w": factor * FREQUENCIES[None]}
+
+
+def samples(positive: bool) -> tuple[list[Any], dict[str, Any]]:
+    return [TO_FLOAT, ("Relu" if positive else "Identity", "f", "g"), ("Mul", "g w", "y")], {"w": 0.1}
+
+
+def powers(two: bool) -> tuple[list[Any], dict[str, Any]]:
+    return [TO_FLOAT, ("Mul", f"f {'f' if two else 'one'}", "g"), ("Mul", "g w", "y")], {"w": FREQUENCIES[None], "one": 1.0}
+
+
+def roots(half: float) -> tuple[list[Any], dict[str, Any]]:
+    """Of integers below zero there is none."""
+    return [TO_FLOAT, ("Sqrt", "f", "g"), ("Add", "f g", "h"), ("Pow", "h half", "y")], {"half": half}
+
+
+@pytest.mark.parametrize("kind", ["INT64", "INT32"])
+@pytest.mark.parametrize(("model", "right", "wrong"), [
+    (time_step, 1.0, 1.02), (samples, False, True), (powers, False, True), (roots, 0.5, 0.45)])
+def test_integers_that_are_computed_with(model: Write, right: Any, wrong: Any, kind: str, tmp_path: Path) -> None:
+    made = [saved(tmp_path / f"{index}.onnx", *model(each)[:1], [4, 1], model(each)[1], kind)
+            for index, each in enumerate((right, wrong))]
+    assert computed_integers(transload.legalize(transload.load(made[0]))) == {0}
+    assert verified(made[0], made[0]).passed
+    assert verified(*made).failed
+
+
+def graph_of(write: Callable[[Graph, Any], Any], element: Any = I64) -> Module:
+    graph = Graph(TensorType((4,), element), (4,))
+    return graph.done(write(graph, graph.inputs[0]))
+
+
+def as_floats(graph: Graph, value: Any) -> Any:
+    return graph.Cast(value, types=[TensorType((4,), graph.element)])
+
+
+@pytest.mark.parametrize(("write", "computed"), [
+    (lambda g, x: g.Sin(as_floats(g, x)), True),
+    (lambda g, x: g.Mul(as_floats(g, g.Neg(x)), g.inputs[1]), True),
+    (lambda g, x: g.Neg(x), False),
+    (lambda g, x: g.Gather(g.inputs[1], x, axis=0), False),
+    (lambda g, x: g.Add(g.Gather(g.inputs[1], x, axis=0), as_floats(g, x)), False),
+    (lambda g, x: g.Mul(g.Sub(1.0, as_floats(g, x)), -10000.0), False),
+])
+def test_places_and_masks_are_not_computed_with(write: Callable[[Graph, Any], Any], computed: bool) -> None:
+    assert computed_integers(graph_of(write)) == ({0} if computed else frozenset())
+    assert computed_integers(graph_of(write, I8)) == frozenset()
+
+
+def test_what_is_drawn() -> None:
+    module = graph_of(lambda g, x: g.Sin(as_floats(g, x)), I32)
+    first, second = larger_inputs(module, module, module, 0)
+    assert first["x0"].min() > 0 > second["x0"].max() and np.abs(first["x1"]).max() > np.abs(second["x1"]).max()
+    many = random_inputs(*[graph_wide()] * 2, far={0: -1})["x0"]
+    assert many.min() < -900 and many.max() == -1 and np.mean(many > -30) > 0.3
+
+
+def graph_wide() -> Module:
+    graph = Graph(TensorType((1000,), I32))
+    return graph.done(graph.inputs[0])
+
+
+def test_floats_of_16_bits_have_none() -> None:
+    graph = Graph(TensorType((4,), F16))
+    module = graph.done(graph.Relu(graph.inputs[0]))
+    assert not [*larger_inputs(module, module, module, 0)]
+
+
+def test_what_larger_inputs_run_over_says_nothing(tmp_path: Path) -> None:
+    """An exponential of 100 is infinite; that the one says 1e30 there is no failure."""
+    right = saved(tmp_path / "right.onnx", [("Mul", "x k", "a"), ("Exp", "a", "y")], [1, 64], {"k": 8.0})
+    wrong = saved(tmp_path / "wrong.onnx", [("Mul", "x k", "a"), ("Exp", "a", "b"), ("Min", "b m", "y")], [1, 64],
+                  {"k": 8.0, "m": 1e30})
+    assert verified(right, wrong).passed
