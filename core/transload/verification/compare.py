@@ -42,6 +42,7 @@ from ..samples.preprocess import Preprocess, beside_of, need_images
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured
 from .information import Tried, attempts, is_informative
+from .inputs import checked_inputs
 from .layers import layer_differences, meant_difference, quantized_elements
 from .tolerance import compared_among
 
@@ -89,6 +90,11 @@ class Comparison:
         between = {name: array for name, array in reference.items() if name not in ends}
         self.only_in_reference = [name for name in reference if name not in actual]
         self.tensors = layer_differences(between, actual, elements, stored, changes) + self.tensors
+
+    def look_for_silent(self, reference: Mapping[str, np.ndarray], is_given: bool) -> None:
+        """Note which outputs of the model say nothing on inputs that are given, or drawn."""
+        self.silent = [name for name, array in reference.items() if not is_informative(array)]
+        self.is_given = is_given
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -231,7 +237,6 @@ def compare(
     """
     from ..api import load, model_of, run, runnable
     from ..written import with_batch_of
-    from .inputs import checked_inputs
 
     artifact = model_of(artifact)
     need_random(seed, inputs is None)
@@ -260,8 +265,7 @@ def compare(
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
     comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated))
-    comparison.silent = [name for name, array in reference.items() if not is_informative(array)]
-    comparison.is_given = given_arrays is not None
+    comparison.look_for_silent(reference, is_given=given_arrays is not None)
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}
