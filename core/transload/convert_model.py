@@ -327,7 +327,8 @@ class _Work:
         begin = None
         if start is not None:
             begin = _gone_on_from(self.journey, self.module, directory, start, self.digests)
-            self.module, self.at_hub.module, self.at_hub.quantized = begin.module, begin.hub, begin.quantized
+            self.module, self.at_hub.module = begin.module, begin.hub
+            self.at_hub.floats, self.at_hub.quantized = begin.floats, begin.quantized
         dump = Dump(directory, _named(self.source), begin, self.digests)
         if begin is None:
             dump.enters(Stage(READ))
@@ -364,7 +365,8 @@ class _Work:
     ) -> None:
         """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine.
 
-        What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source.
+        What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source; what it
+        was made of is compared with the source as without quantizing.
         """
         from .parts import own_runtime, read_back
         from .verification.quantized import verify_quantized_conversion
@@ -382,7 +384,7 @@ class _Work:
                 made = verify_conversion(self.source, self.module, hub=hub.module, **how)
             else:
                 made = verify_quantized_conversion(
-                    self.source, self.module, floats=hub.floats or hub.module, quantized=quantized, limits=given, **how)
+                    self.source, self.module, hub=hub.module, floats=hub.floats, quantized=quantized, limits=given, **how)
             need_nothing_left(self.target, self.emitted, folder)
             return made
 

@@ -26,7 +26,7 @@ from .errors import ReadError, UsageError
 from .files import atomic_path, reason_of
 from .ir import Dense, Module
 from .ir.verify import check
-from .journey import QUANTIZE, READ, Observer, Stage
+from .journey import HUB, QUANTIZE, READ, Observer, Stage
 from .passes.steps import PassRecord, Step
 from .plugin import Source
 from .report import Digest, Digests
@@ -128,6 +128,8 @@ class Start:
     """The module as it first was in the hub, where it has been there."""
     quantized: Module | None = None
     """The module as quantizing left it, where that is behind it."""
+    floats: Module | None = None
+    """The module as the passes of the hub left it, where these are behind it."""
 
     def take_the_place_of(self, source: Module) -> None:
         """Have the module come from where the model that was read comes from."""
@@ -193,8 +195,10 @@ class Dumped:
                     f"{model}, as it is, that verification compares the result with")
             module.notes = (*module.notes, note)
         quantized = next((entry for entry in texts if entry["stage"] == QUANTIZE), None)
-        hub_module, behind = (self._module(each["file"]) if each is not None else None for each in (arrived, quantized))
-        return Start(module, done, hub_module, behind)
+        passed = next((entry for entry in texts if entry["stage"] == HUB), None)
+        hub_module, behind, floats = (
+            self._module(each["file"]) if each is not None else None for each in (arrived, quantized, passed))
+        return Start(module, done, hub_module, behind, floats)
 
     def _changed(self, model: str, digests: Digests | None) -> str | None:
         """Which of the model's files is another one than when it was dumped."""

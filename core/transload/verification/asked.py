@@ -60,8 +60,10 @@ def unverified(
     command that writes it.
     """
     if verification is not None and verification.failed:
-        wrong, hint = f"the result does not compute what {verification.runtime} computes", _where_it_starts(
-            model, artifact, verification.quantized and (quantizing or _quantizing(model)))
+        quantizes = verification.quantized and not verification.wrong_before and (quantizing or _quantizing(model))
+        wrong, hint = f"the result does not compute what {verification.runtime} computes", _where_it_starts(model, artifact, quantizes)
+        if verification.wrong_before:
+            wrong = f"before it is quantized it does not compute what {verification.wrong_before} computes"
         if verification.is_costly:
             wrong = "quantizing cost more than is allowed"
             hint = "--report page.html shows where it is lost; more samples, --effort best or another scheme may lose less"

@@ -8,6 +8,10 @@ within what the target says is near enough (`Target.tolerance`). Where activatio
 activations lose that are rounded in the hub. What is farther is near enough by limits that somebody set of the same tensors. How
 near the result is to the float model, run by its own framework, is told over all samples (SQNR, cosine, agreement), and judged
 only by such limits.
+
+The quantized module is made of the float one in the hub, and has what is wrong with that. So the float module is compared with
+the source's runtime as the result of a conversion without quantizing is (`verify_conversion`), on one sample: it has to be right
+by the same tolerance.
 """
 
 from __future__ import annotations
@@ -43,7 +47,7 @@ from .limits import broken_limits
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
-from .verify import Verification, elements_of
+from .verify import Verification, elements_of, verify_conversion
 
 if TYPE_CHECKING:
     from ..postprocess import Postprocess
@@ -99,18 +103,18 @@ class QuantizedModel:
 
 def verify_quantized(
     model: QuantizedModel, running: Running, *, samples: Iterable[Mapping[str, Any]] | None = None, seed: int = 0,
-    tolerance: Tolerance | None = None, limits: Tolerance | None = None,
+    tolerance: Tolerance | None = None, limits: Tolerance | None = None, reference: FloatModel | None = None,
 ) -> Verification:
     """Run the result, the quantized module of the hub and the float model on the first of the samples, or one random input.
 
     The result has to give what the quantized module does, within `tolerance` where that computes with floats, too; and what is
     within `limits` of the float model, where there are some. Where runtimes round on their own, what is within these of the
     quantized module is near enough; and of integers, what is no more steps away than they say. A module that rounds floats to few
-    bits moves by last bits of its inputs: no result has to be nearer than that.
+    bits moves by last bits of its inputs: no result has to be nearer than that. `reference` is the float model, if it is ready.
     """
     given = samples if samples is not None else _drawn(model, seed, running.own is not None)
     judge = _from_first(model.module)
-    reference = _FloatModel(model, running.engine)
+    reference = reference if reference is not None else FloatModel(model, running.engine)
     taken, wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs](), list[Outputs]()
     for sample in islice(given, SAMPLES):
         arrays = checked_inputs(model.taken, {**initial_states(model.taken), **sample})
@@ -193,7 +197,27 @@ def _is_near(output: QuantizedOutput) -> bool:
     return "sqnr" not in output.metrics or output.metrics["sqnr"] >= POOR
 
 
-class _FloatModel:
+class _Remembering:
+    """What runs a model, and knows what it gave of its last inputs: the first sample is asked for twice, where the floats are
+    judged, and where the result is."""
+
+    def __init__(self, run: Callable[..., Outputs]) -> None:
+        self._run = run
+        self._last: tuple[Mapping[str, np.ndarray], Outputs] | None = None
+
+    def __call__(self, given: Mapping[str, np.ndarray], **how: Any) -> Outputs:
+        if how:
+            return self._run(given, **how)
+        if self._last is None or not _are_same(self._last[0], given):
+            self._last = dict(given), self._run(given)
+        return dict(self._last[1])
+
+
+def _are_same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(array, other[name]) for name, array in one.items())
+
+
+class FloatModel:
     """The float model on its inputs: in its framework's runtime, or in an engine where there is none, or it refuses.
 
     What it gives are real numbers, where the model was quantized already, too.
@@ -202,7 +226,7 @@ class _FloatModel:
     def __init__(self, model: QuantizedModel, engine: str) -> None:
         self._floats, self._engine, self._fused, self._post = model.floats, engine, model.fused, model.post
         self._source = model.source
-        self._own: Callable[[Mapping[str, np.ndarray]], Outputs] | None = None
+        self._own: Callable[..., Outputs] | None = None
         self._execute: Callable[..., Outputs] | None = None
         self.who = f"engine {engine}"
         self.notes: list[str] = []
@@ -211,9 +235,14 @@ class _FloatModel:
         if runtime is None or source.source is None or not (runtime.functions or source.entry == "main"):
             return
         try:
-            self._own, self.who = run_of(runtime, source), runtime.name
+            self._own, self.who = _Remembering(run_of(runtime, source)), runtime.name
         except _REFUSED as error:
             self._note(error)
+
+    @property
+    def opened(self) -> Callable[..., Outputs] | None:
+        """What runs the model's file, where its framework's runtime does."""
+        return self._own
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
         outputs = self._outputs(arrays)
@@ -480,11 +509,14 @@ def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float
 
 
 def verify_quantized_conversion(
-    source: Module, result: Module, *, floats: Module | None, quantized: Module, inputs: Any, engine: str, seed: int,
-    tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None, written: Module | None = None,
-    fused: Fused | None = None, post: Postprocess | None = None,
+    source: Module, result: Module, *, hub: Module | None, floats: Module | None, quantized: Module, inputs: Any, engine: str,
+    seed: int, tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None,
+    written: Module | None = None, fused: Fused | None = None, post: Postprocess | None = None,
 ) -> Verification:
-    """What `verify_quantized` says of a conversion; skipped, with the reason, where it would take more than is allowed."""
+    """What `verify_quantized` says of a conversion, and whether the hub's module before that was quantized, `floats`, is right.
+
+    `hub` is the module as it first was in the hub. Skipped, with the reason, where it would take more than is allowed.
+    """
     from ..quantization import floats_in
 
     cost, most = elements_of(result), allowance().elements
@@ -492,18 +524,39 @@ def verify_quantized_conversion(
         why = f"it would compute {cost:,} numbers, and {most:,} are allowed: {VARIABLE}=elements={cost} allows them"
         return Verification("skipped", why, "the quantized module", engine)
 
-    model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized), fused, post)
+    before = floats if floats is not None else hub if hub is not None else source
+    model = QuantizedModel(source, before, quantized, not floats_in(quantized), fused, post)
     samples = [inputs] if isinstance(inputs, Mapping) else inputs
     beside = limits if isinstance(limits, Tolerance) else limits_only(limits or ())
     beside = replace(beside, excepts=tolerance.excepts) if beside is not None else None
     running = Running(result, engine, own, written)
     try:
-        return verify_quantized(model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside)
+        reference = FloatModel(model, engine)
+        unquantized = verify_conversion(
+            source, before, hub=hub, tolerance=tolerance, inputs=inputs, engine=engine, seed=seed, fused=fused,
+            opened=reference.opened)
+        verdict = verify_quantized(
+            model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside, reference=reference)
     except MissingKernel as error:
         return Verification("skipped", error.message, "the quantized module", running.used or engine)
     except MemoryError as error:
         why = f"comparing takes more memory than there is{after_colon(error)}"
         return Verification("skipped", why, "the quantized module", engine)
+    return _with_unquantized(verdict, unquantized)
+
+
+def _with_unquantized(verdict: Verification, before: Verification) -> Verification:
+    """A verdict on what was quantized, with that on the module before: what is wrong there is wrong behind it, however near
+    quantizing stays to it."""
+    if before.failed:
+        verdict.status, verdict.why, verdict.is_costly, verdict.wrong_before = "failed", "", False, before.runtime
+        parts = [reason.partition(": ") for reason in before.broken]
+        verdict.broken = [f"{what}, before quantizing: {why}" for what, _, why in parts] + verdict.broken
+    elif not before.passed:
+        verdict.notes.append(f"not judged before quantizing: {before.why}")
+    if before.failed or before.passed:
+        verdict.notes += [f"before quantizing: {note}" for note in before.notes]
+    return verdict
 
 
 def limits_only(settings: Iterable[str]) -> Tolerance | None:

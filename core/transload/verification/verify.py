@@ -77,6 +77,8 @@ class Verification:
     """The outputs that were not judged, because somebody said so."""
     is_costly: bool = False
     """Whether what is wrong is but what quantizing cost, beyond limits beside the float model: the conversion itself is right."""
+    wrong_before: str = ""
+    """The runtime from which a model that was quantized on the way differs before that already: the conversion is wrong."""
 
     @property
     def passed(self) -> bool:
@@ -100,6 +102,7 @@ def verify_conversion(
     source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
     inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, engine: str = "auto", seed: int = 0,
     own: OwnRuntime | None = None, written: Module | None = None, fused: Fused | None = None, post: Postprocess | None = None,
+    opened: Callable[..., dict[str, np.ndarray]] | None = None,
 ) -> Verification:
     """Compare `result` with the file `source` was read from: what the target's `own` runtime gives, or else the engine.
 
@@ -108,7 +111,8 @@ def verify_conversion(
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
     outputs say something are taken. With `fused` inputs the result is run on pixels, and the file on what it makes of them;
-    with `post`, the result is judged by what that makes of the file's outputs. Where nothing can judge, the target's own runtime
+    with `post`, the result is judged by what that makes of the file's outputs. `opened` runs the file in its runtime, where that
+    was made ready already. Where nothing can judge, the target's own runtime
     runs the result all the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the
     result.
     """
@@ -142,9 +146,11 @@ def verify_conversion(
         return judge
 
     judge = judge_by(runtime)
+    judge.take(opened)
     verdict = judge.verdict(checked if checked is not None else attempts(taken, hub, seed))
     if judge.refused and checked is None and hub is not None and plain_integers(hub):  # a shift by less than nothing, say
         judge = judge_by(runtime)
+        judge.take(opened)
         verdict = judge.verdict(attempts(taken, hub, seed, signed=False))
     for other in other_runtimes(judged_format(source), function=source.entry) if judge.refused else ():
         again = judge_by(other).verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed))
@@ -243,6 +249,11 @@ class _Judge:
         """Whether an output was not finite on the last inputs, in the source or in the result."""
         self._no_number = ""
         """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
+
+    def take(self, opened: Callable[..., dict[str, np.ndarray]] | None) -> None:
+        """Judge by what runs the source already, where somebody has made that ready."""
+        if opened is not None:
+            self._reference = self._of_model(opened)
 
     def verdict(self, given: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on some inputs; "skipped", with the reason, where there is nothing to judge by."""
