@@ -241,13 +241,14 @@ class Guarded:
     is wrong with what is in it (a generator runs here, and not where nobody knows whose it is). With `makes`, the function
     returns another one, or a dictionary of some, to be guarded as well: `makes` gives their `takes` and `reads` of the arguments.
     `lends(argument)` is what the function, or the one that it makes, is given of each argument, where it may write into that.
+    `keeps(argument)` is what a function of others' is given of its caller's, a module that it is but to read, say.
     """
 
     def __init__(
         self, function: Any, plugin: PluginInfo, place: str, *, lets: tuple[type[BaseException], ...] = (),
         takes: Callable[[Any], str | None] | None = None, reads: Callable[[Any], Any] | None = None,
         makes: Callable[..., tuple[Callable[[Any], str | None], Callable[[Any], Any]]] | None = None,
-        lends: Callable[[Any], Any] | None = None,
+        lends: Callable[[Any], Any] | None = None, keeps: Callable[[Any], Any] | None = None,
     ) -> None:
         self.function = function
         self.plugin = plugin
@@ -257,6 +258,7 @@ class Guarded:
         self.reads = reads
         self.makes = makes
         self.lends = lends
+        self.keeps = keeps
 
     @property
     def __wrapped__(self) -> Any:
@@ -278,10 +280,11 @@ class Guarded:
         function = self.__wrapped__
         if self.lends is not None and self.makes is None:
             arguments = tuple(map(self.lends, arguments))
+        given = arguments if self.keeps is None or self.plugin.is_ours else tuple(map(self.keeps, arguments))
         depth = sys.getrecursionlimit()
         try:
             try:
-                outcome = function(*arguments, **named)
+                outcome = function(*given, **named)
             finally:
                 if sys.getrecursionlimit() < depth:  # what runs behind it would be too deep, telling of it, too
                     sys.setrecursionlimit(depth)
@@ -316,18 +319,18 @@ class Guarded:
 class GuardedObject:
     """An object that a plugin registered, or made: everything about it is as it is, and its methods are guarded.
 
-    `lets`, `takes`, `reads` and `lends` are those of `Guarded`, by a method's name.
+    `lets`, `takes`, `reads`, `lends` and `keeps` are those of `Guarded`, by a method's name.
     """
 
-    __slots__ = ("_lends", "_lets", "_object", "_place", "_plugin", "_reads", "_takes")
+    __slots__ = ("_keeps", "_lends", "_lets", "_object", "_place", "_plugin", "_reads", "_takes")
 
     def __init__(
         self, held: Any, plugin: PluginInfo, place: str, lets: Mapping[str, tuple[type[BaseException], ...]] = NOTHING,
         takes: Mapping[str, Callable[[Any], str | None]] = NOTHING, reads: Mapping[str, Callable[[Any], Any]] = NOTHING,
-        lends: Mapping[str, Callable[[Any], Any] | None] = NOTHING,
+        lends: Mapping[str, Callable[[Any], Any] | None] = NOTHING, keeps: Mapping[str, Callable[[Any], Any]] = NOTHING,
     ) -> None:
         for name, value in (("_object", held), ("_plugin", plugin), ("_place", place), ("_lets", lets), ("_takes", takes),
-                            ("_reads", reads), ("_lends", lends)):
+                            ("_reads", reads), ("_lends", lends), ("_keeps", keeps)):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -343,7 +346,7 @@ class GuardedObject:
         if callable(value) and not isinstance(value, type):
             return Guarded(
                 value, self._plugin, f"{place}()", lets=self._lets.get(name, ()), takes=self._takes.get(name),
-                reads=self._reads.get(name), lends=self._lends.get(name))
+                reads=self._reads.get(name), lends=self._lends.get(name), keeps=self._keeps.get(name))
         return value
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
-__all__ = ["apart", "copied", "lending", "read_only"]
+__all__ = ["apart", "copied", "kept", "lending", "read_only"]
 
 
 def copied(value: Any) -> Any:
@@ -18,6 +18,18 @@ def copied(value: Any) -> Any:
 def read_only(value: Any) -> Any:
     """A value with arrays in it, by name or in tuples, that raise `ValueError` where they are written to."""
     return _each(value, _locked)
+
+
+def kept(value: Any) -> Any:
+    """What somebody else's function may read, and whose owner goes on with it as it is: of a module a copy, which shares the
+    constants, and of samples and the like what raises `ValueError` where it is written to."""
+    from .ir import Module
+
+    if isinstance(value, Module):
+        return value.clone()
+    if hasattr(type(value), "lent"):  # samples that are read from somewhere
+        return value.lent()
+    return type(value)(map(read_only, value)) if type(value) in (list, tuple) else read_only(value)
 
 
 def lending(kernel: Callable[..., Any]) -> Callable[..., Any]:

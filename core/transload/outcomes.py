@@ -1,7 +1,8 @@
 """What functions of plugins give back, looked at where the plugin is known.
 
 `TAKES` and `TARGET_TAKES` say what is wrong with an outcome, or None; `READS` and `TARGET_READS` give what callers get in its
-place; `MAKERS` are for functions that return others, `LENDS` for what these are given (`transload.guard.Guarded`).
+place; `MAKERS` are for functions that return others, `LENDS` for what these are given, `KEEPS` for what is to stay as it is
+(`transload.guard.Guarded`).
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import Finding
 from .guard import PluginInfo, failure
-from .lending import copied, read_only
+from .lending import copied, kept, read_only
 from .plugin import Emitted, Quantized
 
 if TYPE_CHECKING:
     from .ir import Module
 
 __all__ = [
-    "LENDS", "LETS", "MAKERS", "READS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES", "a_kind", "in_order",
-    "kind_of", "need_right_module", "other_rank", "other_shape", "taken", "wrong_options", "wrong_outputs",
+    "KEEPS", "LENDS", "LETS", "MAKERS", "READS", "TARGET_KEEPS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES",
+    "a_kind", "in_order", "kind_of", "need_right_module", "other_rank", "other_shape", "taken", "wrong_options", "wrong_outputs",
 ]
 
 _FEW = 8
@@ -329,12 +330,17 @@ LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("metrics", "measure"): read_only, ("scores", "measure"): read_only, ("engines", "prepare"): copied,
     ("runtimes", "open"): copied, ("runtimes", "alternatives"): copied}
 """Members, or what they make, that are given arrays which others go on using: nobody writes into these."""
+KEEPS: dict[tuple[str, str], Callable[[Any], Any]] = dict.fromkeys((
+    ("engines", "prepare"), ("writers", "write"), ("quantizers", "run"), ("calibrators", "run"), ("conversions", "unfit"),
+    ("runtimes", "undefined"), ("runtimes", "padded"), ("runtimes", "rounds_alone")), kept)
+"""Members that read a module, or samples, which are their caller's: they are to leave these as they are."""
 READS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("scores", "measure"): _ours, ("scores", "total"): _ours,
     ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
 """Members whose outcome is looked into where its plugin is known."""
 TARGET_LETS: dict[str, tuple[type[BaseException], ...]] = {"emit": (OSError,)}
 TARGET_LENDS: dict[str, Callable[[Any], Any] | None] = {"run": copied}
+TARGET_KEEPS: dict[str, Callable[[Any], Any]] = dict.fromkeys(("check", "by_hub", "rounds_alone", "near_enough"), kept)
 TARGET_TAKES: dict[str, Check] = {
     "options": wrong_options, "available": _no_reason, "runs_here": _no_reason, "cannot_run": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer,

@@ -21,10 +21,12 @@ from .errors import PluginError
 from .facts import FactKind, Facts
 from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, said
 from .outcomes import (
+    KEEPS,
     LENDS,
     LETS,
     MAKERS,
     READS,
+    TARGET_KEEPS,
     TARGET_LENDS,
     TARGET_LETS,
     TARGET_READS,
@@ -119,7 +121,8 @@ def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[
     code = {
         member: Guarded(
             value, plugin, f"{place} ({member})", lets=LETS.get((kind, member), ()), takes=taken(kind, member, item),
-            reads=READS.get((kind, member)), makes=MAKERS.get((kind, member)), lends=LENDS.get((kind, member)))
+            reads=READS.get((kind, member)), makes=MAKERS.get((kind, member)), lends=LENDS.get((kind, member)),
+            keeps=KEEPS.get((kind, member)))
         for member in _CODE.get(kind, ()) if (value := getattr(item, member)) is not None}
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
@@ -355,7 +358,7 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     if problems.found:
         return str(item.name), item, problems.found
     place = f"target {item.name!r}"
-    return item.name, GuardedObject(item, plugin, place, TARGET_LETS, TARGET_TAKES, TARGET_READS, TARGET_LENDS), []
+    return item.name, GuardedObject(item, plugin, place, TARGET_LETS, TARGET_TAKES, TARGET_READS, TARGET_LENDS, TARGET_KEEPS), []
 
 
 def parts_taken(kind: str, items: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, str]]:

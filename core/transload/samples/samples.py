@@ -24,6 +24,7 @@ from ..cores import cores
 from ..errors import ReadError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
 from ..ir.borders import input_limits
+from ..lending import read_only
 from .images import Decoding
 from .preprocess import Preprocess, Settled, joined, need_images
 from .sources import Entry, ImagePart, Listing, Part, Stream, entry_of, find_source, own, same_but_ones
@@ -150,6 +151,7 @@ class Samples:
         """Of the inputs that were given arrays of integers so far, of which type."""
         self.watch: Callable[[int], None] | None = None
         """Is told how many samples of a pass were given, as it goes."""
+        self._is_lent = False
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -184,7 +186,15 @@ class Samples:
 
     def some(self, most: int) -> Samples:
         """So many of them or fewer, evenly spread; the first, where how many there are is not known."""
-        return Samples(self._source, self._inputs, min(most, self._count or most), self._skips, 1)
+        made = Samples(self._source, self._inputs, min(most, self._count or most), self._skips, 1)
+        made._is_lent = self._is_lent
+        return made
+
+    def lent(self) -> Samples:
+        """The same for somebody else's code, which may not write into them: what an iterator gave is gone through again."""
+        made = copy(self)
+        made._is_lent = True
+        return made
 
     def with_states(self, module: Module) -> Samples:
         """The same for a module that has states beside these inputs, which each sample finds as they are at first."""
@@ -192,7 +202,7 @@ class Samples:
         if not initial:
             return self
         made = Samples(self._source, self._inputs.with_states(initial, module.inputs), self._count, self._skips, self._workers)
-        made._damaged, made.integers, made.watch = self._damaged, self.integers, self.watch
+        made._damaged, made.integers, made.watch, made._is_lent = self._damaged, self.integers, self.watch, self._is_lent
         return made
 
     @property
@@ -238,7 +248,7 @@ class Samples:
                 given += 1
                 if self.watch is not None:
                     self.watch(given)
-                yield entry.name, sample
+                yield entry.name, read_only(sample) if self._is_lent else sample
         if not given:
             raise UsageError("there are no samples" + (
                 f": all {len(self._damaged)} are damaged, {next(iter(self._damaged.values()))}" if self._damaged else ""))
