@@ -11,6 +11,7 @@ from .plugin import DialectSpec, Engine, Metric, Pass, Reader, Score, Writer
 
 _PASSES = "transload.passes"
 _ANALYSIS = "transload.analysis"
+_OUTCOMES = "transload.fact_outcomes"
 
 
 @hookimpl
@@ -32,35 +33,37 @@ def register_facts(register: Any) -> None:
         Callable, declared=False))
     register(FactKind(
         "moves", "that it only moves numbers: a `Moves`, or a function of the op that gives one or None",
-        "verification, engines, whatever passes something through", f"{_ANALYSIS}.movement:FACT"))
+        "verification, engines, whatever passes something through", f"{_ANALYSIS}.movement:FACT",
+        gives=f"{_OUTCOMES}:moves"))
     register(FactKind(
         "exact", "that its results are exact where its operands are, nothing being rounded: True, or a function of the op",
-        "verification", "transload.verification.exact:EXACT"))
+        "verification", "transload.verification.exact:EXACT", gives=f"{_OUTCOMES}:answer"))
     register(FactKind(
         "indices", "its operands that are indices: `Index` by number", "inputs of verification, narrowing of integers", dict))
     register(FactKind(
         "interval", "between which numbers its results lie: a function `(op, operands)`, or an `IntervalRule`",
-        "narrowing of integers, engines, legalizations", f"{_ANALYSIS}.intervals:FACT"))
+        "narrowing of integers, engines, legalizations", f"{_ANALYSIS}.intervals:FACT",
+        gives=f"{_OUTCOMES}:intervals"))
     register(FactKind(
         "control", "how it runs its regions: `Loop` or `Branches`", "analyses", f"{_ANALYSIS}.dataflow:FACT"))
     register(FactKind(
         "error-bound", "a function `(op, build, errors)` that emits what bounds its results' errors",
-        "verification of models that their framework quantizes when it runs", Callable))
+        "verification of models that their framework quantizes when it runs", Callable, gives=f"{_OUTCOMES}:errors"))
     register(FactKind(
         "as-it-runs", "a function `(op, build)` that emits its first operand as a runtime rounds it that quantizes when it runs",
-        "verification of what was quantized so", Callable))
+        "verification of what was quantized so", Callable, gives="transload.ir:Value"))
     register(FactKind(
         "signs", "in a dialect whose integers have no sign: a function of the op that gives the numbers of the operands that it "
         "reads, and of the results that it writes, as unsigned", "reading of files: are bytes signed outside?",
-        "transload.borders:SIGNS"))
+        "transload.borders:SIGNS", gives=f"{_OUTCOMES}:signs"))
     register(FactKind(
         "integers", "a function of a quantized op that gives the kernel which computes exactly its stored numbers, or None",
-        "the reference engine, folding", Callable))
+        "the reference engine, folding", Callable, gives=f"{_OUTCOMES}:kernel"))
     register(FactKind(
         "nested", "how a model is cut at tensors in its regions: a `Nested`", "cutting of models", "transload.extraction:Nested"))
     register(FactKind(
         "assembly", "a function that reads the op in its dialect's own form, `(parser, name)` (`transload.text.assembly`)",
-        "reading of MLIR text", Callable, declared=False))
+        "reading of MLIR text", Callable, declared=False, gives="transload.text.assembly:Written"))
     register(Facts("assembly", "builtin", "transload.dialects.assembly:BUILTIN_FORMS"))
     register(Facts("assembly", "func", "transload.dialects.assembly:FUNC_FORMS"))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))

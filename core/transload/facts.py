@@ -20,14 +20,14 @@ are joined instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
-from inspect import isroutine
 from typing import Any
 
 from .errors import PluginError, PluginFailure, UsageError
 from .guard import FOREIGN, OURS, PluginInfo, failure
 from .lending import lending
+from .outcomes import a_kind
 from .plugin import resolve
 from .suggest import nearest
 from .watched import Watched, Watcher
@@ -50,6 +50,20 @@ class FactKind:
     """Whether the facts of several plugins about one op are sequences to be joined; else an op has one fact."""
     declared: bool = True
     """Whether it is only of ops that their dialect declares: a name that it does not have is then a mistake."""
+    gives: Any = None
+    """What a fact that is a function gives: a class, or text that names one (several, and None, in a tuple), or text that names a
+    function of the outcome and the arguments that says what is wrong, or None. What others' give is looked at there."""
+
+    def wrong(self, outcome: Any, arguments: Iterable[Any]) -> str | None:
+        """What is wrong with what a function gave as a fact of this kind, or None."""
+        wanted = [resolve(each) for each in (self.gives if isinstance(self.gives, tuple) else (self.gives,))]
+        classes = tuple(each for each in wanted if isinstance(each, type))
+        if not classes:
+            return None if self.gives is None else wanted[0](outcome, *arguments)
+        if isinstance(outcome, classes) or (outcome is None and None in wanted):
+            return None
+        names = " or ".join([f"a {each.__name__}" for each in classes] + ["None"] * (None in wanted))
+        return f"gives {a_kind(outcome)}, where {names} is wanted"
 
 
 @dataclass(frozen=True)
@@ -118,8 +132,9 @@ class Given:
     info: PluginInfo | None = None
     """The plugin itself, where it is one of others'."""
 
-    def guarded(self, name: str, fact: Any) -> Any:
-        """A fact about the op `name`; of a function of others', one that says whose it is where it fails.
+    def guarded(self, kind: FactKind, name: str, fact: Any) -> Any:
+        """A fact about the op `name`; of a function of others', one that says whose it is where it fails, or gives what is
+        no fact of its kind. Likewise the functions that an object has.
 
         Kernels of others are lent the arrays that other ops go on using.
         """
@@ -129,21 +144,31 @@ class Given:
         if self.facts.kind == "kernel":
             function, mode = fact
             return lending(function), mode
-        if not isroutine(fact):
-            return fact
+        if is_dataclass(fact) and not isinstance(fact, type):
+            members = {each.name: getattr(fact, each.name) for each in fields(fact) if each.init}
+            functions = {member: self._called(owner, kind if member == "function" else None, name, value)
+                         for member, value in members.items() if _is_function(value)}
+            return replace(fact, **functions) if functions else fact
+        return self._called(owner, kind, name, fact) if _is_function(fact) else fact
+
+    def _called(self, owner: PluginInfo, kind: FactKind | None, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of another's plugin, by itself a fact of a kind, or a member of one."""
+        place = f"the fact {self.facts.kind!r} of {name}"
         makes_kernel = self.facts.kind == "integers"
 
-        @wraps(fact)
         def called(*arguments: Any, **named: Any) -> Any:
             try:
-                said = fact(*arguments, **named)
-                return lending(said) if makes_kernel and callable(said) else said
+                said = function(*arguments, **named)
+                wrong = kind.wrong(said, arguments) if kind is not None else None
             except OURS:
                 raise
             except FOREIGN as error:
-                raise failure(owner, f"the fact {self.facts.kind!r} of {name}", error) from error
+                raise failure(owner, place, error) from error
+            if wrong is not None:
+                raise failure(owner, place, TypeError(wrong))
+            return lending(said) if makes_kernel and callable(said) else said
 
-        return called
+        return wraps(function)(called)
 
     def entries(self) -> Mapping[str, Any]:
         """The facts by op name; `PluginError` where the table cannot be had or is none."""
@@ -216,6 +241,11 @@ class FactMap(dict[str, Any]):
                     hint=f"did you mean {guess}?" if guess else "")
 
 
+def _is_function(value: Any) -> bool:
+    """Whether a value is called for what it says: a function, or an object that is called like one."""
+    return callable(value) and not isinstance(value, type)
+
+
 _Tables = list[tuple[Given, Mapping[str, Any]]]
 
 
@@ -241,7 +271,7 @@ def _one_each(kind: FactKind, tables: _Tables) -> dict[str, Any]:
                          f"TRANSLOAD_PLUGINS=-{given.plugin.partition(' ')[0]}")
             if held is None or given.facts.overrides:
                 found[name] = given, fact
-    return {name: given.guarded(name, fact) for name, (given, fact) in found.items()}
+    return {name: given.guarded(kind, name, fact) for name, (given, fact) in found.items()}
 
 
 def need_kind(name: str, kinds: Mapping[str, FactKind]) -> FactKind:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEEPS", "LENDS", "LETS", "MAKERS", "READS", "TARGET_KEEPS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES",
-    "a_kind", "in_order", "kind_of", "need_right_module", "other_rank", "other_shape", "taken", "wrong_options", "wrong_outputs",
+    "a_kind", "in_order", "kind_of", "no_answer", "need_right_module", "other_rank", "other_shape", "taken", "wrong_options",
+    "wrong_outputs",
 ]
 
 _FEW = 8
@@ -197,7 +198,7 @@ def in_order(outcome: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
     return {**{name: value for name, value in outcome.items() if name not in last}, **last}
 
 
-def _no_answer(outcome: Any) -> str | None:
+def no_answer(outcome: Any) -> str | None:
     return None if _is_bool(outcome) else f"gives {a_kind(outcome)}, where True or False is wanted"
 
 
@@ -322,7 +323,7 @@ TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("metrics", "measure"): _no_number, ("conversions", "unfit"): _no_reason,
     ("engines", "prepare"): _no_function, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
     ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
-    ("runtimes", "undefined"): _no_text, ("runtimes", "padded"): _no_padding, ("runtimes", "rounds_alone"): _no_answer,
+    ("runtimes", "undefined"): _no_text, ("runtimes", "padded"): _no_padding, ("runtimes", "rounds_alone"): no_answer,
     ("scores", "available"): _no_reason,
     ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
     ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
@@ -343,8 +344,8 @@ TARGET_LENDS: dict[str, Callable[[Any], Any] | None] = {"run": copied}
 TARGET_KEEPS: dict[str, Callable[[Any], Any]] = dict.fromkeys(("check", "by_hub", "rounds_alone", "near_enough"), kept)
 TARGET_TAKES: dict[str, Check] = {
     "options": wrong_options, "available": _no_reason, "runs_here": _no_reason, "cannot_run": _no_reason,
-    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer,
-    "leaves": _no_ops, "summary": _no_summary, "by_hub": _no_answer, "rounds_alone": _no_answer, "near_enough": _no_tolerances}
+    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": no_answer,
+    "leaves": _no_ops, "summary": _no_summary, "by_hub": no_answer, "rounds_alone": no_answer, "near_enough": _no_tolerances}
 
 
 def taken(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:

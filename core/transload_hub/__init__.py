@@ -27,13 +27,15 @@ def register_dialects(register: Any) -> None:
 @hookimpl
 def register_facts(register: Any) -> None:
     register(FactKind(
-        "layout", "a rule `(op, around) -> options`: the orders of dimensions in which it can run", "the pass layout", Callable))
+        "layout", "a rule `(op, around) -> options`: the orders of dimensions in which it can run", "the pass layout", Callable,
+        gives=f"{_HERE}.layout.options:no_options"))
     register(FactKind(
         "integer-width", "what must be known of i32 that stand for wider operands: a `Width`, or a function that gives one",
-        "narrowing of integers", f"{_HERE}.analysis.integer_width_rules:FACT"))
+        "narrowing of integers", f"{_HERE}.analysis.integer_width_rules:FACT",
+        gives=f"{_HERE}.analysis.integer_width_rules:Width"))
     register(FactKind(
         "known-call", "a function `(op) -> bool`: whether the op, as it is, is a library's, and means operations of the hub",
-        "targets that have no way to make the call", Callable))
+        "targets that have no way to make the call", Callable, gives="transload.fact_outcomes:answer"))
     register(Facts("layout", "top", f"{_HERE}.layout.rules:RULES"))
     register(Facts("integer-width", "top", f"{_HERE}.analysis.integer_width_rules:WIDTHS"))
     register(Facts("interval", "top", f"{_HERE}.analysis.intervals:INTERVALS"))

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from transload.ir import Op, Value
+from transload.outcomes import a_kind
 
 from .forms import Form, Shape, extended, is_plain, plain
 
-__all__ = ["Surroundings", "Option", "broadcast_form", "fixed", "joined_forms"]
+__all__ = ["Surroundings", "Option", "broadcast_form", "fixed", "joined_forms", "no_options"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -64,6 +65,13 @@ class Surroundings(Protocol):
 
 
 Rule = Callable[[Any, Surroundings], list[Option]]
+
+
+def no_options(outcome: Any, *_: Any) -> str | None:
+    """What is wrong with what a rule gave, or None; of nothing the op runs as it stands."""
+    if outcome is None or (isinstance(outcome, list | tuple) and all(isinstance(each, Option) for each in outcome)):
+        return None
+    return f"gives {a_kind(outcome)}, where a list of Options is wanted"
 
 
 def fixed(op: Op, around: Surroundings, **attributes: Any) -> Option:

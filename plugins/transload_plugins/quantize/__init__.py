@@ -16,7 +16,8 @@ _BIASES = "corrects biases"
 @hookimpl
 def register_facts(register: Any) -> None:
     register(FactKind(
-        "quantization", "how it is quantized: a `Rule`, or a function of the op that gives one or None", "the quantizer"))
+        "quantization", "how it is quantized: a `Rule`, or a function of the op that gives one or None", "the quantizer",
+        f"{_HERE}.rules:FACT", gives=(f"{_HERE}.rules:Rule", None)))
     register(Facts("quantization", "top", f"{_HERE}.rules:QUANTIZATION"))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from transload_hub.ops.matmul import MatMul
     from transload_hub.ops.resize import Interp
 
-__all__ = ["QUANTIZATION", "Rule"]
+__all__ = ["FACT", "QUANTIZATION", "Rule"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,10 @@ class Rule:
         """The operand that holds constant weights of a type of their own; None where an op has none."""
         return self.weights if self.weights is not None and not self.as_tensors \
             and constant_of(op.operands[self.weights]) is not None else None
+
+
+FACT = (Rule, Callable)
+"""A fact of kind "quantization" is a rule, or a function of the op that gives one or None."""
 
 
 def _conv_channels(op: Conv) -> int:

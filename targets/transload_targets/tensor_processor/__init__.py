@@ -43,16 +43,16 @@ def register_facts(register: Any) -> None:
     register(Facts("operation", "tpu", f"{_HERE}.arithmetic:OPERATIONS"))
     register(FactKind(
         "region", "a function `(work, part) -> Need`: what a part of its result needs of its operands (`regions.rules`)",
-        "layer groups of a tensor processor", Callable))
+        "layer groups of a tensor processor", Callable, gives=(f"{_HERE}.regions.rules:Need", None)))
     register(FactKind(
         "form", "a function of the op: how it is an instruction of a tensor processor (`groups.forms.Form`)",
-        "code generation for a tensor processor", Callable))
+        "code generation for a tensor processor", Callable, gives=f"{_HERE}.groups.forms:Form"))
     register(FactKind(
         "copies", "a function of the op, which only moves elements: copies in global memory (`groups.copies.Copies`)",
-        "code generation for a tensor processor", Callable, declared=False))
+        "code generation for a tensor processor", Callable, declared=False, gives=f"{_HERE}.groups.copies:Copies"))
     register(FactKind(
         "cycles", "a function `(work, part, dtypes) -> Effort`: what computing a part takes (`cycles.rules`)",
-        "layer groups and the cycle model of a tensor processor", Callable))
+        "layer groups and the cycle model of a tensor processor", Callable, gives=f"{_HERE}.cycles.rules:Effort"))
     register(FactKind(
         "in-place", "True: the op reads an element of an operand before it writes that of its result at the same place, and may "
         "be written over it", "layer groups of a tensor processor, its checker", bool))
