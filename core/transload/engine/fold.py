@@ -87,13 +87,17 @@ def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: 
     """What a kernel computes, in the storage types of the results; `registered` is the kernel as a plugin registered it."""
     try:
         with np.errstate(all="ignore"):
-            computed = kernel(op, *inputs)
+            return _in_storage(op, kernel(op, *inputs), registered)
     except Unsupported as error:  # of rules alone
         raise kernel_failed(registered, op, error) from error
     except OURS:
         raise
     except FOREIGN as error:
         raise kernel_failed(registered, op, error) from error
+
+
+def _in_storage(op: Op, computed: Any, registered: Callable[..., Any]) -> list[np.ndarray]:
+    """What a kernel gave, looked at, in the storage types of the results."""
     outputs = computed if isinstance(computed, tuple | list) else (computed,)
     if len(outputs) != len(op.results):
         wrong = f"gives {len(outputs)} results, where the op has {len(op.results)}"

@@ -207,6 +207,20 @@ class Plan:
                         computed = kernel(op, *arrays, values=values, watch=watch)
                     else:
                         computed = kernel(op, *arrays)
+                    outputs = computed if isinstance(computed, tuple | list) else (computed,)
+                    if len(outputs) != len(outs):
+                        raise _failed(op, kernel, TypeError(f"gives {len(outputs)} results, where the op has {len(outs)}"))
+                    for slot, given, result, form in zip(outs, outputs, op.results, forms, strict=True):
+                        fits = ((getattr(given, "shape", None), getattr(given, "dtype", None)) == form if form is not None
+                                else hasattr(given, "dtype") or not isinstance(result.type, TensorType))
+                        kept = given if fits else _narrowed(given, form)
+                        if kept.__class__ is not np.ndarray and isinstance(kept, np.ndarray):
+                            if np.ma.is_masked(kept):
+                                raise _failed(op, kernel, TypeError("gives a masked array: behind a mask there are no numbers"))
+                            kept = kept.view(np.ndarray)  # subclasses have rules of their own: * of np.matrix is a product
+                        if kept is None:
+                            raise _misfit(op, kernel, f"gives {described(given)}, where {result.type} is wanted")
+                        values[slot] = kept
                 except MemoryError as error:
                     raise _too_large(op, error) from error
                 except Unsupported as error:  # of rules alone
@@ -215,21 +229,9 @@ class Plan:
                     raise
                 except FOREIGN as error:
                     raise _failed(op, kernel, error) from error
-                outputs = computed if isinstance(computed, tuple | list) else (computed,)
-                if len(outputs) != len(outs):
-                    raise _failed(op, kernel, TypeError(f"gives {len(outputs)} results, where the op has {len(outs)}"))
-                for slot, given, result, form in zip(outs, outputs, op.results, forms, strict=True):
-                    fits = form is None or (getattr(given, "shape", None), getattr(given, "dtype", None)) == form
-                    kept = given if fits else _narrowed(given, form)
-                    if kept.__class__ is not np.ndarray and isinstance(kept, np.ndarray):
-                        if np.ma.is_masked(kept):
-                            raise _failed(op, kernel, TypeError("gives a masked array: behind a mask there are no numbers"))
-                        kept = kept.view(np.ndarray)  # subclasses have rules of their own: * of np.matrix is a product
-                    if kept is None:
-                        raise _misfit(op, kernel, f"gives {described(given)}, where {result.type} is wanted")
-                    values[slot] = kept
-                    if watch is not None:
-                        watch(result, kept)
+                if watch is not None:
+                    for slot, result in zip(outs, op.results, strict=True):
+                        watch(result, values[slot])
                 for slot in dead:
                     values[slot] = None
         return [values[slot] for slot in self.results]

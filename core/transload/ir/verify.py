@@ -68,9 +68,24 @@ def broken_rules(op: Op) -> list[str]:
             raise
         except BaseException:
             continue  # it asks for a result
-        if outcome is not True:
-            faults.append(constraint.doc if outcome is False else f"{constraint.doc}: {outcome}")
+        if outcome is not True and (fault := _fault(op, constraint.doc, outcome)) is not None:
+            faults.append(fault)
     return faults
+
+
+def _fault(op: Op, rule: str, outcome: Any) -> str | None:
+    """What is wrong with an op where a rule of its declaration gives something else than True; None where that is numpy's."""
+    if isinstance(outcome, bool | np.bool_):
+        return None if outcome else rule
+    if isinstance(outcome, str):
+        return f"{rule}: {str.__str__(outcome)}"  # a class of texts of its own may say anything of itself, or fail to
+    return f"{rule}: {_of_whom(op)}gives a {type(outcome).__name__}, where True, False or a reason is wanted"
+
+
+def _of_whom(op: Op) -> str:
+    """Whose declaration is to blame, where it is one of others."""
+    owner = current().host.owner("dialects", op.dialect)
+    return "" if owner is None or owner.is_ours else f"{owner} "
 
 
 def check_inference(root: Op) -> list[Finding]:
@@ -206,10 +221,16 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
         return faults
 
     def checker(op: Op) -> list[str] | None:
-        is_formed = (
-            operands_fit(op._operands) and results_fit(op.results) and attributes_fit(op.attributes)
-            and len(op.regions) == n_regions)
-        faults: list[str] = [] if is_formed else form_faults(op)
+        try:
+            is_formed = (
+                operands_fit(op._operands) and results_fit(op.results) and attributes_fit(op.attributes)
+                and len(op.regions) == n_regions)
+            faults: list[str] = [] if is_formed else form_faults(op)
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:  # of what a dialect says itself of types and attributes
+            whose = _of_whom(op)
+            return [f"its operands, results and attributes cannot be checked ({whose}{'failed: ' * bool(whose)}{said(error)})"]
         if faults:
             return faults
         for message, holds in constraints:
@@ -219,8 +240,8 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
                 raise
             except BaseException as error:
                 outcome = f"it cannot be checked ({said(error)})"
-            if outcome is not True:
-                faults.append(message if outcome is False else f"{message}: {outcome}")
+            if outcome is not True and (fault := _fault(op, message, outcome)) is not None:
+                faults.append(fault)
         return faults or None
 
     return checker
