@@ -39,6 +39,9 @@ def register_facts(register: Any) -> None:
         "exact", "that its results are exact where its operands are, nothing being rounded: True, or a function of the op",
         "verification", "transload.verification.exact:EXACT", gives=f"{_OUTCOMES}:answer"))
     register(FactKind(
+        "choice", "which of its results are chosen, as places are, or are where its operands are: a `Choice`", "verification",
+        f"{_ANALYSIS}.choices:Choice"))
+    register(FactKind(
         "indices", "its operands that are indices: `Index` by number", "inputs of verification, narrowing of integers", dict))
     register(FactKind(
         "interval", "between which numbers its results lie: a function `(op, operands)`, or an `IntervalRule`",

@@ -42,6 +42,7 @@ def register_facts(register: Any) -> None:
     register(Facts("control", "top", f"{_HERE}.analysis.movement:CONTROL"))
     register(Facts("error-bound", "top", f"{_HERE}.analysis.error_bounds:ERROR_BOUNDS"))
     register(Facts("exact", "top", f"{_HERE}.analysis.exact:EXACT"))
+    register(Facts("choice", "top", f"{_HERE}.analysis.choices:CHOICES"))
     register(Facts("as-it-runs", "top", f"{_HERE}.analysis.error_bounds:ROUNDED"))
     register(Facts("moves", "top", f"{_HERE}.analysis.movement:MOVES"))
     register(Facts("indices", "top", f"{_HERE}.analysis.movement:INDICES"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis.choices import chosen_outputs
 from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
 from ..errors import PluginFailure, RunError, Unfit, UsageError
@@ -40,7 +41,7 @@ from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images
 from .asked import need_random
-from .differences import TensorDifference, check_number, not_measured
+from .differences import TensorDifference, check_number, not_measured, of_plain
 from .information import Tried, attempts, is_informative
 from .inputs import checked_inputs
 from .layers import layer_differences, meant_difference, quantized_elements
@@ -264,7 +265,10 @@ def compare(
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
-    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated))
+    tensors = _outputs(reference, actual, source, meanings, stated)
+    chosen = chosen_outputs(hub)
+    comparison = Comparison(
+        runtime.name, said, [of_plain(each, True) if place in chosen else each for place, each in enumerate(tensors)])
     comparison.look_for_silent(reference, is_given=given_arrays is not None)
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))

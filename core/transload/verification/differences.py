@@ -13,6 +13,7 @@ from ..guard import noted
 from ..plugin import resolve
 from ..plugin_host import host
 from .offsets import Offset, measure_offset
+from .others import Others, others_of
 
 __all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted",
            "not_measured", "of_plain"]
@@ -37,6 +38,8 @@ class TensorDifference:
     """Of integers, the share of elements that are the same."""
     offset: Offset | None = None
     """Of floats, how far they are apart beside what varies of them (`offsets`)."""
+    others: Others | None = field(default=None, repr=False)
+    """How many elements are others, and would be whatever was computed; None where that is not counted."""
 
     @property
     def is_integer(self) -> bool:
@@ -60,8 +63,9 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
                 raise
             measured[key], unmeasured[key] = math.nan, noted(error)
     equal = float(np.mean(reference == actual)) if reference.dtype.kind in "iub" and reference.size else None
-    offset = measure_offset(reference, actual)
-    return TensorDifference(name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, offset)
+    return TensorDifference(
+        name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, measure_offset(reference, actual),
+        others_of(reference, actual))
 
 
 def is_counted(dtype: np.dtype) -> bool:
@@ -72,9 +76,9 @@ def is_counted(dtype: np.dtype) -> bool:
     return dtype.kind == "b" or (dtype.kind in "iu" and dtype.itemsize >= 4)
 
 
-def of_plain(tensor: TensorDifference) -> TensorDifference:
-    """How a tensor differs that nothing gives a scale: what is counted or chosen by how many are equal (`is_counted`)."""
-    if not is_counted(np.dtype(tensor.dtype)):
+def of_plain(tensor: TensorDifference, chosen: bool = False) -> TensorDifference:
+    """How a tensor differs that nothing gives a scale: what is counted (`is_counted`) or `chosen` by how many are equal."""
+    if not chosen and not is_counted(np.dtype(tensor.dtype)):
         return tensor
     return replace(tensor, metrics={name: value for name, value in tensor.metrics.items() if name not in _OF_REALS})
 

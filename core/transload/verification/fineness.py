@@ -12,7 +12,7 @@ from ..analysis.movement import is_cast, origins
 from ..ir import BF16, F16, FloatType, IntegerType, Module, QuantType, TensorType, Value, dtype_of
 from ..ir.build import constant_of
 
-__all__ = ["narrow_steps", "output_steps", "plain_outputs"]
+__all__ = ["narrow_steps", "output_steps", "plain_outputs", "step_of"]
 
 
 def output_steps(hub: Module, which: Callable[[list[float]], float] = max) -> list[float | None]:
@@ -20,10 +20,10 @@ def output_steps(hub: Module, which: Callable[[list[float]], float] = max) -> li
 
     Such a float output is as exact as the integer behind it: one step of that is one step of it. `which` is taken of several.
     """
-    return [_step(value, which) for value in hub.body_of_main.terminator.operands]
+    return [step_of(value, which) for value in hub.body_of_main.terminator.operands]
 
 
-def _step(value: Value, which: Callable[[list[float]], float]) -> float | None:
+def step_of(value: Value, which: Callable[[list[float]], float]) -> float | None:
     """One of the steps of the quantized tensors of whose dequantized elements a value consists; None where of others, too."""
     steps = [_step_behind(origin, which) for origin in origins(value) if constant_of(origin) is None]
     return which(steps) if steps and None not in steps else None  # type: ignore[arg-type]

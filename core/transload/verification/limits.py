@@ -11,17 +11,21 @@ from ..plugin_host import host
 from .differences import TensorDifference, is_counted
 from .tolerance import Tolerance
 
-__all__ = ["broken_limits"]
+__all__ = ["breaks_usual", "broken_limits", "passes_if_constant"]
+
+_ROUNDINGS = 64.0
+"""Of a step: floats that are nearer are of the same integer."""
 
 
 def broken_limits(
     tensor: TensorDifference, tolerance: Tolerance, step: float | None = None, exact: bool = False,
-    plain: bool = False, unit: float | None = None,
+    plain: bool = False, chosen: bool = False, unit: float | None = None,
 ) -> list[str]:
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer.
 
     Integers and truths that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where
-    no more than the usual step is allowed; integers that are `plain` (`plain_outputs`) are counts, of however few bits. With the
+    no more than the usual step is allowed; integers that are `plain` (`plain_outputs`) are counts, of however few bits. Those
+    that are `chosen` (`chosen_outputs`), truths and labels, are judged by how many are others, however far these are. With the
     `unit` of the roundings of what computes floats, these are to be near beside what varies of them, too (`offsets`).
     """
     if tensor.name in tolerance.excepts:
@@ -35,18 +39,15 @@ def broken_limits(
     if exact and tensor.is_integer and tolerance.integer == 1 and tensor.equal is not None and tensor.equal < 1.0:
         return [f"{tensor.name}: {1.0 - tensor.equal:.2%} of its numbers are others, and all have to be the same, as nothing is "
                 "rounded on the way to them"]
-    if tensor.dtype == "bool":
-        wrong, most = 1.0 - (1.0 if tensor.equal is None else tensor.equal), tolerance.truths
-        return [] if wrong <= most else [f"{tensor.name}: {wrong:.2%} of its truths are others, allowed {most:.2%}"]
+    if tensor.dtype == "bool" or chosen:
+        return _of_chosen(tensor, tolerance)
     if tensor.is_integer:
-        worst, same = tensor.metrics["max_abs"], 1.0 if tensor.equal is None else tensor.equal
+        worst = tensor.metrics["max_abs"]
         if not worst <= tolerance.integer:
             return [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
-        if (plain or is_counted(np.dtype(tensor.dtype))) and same < 1.0 - tolerance.counts:
-            return [f"{tensor.name}: {1.0 - same:.2%} of its numbers are others, allowed {tolerance.counts:.2%}"]
-        return []
+        return _of_steps(tensor, tolerance, 1.0, plain or is_counted(np.dtype(tensor.dtype)))
     if step is not None and tensor.metrics["max_abs"] <= min((tolerance.integer + 1e-3) * step, tolerance.max_abs):
-        return []
+        return _of_steps(tensor, tolerance, step) if tensor.metrics["max_abs"] > step / _ROUNDINGS else []
     if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):
         return []
     broken = _beyond(
@@ -56,6 +57,38 @@ def broken_limits(
     near = tensor.offset.near(unit)
     return [] if near >= tolerance.euclid else [
         f"{tensor.name}: euclid {near:g} of what is left without its mean, allowed {tolerance.euclid:g}: all else is an offset"]
+
+
+def breaks_usual(tensor: TensorDifference, chosen: bool = False, unit: float | None = None) -> bool:
+    """Whether a tensor differs by more than what is near enough where nobody says otherwise."""
+    return bool(broken_limits(tensor, Tolerance(), chosen=chosen, unit=unit))
+
+
+def passes_if_constant(
+    tensor: TensorDifference, tolerance: Tolerance, step: float | None = None, plain: bool = False, chosen: bool = False,
+) -> bool:
+    """Whether one number throughout would keep the limits of steps (`broken_limits`), so that these say nothing of an output."""
+    others, unit = tensor.others, 1.0 if tensor.is_integer else step
+    if others is None or others.size == 1 or unit is None or chosen or tensor.dtype == "bool" or tolerance.integer != 1:
+        return False
+    counted = plain or (tensor.is_integer and is_counted(np.dtype(tensor.dtype)))
+    return others.spread <= (1 + 1e-3) * unit and others.telling <= others.most_steps(unit, counted)
+
+
+def _of_chosen(tensor: TensorDifference, tolerance: Tolerance) -> list[str]:
+    """Too many truths or labels are others."""
+    others, kind = tensor.others, "truths" if tensor.dtype == "bool" else "labels"
+    most = others.most_chosen(tolerance.truths) if others is not None else 0.0
+    return [] if others is None or others.apart <= most else [
+        f"{tensor.name}: {others.apart / others.size:.2%} of its {kind} are others, allowed {most / others.size:.2%}"]
+
+
+def _of_steps(tensor: TensorDifference, tolerance: Tolerance, step: float, counted: bool = False) -> list[str]:
+    """Too many numbers are another step, where one step is allowed, and not more of them anyhow."""
+    others = tensor.others
+    if others is None or tolerance.integer != 1 or others.apart <= (most := others.most_steps(step, counted)):
+        return []
+    return [f"{tensor.name}: {others.apart / others.size:.2%} of its numbers are a step away, allowed {most / others.size:.2%}"]
 
 
 def _beyond(tensor: TensorDifference, limits: Sequence[tuple[str, float, bool]]) -> list[str]:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis.choices import chosen_outputs
 from ..budget import VARIABLE, allowance
 from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
@@ -43,7 +44,7 @@ from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .last_bits import excused_by_last_bits, moved, still_inputs, still_weights, with_moved_weights
-from .limits import broken_limits
+from .limits import breaks_usual, broken_limits
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
@@ -319,9 +320,10 @@ def _broken(
         tolerance = replace(Tolerance.parse(own), excepts=tolerance.excepts)
     if own or not model.is_integer:
         exact = [False] * len(tensors) if own else exact_outputs(model.module, tolerance.keeps_floats)
+        chosen = chosen_outputs(model.module)
         checked = zip(tensors, output_steps(model.module), narrow_steps(model.module, wanted), exact, strict=False)
-        return [reason for each, step, coarse, same in checked if not _is_within(each, coarse, tolerance)
-                for reason in broken_limits(each, tolerance, step, same)]
+        return [reason for place, (each, step, coarse, same) in enumerate(checked) if not _is_within(each, coarse, tolerance)
+                for reason in broken_limits(each, tolerance, step, same, chosen=place in chosen)]
     broken = []
     for each, step in zip(tensors, output_steps(model.module, min), strict=False):
         if step is None and each.dtype.startswith("float"):  # moved, and never quantized
@@ -336,7 +338,10 @@ def _is_so_near(tensor: TensorDifference, step: float | None, limits: Tolerance 
     """Whether a tensor of integers is as many steps away at most as somebody said."""
     if limits is None or limits.integer == NO_LIMIT:
         return False
-    return not broken_limits(tensor, replace(limits, floor=0.0, cos=1.0, euclid=1.0, others=()), step)
+    if tensor.dtype == "bool":
+        return tensor.metrics["max_abs"] == 0.0
+    unit = 1.0 if tensor.is_integer else step
+    return unit is not None and tensor.metrics["max_abs"] <= min((limits.integer + 1e-3) * unit, limits.max_abs)
 
 
 def _is_enough(tensor: TensorDifference, step: float | None, limits: Tolerance | None) -> bool:
@@ -364,20 +369,23 @@ def _move_as_far(
     A module that rounds floats to few bits does so, where a last bit decides to which number one is rounded: last bits of its
     inputs, or, where integers come before the floats, of its weights, too.
     """
-    steps = output_steps(module)
+    steps, chosen = output_steps(module), chosen_outputs(module)
     looked = False
     for given, wanted, actual in samples:
         tensors = compare_outputs(wanted, actual)
         suspects = [index for index, (each, step) in enumerate(zip(tensors, steps, strict=False))
-                    if broken_limits(each, tolerance, step)]
+                    if broken_limits(each, tolerance, step, chosen=index in chosen)]
         looked |= bool(suspects)
         still = still_inputs(module, given) if suspects else {}
         for of_weights in (False, True):
             if not suspects:
                 break
             near = partial(_of_moved_weights, module, given, still, still_weights(module, given)) if of_weights else None
-            excused = excused_by_last_bits(
-                judge, given, actual, tensors, suspects, lambda apart: bool(broken_limits(apart, Tolerance())), near, still)
+            excused = dict[int, float]()
+            for is_chosen in (False, True):
+                alike = [index for index in suspects if (index in chosen) == is_chosen]
+                breaks = partial(breaks_usual, chosen=is_chosen)
+                excused |= excused_by_last_bits(judge, given, actual, tensors, alike, breaks, near, still)
             suspects = [index for index in suspects if index not in excused]
         if suspects:
             return False
@@ -450,8 +458,9 @@ def _farther_than_quantizing(
     broken = []
     ours, theirs = _real(module, wanted), _real(module, actual)
     hubs = ours if rounded is None else _real(module, rounded)
-    for step, reference, (name, integers), given, hub in zip(
-            output_steps(module)[: len(ours)], floats.values(), ours.items(), theirs.values(), hubs.values(), strict=True):
+    chosen, steps = chosen_outputs(module), output_steps(module)[: len(ours)]
+    for place, (step, reference, (name, integers), given, hub) in enumerate(zip(
+            steps, floats.values(), ours.items(), theirs.values(), hubs.values(), strict=True)):
         if name in tolerance.excepts:
             continue
         if given.shape != integers.shape:
@@ -463,7 +472,7 @@ def _farther_than_quantizing(
             (reference, integers), (integers, given), (reference, given), (integers, hub)))
         (apart,) = compare_outputs({name: integers}, {name: given})
         if max(noise, lost) <= FLOATS * _root_mean_square(reference[finite], np.float64(0.0)):
-            broken += broken_limits(apart, tolerance, step)
+            broken += broken_limits(apart, tolerance, step, chosen=place in chosen)
             continue
         chance = _by_chance(given)
         farthest = max(noise * chance, (step or 0.0) * tolerance.integer, _grain(integers))

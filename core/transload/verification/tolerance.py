@@ -35,8 +35,8 @@ class Tolerance:
     """Limits that every output must keep.
 
     `integer` is the greatest difference of integer outputs, in steps; a float output that is a dequantized
-    integer may differ by as many steps of that. A step is all that truths have: of these few may be others (`truths`); and
-    of indices and counts, which have no scale, not most (`counts`).
+    integer may differ by as many steps of that, one step in few places (`others`). A step is all that truths have, and labels
+    have none: of these few may be others (`truths`).
     Other float outputs need a cosine of at least `cos`, a euclidean similarity of at least `euclid`, and,
     where `max_abs` is set, no element that differs by more. A float output no element of which differs by more than
     `floor` is near enough whatever its cosine: runtimes compute sigmoid, tanh and softmax, whose range is 1, to about two
@@ -55,14 +55,8 @@ class Tolerance:
 
     @property
     def truths(self) -> float:
-        """The share of truths that may be others: as many as numbers with the least cosine have another sign, or none."""
+        """The share of truths and labels that may be others: as many as numbers of the least cosine have another sign."""
         return math.acos(min(max(self.cos, -1.0), 1.0)) / math.pi if self.integer else 0.0
-
-    @property
-    def counts(self) -> float:
-        """The share of indices and counts that may be a step away: half, for a float near a half is rounded either way, and one
-        that is off everywhere is off. All, where more than one step is allowed."""
-        return 0.5 if self.integer == 1 else 1.0
 
     @property
     def keeps_floats(self) -> bool:

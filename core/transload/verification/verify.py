@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
+from ..analysis.choices import chosen_outputs
 from ..analysis.dataflow import has_loops
 from ..budget import VARIABLE, TimeOver, allowance, timed
 from ..engine.choice import work_of
@@ -34,11 +36,12 @@ from .information import Tried, attempts, is_informative, is_nan_throughout, is_
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .larger import larger_inputs
 from .last_bits import excused_by_last_bits, still_inputs
-from .limits import broken_limits
+from .limits import breaks_usual, broken_limits, passes_if_constant
 from .offsets import unit_of_module
 from .padding import found_alone
 from .running import OwnRuntime, Running, refusal_of_all
 from .steps import check_steps, is_quantized
+from .ties import excused_by_ties
 from .tolerance import Tolerance
 from .ways import Ways
 
@@ -239,6 +242,8 @@ class _Judge:
         is_coarse = self.hub is None or has_bounds(self.hub) or is_quantized(self.hub)
         self._unit = None if is_coarse else max(map(unit_of_module, (source, result)))
         """What floats are rounded by; None where it is steps of integers that decide how near they are."""
+        self._chosen = chosen_outputs(self.hub) if self.hub is not None else frozenset[int]()
+        """Places of the outputs that are truths or labels: how far apart two are says nothing."""
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
@@ -386,7 +391,8 @@ class _Judge:
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated
-        informative = {index for index, array in enumerate(reference.values()) if is_informative(array)} - saturated
+        informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
+        informative -= saturated | self._as_if_constant(tensors)
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
         notes = [*self.running.engine_notes, *of_found]
         if hub is not None and has_bounds(hub):
@@ -407,6 +413,9 @@ class _Judge:
             limits, steps = self._by_steps(given, actual, limits)
             notes += steps
         if limits and not bounds:
+            limits, ties = self._by_ties(given, actual, limits)
+            notes += ties
+        if limits and not bounds:
             limits, others = self._by_its_own(given, actual, limits)
             notes += others
         if limits and not bounds:
@@ -419,7 +428,7 @@ class _Judge:
         status = "failed" if broken else "passed"
         types = self.source.outputs
         told = [each if isinstance(type_ := types.get(each.name), TensorType) and isinstance(type_.element, QuantType)
-                else of_plain(each) for each in tensors]
+                else of_plain(each, place in self._chosen) for place, each in enumerate(tensors)]
         return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
 
     def _by_bounds(
@@ -457,13 +466,20 @@ class _Judge:
 
     def _limits_broken(self, tensors: Sequence[TensorDifference]) -> dict[int, list[str]]:
         """By place of the output, which limits it breaks."""
-        steps = output_steps(self.hub)[: len(tensors)] if self.hub is not None else []
-        steps += [None] * (len(tensors) - len(steps))
         found = {
             index: broken_limits(
-                tensors[index], self.tolerance, step, index in self._exact, index in self._plain, self._unit)
-            for index, step in enumerate(steps)}
+                tensors[index], self.tolerance, step, index in self._exact, index in self._plain, index in self._chosen, self._unit)
+            for index, step in enumerate(self._steps(len(tensors)))}
         return {index: reasons for index, reasons in found.items() if reasons}
+
+    def _as_if_constant(self, tensors: Sequence[TensorDifference]) -> set[int]:
+        """The places of outputs whose steps are so few that one number throughout would pass."""
+        return {index for index, step in enumerate(self._steps(len(tensors))) if index not in self._exact
+                and passes_if_constant(tensors[index], self.tolerance, step, index in self._plain, index in self._chosen)}
+
+    def _steps(self, number: int) -> list[float | None]:
+        steps = output_steps(self.hub)[:number] if self.hub is not None else []
+        return steps + [None] * (number - len(steps))
 
     def _by_nearest(
         self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: list[TensorDifference],
@@ -476,7 +492,8 @@ class _Judge:
             return tensors, broken, []
         try:
             ways = {name: self._of_model(run) for name, run in others.items()}
-            judged = Ways({"node by node": self._reference, **ways}).judge(given, actual, list(broken), self.further)
+            all_ways = Ways({"node by node": self._reference, **ways})
+            judged = all_ways.judge(given, actual, list(broken), self.further, self._chosen)
         except ChildEnded as error:
             return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
         wrong = self._limits_broken(judged.tensors)
@@ -513,6 +530,23 @@ class _Judge:
         return {index: reasons for index, reasons in wrong.items() if index in broken}, [note] if steps.tensors else []
 
 
+    def _by_ties(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: dict[int, list[str]],
+    ) -> tuple[dict[int, list[str]], list[str]]:
+        """The limits that are broken all the same where scores that are nearly equal leave open which label is right (`ties`)."""
+        suspects = [index for index in broken if index in self._chosen and index not in self._exact]
+        if not suspects or self._reference is None or self.hub is None or self.fused is not None:
+            return broken, []
+        try:
+            reference = self._reference(given, keep=True)
+        except RunError:  # with its intermediate tensors it does not run
+            return broken, []
+        excused = excused_by_ties(self.hub, given, reference, actual, suspects, self.engine, self.tolerance)
+        names = [*actual]
+        notes = [f"{names[index]}: {share:.2%} of its labels are others, where scores in {self.runtime.name} are as near to one "
+                 "another as roundings are" for index, share in excused.items()]
+        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
+
     def _by_its_own(
         self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: dict[int, list[str]],
     ) -> tuple[dict[int, list[str]], list[str]]:
@@ -540,11 +574,12 @@ class _Judge:
         """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
         if self._reference is None:
             return broken, []
-        suspects = [index for index in broken if index not in self._exact]
         still = still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
-        excused = excused_by_last_bits(
-            self._reference, given, actual, tensors, suspects,
-            lambda apart: bool(broken_limits(apart, Tolerance(), unit=self._unit)), still=still)
+        excused = dict[int, float]()
+        for chosen in (False, True):
+            suspects = [index for index in broken if index not in self._exact and (index in self._chosen) == chosen]
+            breaks = partial(breaks_usual, chosen=chosen, unit=self._unit)
+            excused |= excused_by_last_bits(self._reference, given, actual, tensors, suspects, breaks, still=still)
         notes = [
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]

@@ -9,7 +9,7 @@ from it than the ways are from each other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import Any
@@ -44,9 +44,9 @@ class Ways:
 
     def judge(
         self, given: Mapping[str, Any], actual: Mapping[str, np.ndarray], suspects: Sequence[int],
-        further: Iterable[Mapping[str, Any]],
+        further: Iterable[Mapping[str, Any]], chosen: Collection[int] = (),
     ) -> Judgement:
-        """Judge the outputs `actual` on the inputs `given`.
+        """Judge the outputs `actual` on the inputs `given`; of those at the places `chosen`, by how many are the same.
 
         `suspects` are the places of the outputs that are not near enough to the usual way; where they are further from the
         nearest than the ways are apart on these inputs, how far they are apart on `further` ones counts, too.
@@ -54,23 +54,23 @@ class Ways:
         computed = {name: run(given) for name, run in self.runs.items()}
         against = {name: compare_outputs(outputs, actual) for name, outputs in computed.items()}
         nearest = [
-            max(against, key=lambda name: _nearness(against[name][index])) for index in range(len(actual))]
+            max(against, key=lambda name: _nearness(against[name][index], index in chosen)) for index in range(len(actual))]
         tensors = [against[name][index] for index, name in enumerate(nearest)]
         excused: dict[int, float] = {}
         pending = set(suspects)
         results = chain([computed], ({name: run(more) for name, run in self.runs.items()} for more in islice(further, _MORE)))
         while pending and (results_of_all := next(results, None)) is not None:
             for spread in _spreads(results_of_all):
-                for index in [index for index in pending if _no_further(tensors[index], spread[index])]:
+                for index in [index for index in pending if _no_further(tensors[index], spread[index], index in chosen)]:
                     excused[index] = spread[index].metrics["cos"]
                     pending.discard(index)
         return Judgement(tensors, nearest, excused)
 
 
-def _nearness(tensor: TensorDifference) -> float:
+def _nearness(tensor: TensorDifference, is_chosen: bool) -> float:
     """How near a result is to one way; least where no number says it, which is neither more nor less than any."""
-    near = tensor.metrics["euclid"]
-    return -math.inf if math.isnan(near) else near
+    near = tensor.equal if is_chosen else tensor.metrics["euclid"]
+    return -math.inf if near is None or math.isnan(near) else near
 
 
 def _spreads(computed: Mapping[str, dict[str, np.ndarray]]) -> list[list[TensorDifference]]:
@@ -78,6 +78,8 @@ def _spreads(computed: Mapping[str, dict[str, np.ndarray]]) -> list[list[TensorD
     return [compare_outputs(computed[a], computed[b]) for a, b in combinations(computed, 2)]
 
 
-def _no_further(ours: TensorDifference, theirs: TensorDifference) -> bool:
+def _no_further(ours: TensorDifference, theirs: TensorDifference, is_chosen: bool) -> bool:
     """Whether a result is at least as near to its reference as another reference is."""
+    if is_chosen:
+        return _nearness(ours, True) >= _nearness(theirs, True)
     return all(ours.metrics[name] >= theirs.metrics[name] for name in ("cos", "euclid"))

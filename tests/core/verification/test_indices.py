@@ -93,16 +93,18 @@ def test_truths_are_judged_by_how_many_are_others(settings: list[str], flipped: 
     assert bool(broken) == breaks and all("of its truths are others" in each for each in broken)
 
 
-def test_counts_that_are_off_by_one_everywhere_are_off() -> None:
-    """A float near a half may be rounded either way, and all of them are not; 8 bits are numbers of some scale."""
+def test_numbers_that_are_off_by_one_everywhere_are_off() -> None:
+    """A float near a half may be rounded either way, and all of them are not."""
     counts = np.arange(10, dtype=np.int64)
     everywhere, here = difference("n", counts, counts + 1), difference("n", counts, counts + (counts == 3))
-    assert broken_limits(everywhere, Tolerance()) == ["n: 100.00% of its numbers are others, allowed 50.00%"]
+    assert broken_limits(everywhere, Tolerance()) == ["n: 100.00% of its numbers are a step away, allowed 30.00%"]
     assert not broken_limits(here, Tolerance()) and broken_limits(here, Tolerance(integer=0))
     assert not broken_limits(everywhere, Tolerance(integer=2))
     narrow = difference("n", counts.astype(np.int8), (counts + 1).astype(np.int8))
-    assert not broken_limits(narrow, Tolerance())
-    assert broken_limits(narrow, Tolerance(), plain=True) == ["n: 100.00% of its numbers are others, allowed 50.00%"]
+    assert broken_limits(narrow, Tolerance()) == ["n: 100.00% of its numbers are a step away, allowed 30.00%"]
+    alone = difference("n", np.array([3], np.int8), np.array([4], np.int8))
+    assert not broken_limits(alone, Tolerance()), "one number of a scale may be rounded the other way"
+    assert broken_limits(alone, Tolerance(), plain=True) == ["n: 100.00% of its numbers are a step away, allowed 50.00%"]
 
 
 def test_narrow_integers_that_nothing_quantizes_are_counts(examples: Path, tmp_path: Path) -> None:

@@ -1,0 +1,121 @@
+"""Truths and labels that are others because two scores were nearly the same.
+
+Which of two scores is greater is a matter of roundings where they are as near to one another as right programs are. There
+nothing says which label is right, and where scores are coarse, as quantized ones are, such ties are many. So where labels are
+others, the scores that they are chosen by are taken as the source's own runtime gives them, and moved: quantized numbers by a
+step up or down, floats as far as floats may be from it. A label is right where one of these runs gives it.
+
+What would be right as one label throughout then, every choice being a tie, says nothing, and is not excused. Nor is what chooses
+otherwise of the runtime's own scores: there the labels are wrong, and no tie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ..analysis.choices import chosen_values, scores_behind
+from ..ir import Module, TensorType, Value, initial_states
+from ..ir.module import update_function_type
+from ..passes.dce import eliminate_dead_code
+from .cutting import cut_module, execute, named_values
+from .differences import in_view_of
+from .fineness import step_of
+from .others import others_of
+from .tolerance import Tolerance
+
+__all__ = ["excused_by_ties"]
+
+_RUNS = 64
+"""How often scores are moved at most: two that are a step apart change places in a quarter of these, if no third is as near."""
+_FINER = 4
+"""Floats are moved by as much as they may be, by a tenth of that, and so on: finer ties are told, too."""
+
+
+def excused_by_ties(
+    hub: Module, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray],
+    suspects: Sequence[int], engine: str, tolerance: Tolerance,
+) -> dict[int, float]:
+    """By their places, the chosen outputs that are what ties let them be, with the share of those that are others.
+
+    `reference` are the runtime's tensors by name, intermediate ones included, with the outputs as the last. Outputs whose scores
+    it does not name are left out.
+    """
+    chosen = chosen_values(hub)
+    wanted, got = [*reference.values()][-len(actual):], [*actual.values()]
+    excused = {}
+    for place in suspects:
+        right = wanted[place]
+        taken = in_view_of(np.asarray(got[place]), right)
+        scores = _given_by_name(hub, scores_behind(hub.body_of_main.terminator.operands[place], chosen), reference)
+        if not scores or taken.shape != right.shape:
+            continue
+        counts = others_of(right, taken)
+        if counts is not None and _is_tied(
+                right, taken, counts.most_chosen(tolerance.truths),
+                (in_view_of(run, right) for run in _moved_runs(hub, place, given, scores, reference, engine, tolerance))):
+            excused[place] = counts.apart / counts.size
+    return excused
+
+
+def _is_tied(right: np.ndarray, taken: np.ndarray, most: float, runs: Iterator[np.ndarray]) -> bool:
+    """Whether all but so many labels are what one of the runs gives, and are not whatever label stands everywhere.
+
+    The first run is of scores that are not moved: what does not give the right labels of these chooses otherwise.
+    """
+    first = next(runs)
+    if first.shape != right.shape or np.count_nonzero(first != right) > most:
+        return False
+    labels, counts = np.unique(right, return_counts=True)
+    frequent = labels[counts.argmax()]
+    is_right, is_constant = taken == right, right == frequent
+    for run in runs:
+        is_right |= run == taken
+        is_constant |= run == frequent
+        if is_right.all():
+            break
+    return bool(np.count_nonzero(~is_right) <= most < np.count_nonzero(~is_constant))
+
+
+def _given_by_name(hub: Module, scores: Sequence[Value], reference: Mapping[str, np.ndarray]) -> dict[str, Value]:
+    """Scores by their names; none where the runtime does not give all of them."""
+    names = {value.name: value for value in scores if value.name is not None and value.name in reference}
+    found = named_values(hub, {name: reference[name].shape for name in names}, lambda _: True)
+    is_whole = len(names) == len(scores) and all(found.get(name) is value for name, value in names.items())
+    return names if is_whole and all(isinstance(value.type, TensorType) for value in scores) else {}
+
+
+def _moved_runs(
+    hub: Module, place: int, given: Mapping[str, np.ndarray], scores: Mapping[str, Value], reference: Mapping[str, np.ndarray],
+    engine: str, tolerance: Tolerance,
+) -> Iterator[np.ndarray]:
+    """An output of the module, computed of scores as they are, and then moved, each time otherwise."""
+    behind = hub.clone()
+    behind.body_of_main.terminator.operands = (behind.body_of_main.terminator.operands[place],)
+    behind, found = cut_module(behind, {name: reference[name].shape for name in scores}, lambda _: True)
+    behind.body_of_main.terminator.operands = behind.body_of_main.terminator.operands[:1]
+    behind.main.attributes.pop("res_attrs", None)
+    update_function_type(behind.main)
+    eliminate_dead_code(behind)
+    held = [(scores[name], reference[name].reshape(shape)) for name, shape in found]
+    before = [*given.values(), *initial_states(hub).values()]
+    random = np.random.default_rng(0)
+    yield execute(behind, [*before, *(array for _, array in held)], engine)[0]
+    for run in range(_RUNS):
+        yield execute(behind, [*before, *(_moved(value, array, random, run, tolerance) for value, array in held)], engine)[0]
+
+
+def _moved(value: Value, array: np.ndarray, random: np.random.Generator, run: int, tolerance: Tolerance) -> np.ndarray:
+    """A score with each of its elements a step up or down, or, of floats, by as much as the tolerance lets it."""
+    if (quant := value.quant) is not None:
+        ways = random.choice((-1, 1), array.shape)
+        return np.clip(array.astype(np.int64) + ways, quant.storage_min, quant.storage_max).astype(array.dtype)
+    if array.dtype.kind != "f" or not array.size:
+        return array  # integers that are computed exactly, and floats of 16 bits that numpy does not know
+    if (step := step_of(value, max)) is not None:
+        return (array + step * random.choice((-1, 1), array.shape)).astype(array.dtype)
+    finite = array[np.isfinite(array)].astype(np.float64)
+    most = math.sqrt(np.mean(finite**2)) * math.sqrt(max(1 - tolerance.cos**2, 0.0)) if finite.size else 0.0
+    return (array + random.normal(size=array.shape) * most * 0.1 ** (run % _FINER)).astype(array.dtype)
