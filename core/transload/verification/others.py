@@ -34,10 +34,14 @@ class Others:
     """How far the reference's elements lie from its middle one at most."""
 
     def most_steps(self, step: float, counted: bool = False) -> float:
-        """How many elements may be another step; `counted` integers have no scale, and of these at most half may be."""
-        telling = self._telling(step * (1 + 1e-3)) * _STEPS_APART
+        """How many elements may be another step; of `counted` integers, which have no scale, at most half, and never so many that
+        one number throughout would do."""
+        near = step * (1 + 1e-3)
+        telling = self._telling(near) * _STEPS_APART
         most = max(1.0, telling + _DEVIATIONS * math.sqrt(telling))
-        return min(most, self.size / 2) if counted else most
+        if not counted:
+            return most
+        return min(most, self.size / 2, self.telling - 1 if self.telling and self.spread <= near else math.inf)
 
     def most_chosen(self, share: float) -> float:
         """How many truths or labels may be others, of all a `share`."""

@@ -195,6 +195,13 @@ def test_where_no_number_is_other_than_a_constant_nothing_is_concluded(tmp_path:
     assert not passes_if_constant(difference("y", few, few), Tolerance(integer=0))
 
 
+def test_counts_say_something_however_few_they_are() -> None:
+    """They have no scale that would round them: one number throughout is none of them."""
+    counts = np.array([1, 2])
+    assert not passes_if_constant(difference("n", counts, counts), Tolerance())
+    assert broken_limits(difference("n", counts, np.array([1, 1])), Tolerance())
+
+
 def sums(scale: float) -> Any:
     """`a + b`, quantized, the second of another scale."""
     held = {"sa": np.float32(0.02), "sb": np.float32(scale), "z": np.int8(0)}
