@@ -265,10 +265,7 @@ def compare(
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
-    tensors = _outputs(reference, actual, source, meanings, stated)
-    chosen = chosen_outputs(hub)
-    comparison = Comparison(
-        runtime.name, said, [of_plain(each, True) if place in chosen else each for place, each in enumerate(tensors)])
+    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen_outputs(hub)))
     comparison.look_for_silent(reference, is_given=given_arrays is not None)
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
@@ -327,18 +324,20 @@ def _as_taken(
 
 def _outputs(
     reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], source: Module, meanings: Mapping[str, QuantType],
-    stated: Mapping[str, QuantType],
+    stated: Mapping[str, QuantType], chosen: Collection[int],
 ) -> list[TensorDifference]:
     """The outputs compared by name where both have the same, else in order; `meanings` are what the artifact's integers stand
-    for, by the names that it has for them, and `stated` what its types say, where the model's say nothing."""
+    for, by the names that it has for them, and `stated` what its types say, where the model's say nothing. Those at the places
+    `chosen` are truths and labels."""
     check_number(reference, actual)
     if set(reference) == set(actual):
         actual = {name: actual[name] for name in reference}
     own = {name: type_.element for name, type_ in source.outputs.items()
            if isinstance(type_, TensorType) and isinstance(type_.element, QuantType)}
-    return [
+    tensors = [
         meant_difference(name, wanted, got, own.get(name), meanings.get(stored) or own.get(name) or stated.get(stored))
         for (name, wanted), (stored, got) in zip(reference.items(), actual.items(), strict=True)]
+    return [of_plain(each, True) if place in chosen else each for place, each in enumerate(tensors)]
 
 
 def _why_others(result: Module, given: Collection[str]) -> str:
