@@ -61,7 +61,8 @@ def unverified(
     """
     if verification is not None and verification.failed:
         quantizes = verification.quantized and not verification.wrong_before and (quantizing or _quantizing(model))
-        wrong, hint = f"the result does not compute what {verification.runtime} computes", _where_it_starts(model, artifact, quantizes)
+        wrong = f"the result does not compute what {verification.runtime} computes"
+        hint = _where_it_starts(model, artifact, quantizes)
         if verification.wrong_before:
             wrong = f"before it is quantized it does not compute what {verification.wrong_before} computes"
         if verification.is_costly:

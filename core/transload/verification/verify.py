@@ -468,7 +468,8 @@ class _Judge:
         """By place of the output, which limits it breaks."""
         found = {
             index: broken_limits(
-                tensors[index], self.tolerance, step, index in self._exact, index in self._plain, index in self._chosen, self._unit)
+                tensors[index], self.tolerance, step, index in self._exact, index in self._plain, index in self._chosen,
+                self._unit)
             for index, step in enumerate(self._steps(len(tensors)))}
         return {index: reasons for index, reasons in found.items() if reasons}
 
