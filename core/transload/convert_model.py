@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,8 @@ class Artifact:
     report: Report
     module: Module
     verification: Verification | None = None
+    sizes: list[int] = field(default_factory=list)
+    """Bytes of each of `files`, as they were written: others may lie there by now."""
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()
@@ -216,6 +218,7 @@ class _Work:
         self.cut: Partition | None = None
         self.emitted: Emitted
         self.files: list[Path] = []
+        self.sizes: list[int] = []
         self.report: Report
         self.digests: Digests
         self.verification: Verification | None = None
@@ -412,6 +415,7 @@ class _Work:
         self._name_sources()
         report.write(folder)
         self.files = [*(self.directory / name for name in names), self.directory / REPORT]
+        self.sizes = [*report.files.values(), (folder / REPORT).stat().st_size]
 
     def _name_sources(self) -> None:
         """Enter into the report what the model consists of, and what worked on it."""
@@ -432,7 +436,7 @@ class _Work:
     def artifact(self) -> Artifact:
         """What was made; `VerificationError` where it had to be verified, and is not."""
         note_written(*self.files)
-        made = Artifact(self.target.name, self.directory, self.files, self.report, self.module, self.verification)
+        made = Artifact(self.target.name, self.directory, self.files, self.report, self.module, self.verification, self.sizes)
         if self.doubt is not None and self.mode == "require":
             self.doubt.report, self.doubt.artifact = self.report, made
             raise self.doubt

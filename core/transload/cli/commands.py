@@ -179,7 +179,7 @@ def _show_artifact(artifact: Artifact) -> None:
             if not hasattr(report, key) and _is_summary(value)
         ),
         *_part_rows(report.partition.parts if report.partition is not None else ()),
-        ("files", _files_text(artifact.files)),
+        ("files", _files_text(artifact.files, artifact.sizes)),
     ]
     out.print(table(("", ""), rows))
     checked = artifact.verification
@@ -231,9 +231,9 @@ def _part_rows(parts: Sequence[PartReport]) -> list[tuple[str, str]]:
     return [*(("part", _part_text(part)) for part in parts[:PARTS]), *more]
 
 
-def _files_text(files: Sequence[Path]) -> str:
-    shown = files if len(files) <= FILES else [*files[: FILES - 1], files[-1]]  # the last is the report
-    said = [f"{one_line(str(file))} ({bytes_text(file.stat().st_size)})" for file in shown]
+def _files_text(files: Sequence[Path], sizes: Sequence[int]) -> str:
+    said = [f"{one_line(str(file))} ({bytes_text(size)})" for file, size in zip(files, sizes, strict=True)]
+    said = said if len(files) <= FILES else [*said[: FILES - 1], said[-1]]  # the last is the report
     return ", ".join(said if len(files) <= FILES else [*said[:-1], f"and {len(files) - FILES} more", said[-1]])
 
 

@@ -101,6 +101,20 @@ def test_convert_writes_artifacts_and_a_report(cli, digits, tmp_path):
     assert all(seconds >= 0 for seconds in report["seconds"].values())
 
 
+def test_the_summary_is_of_what_was_written_whatever_lies_there_by_now(cli, digits, tmp_path, monkeypatch):
+    """Another process may have put another model into the same folder meanwhile."""
+    from transload import convert_model
+
+    def replaced(*files):
+        for file in files:
+            file.unlink()
+
+    monkeypatch.setattr(convert_model, "note_written", replaced)
+    code, out, err = cli("convert", digits, "-t", "tosa", "-o", tmp_path / "o", "--no-verify")
+    assert code == 0 and err == "" and list((tmp_path / "o").iterdir()) == []
+    assert re.search(r"o/digits_\w+\.tosa \(\d[\d.]* KiB\)", out.replace("\n", "").replace(" " * 18, "")), out
+
+
 def test_convert_takes_a_shape_for_a_dynamic_batch(cli, digits_onnx, tmp_path):
     code, _, err = cli("convert", digits_onnx, "-o", tmp_path, "--shape", "image:3x1x8x8")
     assert code == 0, err
