@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from .facts import FactKind, Facts
@@ -111,9 +112,13 @@ def register_engines(register: Any) -> None:
 
 @hookimpl
 def register_metrics(register: Any) -> None:
-    register(Metric("cos", "transload.metrics:cosine", "Cosine of the angle between the tensors as vectors.", "higher"))
-    register(Metric("euclid", "transload.metrics:euclid", "1 - |a - b| / |a|, as TPU-MLIR's comparison has it.", "higher"))
-    register(Metric("max_abs", "transload.metrics:max_abs", "Greatest absolute difference.", "lower", "max abs"))
+    register(Metric(
+        "cos", "transload.metrics:cosine", "Cosine of the angle between the tensors as vectors.", "higher", bounds=(-1.0, 1.0)))
+    register(Metric(
+        "euclid", "transload.metrics:euclid", "1 - |a - b| / |a|, as TPU-MLIR's comparison has it.", "higher",
+        bounds=(-inf, 1.0)))
+    register(Metric(
+        "max_abs", "transload.metrics:max_abs", "Greatest absolute difference.", "lower", "max abs", bounds=(0.0, inf)))
     register(Metric("sqnr", "transload.metrics:sqnr", "Signal to quantization-noise ratio, in dB.", "higher", "SQNR dB"))
 
 

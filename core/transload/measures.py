@@ -48,3 +48,5 @@ class Metric:
     better: str = "lower"
     heading: str = ""
     """Of its column in tables; its name where it says none."""
+    bounds: tuple[float, float] | None = None
+    """The least and the greatest that there can be: no tolerance is beyond them."""

@@ -295,6 +295,13 @@ def _metric(problems: _Problems, item: Metric) -> None:
     problems.text("doc", "heading")
     if item.better not in ("lower", "higher"):
         problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
+    if item.bounds is not None and not _are_bounds(item.bounds):
+        problems.add(f"bounds must be the least and the greatest number that there can be, or None, and are {item.bounds!r:.100}")
+
+
+def _are_bounds(given: Any) -> bool:
+    return isinstance(given, tuple | list) and len(given) == 2 and all(
+        isinstance(each, int | float) for each in given) and given[0] <= given[1]
 
 
 def _score(problems: _Problems, item: Score) -> None:

@@ -62,6 +62,7 @@ def made_of(**members: Any) -> Target:
     ("metrics", Metric("m", 3), "measure must be a function"),
     ("metrics", Metric("m", "module.without_name"), 'measure must be "package.module:name"'),
     ("metrics", Metric("m", abs, better="more"), "better must be 'lower' or 'higher'"),
+    ("metrics", Metric("m", abs, bounds=(1.0, 0.0)), "bounds must be the least and the greatest number"),
     ("readers", Reader("r", "d", ".one", abs), "suffixes must be a tuple of texts"),  # type: ignore[arg-type]
     ("readers", Reader("r", "d", ("one",), abs), "that start with '.'"),
     ("readers", Reader("r", "d", (".R2",), abs), "suffixes are written in lower case, whatever a file's is, and one is '.R2'"),

@@ -123,6 +123,7 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
 
 def _limits(texts: Sequence[str]) -> dict[str, float]:
     """What `--tolerance` says: `cos=0.99`, `euclid=0.9`, or the two as `0.99,0.9`."""
+    from ..verification.tolerance import need_possible
     from .arguments import once
 
     limits: dict[str, float] = {}
@@ -139,6 +140,8 @@ def _limits(texts: Sequence[str]) -> dict[str, float]:
     unknown = set(limits) - {"cos", "euclid"}
     if unknown:
         raise UsageError(f"--tolerance knows cos and euclid, not {', '.join(sorted(unknown))}")
+    for key, limit in limits.items():
+        need_possible(key, limit)
     return limits
 
 

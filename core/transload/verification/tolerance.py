@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from ..errors import UsageError
 from ..extraction import names_among
 from ..plugin_host import host
 from ..suggest import nearest
 
-__all__ = ["Tolerance", "compared_among"]
+__all__ = ["Tolerance", "compared_among", "need_possible"]
 
 
 def compared_among(texts: Iterable[str], known: Iterable[str]) -> frozenset[str]:
@@ -30,9 +32,25 @@ def compared_among(texts: Iterable[str], known: Iterable[str]) -> frozenset[str]
     return names
 
 
+def need_possible(name: str, limit: float) -> None:
+    """Raise `UsageError` where a limit is no number, or one that nothing keeps, or breaks: beyond what there can be.
+
+    What has no limit is said by the infinity on the side where everything is near enough.
+    """
+    metric = host().metrics.get(name)
+    least, most = (0.0, math.inf) if metric is None else metric.bounds or (-math.inf, math.inf)
+    open_end = -math.inf if metric is not None and metric.better == "higher" else math.inf
+    if not isinstance(limit, int | float | np.number):
+        raise UsageError(f"tolerance {name} must be a number, not {limit!r:.80}")
+    if limit != open_end and not least <= limit <= most:
+        ends = [f"{end:g} at {word}" for end, word in ((least, "least"), (most, "most")) if math.isfinite(end)]
+        none = f"; {name}={open_end:g} is no limit" if metric is not None else ""
+        raise UsageError(f"tolerance {name} cannot be {limit:g}", hint=f"it is {' and '.join(ends) or 'a number'}{none}")
+
+
 @dataclass(frozen=True)
 class Tolerance:
-    """Limits that every output must keep.
+    """Limits that every output must keep; `UsageError` for numbers that cannot be (`need_possible`).
 
     `integer` is the greatest difference of integer outputs, in steps; a float output that is a dequantized
     integer may differ by as many steps of that, one step in few places (`others`). A step is all that truths have, and labels
@@ -52,6 +70,12 @@ class Tolerance:
     """Limits of other metrics, those of plugins too, by name: of every output."""
     excepts: frozenset[str] = frozenset()
     """The outputs that no limit holds for, by name."""
+
+    def __post_init__(self) -> None:
+        there = host().metrics
+        for name, limit in self.limits().items():
+            if name in there or name in ("integer", "floor"):
+                need_possible(name, limit)
 
     @property
     def truths(self) -> float:
@@ -99,8 +123,6 @@ class Tolerance:
                 limit = kinds[name](value)
             except ValueError:
                 raise UsageError(f"tolerance {name} must be a number, not {value!r}") from None
-            if math.isnan(limit) or (name in ("cos", "euclid") and limit > 1):
-                raise UsageError(f"tolerance {name} cannot be {value}", hint="a cosine, and a euclidean similarity, is 1 at most")
             changed = {"others": tuple({**dict(tolerance.others), name: limit}.items())} if name in metrics else {name: limit}
             tolerance = replace(tolerance, **changed)
         return tolerance

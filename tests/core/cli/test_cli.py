@@ -140,7 +140,7 @@ def test_json_and_quiet(cli, digits, tmp_path):
 
 
 def test_a_tolerance_that_cannot_be_kept_is_exit_code_4(cli, digits_onnx, tmp_path):
-    code, _, err = cli("convert", digits_onnx, "-o", tmp_path, "--tolerance", "max_abs=0", "--tolerance", "floor=-1")
+    code, _, err = cli("convert", digits_onnx, "-o", tmp_path, "--tolerance", "max_abs=0", "--tolerance", "floor=0")
     assert code == 4
     assert "max_abs" in err and "allowed 0" in err
     assert (tmp_path / "digits_float.tosa").exists()

@@ -93,7 +93,8 @@ def test_arrays_are_shown_compared_and_unpacked(cli: Cli, tmp_path: Path) -> Non
     assert (tmp_path / "x.dat").read_bytes() == x.tobytes()
     for wrong, said in (
             (("dump", a, "z"), "holds no array 'z'"), (("to-dat", a, tmp_path / "n.dat"), "which array"),
-            (("compare", a, b, "--tolerance", "x"), "is no number"), (("dump", tmp_path / "no.npz"), "no")):
+            (("compare", a, b, "--tolerance", "x"), "is no number"), (("compare", a, b, "--tolerance", "cos=-5"), "cannot be -5"),
+            (("compare", a, b, "--tolerance", "0.9,2"), "euclid cannot be 2"), (("dump", tmp_path / "no.npz"), "no")):
         code, _, error = cli("npz", *wrong)
         assert code != 0 and said in error
 

@@ -170,6 +170,10 @@ def promise_of(
         qualities.append(Quality(metric, most_drop=_share("max_drop", max_drop)))
     if min_cos is not None and not -1.0 <= min_cos <= 1.0:
         raise UsageError(f"a cosine of {min_cos:g} there is none", hint="--min-cos 0.99")
+    if min_sqnr is not None and math.isnan(min_sqnr):
+        raise UsageError("a ratio of nan decibels there is none", hint="--min-sqnr 30")
+    if max_cycles is not None and not max_cycles >= 0.0:
+        raise UsageError(f"{max_cycles:g} cycles there are none", hint="--max-cycles 1000000")
     if max_cycles is not None and target is None:
         raise UsageError("cycles are those of a target", hint="--max-cycles 1000000 --target ethos-u85-256")
     limit = None if max_float is None else _share("max_float", max_float)

@@ -212,6 +212,8 @@ def test_the_simulation_says_what_the_quantized_module_gives(network: Module, sa
 @pytest.mark.parametrize(("asked", "more", "match"), [
     ({}, {}, "something to promise"),
     ({"min_cos": 2.0}, {}, "there is none"),
+    ({"min_sqnr": float("nan")}, {}, "there is none"),
+    ({"max_cycles": -1.0, "target": "tosa"}, {}, "there are none"),
     ({"max_float": "120%"}, {}, "share from 0 to 1"),
     ({"max_cycles": 5.0}, {}, "those of a target"),
     ({"max_drop": "1%"}, {}, "needs labels"),

@@ -1,0 +1,65 @@
+"""Limits that can be: what nothing keeps, or breaks, is refused wherever it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from transload.convert_model import limits_of
+from transload.errors import PluginError, UsageError
+from transload.plugin import Metric
+from transload.plugin_host import host
+from transload.verification.tolerance import Tolerance
+
+Cli = Callable[..., tuple[int, str, str]]
+
+IMPOSSIBLE = [
+    "max_abs=-1", "max_abs=nan", "integer=-1", "floor=-1e-9", "floor=nan", "cos=-5", "cos=2", "cos=nan", "cos=inf", "euclid=1.5",
+    "euclid=nan", "sqnr=nan"]
+
+
+@pytest.mark.parametrize("setting", IMPOSSIBLE)
+def test_what_cannot_be_is_refused_wherever_it_is_said(setting: str, examples: Path, tmp_path: Path, cli: Cli) -> None:
+    name, _, number = setting.partition("=")
+    code, _, said = cli("convert", examples / "digits" / "digits_int8.tflite", "-o", tmp_path / "o", "--tolerance", setting)
+    assert code == 2 and f"tolerance {name} cannot be" in said and not (tmp_path / "o").exists()
+    given = {"others": ((name, float(number)),)} if name == "sqnr" else {name: float(number)}
+    for made in (lambda: Tolerance(**given), lambda: replace(Tolerance(), **given)):
+        with pytest.raises(UsageError, match=f"tolerance {name} cannot be"):
+            made()
+    with pytest.raises(PluginError, match=f"tolerance {name} cannot be"):
+        limits_of(SimpleNamespace(name="tosa", tolerance=(setting,)), None, {})  # type: ignore[arg-type]
+
+
+def test_no_limit_can_be_said() -> None:
+    """By the infinity at the side where everything is near enough, and by numbers that are there, however far."""
+    made = Tolerance.parse(["cos=-inf", "euclid=-inf", "max_abs=inf", "sqnr=-inf"])
+    assert made.limits() == {**Tolerance().limits(), "cos": -np.inf, "euclid": -np.inf, "max_abs": np.inf, "sqnr": -np.inf}
+    assert Tolerance.parse(["euclid=-9", "cos=-1", "integer=0", "max_abs=0"]).euclid == -9  # opposite numbers have less than 0
+    with pytest.raises(UsageError, match="must be a number"):
+        Tolerance(cos="0.9")  # type: ignore[arg-type]
+
+
+@contextmanager
+def measured_by(metric: Metric) -> Iterator[None]:
+    host().metrics[metric.name] = metric
+    try:
+        yield
+    finally:
+        del host().metrics[metric.name]
+
+
+def test_a_metric_says_what_there_can_be() -> None:
+    with measured_by(Metric("worst", max, bounds=(0.0, 10.0))):
+        assert dict(Tolerance.parse(["worst=3"]).others) == {"worst": 3.0}
+        with pytest.raises(UsageError, match="worst cannot be -1") as raised:
+            Tolerance.parse(["worst=-1"])
+        assert raised.value.hint == "it is 0 at least and 10 at most; worst=inf is no limit"
+    with measured_by(Metric("any", max)):
+        assert dict(Tolerance.parse(["any=-1"]).others) == {"any": -1.0}
