@@ -339,6 +339,8 @@ def reader_for(source: Source) -> Reader:
         head = bytes(source.data[:HEAD])
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if by_suffix and (foreign := _foreign(path, head, shared=True)) is not None:
+        raise foreign
     failed: PluginFailure | None = None
     for reader in sorted(by_suffix or readers, key=lambda reader: reader.dialect == "builtin"):  # text of any dialect comes last
         try:
@@ -365,10 +367,15 @@ def _suffixes() -> list[str]:
     return [suffix for reader in host().readers.values() for suffix in reader.suffixes]
 
 
-def _foreign(path: Path, head: bytes) -> ReadError | None:
-    """What to say of a file, or directory, in a format that is known and not read; None where it is not known either."""
+def _foreign(path: Path, head: bytes, shared: bool = False) -> ReadError | None:
+    """What to say of a file, or directory, in a format that is known and not read; None where it is not known either.
+
+    With `shared`, of a suffix that formats which are read have, too: of those that say that they have it, and know their content.
+    """
     for format in host().formats.values():
         try:
+            if shared and not (format.detect is not None and path.name.lower().endswith(format.suffixes)):
+                continue
             if format.knows(head, path):
                 folder = path if path.is_dir() else path.parent
                 way = format.way.replace("{path}", shlex.quote(str(path))).replace("{folder}", shlex.quote(str(folder)))

@@ -163,7 +163,8 @@ class ForeignFormat:
     """A format of models that nobody here reads, and the way on which they come here all the same.
 
     It is known by its `suffixes`, or, where they do not decide or are none, by `detect(head, path)`, as a `Reader`'s; `path`
-    may be a directory, and then `head` is empty. It is asked for where no reader knows a file. `way` says what to do;
+    may be a directory, and then `head` is empty. It is asked for where no reader knows a file; one that has both, and a suffix
+    that several readers have (`.mlir`), is asked before these. `way` says what to do;
     `{path}` in it stands for the file and `{folder}` for its folder, quoted for a shell.
     """
 

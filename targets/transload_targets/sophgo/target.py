@@ -27,6 +27,8 @@ __all__ = ["SophgoTarget"]
 QUANTIZED = "INT8"
 VARIABLE = "TRANSLOAD_TPU_MLIR"
 """Names the environment that runs artifacts of another process."""
+_TEXT = "_top"
+"""How the name of TPU-MLIR's text ends; no other file's does."""
 _NO_BINARY = ("no bmodel was made: `transload convert --option environment=PATH` makes one, where PATH is an environment with "
               "TPU-MLIR")
 
@@ -34,13 +36,14 @@ _NO_BINARY = ("no bmodel was made: `transload convert --option environment=PATH`
 class SophgoTarget(Target):
     """`STEM_top.mlir` and its `_weights.npz`, `.table` of quantized models, and `.bmodel` where TPU-MLIR is.
 
-    `STEM.mlir` is the module itself, in the hub's words, for engines.
+    `STEM.mlir` (`STEM_hub.mlir` of a stem that ends as the text's does) is the module itself, in the hub's words, for engines.
     """
 
     name = "sophgo"
     doc = "Sophgo's chips by TPU-MLIR: Top text and weights, and its bmodel where --option environment= names one."
     accepts = ("top",)
     pipeline = "inline,unroll-recurrent,write-out-einsums,write-out-normalizations,layout{to=NCHW},dce,cse"
+    compiled = (f"{_TEXT}.mlir",)
     tolerance = ("integer=4",)
     """Floats that are rounded to the steps of integers fall otherwise at halves, and layers behind pass that on: of a quantized
     MobileNet, 2 steps at the output."""
@@ -78,7 +81,7 @@ class SophgoTarget(Target):
         return findings_of(module)
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
-        name = "".join(letter if letter.isalnum() else "_" for letter in stem) + "_top"
+        name = "".join(letter if letter.isalnum() else "_" for letter in stem) + _TEXT
         made = written(module, name, f"{name}_weights.npz", rounds=options["precision"] != QUANTIZED)
         content = {f"{name}.mlir": made.text.encode(), f"{name}_weights.npz": _archive(made.weights)}
         tables = ["--asymmetric"] if options["asymmetric"] and options["precision"] == QUANTIZED else []
@@ -96,7 +99,8 @@ class SophgoTarget(Target):
             self._named.add(options["environment"])
             content[f"{name}.bmodel"] = deployed(
                 options["environment"], content, name, options["chip"], options["precision"], tables)
-        files = [directory / file for file in (f"{stem}.mlir", *content)]
+        own = f"{stem}_hub" if stem.endswith(_TEXT) else stem
+        files = [directory / file for file in (f"{own}.mlir", *content)]
         with files[0].open("w", encoding="utf-8") as out:  # what engines run, in the words of the hub
             write_module(module, out, constants="resource")
         for file, data in zip(files[1:], content.values(), strict=True):

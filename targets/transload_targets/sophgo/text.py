@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,11 @@ from transload.ir.names import FreshNames
 
 from .operators import OPERATORS
 
-__all__ = ["Writer", "Written", "calibration_text", "findings_of", "precision_text", "written"]
+__all__ = ["Writer", "Written", "calibration_text", "findings_of", "is_text", "precision_text", "written"]
 
 HEAD = ('module @"{name}" attributes {{module.weight_file = "{weights}", module.platform = "ONNX", module.state = "TOP_F32", '
         'module.chip = "ALL", module.top_run_mode = "STATIC"}} {{')
+_STATE = re.compile(rb'\bmodule\.state = "(?:TOP|TPU)_')
 
 
 MOVES = ("Permute", "Reshape", "Slice", "MaxPool", "Gather", "Upsample", "Depth2Space")
@@ -265,6 +267,11 @@ def _module(module: Module, to: Writer, name: str, weights: str) -> str:
         f'    {to.none} = "top.None"() : () -> none loc(unknown)', *(f"    {line}" for line in to.lines),
         f"    return {', '.join(ends)} : {', '.join(types)} loc(unknown)", "  } loc(unknown)", "} loc(unknown)", ""]
     return "\n".join(lines)
+
+
+def is_text(head: bytes, path: Path) -> bool:
+    """Whether a file begins as a module of TPU-MLIR does, whose operators have the names of the hub's and other attributes."""
+    return _STATE.search(head) is not None and b"module.platform = " in head
 
 
 def calibration_text(made: Written) -> str:

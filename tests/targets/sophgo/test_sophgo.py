@@ -209,6 +209,23 @@ def test_without_an_environment_text_is_written_and_what_lies_beside_it_runs(tmp
     np.testing.assert_array_equal(transload.run(tmp_path, x)["y"], np.maximum(x["x"], 0))
 
 
+@pytest.mark.parametrize("stem", ["model", "net_top"])
+def test_its_text_stands_for_the_model_beside_it_and_is_told_as_what_it_is_elsewhere(stem: str, tmp_path: Path) -> None:
+    """Its operators have names of the hub's, and are no ops of the hub."""
+    model = tmp_path / f"{stem}.mlir"
+    transload.save(made((2, 4), lambda build, x: build.emit("top.Relu", x)), model)
+    transload.convert(model, "sophgo", tmp_path / "out")
+    x = {"x": np.array([[1, -2, 3, -4]] * 2, np.float32)}
+    text = tmp_path / "out" / f"{stem}_top.mlir"
+    for each in (tmp_path / "out").glob("*.mlir"):
+        np.testing.assert_array_equal(transload.run(each, x)["y"], np.maximum(x["x"], 0))
+    alone = tmp_path / "alone.mlir"
+    alone.write_bytes(text.read_bytes())
+    with pytest.raises(ReadError, match=r"TPU-MLIR's Top text .* which is not read here") as raised:
+        transload.load(alone)
+    assert f"`transload run {tmp_path}`" in raised.value.hint
+
+
 @pytest.mark.skipif(bool(absent(ENVIRONMENT)), reason="TPU-MLIR is not here: TRANSLOAD_TPU_MLIR names an environment with it")
 @pytest.mark.parametrize("name", CASES)
 def test_its_simulator_gives_what_the_hub_computes(name: str, tmp_path: Path) -> None:
