@@ -6,7 +6,6 @@ Every function takes and returns ordinary objects, raises `TransloadError`, and 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import index
@@ -52,6 +51,7 @@ from .plugin import Reader, Source
 from .plugin_host import host
 from .reported import unreported
 from .roles import default_target, hub
+from .shell import quoted
 from .valid import module_given
 
 if TYPE_CHECKING:
@@ -378,7 +378,7 @@ def _foreign(path: Path, head: bytes, shared: bool = False) -> ReadError | None:
                 continue
             if format.knows(head, path):
                 folder = path if path.is_dir() else path.parent
-                way = format.way.replace("{path}", shlex.quote(str(path))).replace("{folder}", shlex.quote(str(folder)))
+                way = format.way.replace("{path}", quoted(path)).replace("{folder}", quoted(folder))
                 return ReadError(f"{path}: is {format.title}, which is not read here", hint=way)
         except (PluginFailure, OSError):  # one that cannot tell leaves the file to others
             continue

@@ -16,7 +16,6 @@ started from, a pass within it cannot: passes of one stage may hand things on in
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from .passes.steps import PassRecord, Step
 from .plugin import Source
 from .report import Digest, Digests
 from .roles import hub
+from .shell import quoted
 from .suggest import nearest
 from .text import write_module
 from .text.carried import carrying, take_up
@@ -175,7 +175,7 @@ class Dumped:
         if (changed := self._changed(model, digests)) is not None:
             raise UsageError(
                 f"{changed} is not the file that {self.directory} holds the dump of: it was changed, or is another of that name",
-                hint=f"`transload convert {shlex.quote(model)} --dump {shlex.quote(str(self.directory))}` writes it again")
+                hint=f"`transload convert {quoted(model)} --dump {quoted(self.directory)}` writes it again")
         center = hub().name
         names = [entry["stage"] for entry in self.stages]
         if stage not in names[1:]:

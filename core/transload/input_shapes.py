@@ -8,7 +8,6 @@ no batch, becomes 1 by itself, and that is noted; all other sizes are asked for,
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from typing import Any
 
 from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
+from .shell import quoted
 from .suggest import nearest
 
 __all__ = [
@@ -341,7 +341,7 @@ def _open(declared: Sequence[Size] | None, shape: Sequence[Size]) -> Sequence[Si
 
 def _flag(name: str, sizes: Sequence[int | str]) -> str:
     """As it can be typed: quoted where a shell would read more into the name."""
-    return f"--shape {shlex.quote(name + ':' + ('x'.join(map(str, sizes)) or 'scalar'))}"
+    return f"--shape {quoted(name + ':' + ('x'.join(map(str, sizes)) or 'scalar'))}"
 
 
 def _likely(shape: Sequence[Size], place: int, named: dict[str, int], allowed: Mapping[str, range]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from .artifact_set import REPORT
 from .errors import ReadError
 from .files import is_file, is_folder
+from .shell import quoted
 
 __all__ = ["report_in", "unreported"]
 
@@ -45,7 +45,7 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
         said = f"{file}: is damaged, or is no report of a conversion"
     else:
         said = f"{path}: no reader knows this format, and {REPORT} beside it is damaged, or is none of a conversion"
-    named = " or ".join(shlex.quote(str(each)) for each in programs[:_FEW])
+    named = " or ".join(quoted(each) for each in programs[:_FEW])
     return ReadError(said, hint=f"a file can be given in its place: {named}" if named else "convert the model again")
 
 

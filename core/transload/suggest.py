@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .context import current
+from .shell import quoted
 
 if TYPE_CHECKING:
     from .ir import Module
@@ -30,7 +30,7 @@ def quantizing(module: Module, target: str, preferred: Iterable[str] = ()) -> st
     host = current().host
     quantizer = next((name for name in (*preferred, *host.quantizers) if name in host.quantizers), None)
     if quantizer is not None and module.source is not None:
-        model = shlex.quote(str(module.source))
+        model = quoted(module.source)
         return f": transload convert {model} --target {target} --quantize {quantizer} --data SAMPLES"
     reader = host.readers.get(module.source_format or "")
     return f": {reader.quantizing}" if reader is not None and reader.quantizing else ""

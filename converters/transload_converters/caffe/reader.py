@@ -16,6 +16,7 @@ from transload.errors import ForeignContent, ReadError, UsageError
 from transload.input_shapes import Size, static_shapes
 from transload.ir import F32, NONE, Module, TensorType
 from transload.plugin import Source
+from transload.shell import quoted
 
 from .blobs import Weights, cut_message
 from .graph import build
@@ -128,7 +129,8 @@ def _input_shapes(
         declared[name] = list(type_.shape)
     for name, shape in declared.items():
         if shape is not None and any(isinstance(size, int) and not 0 < size <= 1 << 30 for size in shape):
-            raise ReadError(f"{where}: input {name!r} has the shape {shape}", hint=f"say another: --shape {name}:1x3x224x224")
+            raise ReadError(
+                f"{where}: input {name!r} has the shape {shape}", hint=f"say another: --shape {quoted(name + ':1x3x224x224')}")
     given = {name: type_.shape for name, type_ in wanted.items() if type_.shape is not None}
     found = static_shapes(declared, given, where)
     return found.shapes, found.notes

@@ -16,6 +16,7 @@ from typing import Any
 from transload.errors import ReadError, UsageError
 from transload.input_shapes import nearest_of, static_shapes
 from transload.limits import MAX_ELEMENTS
+from transload.shell import quoted
 
 __all__ = ["Expression", "Symbols", "parse"]
 
@@ -212,7 +213,7 @@ class Symbols:
         solved = size.solve(number, self.values)
         other = nearest_of(number, self._allowed(size))
         example = "x".join(str(other if at == place else each) for at, each in enumerate(shape))
-        hint = f"give the input another shape, for example --shape {name}:{example}" if other != number else ""
+        hint = f"give the input another shape, for example --shape {quoted(f'{name}:{example}')}" if other != number else ""
         if solved is None:
             raise UsageError(f"{self.where}: a dimension of input {name!r} is {size.text}, which cannot be {number}", hint=hint)
         symbol, value = solved

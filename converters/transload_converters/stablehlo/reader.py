@@ -8,7 +8,6 @@ jumps become regions (`control_flow`).
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from transload.ir import Module, TensorType
 from transload.ir.names import tell_apart
 from transload.ir.verify import check
 from transload.plugin import Source
+from transload.shell import quoted
 from transload.text import files, parse_module
 from transload.text.files import fix_inputs
 
@@ -77,7 +77,7 @@ def _refine(module: Module, name: str) -> None:
     try:
         refine(module)
     except UsageError as error:
-        shapes = [f"--shape {shlex.quote(f'{key}:' + 'x'.join(map(str, type_.shape)))}" for key, type_ in module.inputs.items()
+        shapes = [f"--shape {quoted(f'{key}:' + 'x'.join(map(str, type_.shape)))}" for key, type_ in module.inputs.items()
                   if isinstance(type_, TensorType) and type_.shape]
         raise UsageError(f"{name}: {error.message}", hint=f"its inputs were read as {' '.join(shapes)}: say others") from None
 

@@ -27,6 +27,7 @@ from transload.ir import (
     update_function_type,
 )
 from transload.ir.verify import check
+from transload.shell import quoted
 
 from .executor.dialect import data_of
 from .executor.importer import import_graph
@@ -145,7 +146,8 @@ class Model:
         module, notes = self._with_types(module, graph, used, elements, wanted, bool(self.outputs or borders.inner))
         module.notes = notes
         if off := sorted(importer.switched_off):
-            module.notes += (f"{', '.join(off)}: false, since this is no training; --shape {off[0]}:scalar makes it an input",)
+            module.notes += (
+                f"{', '.join(off)}: false, since this is no training; --shape {quoted(off[0] + ':scalar')} makes it an input",)
         if findings := check(module, inferred=False):
             raise ReadError(f"{name}: the model's ops are not as TensorFlow defines them", findings)
         return module
@@ -165,7 +167,7 @@ class Model:
             raise ReadError(
                 f"{self.contents.name}: the model is given texts",
                 [Finding(f"input {key!r}", "is a tensor of texts") for key in needed],
-                f"give tensors behind the parsing in their place, --shape {_behind_texts(block) or 'NODE'}:SIZES, "
+                f"give tensors behind the parsing in their place, --shape {quoted((_behind_texts(block) or 'NODE') + ':SIZES')}, "
                 "or read a signature that takes numbers")
         left = {key: each for place, (key, each) in enumerate(inputs.items()) if place not in over | left_out}
         given = {key: each for key, each in wanted.items() if key not in {keys[place] for place in left_out}}

@@ -15,6 +15,7 @@ from ..files import is_file
 from ..given import ONLY, open_file, shapes_of
 from ..ir import NONE, TensorType, Type
 from ..ir.constants import element_type_of
+from ..shell import quoted
 
 __all__ = ["once", "parse_given", "parse_options", "taken_to_load"]
 
@@ -46,12 +47,12 @@ def parse_given(
         once(types, *_parse_shape(text), f"--shape {text!r}: the shape of input {{!r}} is said")
     given: dict[str, Any] | None = None
     if data is not None:
-        _note(f"--input-data {data} is said as --input {data} now")
+        _note(f"--input-data {data} is said as --input {quoted(data)} now")
         inputs = [*inputs, str(data)]
     for text in inputs:
         name, file = _name_and_file(text)
         if file is None:
-            _note(f"--input {text} gives a shape, which is said as --shape {text} now")
+            _note(f"--input {text} gives a shape, which is said as --shape {quoted(text)} now")
             once(types, *_parse_shape(text), f"--input {text!r}: the shape of input {{!r}} is said")
             continue
         found = read_arrays(file) if name == ONLY and file.suffix.lower() == ".npz" else {name: open_file(file, name)}

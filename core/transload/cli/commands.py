@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from ..api import load, run, runnable
@@ -20,6 +19,7 @@ from ..input_shapes import static_inputs
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..journey import Plan
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
+from ..shell import quoted
 from ..verification.asked import QUANTIZED, need_random, unverified
 from .answer import print_json
 from .arguments import parse_given, parse_options, taken_to_load
@@ -130,10 +130,10 @@ def _scoring(artifact: Artifact, model: Path, out: Path, shape: Sequence[str], a
         return ""
     said = [("shape", each) for each in shape]
     said += [(key, str(asked[key])) for key in ("format", "function", "weights") if asked[key]]
-    how = "".join(f" --{key} {quote(text)}" for key, text in said)
+    how = "".join(f" --{key} {quoted(text)}" for key, text in said)
     outputs = artifact.verification.quantized if artifact.verification is not None else []
     metric = "equal" if outputs and not any("sqnr" in each.metrics for each in outputs) else "sqnr"
-    files = f"{quote(str(model))} {quote(str(out))}"
+    files = f"{quoted(model)} {quoted(out)}"
     return f"`transload eval {files}{how} --data ... --metric {metric}` scores both on other samples"
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection
 from pathlib import Path
 
 import click
+
+from ..shell import quoted
 
 __all__ = ["ARGUMENTS", "as_command"]
 
@@ -35,4 +36,4 @@ def as_command(name: str, model: Path, without: Collection[str], out: str) -> st
         value = values[key]
         for each in value if isinstance(value, list | tuple) else [value]:
             words += [flags[key], each] if isinstance(each, str) else [flags[key]]  # a flag, or an option that needs no value
-    return shlex.join([*words, "--out", out])
+    return " ".join(map(quoted, [*words, "--out", out]))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ReadError, UsageError
 from ..files import atomic_path, exists, is_folder, need_file
+from ..shell import quoted
 from ..suggest import nearest
 from ..toml_text import MAX_BYTES, toml_table
 
@@ -445,7 +446,7 @@ def _layout(own: Preprocess, name: str, type_: TensorType) -> tuple[str, int, in
     if len(shape) == 4 and shape[0] > 1 and own.channel_format != "none":
         raise UsageError(
             f"input {name!r} takes {shape[0]} images at a time ({type_}), and samples are one each",
-            hint=f"--shape {name}:1x{'x'.join(map(str, shape[1:]))}, and no --batch beside it")
+            hint=f"--shape {quoted(name + ':1x' + 'x'.join(map(str, shape[1:])))}, and no --batch beside it")
     sizes = shape[1:] if len(shape) == 4 else shape
     if own.channel_format == "none" or len(sizes) not in (2, 3):
         raise UsageError(f"input {name!r} {_no_image(type_)}", hint="give an .npy file")

@@ -25,6 +25,7 @@ from ..errors import ReadError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
 from ..ir.borders import input_limits
 from ..lending import read_only
+from ..shell import quoted
 from .images import Decoding
 from .preprocess import Preprocess, Settled, joined, need_images
 from .sources import Entry, ImagePart, Listing, Part, Stream, entry_of, find_source, own, same_but_ones
@@ -108,7 +109,8 @@ class _Inputs:
         self.types: dict[str, TensorType] = {}
         for name, type_ in types.items():
             if not isinstance(type_, TensorType) or not type_.is_static:
-                raise UsageError(f"input {name!r} takes {type_}, and samples need a shape", hint=f"--shape {name}:SIZES")
+                raise UsageError(
+                    f"input {name!r} takes {type_}, and samples need a shape", hint=f"--shape {quoted(name + ':SIZES')}")
             self.types[name] = type_
         preprocess.need_inputs(types)
         self._settled: dict[str, Settled] = {}

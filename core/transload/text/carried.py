@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import ReadError
 from ..ir import Dense, Module, State, TensorType
+from ..shell import quoted
 
 __all__ = ["ATTRIBUTE", "carrying", "carrying_states", "take_up"]
 
@@ -63,7 +64,8 @@ def take_up(module: Module, say: bool = True) -> None:
     module.notes, module.states = notes, states
     if say:
         module.notes = (*notes, f"this is a dump of {model}, after {stages[-1] if stages else 'nothing'}, and not judged by it: "
-                                f"`transload convert {model} --dump DIR --from STAGE` goes on with it, and verifies the result")
+                                f"`transload convert {quoted(model)} --dump DIR --from STAGE` goes on with it, and verifies the "
+                                "result")
 
 
 def _said(states: Sequence[State]) -> list[dict[str, Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, UsageError, VerificationError
 from ..plugin_host import host
+from ..shell import quoted
 
 if TYPE_CHECKING:
     from .verify import Verification
@@ -79,14 +79,16 @@ def unverified(
 
 
 def _quantizing(model: Path | None) -> str:
-    return f"`transload quantize {shlex.quote(str(model or 'MODEL'))} -o {QUANTIZED}`, with the options of this conversion"
+    return f"`transload quantize {quoted(model or 'MODEL')} -o {QUANTIZED}`, with the options of this conversion"
 
 
 def _where_it_starts(model: Path | None, artifact: Path | None, quantizing: Any) -> str:
-    beside = QUANTIZED if quantizing else shlex.quote(str(model or "MODEL"))
-    by = f"`transload compare {beside} {{}} --per-layer` shows where it starts"
-    if quantizing:
-        by = f"{quantizing} writes the quantized module, and {by}"
+    beside = QUANTIZED if quantizing else quoted(model or "MODEL")
+
+    def by(place: object) -> str:
+        shown = f"`transload compare {beside} {place} --per-layer` shows where it starts"
+        return f"{quantizing} writes the quantized module, and {shown}" if quantizing else shown
+
     if artifact is not None:
-        return by.format(shlex.quote(str(artifact)))
-    return f"convert it once more with --dump steps, and {by.format('steps/NAME.mlir')}, of the last step, or of those before"
+        return by(quoted(artifact))
+    return f"convert it once more with --dump steps, and {by('steps/NAME.mlir')}, of the last step, or of those before"

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from ..plugin import Runtime, resolve, unavailable
 from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images
+from ..shell import quoted
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
 from .information import Tried, attempts, is_informative
@@ -345,9 +345,9 @@ def _why_others(result: Module, given: Collection[str]) -> str:
     more = {name: type_.static_shape for name, type_ in result.inputs.items()
             if name not in given and isinstance(type_, TensorType) and type_.is_static}
     if len(result.inputs) < len(given):
-        cut = " ".join(f"--outputs {quote(name)}" for name in result.outputs)
+        cut = " ".join(f"--outputs {quoted(name)}" for name in result.outputs)
         return f"where it was made of a part of the model, say of which: {cut}"
-    shapes = " ".join(f"--shape {quote(name)}:{'x'.join(map(str, shape))}" for name, shape in more.items() if shape)
+    shapes = " ".join(f"--shape {quoted(name + ':' + 'x'.join(map(str, shape)))}" for name, shape in more.items() if shape)
     return (f"inputs that the model can go without are there with a shape: {shapes}; " * bool(shapes)
             + "a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
 

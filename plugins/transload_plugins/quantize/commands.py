@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from transload.cli import options
+from transload.shell import quoted
 
 if TYPE_CHECKING:
     from transload.ir import Module
@@ -126,8 +126,8 @@ def quantize(
     save_page(report, page, str(model))
     console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
     console().print(table(("", ""), all_rows(report)))
-    show_layers(report, page, f"`transload convert {quote(str(out))} --target NAME`, `transload eval {quote(str(model))} "
-                f"{quote(str(out))} --data ... --metric sqnr`")
+    show_layers(report, page, f"`transload convert {quoted(out)} --target NAME`, `transload eval {quoted(model)} "
+                f"{quoted(out)} --data ... --metric sqnr`")
     _say(samples, f"written to {out}")
     return 0
 

@@ -24,6 +24,7 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload.shell import quoted
 from transload.verification.bounds import DYNAMIC
 from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
 from transload_hub.simplify.einsum import write_out_einsums
@@ -113,7 +114,7 @@ def _change(name: str, op: Op) -> tuple[int, int]:
     numbers = dense.numpy().astype(np.float64)
     if not np.isfinite(numbers).all():
         raise UsageError(f"the weights of {name!r} hold infinities, or what are no numbers",
-                         hint=f"keep them as floats: --floats {name}")
+                         hint=f"keep them as floats: --floats {quoted(name)}")
     type_ = SCHEMES["int8"].weight_type(numbers, rule.channels(op))
     build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
     held = build.constant(Dense(stored(numbers, type_).astype(np.int8)), element=type_)

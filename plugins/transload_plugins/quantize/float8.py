@@ -27,6 +27,7 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload.shell import quoted
 from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
 from transload_hub.simplify.einsum import write_out_einsums
 from transload_hub.simplify.recurrent import unroll_recurrent
@@ -273,7 +274,7 @@ class _Work:
         numbers = dense.numpy().astype(np.float64)
         if not np.isfinite(numbers).all():
             raise UsageError(f"the weights of {name!r} hold infinities, or what are no numbers",
-                             hint=f"keep them as floats: --floats {name}")
+                             hint=f"keep them as floats: --floats {quoted(name)}")
         others = tuple(place for place in range(numbers.ndim) if place != axis)
         scales = format.scales(np.abs(numbers).max(axis=others, keepdims=True, initial=0.0))
         moments = self.moments.get(op) if axis is not None else None

@@ -24,6 +24,7 @@ from transload.errors import ReadError, UsageError
 from transload.ir import Module, input_names
 from transload.samples.owned import need_sample
 from transload.samples.samples import Samples
+from transload.shell import quoted
 
 from .histogram import Histogram
 from .observe import observed
@@ -189,7 +190,8 @@ class Counting:
                 if name in self.floats and name not in self.inputs:
                     return
                 hint = error.hint if name in self.inputs or not _finite(sample) else (
-                    f"the sample is finite, and the model makes them, as by a logarithm of 0: --floats {name} leaves that float")
+                    "the sample is finite, and the model makes them, as by a logarithm of 0: "
+        f"--floats {quoted(name)} leaves that float")
                 raise UsageError(f"tensor {name!r} in sample {number} {error.message}", hint=hint) from None
 
         self.runner.visit(sample, tell)

@@ -28,6 +28,7 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload.shell import quoted
 from transload_hub.simplify.constant_products import PRODUCT
 from transload_hub.simplify.einsum import write_out_einsums
 
@@ -151,7 +152,7 @@ class _Work:
             numbers = dense.numpy()
             if not np.isfinite(numbers).all():
                 raise UsageError(f"the weights of {name!r} hold infinities, or what are no numbers",
-                                 hint=f"keep them as floats: --floats {name}")
+                                 hint=f"keep them as floats: --floats {quoted(name)}")
             element = value.element
             assert isinstance(element, FloatType)
             type_, integers = self._rounded(name, op, numbers, sizes, scheme, element)

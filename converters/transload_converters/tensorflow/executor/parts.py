@@ -13,6 +13,7 @@ from transload.errors import UsageError
 from transload.extraction import Nested
 from transload.facts import FactTable
 from transload.ir import FusedLocation, Op, TensorType, Value
+from transload.shell import quoted
 
 from ..opdefs import definition
 from .contexts import Context, Contexts, captured
@@ -94,7 +95,7 @@ class _Part:
             if op.name == "tf_executor.Merge" and self._leads(op.results[0]) and _goes_round(op):
                 raise _refused(
                     op, "goes round a loop, and has another value in each iteration",
-                    f"give it as an input: --shape {op.origin}:SIZES" if op.origin else "")
+                    f"give it as an input: --shape {quoted(op.origin + ':SIZES')}" if op.origin else "")
 
     def has(self, value: Value) -> bool:
         """Whether an op of the part can use a value: it is from outside, or the part has what computes it."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from transload.cli import options
+from transload.shell import quoted
 
 if TYPE_CHECKING:
     from .searching import Found
@@ -143,8 +143,8 @@ def _show(found: Found, promise: str) -> None:
 
 
 def _next(model: Path, out: Path, asked: dict[str, Any]) -> str:
-    calibration = f" --table {quote(str(asked['calibration']))}" if asked["calibration"] is not None else ""
-    return (f"next: `transload convert {quote(str(model))} --target NAME --quantize {asked['scheme']} --layers {quote(str(out))}"
+    calibration = f" --table {quoted(asked['calibration'])}" if asked["calibration"] is not None else ""
+    return (f"next: `transload convert {quoted(model)} --target NAME --quantize {asked['scheme']} --layers {quoted(out)}"
             f"{calibration} --data ...`")
 
 
