@@ -32,7 +32,6 @@ from .show import (
     console,
     error_console,
     number,
-    one_line,
     seconds_text,
     short_names,
     show_error,
@@ -159,13 +158,13 @@ def _show_artifact(artifact: Artifact) -> None:
     from rich.text import Text
 
     report, out = artifact.report, console()
-    out.print(Text.assemble((one_line(str(report.model)), "bold"), " → ", (report.target, "bold")))
+    out.print(Text.assemble((str(report.model), "bold"), " → ", (report.target, "bold")))
     n_in, n_out = sum(report.ops_in.values()), sum(report.ops_out.values())
     rows = [
         ("inputs", _interface_text(report.inputs)),
         ("outputs", _interface_text(report.outputs)),
         *(all_rows(report.quantization) if report.quantization is not None else ()),
-        *(("note", one_line(note)) for note in report.notes),
+        *(("note", note) for note in report.notes),
         ("ops", f"{n_in} in, {n_out} {_dialects_out(artifact)} ops out ({_most_frequent(report.ops_out)})"),
         (
             "memory",
@@ -232,7 +231,7 @@ def _part_rows(parts: Sequence[PartReport]) -> list[tuple[str, str]]:
 
 
 def _files_text(files: Sequence[Path], sizes: Sequence[int]) -> str:
-    said = [f"{one_line(str(file))} ({bytes_text(size)})" for file, size in zip(files, sizes, strict=True)]
+    said = [f"{file} ({bytes_text(size)})" for file, size in zip(files, sizes, strict=True)]
     said = said if len(files) <= FILES else [*said[: FILES - 1], said[-1]]  # the last is the report
     return ", ".join(said if len(files) <= FILES else [*said[:-1], f"and {len(files) - FILES} more", said[-1]])
 
@@ -421,7 +420,7 @@ def inspect_command(model: Path, target: str | None, host: str | None, json: boo
     out = console()
     out.print(
         Text.assemble(
-            (one_line(str(model)), "bold"),
+            (str(model), "bold"),
             f": {description['format']}, {sum(description['ops'].values())} ops, "
             f"{bytes_text(description['constant_bytes'])} of constants",
         )

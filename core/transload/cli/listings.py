@@ -17,7 +17,7 @@ from ..plugin_host import host
 from ..roles import default_target
 from ..suggest import nearest
 from .answer import print_json
-from .show import console, error_console, table
+from .show import console, error_console, lines, prose, table
 
 __all__ = ["coverage_command", "ops_command", "passes_command", "plugins_command", "targets_command"]
 
@@ -32,7 +32,7 @@ def plugins_command(json: bool) -> int:
     for info in there.plugins:
         state: Any = Text("ok", "green")
         if info.error:
-            state = Text(info.error, "red")
+            state = Text(prose(info.error), "red")
         elif info.skipped:
             state = Text("left out by TRANSLOAD_PLUGINS", "yellow")
         brings = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in info.registered.items())
@@ -49,7 +49,8 @@ def targets_command(name: str | None, json: bool) -> int:
         return 0
     out = console()
     if name is None:
-        shown = [(row["name"] + " *" * row["default"], ", ".join(row["accepts"]), row["doc"], _readiness(row)) for row in rows]
+        shown = [(row["name"] + " *" * row["default"], ", ".join(row["accepts"]), prose(row["doc"]), _readiness(row))
+                 for row in rows]
         out.print(table(("target", "takes", "what it is", "here"), shown))
         out.print("* is converted for where no target is named; `transload targets NAME` tells its options")
         return 0
@@ -57,7 +58,7 @@ def targets_command(name: str | None, json: bool) -> int:
     out.print(Text.assemble((row["name"], "bold"), f": {row['doc']}"))
     out.print(Text.assemble(f"takes {', '.join(row['accepts'])}; ", _readiness(row)))
     if row["options"]:
-        options = [(f"{key}={each['default']}", each["type"], each["doc"]) for key, each in row["options"].items()]
+        options = [(f"{key}={each['default']}", each["type"], prose(each["doc"])) for key, each in row["options"].items()]
         out.print(table(("--option", "may be", "what it chooses"), options))
     return 0
 
@@ -78,7 +79,7 @@ def _target(name: str, target: Any) -> dict[str, Any]:
 
 
 def _readiness(row: dict[str, Any]) -> Text:
-    return Text(row["unavailable"], "yellow") if row["unavailable"] else Text("ready", "green")
+    return Text(prose(row["unavailable"]), "yellow") if row["unavailable"] else Text("ready", "green")
 
 
 def type_text(kind: type | tuple[str, ...]) -> str:
@@ -123,7 +124,8 @@ def passes_command(json: bool) -> int:
     out.print(
         table(
             ("pass", "options", "what it does"),
-            [(p["name"], ", ".join(f"{k}={each.get('default', '(required)')}" for k, each in p["options"].items()), p["doc"])
+            [(p["name"], ", ".join(f"{k}={each.get('default', '(required)')}" for k, each in p["options"].items()),
+              prose(p["doc"]))
              for p in passes],
         )
     )
@@ -131,11 +133,11 @@ def passes_command(json: bool) -> int:
     out.print(
         table(
             ("conversion", "from", "to", "what it does"),
-            [(c["name"], c["from"], c["to"], c["doc"]) for c in conversions],
+            [(c["name"], c["from"], c["to"], prose(c["doc"])) for c in conversions],
         )
     )
     options = [
-        (f"{key}={option['default']}", c["name"], option["type"], option["doc"])
+        (f"{key}={option['default']}", c["name"], option["type"], prose(option["doc"]))
         for c in conversions for key, option in c["options"].items()
     ]
     if options:
@@ -181,7 +183,7 @@ def ops_command(name: str, json: bool) -> int:
                     d.name,
                     ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in d.operands),
                     ", ".join(d.attributes),
-                    d.doc.split("\n\n")[0].replace("\n", " "),
+                    prose(d.doc.split("\n\n")[0]),
                 )
                 for d in chosen
             ],
@@ -227,17 +229,18 @@ def _default_text(default: Any) -> Any:
 def _show_op(op: dict[str, Any]) -> None:
     out = console()
     out.print(Text(op["name"], "bold"))
-    out.print(Text(op["doc"]))
+    out.print(lines(op["doc"]))
     for part in ("operands", "results"):
         if op[part]:
             out.print()
-            out.print(table((part[:-1], "", "type", ""), [(s["name"], s["kind"], s["type"], s["doc"]) for s in op[part]]))
+            out.print(table((part[:-1], "", "type", ""), [(s["name"], s["kind"], s["type"], prose(s["doc"])) for s in op[part]]))
     if op["attributes"]:
         out.print()
-        out.print(table(("attribute", "type", "default", ""), [tuple(a.values()) for a in op["attributes"]]))
+        attributes = [(a["name"], a["type"], a["default"], prose(a["doc"])) for a in op["attributes"]]
+        out.print(table(("attribute", "type", "default", ""), attributes))
     if op["constraints"]:
         out.print()
-        out.print(table(("constraints",), [(c,) for c in op["constraints"]]))
+        out.print(table(("constraints",), [(prose(c),) for c in op["constraints"]]))
 
 
 def coverage_command(source: str | None, target: str | None, json: bool) -> int:
@@ -282,7 +285,7 @@ def _show_coverage(source: str, target: str, rows: Sequence[dict[str, Any]]) -> 
     lines = [
         (
             row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"),
-            *([_measured(row["evidence"])] if measured else []), *([_taken(row)] if asked else []), row["why"],
+            *([_measured(row["evidence"])] if measured else []), *([_taken(row)] if asked else []), prose(row["why"]),
         )
         for row in rows
     ]

@@ -82,7 +82,7 @@ def _telling(silent: bool) -> Iterator[Callable[[Any], None] | None]:
     if silent or session().quiet or not sys.stderr.isatty():
         yield None
         return
-    from .show import error_console, printable
+    from .show import error_console, one_line, printable
 
     with error_console().status("…") as status:
         done = 0
@@ -90,7 +90,7 @@ def _telling(silent: bool) -> Iterator[Callable[[Any], None] | None]:
         def tell(made: Any) -> None:
             nonlocal done
             done += 1
-            status.update(f"{done} done, the last {printable(made.name)} …")
+            status.update(f"{done} done, the last {printable(one_line(made.name))} …")
 
         yield tell
 
@@ -102,8 +102,7 @@ def _show(made: Sequence[Any]) -> None:
     for each in made:
         report = each.report or {}
         size = sum(report.get("files", {}).values())
-        name = each.name.replace("\n", "\\n")  # a line of its own would look like another model
-        rows.append((name, _outcome(each), bytes_text(size) if size else "", seconds_text(each.seconds), _said(each)))
+        rows.append((each.name, _outcome(each), bytes_text(size) if size else "", seconds_text(each.seconds), _said(each)))
     out = console()
     out.print(table(("model", "", "size", "time", "verification"), rows, right=("size", "time")))
     counts = Counter(_outcome(each) for each in made)

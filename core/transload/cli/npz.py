@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..input_shapes import static_inputs
-from .show import console, table
+from .show import console, lines, table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ def dump_command(file: Path, name: str | None) -> int:
     if name is not None:
         import numpy as np
 
-        console().print(np.array2string(_one(file, name), threshold=1000), markup=False)
+        console().print(lines(np.array2string(_one(file, name), threshold=1000)))
         return 0
     rows = []
     for each, array in _arrays(file).items():

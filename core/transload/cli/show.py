@@ -16,13 +16,13 @@ from .process import encodable
 from .session import session
 
 if TYPE_CHECKING:  # a command that prints nothing does not pay for it
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.table import Table
     from rich.text import Text
 
 __all__ = [
-    "bytes_text", "console", "error_console", "number", "one_line", "printable", "seconds_text", "short_names",
-    "show_defect", "show_error", "show_findings", "show_usage", "sized", "table",
+    "bytes_text", "console", "error_console", "in_a_line", "lines", "number", "one_line", "printable", "prose", "seconds_text",
+    "short_names", "show_defect", "show_error", "show_findings", "show_usage", "sized", "table",
 ]
 
 
@@ -49,7 +49,10 @@ def _console_class() -> type[Console]:
     from rich.text import Text
 
     class Shown(Console):
-        """Names and messages come from files, and may hold what would do something to a terminal."""
+        """Names and messages come from files, and may hold what would do something to a terminal.
+
+        A text is one line, and what it quotes below itself: `lines` are several.
+        """
 
         def print(self, *objects: Any, **how: Any) -> None:
             super().print(*map(shown, objects), **how)
@@ -63,7 +66,7 @@ def _console_class() -> type[Console]:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, right: Sequence[str] = ()) -> Table:
-    """A table whose cells are plain text; `right` names the columns to align right.
+    """A table whose cells are plain text of one line (`prose` makes one of several); `right` names the columns to align right.
 
     It is as wide as the terminal at most. Where that is too narrow for the longest words of all columns side by side, each row
     is told one column below the other, and where it is too narrow for that, words are broken.
@@ -77,7 +80,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
         return _records(columns, cells, title)
     widths = widths or _widths(columns, cells, console().width, fair=1) or []
     made = Table(
-        title=title and Text(printable(one_line(title))), title_justify="left", box=None, pad_edge=False, header_style="bold",
+        title=title and Text(in_a_line(title)), title_justify="left", box=None, pad_edge=False, header_style="bold",
         title_style="bold", show_header=any(columns),
     )
     for column, width in zip(columns, widths, strict=True):
@@ -91,8 +94,26 @@ def _cell(said: Any) -> Text:
     from rich.text import Text
 
     if isinstance(said, Text):
-        return said if printable(said.plain) == said.plain else Text(printable(said.plain), said.style)
-    return Text(printable(str(said)))
+        return said if in_a_line(said.plain) == said.plain else Text(in_a_line(said.plain), said.style)
+    return Text(in_a_line(str(said)))
+
+
+def in_a_line(text: str) -> str:
+    """`printable`, with newlines escaped, too: in a table what comes behind one would look like a row, or a name, of its own."""
+    return printable(text).replace("\n", "\\n")
+
+
+def lines(text: str) -> Group:
+    """Text of several lines that are ours, or of an array, as a console prints it."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(*(Text(printable(line)) for line in text.split("\n")))
+
+
+def prose(text: str) -> str:
+    """Text that somebody wrote in lines of his own, for a table's cell, which has others."""
+    return " ".join(text.split())
 
 
 _GAP = 2
@@ -129,8 +150,6 @@ def _records(columns: Sequence[str], cells: Sequence[Sequence[Text]], title: str
     return table(("", ""), rows, title)
 
 
-_SAYS = ("error: ", "note: ", "  note: ", "  • ", "  → ")
-"""What notes, errors, and what stands below these begin with."""
 _FORGED = re.compile(r"\n(?! {4})")
 
 
@@ -140,7 +159,7 @@ def one_line(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return printable(one_line(text) if text.startswith(_SAYS) else text)
+    return printable(one_line(text))
 
 
 def printable(text: str) -> str:
@@ -248,11 +267,11 @@ def show_usage(error: Any) -> None:
 
     out = error_console()
     if type(error).__name__ == "NoArgsIsHelpError":  # of click, or typer: its message is the help of the group
-        out.print(Text(error.format_message()))
+        out.print(lines(error.format_message()))
         return
     context = getattr(error, "ctx", None)
     if context is not None:
-        out.print(Text(context.get_usage()))
+        out.print(lines(context.get_usage()))
     told = error.format_message().replace("\n\t", " ")  # which it puts between the words that there are
     out.print(Text.assemble(("error: ", "bold red"), told))
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..files import atomic_path
 from ..ir import Op, Value
 from ..trace import Rewrite, trace_rewrites
-from .show import escaped, printable
+from .show import escaped, in_a_line, printable
 
 __all__ = ["Tracer", "rewrites_traced_to"]
 
@@ -37,7 +37,7 @@ class Tracer:
     def __call__(self, value: Value, array: Any) -> None:
         op = value.op
         made_by = op.name if op is not None else "argument"
-        print(f"{printable(self._name(value, op))}: {made_by} -> {value.type}{_range(array)}", file=self.out)
+        print(f"{in_a_line(self._name(value, op))}: {made_by} -> {value.type}{_range(array)}", file=self.out)
         flat = np.asarray(array).ravel()
         shown = np.array2string(flat, threshold=LIMIT, edgeitems=EDGE, max_line_width=124, prefix="    ")
         print(f"    {shown}", file=self.out)

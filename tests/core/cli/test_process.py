@@ -158,10 +158,14 @@ def test_a_signal_that_was_ignored_stays_so(tmp_path: Path, digits: Path) -> Non
     assert process.wait(timeout=60) == 0
 
 
-ESCAPE = "\x1b[31mred\x07"
+ESCAPE = "\x1b[31mred\nforged\x07"
 
 
-def test_names_cannot_speak_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_cannot_speak_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither by control characters, nor by lines that look like ours: also in the cells of tables."""
+    monkeypatch.setenv("COLUMNS", "400")  # so that no name is wrapped
     onnx = pytest.importorskip("onnx")
     from onnx import TensorProto, helper
 
@@ -183,12 +187,18 @@ def test_names_cannot_speak_to_the_terminal(tmp_path: Path, capsys: pytest.Captu
         ["compare", good, out / "Neg.tosa", "--per-layer"], ["convert", bad, "-o", tmp_path / "no"],
         ["inspect", bad, "-t", "tosa"], ["convert", bad, "-o", tmp_path / "no", "-v"], ["run", good, "--shape", f"x{ESCAPE}:1x5"],
         ["run", good, "--input", f"x{ESCAPE}=nosuch.npy"], ["run", good, "--input", f"x{ESCAPE}:1x4"], ["ops", f"top.{ESCAPE}"],
+        ["extract", good, "-o", tmp_path / "part.mlir", "--outputs", f"m{ESCAPE}"],
+        ["gen-input", good, "-o", tmp_path / "in.npz"], ["npz", "dump", tmp_path / "in.npz"],
+        ["npz", "compare", tmp_path / "in.npz", tmp_path / "in.npz"],
+        ["tosa-requirements", good], ["eval", good, out, "--data", tmp_path / "in.npz", "--metric", "cos"],
+        ["quantize", good, "-o", tmp_path / "q.mlir", "--data", tmp_path / "in.npz"],
         ["convert", good, "--option", f"{ESCAPE}=1"], [f"{ESCAPE}"], ["convert", good, f"--{ESCAPE}"],
         ["convert", good, "-o", tmp_path / "o2", "--json"], ["inspect", good, "--json"]]
     for command in commands:
         run([str(each) for each in command])
         said = capsys.readouterr()
         assert "\x1b" not in said.out + said.err and "\x07" not in said.out + said.err, command
+        assert not any(line.strip().startswith("forged") for line in (said.out + said.err).split("\n")), command
     assert "red" in said.out
 
 
