@@ -21,7 +21,7 @@ from .artifact_set import REPORT
 from .emission import is_program, program_among, readable_suffixes
 from .engine.memory import machine_bytes
 from .engine.run import fitted
-from .errors import ReadError, TransloadError, UsageError
+from .errors import ArtifactError, ReadError, RunError, TransloadError, UsageError
 from .files import is_file, is_folder
 from .given import ONLY
 from .input_shapes import no_input, sizes_said
@@ -47,6 +47,7 @@ from .parts import Parts, by_target, runner_of
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
 from .reported import report_in
+from .shell import quoted
 from .text import parse_type
 
 __all__ = ["Written", "opened_at", "with_batch_of", "with_sizes_of", "written_at"]
@@ -217,7 +218,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     target, why = runner_of(name, emitted)
     if target is not None and target.run is not None:
         module = _read(program, report) if program is not None else _borders_of(report)
-        ready = partial(by_target, target, emitted, module.outputs)
+        ready = partial(_by_itself, partial(by_target, target, emitted, module.outputs), program)
         return Written(module, ready, (f"run by {name}", f"{program} is run, not by {name}"),
                        keeps=getattr(target, "keeps", False), target="" if program else name)
     if program is None:
@@ -229,6 +230,18 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
     return Written(_read(program, report), None, (note, note))
+
+
+def _by_itself(
+    ready: Callable[..., dict[str, np.ndarray]], program: Path | None, *given: Any, **how: Any,
+) -> dict[str, np.ndarray]:
+    """What the target's own runtime gives; where that stops, as for want of a device, the error says what runs all the same."""
+    try:
+        return ready(*given, **how)
+    except RunError as error:
+        if program is not None and not error.hint and not isinstance(error, ArtifactError):
+            error.hint = f"an engine of ours runs {quoted(program)}, with --engine reference or where that is given in its place"
+        raise
 
 
 def _in_parts(folder: Path, report: dict[str, Any]) -> Written:

@@ -252,3 +252,16 @@ def test_an_engine_that_is_asked_for_by_name_runs_what_lies_beside(
         patch.setattr(type(target), "run", lambda self, *a, **k: called.append("own"), raising=False)
         scores = transload.evaluate([written / "tosa", written / "tp-tiny"], sample, metrics=["sqnr"], engine="reference")
     assert scores is not None and not called
+
+
+def test_a_runtime_that_stops_leaves_what_an_engine_runs(written: Path, monkeypatch: pytest.MonkeyPatch, cli: Any) -> None:
+    """As for want of a device: the error names the file beside the program."""
+    def stopped(*given: Any, **how: Any) -> None:
+        raise RunError("there is no device")
+
+    monkeypatch.setattr("transload.written.by_target", stopped)
+    place = written / "tp-tiny"
+    code, _, said = cli("run", place)
+    way = f"→ an engine of ours runs {place / 'digits_int8.mlir'}, with --engine reference"
+    assert code == 3 and way in said.replace("\n", "")
+    assert cli("run", place, "--engine", "reference")[0] == 0

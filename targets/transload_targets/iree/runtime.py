@@ -23,8 +23,8 @@ class Session:
 
         try:
             config = runtime.Config(driver)
-        except Exception as error:  # ValueError, RuntimeError: no driver, no device
-            raise RunError(f"IREE finds no device for {driver}: {_first_line(error)}") from None
+        except Exception as error:  # ValueError: no driver; RuntimeError, because of what a driver said: no device
+            raise RunError(f"IREE finds no device for {driver}: {_first_line(error.__cause__ or error)}") from None
         try:
             self._context = runtime.SystemContext(config=config)
             module = runtime.VmModule.mmap(self._context.instance, path)
@@ -42,5 +42,5 @@ class Session:
         return [np.asarray(result.to_host()) for result in results]
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]

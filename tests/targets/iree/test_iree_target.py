@@ -230,6 +230,20 @@ def test_a_device_without_the_compiler_runs_programs(
     assert all(np.array_equal(found[name], array) for name, array in wanted.items())
 
 
+def test_a_device_that_is_not_here_is_said_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """IREE's own message ends before it: it is that of the cause."""
+    from iree import runtime
+
+    from transload_targets.iree.runtime import Session
+
+    def absent(driver: str) -> None:
+        raise RuntimeError("Could not create device. Exception for last tried follows.") from RuntimeError("UNAVAILABLE\nat 3")
+
+    monkeypatch.setattr(runtime, "Config", absent)
+    with pytest.raises(RunError, match=r"IREE finds no device for cuda: UNAVAILABLE$"):
+        Session("x.vmfb", "cuda")
+
+
 def test_compiling_has_the_time_of_an_execution(monkeypatch: pytest.MonkeyPatch) -> None:
     """A network of 29,000 ops took the compiler minutes, whatever was allowed."""
     monkeypatch.setattr(Worker, "call", lambda *_, **__: {"code": b"", "said": [seconds_left()]})
