@@ -394,7 +394,8 @@ class _Work:
         try:
             self.verification = self.journey.through(VERIFY, verified, self.module)
         except TransloadError as error:
-            self.report.verification = VerificationReport("failed", error.message)
+            mistaken = isinstance(error, UsageError | ReadError)  # what was given, of which nothing could be compared
+            self.report.verification = VerificationReport("skipped" if mistaken else "failed", error.message)
             raise
         if note and self.verification.passed:
             self.verification.status, self.verification.why = "inconclusive", note

@@ -102,6 +102,23 @@ def test_of_every_ending(cli: Cli, digits: Path, tmp_path: Path) -> None:
     assert finding["what"] == "tfl.nosuch" and finding["why"]
 
 
+def test_data_that_does_not_fit_is_no_verdict(cli: Cli, tmp_path: Path) -> None:
+    """The call is refused, and of the result nothing is known."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    helper = onnx.helper
+    info = [helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, [4]) for each in ("a", "b", "y")]
+    graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["y"])], "g", info[:2], info[2:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    (tmp_path / "two.onnx").write_bytes(model.SerializeToString())
+    np.save(tmp_path / "a.npy", np.zeros(4, np.float32))
+    code, said, _ = cli("convert", tmp_path / "two.onnx", "-i", f"a={tmp_path / 'a.npy'}", "-o", tmp_path / "o", "--json")
+    report = strict(said)
+    assert code == 2 and report["error"]["findings"][0]["why"].startswith("is missing")
+    checked = report["verification"]
+    assert (checked["status"], checked["why"]) == ("skipped", "the input data does not fit the model")
+
+
 @pytest.mark.parametrize("arguments", [
     ["convert", "{digits}", "--target", "nobodys"], ["convert", "{digits}", "--option", "no=1"], ["convert", "nosuch.tflite"],
     ["convert", "{digits}", "--no-such-flag"], ["inspect", "nosuch.tflite"], ["compare", "{digits}", "nosuch.tosa"],
