@@ -121,7 +121,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @options.weights()
 @options.outputs()
 @options.json()
-@click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
+@click.option("--passes", "-p", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
 @click.option("--from", "start", metavar="STAGE", help="Start at this stage, from what the folder of --dump holds.")
 @options.trace()

@@ -268,7 +268,7 @@ def loading() -> Decorator:
     """All that says how a model is read, of a command that is given no data but for its shapes; `taken_to_load` takes it."""
     return _all(
         shapes(),
-        click.option("--input", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have."),
+        click.option("--input", "-i", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have."),
         format(), function(), weights(), outputs())
 
 

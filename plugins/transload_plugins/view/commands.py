@@ -21,7 +21,7 @@ __all__ = ["view"]
     "--target", "-t", shell_complete=options.names_of("targets"),
     help="Go on to this target, and show what it reports: cycles, memory.")
 @click.option("--option", metavar="KEY=VALUE", multiple=True, help="An option of the target or of a conversion. Repeatable.")
-@click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
+@click.option("--passes", "-p", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @options.shapes()
 @options.inputs()
 @options.format()

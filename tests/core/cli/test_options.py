@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,20 +31,38 @@ def parsed(*arguments: str, beside: Path | None = None) -> tuple[Preprocess | No
     return found[0], found[1], found[2]
 
 
-def test_commands_in_commands_tell_every_detail_too() -> None:
-    """`-v` and `-q` stand behind every command of ours, as errors of all of them say."""
+def commands() -> Iterator[tuple[click.Command, str]]:
+    """All commands, those within others and of plugins too, with what they are called by."""
     from transload.cli.app import app
 
-    def visited(command: click.Command, context: click.Context) -> None:
-        known = {text for option in command.params for text in option.opts}
-        assert {"-v", "--verbose", "-q", "--quiet"} <= known, context.command_path
+    def visited(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, str]]:
+        yield command, context.command_path
         if isinstance(command, click.Group):
             for name in command.list_commands(context):
                 inner = command.get_command(context, name)
                 assert inner is not None
-                visited(inner, click.Context(inner, parent=context, info_name=name))
+                yield from visited(inner, click.Context(inner, parent=context, info_name=name))
 
-    visited(app, click.Context(app, info_name="transload"))
+    return visited(app, click.Context(app, info_name="transload"))
+
+
+def test_commands_in_commands_tell_every_detail_too() -> None:
+    """`-v` and `-q` stand behind every command of ours, as errors of all of them say."""
+    for command, path in commands():
+        known = {text for option in command.params for text in option.opts}
+        assert {"-v", "--verbose", "-q", "--quiet"} <= known, path
+
+
+def test_an_option_has_the_same_letter_in_every_command() -> None:
+    """But for `--version`, which is the program's of the program, and TOSA's of what is asked of TOSA."""
+    letters: dict[str, set[str]] = {}
+    for command, _ in commands():
+        for option in command.params:
+            texts = [*option.opts, *option.secondary_opts] if isinstance(option, click.Option) else []
+            for text in texts:
+                if text.startswith("--") and text != "--version":
+                    letters.setdefault(text, set()).add(" ".join(each for each in texts if not each.startswith("--")))
+    assert {text: found for text, found in letters.items() if len(found) > 1} == {} and letters["--input"] == {"-i"}
 
 
 def test_nothing_said() -> None:

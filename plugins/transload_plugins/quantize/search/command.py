@@ -29,7 +29,7 @@ _PROMISED = ("min_cos", "min_sqnr", "max_drop", "metric", "max_float", "max_cycl
 @_PROMISE("--metric", metavar="NAME", default="top1", shell_complete=options.names_of("scores"), help="See transload eval.")
 @_PROMISE("--max-float", metavar="SHARE", help="The most operations that may be computed with floats: 5%.")
 @_PROMISE("--max-cycles", type=float, metavar="N", help="The most cycles that --target may report.")
-@_PROMISE("--target", metavar="NAME", shell_complete=options.names_of("targets"), help="Whose cycles are counted.")
+@_PROMISE("--target", "-t", metavar="NAME", shell_complete=options.names_of("targets"), help="Whose cycles are counted.")
 @click.option("--scheme", metavar="NAME", default="int8", help="The quantizer of the layers that get no more bits.")
 @click.option("--table", "calibration", type=options.PATH, metavar="FILE", help="A calibration table.")
 @click.option("--method", metavar="NAME", shell_complete=options.names_of("calibrators"), help="How ranges are chosen.")
