@@ -126,7 +126,7 @@ def need_apart(writes: Mapping[str, Path], reads: Iterable[Path]) -> None:
     kept.add(reads, _READ)
     before: dict[str, tuple[str, Path]] = {}
     for said, path in writes.items():
-        found = kept.at(path) if not path.is_dir() else None
+        found = kept.at(path) if not os.path.isdir(path) else None  # noqa: PTH112 - False of what cannot be looked at
         if found is not None:
             raise _refusal(f"{said} {path}", path, *found)
         place = os.path.realpath(path)

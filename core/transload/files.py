@@ -14,7 +14,7 @@ from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
 __all__ = [
-    "LOST", "archive_names", "atomic_path", "current_directory", "exists", "is_binary", "is_file", "is_folder",
+    "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "exists", "is_binary", "is_file", "is_folder",
     "lost_directory", "need_directory", "need_file", "need_place", "permitted", "reason_of", "text_of",
 ]
 
@@ -78,6 +78,15 @@ def text_of(path: str | Path, what: str) -> str:
         raise ReadError(f"{path}: cannot be read as {what}: {error.strerror or error}") from None
 
 
+def bytes_of(path: str | Path) -> bytes:
+    """The bytes of a file. Raises `ReadError` where they cannot be read, or it is no file (`need_file`)."""
+    need_file(Path(path))
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
 def _kind(mode: int) -> str:
     """What there is at a path, where that is no regular file."""
     kinds = {stat.S_ISDIR: "directory", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
@@ -95,6 +104,9 @@ def need_place(path: Path) -> None:
         mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return
+    except (OSError, ValueError) as error:  # too long a name, a folder that may not be looked into, a zero byte in the name
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{str(path)[:80]!r} is no place to write a file to: {why}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
         raise UsageError(f"{path} is a {_kind(mode)}, where a file is to be written", hint="remove it, or choose another name")
 

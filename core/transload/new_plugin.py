@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import __version__
 from .errors import TransloadError, UsageError
-from .files import permitted
+from .files import exists, need_directory, permitted
 from .plugin_host import host
 from .registration import singular
 from .scratch import ScratchFolder
@@ -36,8 +36,9 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
         raise UsageError(f"no kind of plugin is called {kind!r}", hint=f"kinds: {', '.join(KINDS)}")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise UsageError(f"{name!r} cannot be a package's name", hint="lower-case words joined by hyphens: my-chip")
+    need_directory(Path(parent))
     directory = Path(parent) / name
-    if directory.exists():
+    if exists(directory):
         raise UsageError(f"{directory} exists already")
     module, description, try_it = KINDS[kind]
     package = name.replace("-", "_")

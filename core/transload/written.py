@@ -225,7 +225,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here" + f": {why}" * bool(why))
     if why:
         note = f"{program} is run, not by {name}: {why}"
-    elif path.name == REPORT or path.is_dir():
+    elif path.name == REPORT or is_folder(path):
         note = f"{program} is run"
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import transload
@@ -15,7 +17,7 @@ from transload.arrays import write_arrays
 from transload.cli import run
 from transload.context import Context
 from transload.errors import ConversionError, ReadError
-from transload.files import need_file, text_of
+from transload.files import bytes_of, need_file, text_of
 from transload.ir import F32, TensorType
 from transload.plugin import Writer
 from transload.plugin_host import Host
@@ -123,6 +125,47 @@ def test_what_the_kernel_says_is_no_file(path):
         need_file(Path(path))
     with pytest.raises(ReadError, match="is what the kernel says"):
         transload.load(path)
+
+
+LONG = "a" * 300
+UNOPENED = [
+    ["convert", "P"], ["inspect", "P"], ["compare", "P", "M"], ["compare", "M", "P"], ["run", "P"],
+    ["eval", "P", "--data", "x.npy"], ["quantize", "P", "-o", "q.mlir", "--data", "x.npy"], ["opt", "P"], ["npz", "dump", "P"],
+    ["program", "inspect", "P"], ["tosa-requirements", "P"], ["convert", "M", "--data", "P"], ["convert", "M", "-i", "image=P"],
+    ["convert", "M", "--quantize", "int8", "--data", "x.npy", "--table", "P"], ["eval", "M", "--data", "x.npy", "--labels", "P"],
+    ["eval", "M", "--data", "x.npy", "--classes", "P"]]
+UNWRITTEN = [
+    ["run", "M", "-o", "P"], ["convert", "M", "-o", "P"], ["gen-input", "M", "-o", "P"], ["new-plugin", "mine", "-o", "P"],
+    ["quantize", "M", "-o", "q.mlir", "--data", "x.npy", "--resume", "P"]]
+
+
+@pytest.mark.parametrize("arguments", [*UNOPENED, *UNWRITTEN], ids=" ".join)
+def test_paths_that_cannot_be_opened(
+    arguments: list[str], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
+) -> None:
+    """As one where nothing is: exit code 3 of what is read, 2 of a place to write to."""
+    monkeypatch.chdir(tmp_path)
+    Path("loop.onnx").symlink_to("loop.onnx")
+    np.save("x.npy", np.zeros((2, 1, 1, 8, 8), np.float32))
+    words = {"M": str(root / "examples" / "digits" / "digits_float.onnx"), "P": LONG, "image=P": f"image={LONG}.npy"}
+    code, _, said = cli(*(words.get(each, each) for each in arguments))
+    assert code == (3 if arguments in UNOPENED else 2) and "File name too long" in said, said
+    if arguments in UNOPENED[:6]:
+        code, _, said = cli(*(words.get(each, each) if each != "P" else "loop.onnx" for each in arguments))
+        assert code == 3 and "symbolic links" in said, said
+
+
+def test_a_zero_byte_in_a_path_and_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ReadError, match="cannot be read"):
+        transload.load("a\0b.onnx")
+    (tmp_path / "x").write_bytes(b"x")
+
+    def fails(*given: Any, **how: Any) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "read_bytes", fails)
+    with pytest.raises(ReadError, match="x: cannot be read: Input/output error"):
+        bytes_of(tmp_path / "x")
 
 
 def test_text_without_the_mark_before_it(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from ..apart import need_apart
-from ..files import exists
+from ..files import exists, is_file
 from .session import Session
 
 __all__ = [
@@ -187,7 +187,7 @@ def _warmed(context: click.Context, parameter: click.Parameter, path: Path) -> P
     from ..plugin_host import host
 
     for reader in host().readers.values():
-        if reader.warm is not None and path.name.lower().endswith(reader.suffixes) and path.is_file():
+        if reader.warm is not None and path.name.lower().endswith(reader.suffixes) and is_file(path):
             resolve(reader.warm)()
     return path
 

@@ -23,7 +23,7 @@ import numpy as np
 from ..apart import written_again
 from ..engine.quantized import dequantize
 from ..errors import ReadError, TransloadError, UsageError
-from ..files import need_file
+from ..files import exists, is_file, is_folder, need_file
 from ..ir import Module, QuantType, dtype_of
 from ..json_text import plain
 from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, takes
@@ -347,7 +347,7 @@ class _State:
     def __init__(self, file: Path | None, digest: str) -> None:
         self.file, self.digest = file, digest
         self.rows: dict[str, list[dict[str, Any]]] = {}
-        if file is not None and file.exists():
+        if file is not None and exists(file):
             self._read(file, digest)
         elif file is not None:
             self._write({"evaluation": digest})
@@ -398,6 +398,6 @@ def _digest(parts: Any) -> str:
     known = []
     for model in parts[0]:
         path = Path(model) if isinstance(model, str | Path) else None
-        files = [] if path is None else sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
+        files = [] if path is None else sorted(path.rglob("*")) if is_folder(path) else [path] if is_file(path) else []
         known.append([str(path), *(Digest(file).text() for file in files if file.is_file())])
     return hashlib.sha256(json.dumps([known, *parts[1:]], default=str).encode()).hexdigest()

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import open_array
 from ..errors import ReadError, UsageError
-from ..files import need_file
+from ..files import is_folder, need_file
 from ..samples.samples import Samples
 
 __all__ = ["Labels", "class_of", "labels_of"]
@@ -45,10 +45,10 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
     `classes` are their names in order, or a file with one a line. `offset` is added to labels that are numbers. Raises
     `UsageError` and `ReadError` where that does not fit.
     """
-    if isinstance(source, str | Path) and (Path(source).is_dir() or Path(source).suffix == ".json") and (
+    if isinstance(source, str | Path) and (is_folder(Path(source)) or Path(source).suffix == ".json") and (
             offset or classes is not None):
         said = "classes" if classes is not None else "label_offset"
-        what = "masks" if Path(source).is_dir() else "annotations"
+        what = "masks" if is_folder(Path(source)) else "annotations"
         raise UsageError(f"{said} is said of labels that are {what}, which have numbers of their own",
                          hint="leave it out: labels that are numbers or names, one a sample, take it")
     names = _lines(Path(classes)) if isinstance(classes, str | Path) else list(classes) if classes is not None else None
@@ -84,7 +84,7 @@ def _found(samples: Samples, source: Any, classes: list[str] | None) -> Labels:
     if not isinstance(source, str | Path):
         return _in_order(samples, list(source), "the labels")
     path = Path(source)
-    if path.is_dir():
+    if is_folder(path):
         return _masks(path)
     need_file(path)
     if path.suffix == ".npy":

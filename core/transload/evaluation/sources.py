@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..files import is_file, is_folder
 from ..report import Digest
 from ..samples.images import OTHERS, SUFFIXES
 from ..samples.samples import Data
@@ -40,10 +41,10 @@ def told(source: Any) -> str:
     path = _module_of(source) if str(source).startswith(PYTHON) else Path(source)
     if path is None:
         return str(source)
-    if path.is_dir():
+    if is_folder(path):
         return f"{source} {_states(each for each in path.rglob('*') if each.is_file())}"
-    listed = path.is_file() and path.suffix.lower() not in (*ARRAYS, *SUFFIXES, *OTHERS)
-    return f"{source} {Digest(path).text()} {_states(_named_in(path)) if listed else ''}" if path.is_file() else str(source)
+    listed = is_file(path) and path.suffix.lower() not in (*ARRAYS, *SUFFIXES, *OTHERS)
+    return f"{source} {Digest(path).text()} {_states(_named_in(path)) if listed else ''}" if is_file(path) else str(source)
 
 
 def _module_of(source: str | Path) -> Path | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ReadError
+from ..files import is_file, is_folder
 from ..json_text import plain
 from ..report import Digest, versions
 
@@ -51,11 +52,11 @@ def _samples(source: Any) -> dict[str, str | None] | None:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
+    if is_folder(path):
         yield from sorted(file for file in path.rglob("*") if file.is_file())
         return
     yield path
-    if path.suffix.lower() in (".npy", ".npz") or not path.is_file() or path.stat().st_size > _LIST:
+    if path.suffix.lower() in (".npy", ".npz") or not is_file(path) or path.stat().st_size > _LIST:
         return
     for line in path.read_bytes().decode("utf-8-sig", "replace").splitlines():  # a list of files, or an image, which names none
         for name in line.split(","):

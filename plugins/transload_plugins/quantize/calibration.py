@@ -22,7 +22,7 @@ import numpy as np
 from transload.apart import need_free, note_written
 from transload.cores import cores
 from transload.errors import ReadError, UsageError
-from transload.files import atomic_path, text_of
+from transload.files import atomic_path, exists, text_of
 from transload.ir import Module, input_names
 from transload.notebook import table_html
 from transload.samples.owned import need_sample
@@ -94,7 +94,7 @@ class Calibration:
         """Write the table, and the histograms as an `.npz` with the table's name before that; files are complete or not there."""
         file = Path(path)
         need_free(file, _beside(file))
-        was_there = file.exists()
+        was_there = exists(file)
         lines = [
             f"{as_word(name)} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
         if self.histograms:
@@ -161,7 +161,7 @@ class Calibration:
             raise ReadError(
                 f"{path}: is no calibration table: it has no line of a name, a threshold, a least and a greatest number")
         beside = _beside(Path(path))
-        if beside.exists():
+        if exists(beside):
             found.histograms, _ = load_histograms(beside)
         return found
 

@@ -15,7 +15,7 @@ import numpy as np
 from transload.apart import written_again
 from transload.arrays import as_array, read_arrays
 from transload.errors import ReadError, UsageError
-from transload.files import atomic_path
+from transload.files import atomic_path, exists
 
 from .state import digest_of_sample
 
@@ -34,7 +34,7 @@ class Saved:
         self._file = file
         self._about = about
         self._found: dict[str, Found] = {}
-        if file is None or not file.exists():
+        if file is None or not exists(file):
             return
         with written_again():
             held = {name: as_array(data).copy() for name, data in read_arrays(file).items()}

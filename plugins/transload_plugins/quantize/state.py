@@ -12,7 +12,7 @@ import numpy as np
 from transload.apart import written_again
 from transload.arrays import read_arrays
 from transload.errors import ReadError, UsageError
-from transload.files import atomic_path
+from transload.files import atomic_path, exists
 from transload.ir import Module
 from transload.ir.constants import TensorData
 from transload.text.printer import write_module
@@ -128,7 +128,7 @@ class State:
     def open(cls, path: Path, module: Module) -> State:
         """The state in a file, or a new one where there is none. Raises `UsageError` where it is of another module."""
         state = cls(path, digest_of_module(module))
-        if not path.exists():
+        if not exists(path):
             return state
         with written_again():
             state.histograms, more = load_histograms(path)

@@ -16,7 +16,7 @@ from transload.contents import main_dialect
 from transload.convert_model import usable_target
 from transload.emission import check_for, emit_for, left_to_host
 from transload.errors import TransloadError, UsageError, no_memory
-from transload.files import is_file
+from transload.files import is_file, is_folder
 from transload.ir import Module
 from transload.journey import HUB, PIPELINE, QUANTIZE, READ, Journey, Observer, Stage
 from transload.json_text import plain
@@ -190,12 +190,12 @@ def opened(path: Path, alone: bool = False, **how: Any) -> tuple[Module, dict[st
 
 def _report_of(path: Path) -> dict[str, Any] | None:
     """The report of the conversion that wrote a file, or a folder; None where none did."""
-    file = (path if path.is_dir() else path.parent) / REPORT
+    file = (path if is_folder(path) else path.parent) / REPORT
     if not is_file(file) or file.stat().st_size > _REPORT_BYTES:
         return None
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        mine = isinstance(found, dict) and (path.is_dir() or path.name == REPORT or path.name in found["files"])
+        mine = isinstance(found, dict) and (is_folder(path) or path.name == REPORT or path.name in found["files"])
         return found if mine else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -25,6 +25,7 @@ from pathlib import Path
 from transload.budget import VARIABLE, allowance
 from transload.child import environment, python_command
 from transload.errors import TargetError, UsageError
+from transload.files import is_file
 
 from .accelerators import MEMORY_MODES, SYSTEM_CONFIGS, Accelerator
 
@@ -111,7 +112,7 @@ _SECTIONS = {"system_config": "System_Config.", "memory_mode": "Memory_Mode."}
 def _need_sections(config: str, **named: str) -> None:
     """Raise `UsageError` where a configuration file is none that Vela reads, or has not the sections that options name."""
     path = Path(config)
-    if not path.is_file():
+    if not is_file(path):
         raise UsageError(f"option config: there is no file {config}")
     if path.suffix != ".ini":
         raise UsageError(f"option config: {config} is no configuration of Vela's, which are .ini files")

@@ -14,6 +14,7 @@ import numpy as np
 
 from transload.arrays import read_arrays
 from transload.errors import RunError, TargetError
+from transload.files import is_file
 from transload.scratch import ScratchFolder
 
 __all__ = ["absent", "deployed", "simulated"]
@@ -32,7 +33,7 @@ def absent(environment: str) -> str:
     """Why TPU-MLIR cannot be used; nothing where it can."""
     if not environment:
         return f"no environment with TPU-MLIR is named: --option environment=PATH, {INSTALL}"
-    missing = [name for name in (DEPLOY, RUNNER) if not _program(environment, name).is_file()]
+    missing = [name for name in (DEPLOY, RUNNER) if not is_file(_program(environment, name))]
     return f"{environment} has no {', '.join(missing)}: {INSTALL}" if missing else ""
 
 

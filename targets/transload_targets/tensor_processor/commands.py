@@ -30,19 +30,13 @@ def program() -> None:
 
 def _opened(path: Path) -> Program:
     """The program of a file, a binary or a text; `ReadError` lists all that is wrong with it."""
-    from transload.errors import ReadError
-    from transload.files import need_file
+    from transload.files import text_of
 
     from .instructions import assemble, need_valid, read
 
     if path.suffix != TEXT:
         return read(path)
-    need_file(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ReadError(f"{path} is no text: {error}") from None
-    made = assemble(text, str(path))
+    made = assemble(text_of(path, "a program's text"), str(path))
     need_valid(made, str(path))
     return made
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from transload.apart import written_again
 from transload.errors import ReadError, TransloadError, UsageError
-from transload.files import need_file
+from transload.files import exists, need_file
 from transload.ir import Module
 from transload.scale import Crew
 from transload.text import parse_module, print_module
@@ -87,7 +87,7 @@ class Notes:
         self._file = file
         if file is None:
             return
-        if not file.exists():
+        if not exists(file):
             self._write({"search": about})
             return
         with written_again():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from transload.files import need_file
+from transload.files import bytes_of
 from transload.flatbuffer import FlatFile, Table
 
 from .elements import ELEMENTS
@@ -22,8 +22,7 @@ _DTYPES = tuple(ELEMENTS)
 
 def read(path: str | Path) -> Program:
     """The program of a binary; `ReadError` lists everything that is wrong with it."""
-    need_file(Path(path))
-    return deserialize(Path(path).read_bytes(), str(path))
+    return deserialize(bytes_of(path), str(path))
 
 
 def deserialize(data: Any, name: str = "the binary") -> Program:
