@@ -132,14 +132,17 @@ def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plug
     """
     if getattr(error, "_transload_is_of_user", False):
         raise error
-    hint = f"{DEBUG}=1 shows the traceback; "
+    hint = f"{DEBUG}=1 shows the traceback; {_whom_to_tell(plugin)}"
     if isinstance(error, OSError) and error.errno in _SHORT:
         hint = "this process may have no more of that from the system; `ulimit -a` shows what it may have"
-    elif plugin is None or plugin.is_ours:
-        hint += "please report it with the model"
-    else:
-        hint += f"report it to who wrote {plugin.distribution or plugin.name}; TRANSLOAD_PLUGINS=-{plugin.name} leaves it out"
     return PluginFailure(f"{plugin or 'a plugin'} failed in {place}: {said(error)}", hint=hint, plugin=plugin, place=place)
+
+
+def _whom_to_tell(plugin: PluginInfo | None) -> str:
+    """What a user can do about a plugin's defect."""
+    if plugin is None or plugin.is_ours:
+        return "please report it with the model"
+    return f"report it to who wrote {plugin.distribution or plugin.name}; TRANSLOAD_PLUGINS=-{plugin.name} leaves it out"
 
 
 def is_debugged() -> bool:
@@ -415,6 +418,14 @@ def rule_told(function: Any) -> str:
 def rule_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:
     """The error for a rewrite function that raised what no rewrite function should."""
     return _failed_at("rule", function, op, error)
+
+
+def rule_never_ends(function: Any, op: Op) -> PluginFailure:
+    """The error for a rewrite function that makes what is rewritten again, and so on: no model needs as much in a row."""
+    plugin = current().host.plugin_of(unwrap(function))
+    why = f"rewriting does not come to an end: {rule_told(function)} makes what is rewritten again, and again"
+    finding, place = Finding(op.name, why, (op.origin,) if op.origin else ()), f"the rule {_name_of(function)} of {op.name}"
+    return PluginFailure(why, [finding], _whom_to_tell(plugin), plugin=plugin, place=place)
 
 
 def shape_rule_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:

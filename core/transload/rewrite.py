@@ -42,7 +42,7 @@ from .errors import (
     after_colon,
     merge_findings,
 )
-from .guard import FOREIGN, directory_kept, is_meant, rule_failed, rule_told
+from .guard import FOREIGN, directory_kept, is_meant, rule_failed, rule_never_ends, rule_told
 from .ir.build import Builder, constant_of, hand_on_names, need_no_use, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
@@ -77,6 +77,9 @@ _MOST_SPREAD = 1 << 25
 _CONTRADICTORY = "types or attributes of the model contradict each other, or are none that the dialect has"
 DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
+MOST_IN_A_ROW = 1000
+"""Rewrites of what the one before made: no model needs as many, and what makes ops without end is not for a budget to find.
+What is made in a region counts as many times as `DEEPEST` allows."""
 
 
 class Rewriter(Builder):
@@ -201,6 +204,8 @@ class Rewriting:
         """Defects of rewrites, in order; a finding says each, too."""
         self._notes: dict[type, Any] = {}
         self._depth = 0
+        self._in_a_row: dict[Op, int] = {}
+        self._endless: set[RewriteFunction] = set()
         self._spoilers: set[Any] = set()
         self._unspoilt: set[Any] = set()
         self._joins = dict(joins or {})
@@ -298,6 +303,7 @@ class Rewriting:
                         self._refuse_faults(op, before)
                     if self.checks:
                         self._refuse_other_results(op, outcome)
+                    self._refuse_endlessness(function, op, before)
                     rewriter.put(outcome)
                 elif not op.regions and not self._concerns[op.name] and (faults := faults_of(op)):
                     raise Unsupported(f"of it this does not hold: {faults[0]}", _CONTRADICTORY)
@@ -354,6 +360,19 @@ class Rewriting:
                 if self.checks and value.quant is not None and (misfits := misfit(value.quant, value.shape_or_none)):
                     raise Unsupported(
                         f"it would become {made.name}, for whose result {misfits}", "scales and sizes contradict each other")
+            made = made.prev
+
+    def _refuse_endlessness(self, function: RewriteFunction, op: Op, before: Op | None) -> None:
+        """Note what is to be rewritten of what a function made of an op; raise where that came out of the same too often."""
+        row, made = self._in_a_row.pop(op, 0) + 1, op.prev
+        while made is not before and made is not None:
+            inside = row + MOST_IN_A_ROW // DEEPEST
+            for each in made.walk() if made.regions else (made,):
+                if self._concerns[each.name]:
+                    if row >= MOST_IN_A_ROW or function in self._endless:
+                        self._endless.add(function)  # what made two at each step would go on from each of them
+                        raise rule_never_ends(function, op)
+                    self._in_a_row[each] = row if each is made else inside
             made = made.prev
 
     def _refuse_other_results(self, op: Op, made: Sequence[Value]) -> None:

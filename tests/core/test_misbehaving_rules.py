@@ -55,6 +55,58 @@ def test_rules_that_give_no_values(given: Any, said: str) -> None:
         apply_greedily(module_of("acme.op"), table)
 
 
+@pytest.mark.parametrize("width", [1, 2])
+def test_rules_that_never_end(width: int) -> None:
+    """Known by what comes out of itself again and again, with the rule's name, and not by what a large model may need."""
+    table, made = RewriteTable(), 0
+
+    @table("acme.op", "acme.back")
+    def there_and_back(op: Op, rw: Any) -> Any:
+        nonlocal made
+        made += 1
+        for _ in range(width):
+            value = rw.create("acme.back" if op.name == "acme.op" else "acme.op", op.operands, [VECTOR]).result
+        return value
+
+    there, module = acme(conversions=[Conversion("acme", "acme", "top", table=table)]), module_of("acme.op")
+    with Context(there).bind(), pytest.raises(ConversionError) as raised:
+        apply_conversion(there.conversions["acme"], module)
+    finding = raised.value.findings[0]
+    assert set(finding.names) == {"here"}
+    assert finding.why.startswith("rewriting does not come to an end: the rule tests.core.test_misbehaving_rules:")
+    assert "of plugin 'acme' (acme-chips 1.2)" in finding.why
+    assert finding.hint == "report it to who wrote acme-chips; TRANSLOAD_PLUGINS=-acme leaves it out"
+    assert made < 3000
+
+
+def test_rules_that_never_end_in_regions() -> None:
+    table = RewriteTable()
+
+    @table("acme.op")
+    def deeper(op: Op, rw: Any) -> Any:
+        around = rw.create("other.region", op.operands, [VECTOR], regions=[Region()])
+        Builder(around.regions[0].add_block()).create("acme.op", op.operands, [VECTOR])
+        return around.result
+
+    there, module = acme(conversions=[Conversion("acme", "acme", "top", table=table)]), module_of("acme.op")
+    with Context(there).bind(), pytest.raises(ConversionError, match=r"does not come to an end: .*deeper of plugin 'acme'"):
+        apply_conversion(there.conversions["acme"], module)
+
+
+def test_rules_that_make_much_in_a_row_come_to_their_end() -> None:
+    table = RewriteTable()
+
+    @table("acme.op")
+    def one_less(op: Op, rw: Any) -> Any:
+        left = op.attributes.get("left", 900)
+        return rw.create("acme.op", op.operands, [VECTOR], {"left": left - 1}).result if left else op.operands[0]
+
+    there, module = acme(conversions=[Conversion("acme", "acme", "top", table=table)]), module_of("acme.op")
+    with Context(there).bind():
+        apply_conversion(there.conversions["acme"], module)
+    assert [op.name for op in module.body_of_main] == ["func.return"]
+
+
 def later(op: Op, rw: Any) -> Any:
     """A value that is made behind what uses the op's result."""
     return Builder(op.parent, before=op.parent.terminator).emit("top.Relu", op.operands[0])  # type: ignore[arg-type, union-attr]
