@@ -84,10 +84,14 @@ def steps_of(conversion: Conversion, options: Mapping[str, Any]) -> list[Step]:
 def _passes(conversion: Conversion, when: str, declared: Options, settings: Mapping[str, Any]) -> list[Step]:
     """The passes before or after the rewrites; `PluginError` where their text is wrong whatever the user says."""
     text = getattr(conversion, when)
+    steps: list[Step] = []
     try:
-        return parse_steps(text, settings)
+        steps = parse_steps(text, settings)
+        for step in steps:
+            step.need_options()
+        return steps
     except UsageError as error:
-        if reads(text, settings_of(declared, {})):
+        if not steps and reads(text, settings_of(declared, {})):
             raise
         raise misstated("conversions", conversion.name, f"the passes {when} conversion {conversion.name!r}", error) from error
 

@@ -25,7 +25,7 @@ from .errors import ConversionError, Finding, UsageError
 from .garbage import rare_collections
 from .ir import Module
 from .options import Owner, own_options, settings_of, shared_out
-from .passes.manager import Pipeline
+from .passes.manager import OutOfPlace, Pipeline
 from .passes.steps import PassRecord, Step, reads
 from .plugin import Conversion, Target
 from .plugin_host import host, misstated, wished
@@ -132,7 +132,9 @@ class Journey:
         self.observers = list(observers)
         self.begins, self.ends = tuple(begins), tuple(ends)
         self._center = hub()
-        own = [self._center.pipeline, *_default_passes()] if at_hub is None else [at_hub]
+        more = _default_passes() if at_hub is None else []
+        _need_no_options(more)
+        own = [self._center.pipeline, *more] if at_hub is None else [at_hub]
         self._hub = Stage(HUB, _steps(",".join(filter(None, [*own, passes]))), f"passes at {self._center.name}")
         self._users = replace(self._hub, steps=_steps(passes))
         self._pipeline = Stage(PIPELINE) if target is None else Stage(
@@ -349,7 +351,7 @@ class Journey:
             elif stage.act is not None:
                 module.become(stage.act(module))
             else:
-                Pipeline(list(stage.steps)).run(module, tell=tell)
+                self._run_passes(stage, module, tell)
 
         self._during(stage, act, module)
         if stage.conversion is not None:
@@ -360,6 +362,17 @@ class Journey:
             self._quantize_due = False
         else:
             self._pipeline_due = False
+
+    def _run_passes(self, stage: Stage, module: Module, tell: Callable[[Step, PassRecord, Module], None]) -> None:
+        """Run the passes of a stage; `PluginError` where a plugin put one there that has not what it requires."""
+        try:
+            Pipeline(list(stage.steps)).run(module, tell=tell)
+        except OutOfPlace as error:
+            if stage.name == PIPELINE and self._target is not None:
+                raise misstated("targets", self._target.name, _pipeline_of(self._target), error) from error
+            if error.step.name in _default_passes():
+                raise misstated("passes", error.step.name, _among_the_hubs(error.step.name), error) from error
+            raise
 
     def _during(self, stage: Stage, act: Callable[[], T], module: Module | None) -> T:
         for observer in self.observers:
@@ -390,13 +403,37 @@ def _default_passes() -> list[str]:
     return [each.name for each in host().passes.values() if each.at == HUB]
 
 
+def _need_no_options(passes: Iterable[str]) -> None:
+    """Raise `PluginError` where a plugin adds a pass to the hub's that cannot run as it is."""
+    for name in passes:
+        try:
+            for step in _steps(name):
+                step.need_options()
+        except UsageError as error:
+            raise misstated("passes", name, _among_the_hubs(name), error) from error
+
+
+def _among_the_hubs(name: str) -> str:
+    return f"pass {name!r} with at={HUB!r}"
+
+
+def _pipeline_of(target: Target) -> str:
+    return f"the pipeline of target {target.name!r}"
+
+
 def _steps_of(target: Target, settings: Mapping[str, Any] | None) -> tuple[Step, ...]:
     try:
-        return _steps(target.pipeline, settings)
+        steps = _steps(target.pipeline, settings)
     except UsageError as error:
         if reads(target.pipeline, settings_of(target.options(), {})):  # it is what the user says that does not fit
             raise
-        raise misstated("targets", target.name, f"the pipeline of target {target.name!r}", error) from error
+        raise misstated("targets", target.name, _pipeline_of(target), error) from error
+    try:
+        for step in steps:
+            step.need_options()
+    except UsageError as error:
+        raise misstated("targets", target.name, _pipeline_of(target), error) from error
+    return steps
 
 
 def _steps(pipeline: str, settings: Mapping[str, Any] | None = None) -> tuple[Step, ...]:

@@ -20,7 +20,7 @@ from .suggest import nearest
 
 __all__ = [
     "Options", "Owner", "as_annotated", "need_names", "need_options", "option_type", "own_options", "parameters_of",
-    "same_option", "settings_of", "shared_out", "typed",
+    "required", "same_option", "settings_of", "shared_out", "typed",
 ]
 
 _WORDS = {bool: "true or false", int: "int", float: "float", str: "text"}
@@ -88,6 +88,20 @@ def parameters_of(function: Callable[..., Any], placed: int) -> list[inspect.Par
     said = {each.name: each.annotation for each in parameters if each.annotation is not each.empty}
     known = get_type_hints(SimpleNamespace(__annotations__=said), scope)
     return [each.replace(annotation=known.get(each.name, each.annotation)) for each in parameters]
+
+
+def required(function: Callable[..., Any], placed: int) -> list[str]:
+    """The parameters of a function behind those that are `placed` which have no default.
+
+    None of one that is not written in Python. Annotations may be for type checkers alone, and are let be.
+    """
+    try:
+        given = list(inspect.signature(function).parameters.values())[placed:]
+    except (TypeError, ValueError):
+        return []
+    return [
+        each.name for each in given
+        if each.default is each.empty and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
 
 
 def option_type(annotation: Any) -> type | tuple[str, ...]:

@@ -246,7 +246,8 @@ class Pass:
 
     Options are the keyword parameters of `run`, typed by their annotations (bool, int, float, str).
     `requires` and `produces` are dialect or state names, checked and listed by `transload passes`.
-    With `at="hub"` it runs, with its defaults, after the hub's own pipeline in every journey that goes on from the hub.
+    With `at="hub"` it runs, with the defaults that all its options have, after the hub's own pipeline in every journey that goes
+    on from the hub.
     """
 
     name: str

@@ -20,6 +20,7 @@ from . import hookspecs
 from .errors import PluginError
 from .facts import FactKind, Facts
 from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, said
+from .options import required
 from .outcomes import (
     KEEPS,
     LENDS,
@@ -263,6 +264,8 @@ def _pass(problems: _Problems, item: Pass) -> None:
     problems.text("doc")
     if item.at not in ("", "hub"):
         problems.add(f"at must be 'hub', or empty, and is {item.at!r}")
+    if item.at and callable(item.run) and (asked := required(item.run, 1)):
+        problems.add(f"with at={item.at!r} it runs as it is, and {', '.join(asked)} has no default")
 
 
 def _engine(problems: _Problems, item: Engine) -> None:

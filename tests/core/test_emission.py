@@ -13,8 +13,10 @@ import pytest
 import transload
 from transload.context import Context
 from transload.errors import Finding, PluginError, PluginFailure
-from transload.plugin import Emitted, EmittedPart, Target
+from transload.plugin import Emitted, EmittedPart, Pass, Target
 from transload.plugin_host import Host
+
+from tests.support.plugins import beside_ours
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -34,6 +36,11 @@ def strange() -> Iterator[None]:
         @transload.hookimpl
         def register_targets(self, register: Callable[[Target], None]) -> None:
             register(Strange())
+
+        @transload.hookimpl
+        def register_passes(self, register: Callable[[Pass], None]) -> None:
+            register(Pass("needy-pass", lambda module, must: False))
+            register(Pass("homeless-pass", lambda module: False, requires=("nowhere",)))
 
     own = Host()
     own.register(Plugin(), "strangers")
@@ -139,6 +146,8 @@ def test_what_it_says_of_itself(
 
 @pytest.mark.parametrize(("member", "value", "why"), [
     ("pipeline", "nosuchpass", "the pipeline of target 'strange': no pass is called 'nosuchpass'"),
+    ("pipeline", "canonicalize,needy-pass", "the pipeline of target 'strange': pass 'needy-pass' needs option must"),
+    ("pipeline", "homeless-pass", "the pipeline of target 'strange': pass 'homeless-pass' requires nowhere; the module is in"),
     ("host", "nosuch", "the host of target 'strange': no target is called 'nosuch'"),
     ("host", "strange", "the host of target 'strange': 'strange' is the target itself"),
     ("host", "tosa", "the host of target 'strange': target 'strange' takes a model as a whole"),
@@ -155,6 +164,20 @@ def test_whose_mistake_it_is(
     monkeypatch.setattr(Strange, "options", lambda self: {"level": (int, 1, "for tests")})
     with pytest.raises(PluginError, match=f"plugin 'strangers' .*: {why}"):
         transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
+
+
+def needy(module: Any, must: int) -> bool:
+    return must > 0
+
+
+@pytest.mark.parametrize(("added", "why"), [
+    (Pass("mine", f"{__name__}:needy", at="hub"), "pass 'mine' needs option must"),
+    (Pass("mine", lambda module: False, requires=("nowhere",), at="hub"), "pass 'mine' requires nowhere"),
+])
+def test_whose_pass_stops_every_conversion(added: Pass, why: str, examples: Path, tmp_path: Path) -> None:
+    match = f"plugin 'acme' .*: pass 'mine' with at='hub': {why}"
+    with beside_ours(passes=[added]).bind(), pytest.raises(PluginError, match=match):
+        transload.convert(examples / "digits" / "digits_float.onnx", "tosa", tmp_path / "out", verify=False)
 
 
 @pytest.mark.parametrize("text", ["", "func.func @main(%x: tensor<1xf32>) {"])

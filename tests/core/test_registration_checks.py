@@ -76,6 +76,7 @@ def made_of(**members: Any) -> Target:
     ("conversions", Conversion("c", "a", "b", table="a.b:C", cost=float("nan")), "cost must be a number"),
     ("conversions", Conversion("c", "a", "b", table="a.b:C", options={"o": 5}), r"option 'o' must be \(type"),  # type: ignore[dict-item]
     ("passes", Pass("p", abs, requires="top"), "requires must be a tuple"),  # type: ignore[arg-type]
+    ("passes", Pass("p", lambda module, must: None, at="hub"), "'p': with at='hub' it runs as it is, and must has no default"),
     ("engines", Engine("e", None), "prepare must be a function"),
     ("runtimes", Runtime("r", "f", abs, None), "available must be a function"),
     ("quantizers", Quantizer("q", None), "run must be a function"),

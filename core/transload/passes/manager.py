@@ -21,7 +21,15 @@ from ..options import settings_of
 from ..plugin_host import host
 from .steps import PassRecord, Step, parse_steps, read_options
 
-__all__ = ["PassRecord", "Pipeline"]
+__all__ = ["OutOfPlace", "PassRecord", "Pipeline"]
+
+
+class OutOfPlace(PassError):
+    """A pass stands where what it requires is not there; `step` is the pass."""
+
+    def __init__(self, message: str, hint: str, step: Step) -> None:
+        super().__init__(message, hint=hint)
+        self.step = step
 
 
 class Pipeline:
@@ -74,15 +82,15 @@ class Pipeline:
 
 
 def _check_requirements(step: Step, module: Module, produced: set[str]) -> None:
-    """Raise `PassError` where a module with ops has neither the dialect or state that a pass requires, nor what it produces."""
+    """Raise `OutOfPlace` where a module with ops has neither the dialect or state that a pass requires, nor what it produces."""
     if not step.requires:
         return
     present = set(dialects_in(module))
     missing = [name.replace("|", " or ") for name in step.requires if not {*name.split("|")} & (present | produced)]
     if missing and present and not present & set(step.produces):
-        raise PassError(
+        raise OutOfPlace(
             f"pass {step.name!r} requires {', '.join(missing)}; the module is in {', '.join(sorted(present))}",
-            hint="run what produces it first: `transload passes` lists what each pass requires and produces")
+            "run what produces it first: `transload passes` lists what each pass requires and produces", step)
 
 
 def _conversion_step(name: str, options: str, settings: Mapping[str, Any]) -> Step | None:

@@ -9,7 +9,6 @@ pass the value that the conversion's or target's own option has.
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import time
@@ -22,7 +21,7 @@ import numpy as np
 from ..budget import check_deadline
 from ..errors import UsageError
 from ..ir import Module
-from ..options import option_type, typed
+from ..options import option_type, required, typed
 from ..outcomes import need_right_module
 from ..plugin import Pass, resolve
 from ..plugin_host import host
@@ -58,12 +57,7 @@ class Step:
         """Raise `UsageError` where an option is not said that the pass has no default for."""
         if self.declared is None:
             return
-        try:  # annotations may be for type checkers alone, and are let be
-            given = list(inspect.signature(self.run).parameters.values())[1:]
-        except (TypeError, ValueError):  # of what is not written in Python
-            return
-        missing = [each.name for each in given if each.default is each.empty and each.name not in self.options
-                   and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
+        missing = [name for name in required(self.run, 1) if name not in self.options]
         if missing:
             asked = " ".join(f"{name}=..." for name in missing)
             raise UsageError(f"pass {self.name!r} needs {'option' if len(missing) == 1 else 'options'} {', '.join(missing)}",
