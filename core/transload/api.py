@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .apart import note_read
 from .artifact_set import REPORT
@@ -70,6 +70,7 @@ _NO_MEMORY = "the file claims more data than memory can hold, or this process ma
 
 _TEXT = Kind("a text", lambda value: isinstance(value, str | bytes | bytearray | memoryview))
 InputSpec = TensorType | Sequence[int]
+Named = TypeVar("Named", Reader, "Writer")
 HEAD = 4096
 
 
@@ -325,7 +326,8 @@ def _arguments(function: Op) -> dict[str, Type]:
 
 
 def reader_for(source: Source) -> Reader:
-    """The reader for a file, by its suffix, else by its first bytes."""
+    """The reader for a file, by its suffix, else by its first bytes. Of several that have the suffix, one that knows these comes
+    first, then one that does not look at them: `ReadError` where more than one does not."""
     path = source.path
     if path is None:
         raise UsageError("a source without a path needs a format")
@@ -350,6 +352,8 @@ def reader_for(source: Source) -> Reader:
             failed = error
         except OSError as error:
             raise ReadError(f"{path}: cannot be read: {reason_of(error, path)}") from None
+    if undecided := [reader for reader in by_suffix if reader.detect is None]:
+        return _the_one(undecided, "read", path, ReadError, "--format")
     if (foreign := _foreign(path, head)) is not None:
         raise foreign
     if failed is not None:
@@ -361,6 +365,14 @@ def reader_for(source: Source) -> Reader:
     raise ReadError(
         f"{path}: no reader knows this format",
         hint=what or f"readers: {known}; or say which with --format{host().absent()}")
+
+
+def _the_one(found: Sequence[Named], does: str, path: Path, error: type[TransloadError], option: str) -> Named:
+    """What there is one of; the error where there are more, and a file's name does not say which of them is meant."""
+    if len(found) > 1:
+        suffix = next(each for each in found[0].suffixes if path.name.lower().endswith(each))
+        raise error(f"{path}: {' and '.join(each.name for each in found)} {does} {suffix} files", hint=f"say which with {option}")
+    return found[0]
 
 
 def _suffixes() -> list[str]:
@@ -385,13 +397,15 @@ def _foreign(path: Path, head: bytes, shared: bool = False) -> ReadError | None:
     return None
 
 
-def writer_for(file: Path) -> Writer:
-    """The writer of a file's suffix; `UsageError` where there is none."""
-    found = next((writer for writer in host().writers.values() if file.name.lower().endswith(writer.suffixes)), None)
-    if found is None:
+def writer_for(file: Path, module: Module) -> Writer:
+    """The writer of a file's suffix, of several that of the module's dialect; `UsageError` where there is none, or more."""
+    found = [writer for writer in host().writers.values() if file.name.lower().endswith(writer.suffixes)]
+    if not found:
         suffixes = ", ".join(suffix for writer in host().writers.values() for suffix in writer.suffixes)
         raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
-    return found
+    fit = [writer for writer in found if set(dialects_in(module)) <= {writer.dialect}] or [
+        writer for writer in found if writer.dialect in STRUCTURE] or found[:1]
+    return _the_one(fit, "write", file, UsageError, "format=")
 
 
 @rare_collections()
@@ -403,7 +417,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     """
     need(path, str | os.PathLike, "save", "path")
     file = Path(path)
-    writer = writer_for(file) if format is None else host().get("writers", format)
+    writer = writer_for(file, module_given(module, "save")) if format is None else host().get("writers", format)
     from .plugin import resolve
 
     _refuse_other_dialects(module_given(module, "save"), writer)

@@ -136,7 +136,7 @@ class Reader:
     `read(source, inputs)` returns a `Module`; `inputs` maps input names to the `TensorType` that the
     user wants (static shape; the element may be `NONE` where only the shape is given). It raises
     `ReadError` for anything that is wrong with the file. `detect(head, path)` says from the first
-    4 KiB whether a file is of this format, where the suffix does not decide.
+    4 KiB whether a file is of this format, where the suffix does not decide: no reader has it, or several do.
     """
 
     name: str
