@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -96,6 +96,19 @@ def _passes(conversion: Conversion, when: str, declared: Options, settings: Mapp
         raise misstated("conversions", conversion.name, f"the passes {when} conversion {conversion.name!r}", error) from error
 
 
+def _joined(conversion: Conversion) -> Iterator[str]:
+    """The conversions that one joins and that are there; `PluginError` where one is not, and all plugins are."""
+    there = host()
+    for name in conversion.joins:
+        if name in there.conversions:
+            yield name
+        elif there.is_complete:
+            try:
+                there.get("conversions", name)
+            except UsageError as error:
+                raise misstated("conversions", conversion.name, f"joins of conversion {conversion.name!r}", error) from error
+
+
 def rewrites_alone(conversion: Conversion, settings: Mapping[str, Any]) -> Step:
     """The rewrites of a conversion, without its passes, as a step: `top-to-tosa.rewrites{int64=proved}`."""
     def rewrite(module: Module, **settings: Any) -> bool:
@@ -134,7 +147,7 @@ def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, 
     """The rewrites of a conversion, without the passes before and after, for a module or a part of one."""
     there = host()
     target = there.dialects.get(conversion.target)
-    joins = {there.conversions[name].source: partial(there.table, name) for name in conversion.joins if name in there.conversions}
+    joins = {there.conversions[name].source: partial(there.table, name) for name in _joined(conversion)}
     return Rewriting(
         module, there.table(conversion.name), conversion.source, hint=hint_for(conversion), joins=joins,
         options=settings_of(options_of(conversion), settings or {}), checks=target is not None and target.role == "hub",

@@ -139,6 +139,8 @@ class Journey:
         self._users = replace(self._hub, steps=_steps(passes))
         self._pipeline = Stage(PIPELINE) if target is None else Stage(
             PIPELINE, _steps_of(target, settings), f"passes of {target.name}")
+        if target is not None:
+            _need_what_it_wishes(target)
         self._quantize = quantize
         self._by_hub = by_hub
         self._reached: str | None = None
@@ -308,8 +310,8 @@ class Journey:
             given = {**wishes, **given}
         if self._target is not None:
             own = f"{conversion.name}."
-            wishes = {key.removeprefix(own): value for key, value in self._target.converting.items() if key.startswith(own)}
-            given = {**wished("targets", self._target.name, "converting", owner, wishes), **given}
+            wishes = {key.removeprefix(own): value for key, value in _wishes(self._target).items() if key.startswith(own)}
+            given = {**wishes, **given}
         steps = steps_of(conversion, given)
         return Stage(conversion.name, tuple(steps), f"{conversion.source} → {conversion.target}", conversion)
 
@@ -411,6 +413,25 @@ def _need_no_options(passes: Iterable[str]) -> None:
                 step.need_options()
         except UsageError as error:
             raise misstated("passes", name, _among_the_hubs(name), error) from error
+
+
+def _wishes(target: Target) -> Mapping[str, Any]:
+    return getattr(target, "converting", {})  # of one that is not derived from `Target`
+
+
+def _need_what_it_wishes(target: Target) -> None:
+    """Raise `PluginError` where a target says options of conversions which there are not, on the way of this model or not."""
+    for key, value in _wishes(target).items():
+        name, _, option = key.rpartition(".")
+        try:
+            if not name:
+                raise UsageError(f"{key!r} is no option of a conversion", hint="as CONVERSION.OPTION")
+            if name not in host().conversions and not host().is_complete:
+                continue  # a plugin that is left out has it
+            conversion: Conversion = host().get("conversions", name)
+        except UsageError as error:
+            raise misstated("targets", target.name, f"converting of target {target.name!r}", error) from error
+        wished("targets", target.name, "converting", Owner(name, options_of(conversion)), {option: value})
 
 
 def _among_the_hubs(name: str) -> str:

@@ -501,7 +501,7 @@ class Target:
 
     converting: Mapping[str, Any] = MappingProxyType({})
     """What options of conversions on the way are where the user says nothing, by `conversion.option`: `{"top-to-tosa.bias":
-    "plain"}` of a chip whose convolutions add the bias themselves."""
+    "plain"}` of a chip whose convolutions add the bias themselves. Conversions and options that there are not are refused."""
 
     rounds_alone: bool | Callable[[Module], bool] = False
     """Whether what `run` uses rounds quantized numbers on its own, as runtimes do that compute QDQ models in floats: its results

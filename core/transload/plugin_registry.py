@@ -78,6 +78,7 @@ class PluginRegistry:
         self._owners: dict[tuple[str, str], PluginInfo] = {}
         self._watchers: list[ReferenceType[Declarations]] = []
         self._lock = RLock()
+        self._are_all = points is None
         found = list(entry_points(group=GROUP)) if points is None else points
         self._load(list(entry_points(group=FOUNDATION)), found, only)
 
@@ -86,6 +87,11 @@ class PluginRegistry:
             "loaded": len(self._loaded), "failed": sum(info.error is not None for info in self.plugins),
             "left out": sum(info.skipped for info in self.plugins)}
         return f"<host of plugins: {', '.join(f'{count} {what}' for what, count in counts.items() if count) or 'none'}>"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all plugins that are installed are there, and none failed: a name that nobody has is a mistake then."""
+        return self._are_all and not any(info.skipped or info.errors for info in self.plugins)
 
     # --- loading
 

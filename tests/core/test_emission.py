@@ -12,11 +12,13 @@ import pytest
 
 import transload
 from transload.context import Context
+from transload.conversion import apply_conversion
 from transload.errors import Finding, PluginError, PluginFailure
-from transload.plugin import Emitted, EmittedPart, Pass, Target
+from transload.plugin import Conversion, Emitted, EmittedPart, Pass, Target
 from transload.plugin_host import Host
+from transload.rewrite import RewriteTable
 
-from tests.support.plugins import beside_ours
+from tests.support.plugins import beside_ours, module_of
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -155,6 +157,9 @@ def test_what_it_says_of_itself(
     ("hosting", {"level": "high"}, "hosting of target 'strange': option level must be int, not 'high'"),
     ("converting", {"top-to-tosa.bias": "zz"}, "converting of target 'strange': option bias must be fine or plain, not 'zz'"),
     ("converting", {"top-to-tosa.zz": 1}, "converting of target 'strange': top-to-tosa takes no option zz"),
+    ("converting", {"nosuch": 1}, "converting of target 'strange': 'nosuch' is no option of a conversion"),
+    ("converting", {"top-to-toas.bias": "plain"}, "converting of target 'strange': no conversion is called 'top-to-toas'"),
+    ("converting", {"tfl-to-top.zz": 1}, "converting of target 'strange': tfl-to-top takes no option zz"),  # not on the way
     ("tolerance", ("cos=abc",), "the tolerance of target 'strange': tolerance cos must be a number"),
 ])
 def test_whose_mistake_it_is(
@@ -178,6 +183,14 @@ def test_whose_pass_stops_every_conversion(added: Pass, why: str, examples: Path
     match = f"plugin 'acme' .*: pass 'mine' with at='hub': {why}"
     with beside_ours(passes=[added]).bind(), pytest.raises(PluginError, match=match):
         transload.convert(examples / "digits" / "digits_float.onnx", "tosa", tmp_path / "out", verify=False)
+
+
+def test_whose_conversion_joins_what_is_not_there() -> None:
+    table = RewriteTable()
+    mine = Conversion("acme", "acme", "top", table=table, joins=("tf-to-topp",))
+    with beside_ours(conversions=[mine]).bind(), pytest.raises(PluginError, match="joins of conversion 'acme': no") as raised:
+        apply_conversion(mine, module_of("acme.op"))
+    assert "did you mean 'tf-to-top'?" in raised.value.hint
 
 
 @pytest.mark.parametrize("text", ["", "func.func @main(%x: tensor<1xf32>) {"])
