@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .session import Session
 
 __all__ = ["main"]
+
+_DATA = ("opt", "completion")
+_DATA_FLAGS = ("--json", "--show-pipeline")
+"""The commands, and the flags of others, whose standard output is not for a reader's eyes alone."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -47,21 +52,35 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     from ..guard import is_debugged, tracebacks_shown
-    from .answer import json_alone
+    from .answer import data_alone
     from .session import Session
 
     session = Session(debug=is_debugged() or "--debug" in arguments)
     arguments = [argument for argument in arguments if argument != "--debug"]
-    alone = json_alone() if "--json" in arguments and _is_ours(arguments) else nullcontext()
-    with alone, tracebacks_shown(session.debug):
+    with tracebacks_shown(session.debug), data_alone() if _gives_data(arguments) else nullcontext():
         return _outcome(arguments, session)
 
 
-def _is_ours(arguments: list[str]) -> bool:
-    """Whether it is a command of ours that is called: those of plugins print what `--json` means to them."""
+def _gives_data(arguments: list[str]) -> bool:
+    """Whether standard output is for data: of a command of ours that says so. Those of plugins print what they mean to.
+
+    Plugins are asked for their commands, and for what completes a line, where what they print at that is not in the way.
+    """
+    from .answer import data_alone
     from .app import app
 
-    return next((each for each in arguments if not each.startswith("-")), None) in app.commands
+    completes = "_TRANSLOAD_COMPLETE" in os.environ
+    name = next((each for each in arguments if not each.startswith("-")), None)
+    if completes or (name is not None and name not in app.commands):
+        from ..errors import TransloadError
+        from ..plugin_host import host
+
+        with data_alone(), suppress(TransloadError):  # which is told where the command is looked for
+            _ = host().commands
+            if completes:
+                host().everything()
+        return False
+    return name in _DATA or any(flag in arguments for flag in _DATA_FLAGS)
 
 
 def _outcome(arguments: list[str], session: Session) -> int:

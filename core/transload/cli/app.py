@@ -399,6 +399,8 @@ def completion(shell: str) -> int:
     """
     from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
+    from .answer import print_data
+
     made = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
-    click.echo(made(app, {}, "transload", "_TRANSLOAD_COMPLETE").source())
+    print_data(made(app, {}, "transload", "_TRANSLOAD_COMPLETE").source() + "\n")
     return 0

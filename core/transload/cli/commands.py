@@ -21,7 +21,7 @@ from ..journey import Plan
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
 from ..shell import quoted
 from ..verification.asked import QUANTIZED, need_random, unverified
-from .answer import print_json
+from .answer import print_data, print_json
 from .arguments import parse_given, parse_options, taken_to_load
 from .once_more import as_command
 from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
@@ -147,7 +147,7 @@ def _need_plan(dump: Path | None, trace: str | None, page: Path | None, required
 
 def _show_plan(planned: Plan, json: bool) -> None:
     if not json:
-        print(planned)
+        print_data(f"{planned}\n")
         return
     print_json({"pipeline": planned.passes, "certain": planned.is_certain, "stages": [
         {"name": stage.name, "about": stage.about, "unsure": stage.unsure, "passes": [str(step) for step in stage.steps]}
@@ -523,7 +523,7 @@ def opt_command(
         )
     printed = print_module(module, constants=constants, locations=locations)
     if out is None:
-        sys.stdout.write(printed if printed.endswith("\n") else printed + "\n")
+        print_data(printed if printed.endswith("\n") else printed + "\n")
     else:
         from ..files import atomic_path
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import click
 
 from ..apart import need_apart
 from ..files import exists, is_file
+from .answer import data_alone
 from .session import Session
 
 __all__ = [
@@ -73,7 +75,8 @@ class OwnCommand(click.Command):
         writes, reads = _named_files(self.params, ctx.params)
         if writes:
             need_apart(writes, reads)
-        return super().invoke(ctx)
+        with data_alone() if ctx.params.get("json") is True else nullcontext():
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups = dict[str, list[tuple[str, str]]]()

@@ -83,14 +83,16 @@ def inspect(file: Path) -> int:
 @click.option("--no-weights", is_flag=True, help="Leave the bytes of weights out; the text then cannot be assembled.")
 def disassemble(file: Path, out: Path | None, no_weights: bool) -> int:
     """A binary as text, a line an instruction, which `assemble` turns back."""
+    from transload.cli.answer import data_alone, print_data
     from transload.files import atomic_path
 
     from .instructions import disassemble as text_of
 
-    text = text_of(_opened(file), weights=not no_weights)
     if out is None:
-        click.echo(text, nl=False)
+        with data_alone():
+            print_data(text_of(_opened(file), weights=not no_weights))
         return 0
+    text = text_of(_opened(file), weights=not no_weights)
     with atomic_path(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return 0

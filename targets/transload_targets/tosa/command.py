@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ def show(model: Path, version: str, level: str, json: bool, **given: Any) -> int
     Which profile, extension and level, and every rule that is broken.
     """
     from transload import load
+    from transload.cli.answer import print_json
     from transload.cli.arguments import taken_to_load
     from transload.cli.show import console, show_findings, table
     from transload.journey import convert_to
@@ -41,7 +41,7 @@ def show(model: Path, version: str, level: str, json: bool, **given: Any) -> int
     listed = requirements(module, version, level)
     violations = [finding for requirement in listed for finding in requirement.violations]
     if json:
-        print(json_module.dumps({**requirements_of(module), "ops": [asdict(requirement) for requirement in listed]}, indent=2))
+        print_json({**requirements_of(module), "ops": [asdict(requirement) for requirement in listed]})
         return 3 if violations else 0
     out = console()
     whole = requirements_of(module)
