@@ -64,6 +64,12 @@ class Artifact:
     sizes: list[int] = field(default_factory=list)
     """Bytes of each of `files`, as they were written: others may lie there by now."""
 
+    def __repr__(self) -> str:
+        names = [file.name for file in self.files]
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        checked = "not asked for" if self.verification is None else self.verification.status
+        return f"<artifact for {self.target!r} in {self.directory}: {', '.join(names[:4])}{more}; verification: {checked}>"
+
     def _repr_html_(self) -> str:
         return self.report._repr_html_()
 

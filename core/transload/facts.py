@@ -30,7 +30,7 @@ from .lending import lending
 from .outcomes import a_kind
 from .plugin import resolve
 from .suggest import nearest
-from .watched import Watched, Watcher
+from .watched import Watched, Watcher, told
 
 __all__ = ["FactKind", "FactMap", "FactTable", "Facts", "Given", "need_kind"]
 
@@ -90,6 +90,10 @@ class FactTable(dict[str, Any], Watched):
     def __init__(self, dialect: str = "") -> None:
         super().__init__()
         self.dialect = dialect
+
+    def __repr__(self) -> str:
+        about = f" for {self.dialect!r}" if self.dialect else ""
+        return f"<table of facts{about}: of {told(self)}>"
 
     def __call__(self, *names: str) -> Callable[[Any], Any]:
         def add(fact: Any) -> Any:

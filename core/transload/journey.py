@@ -56,10 +56,22 @@ class Stage:
     act: Callable[[Module], Module] | None = None
     """Of quantizing: makes another module of the one that is there."""
 
+    def __repr__(self) -> str:
+        return f"<stage {self.name}: {', '.join(step.name for step in self.steps) or 'no passes'}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To be looked at where it is read again: what makes another module of one (`act`) stays here."""
+        conversion = None if self.conversion is None else self.conversion.name
+        return _stage_again, (self.name, self.steps, self.about, conversion, self.unsure)
+
     def __str__(self) -> str:
         """Its heading, as a comment, and its passes, one a line, as pipeline text."""
         heading = f"# {self.name}" + (f": {self.about}" if self.about else "")
         return "\n".join([heading, *([f"#   {self.unsure}"] if self.unsure else []), *(f"{step}," for step in self.steps)])
+
+
+def _stage_again(name: str, steps: tuple[Step, ...], about: str, conversion: str | None, unsure: str) -> Stage:
+    return Stage(name, steps, about, None if conversion is None else host().get("conversions", conversion), unsure)
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,9 @@ class Plan:
     def passes(self) -> list[str]:
         """All passes in order, as text, with their options."""
         return [str(step) for stage in self.stages for step in stage.steps]
+
+    def __repr__(self) -> str:
+        return f"<plan: {', '.join(stage.name for stage in self.stages)}; {len(self.passes)} passes>"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.stages))

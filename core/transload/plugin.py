@@ -21,7 +21,7 @@ from .errors import Finding, PluginFailure, ReadError, RunError, UsageError
 from .guard import FOREIGN, OURS, Reference, failure, imported, noted
 from .measures import Metric, Score
 from .options import Options, parameters_of
-from .watched import Watched
+from .watched import Watched, told
 
 if TYPE_CHECKING:
     import numpy as np
@@ -293,6 +293,9 @@ class KernelTable(Watched):
 
     def __init__(self) -> None:
         self.kernels: dict[str, tuple[Callable[..., Any], str]] = {}
+
+    def __repr__(self) -> str:
+        return f"<table of kernels: of {told(self.kernels)}>"
 
     @property
     def facts(self) -> dict[str, tuple[Callable[..., Any], str]]:

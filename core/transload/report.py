@@ -280,6 +280,10 @@ class Report:
     target_report: Annotated[dict[str, Any], "what the target says of its artifact"] = field(default_factory=dict)
     partition: Annotated[PartitionReport | None, "what runs where; null where the target has all"] = None
 
+    def __repr__(self) -> str:
+        of = self.model or "a model in memory"
+        return f"<report of {of} for {self.target!r}: {self.status}; verification: {self.verification.status}>"
+
     def _repr_html_(self) -> str:
         from .notebook import report_html
 

@@ -63,6 +63,8 @@ KEPT = None
 
 
 class _Changed:
+    """What a rewrite function gives that has changed its op in place: the op stays, and is looked at again."""
+
     def __repr__(self) -> str:
         return "CHANGED"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import Unsupported
-from .watched import Watched
+from .watched import Watched, told
 
 if TYPE_CHECKING:
     from .ir.core import Op
@@ -24,6 +24,9 @@ class RewriteTable(Watched):
 
     def __init__(self) -> None:
         self.functions: dict[str, list[RewriteFunction]] = {}
+
+    def __repr__(self) -> str:
+        return f"<table of rewrites: of {told(self.functions)}>"
 
     @property
     def facts(self) -> dict[str, list[RewriteFunction]]:

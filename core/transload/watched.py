@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 from weakref import ReferenceType, ref
 
-__all__ = ["Watched", "Watcher"]
+__all__ = ["Watched", "Watcher", "told"]
+
+
+_FEW = 3
+"""Names that stand in one line; of more there is the number."""
+
+
+def told(names: Collection[str]) -> str:
+    """The ops that a table is about, in some words."""
+    first = ", ".join(sorted(names)[:_FEW])
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return f"{first}{more}" if first else "no op"
 
 
 class Watcher(Protocol):

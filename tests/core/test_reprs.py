@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import transload
+from transload.facts import FactTable
 from transload.ir import F32, Block, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.passes.manager import Pipeline
-from transload.plugin import Target
+from transload.plugin import KernelTable, Target
 from transload.plugin_host import Host
-from transload.rewrite import Rewriter
+from transload.rewrite import Rewriter, RewriteTable
+from transload.verification.verify import Verification
 
-from tests.support.plugins import acme, point
+from tests.support.plugins import acme, module_of, point
 
 
 def test_builders_say_where_they_build() -> None:
@@ -39,6 +44,37 @@ def test_hosts_count_their_plugins() -> None:
     broken = point("broken", register_metrics=lambda register: None)  # a hook without its mark is left alone
     host = Host([point("acme"), point("other"), broken], only="acme,broken")
     assert repr(host).startswith("<host of plugins: ") and repr(host).endswith("1 left out>")
+
+
+@pytest.mark.parametrize(("names", "said"), [
+    ([], "no op"), ("ab", "acme.a, acme.b"), ("decba", "acme.a, acme.b, acme.c and 2 more")])
+def test_tables_name_their_first_ops(names: Any, said: str) -> None:
+    kernels, rewrites, facts = KernelTable(), RewriteTable(), FactTable("acme")
+    for name in names:
+        for table in (kernels, rewrites, facts):
+            table(f"acme.{name}")(abs)  # type: ignore[arg-type]
+    assert repr(kernels) == f"<table of kernels: of {said}>"
+    assert repr(rewrites) == f"<table of rewrites: of {said}>"
+    assert repr(facts) == f"<table of facts for 'acme': of {said}>"
+
+
+def test_plans_and_what_a_conversion_made(tmp_path: Path) -> None:
+    """In a line; and a plan is read in another process as it was."""
+    module = module_of("top.Relu")
+    planned = transload.plan(module, "tosa")
+    again = pickle.loads(pickle.dumps(planned))
+    assert str(again) == str(planned) and again.passes == planned.passes and repr(again) == repr(planned)
+    assert repr(planned).startswith("<plan: ") and "top-to-tosa" in repr(planned) and len(repr(planned)) < 200
+    assert all(repr(each).startswith(f"<stage {each.name}: ") for each in again.stages)
+    step = next(step for stage in again.stages for step in stage.steps if step.name == "top-to-tosa.rewrites")
+    assert repr(step) == f"<step {step}>" and callable(step.run)
+    made = transload.convert(module, "tosa", tmp_path, verify=False)
+    files = ", ".join(file.name for file in made.files)
+    assert repr(made) == f"<artifact for 'tosa' in {tmp_path}: {files}; verification: not asked for>"
+    assert repr(made.report) == "<report of a model in memory for 'tosa': converted; verification: not asked for>"
+    failed = Verification("failed", broken=["y is far off"], runtime="judge")
+    assert repr(failed) == "<verification: failed by judge: y is far off>"
+    assert "in place" in str(transload.CHANGED.__doc__)
 
 
 class Chip(Target):

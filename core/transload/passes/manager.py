@@ -93,6 +93,13 @@ def _check_requirements(step: Step, module: Module, produced: set[str]) -> None:
             "run what produces it first: `transload passes` lists what each pass requires and produces", step)
 
 
+def step_again(name: str, options: dict[str, Any]) -> Step:
+    """The step of a name, with options as they were; `UsageError` where there is none any more."""
+    step = Pipeline.parse(name).steps[0]
+    step.options = options
+    return step
+
+
 def _conversion_step(name: str, options: str, settings: Mapping[str, Any]) -> Step | None:
     """A conversion, with its passes before and after, as one step; or its rewrites alone, by `name.rewrites`."""
     conversion = host().conversions.get(name.removesuffix(REWRITES))

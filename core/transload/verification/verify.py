@@ -83,6 +83,10 @@ class Verification:
     wrong_before: str = ""
     """The runtime from which a model that was quantized on the way differs before that already: the conversion is wrong."""
 
+    def __repr__(self) -> str:
+        why = "; ".join(self.broken[:1]) or self.why
+        return f"<verification: {self.status}{f' by {self.runtime}' if self.runtime else ''}{f': {why}' if why else ''}>"
+
     @property
     def passed(self) -> bool:
         return self.status == "passed"
