@@ -397,13 +397,13 @@ def _foreign(path: Path, head: bytes, shared: bool = False) -> ReadError | None:
     return None
 
 
-def writer_for(file: Path, module: Module) -> Writer:
-    """The writer of a file's suffix, of several that of the module's dialect; `UsageError` where there is none, or more."""
+def writer_for(file: Path, dialects: Iterable[str]) -> Writer:
+    """The writer of a file's suffix, of several that of a module of these dialects; `UsageError` where there is none, or more."""
     found = [writer for writer in host().writers.values() if file.name.lower().endswith(writer.suffixes)]
     if not found:
         suffixes = ", ".join(suffix for writer in host().writers.values() for suffix in writer.suffixes)
         raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
-    fit = [writer for writer in found if set(dialects_in(module)) <= {writer.dialect}] or [
+    fit = [writer for writer in found if set(dialects) <= {writer.dialect}] or [
         writer for writer in found if writer.dialect in STRUCTURE] or found[:1]
     return _the_one(fit, "write", file, UsageError, "format=")
 
@@ -417,7 +417,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     """
     need(path, str | os.PathLike, "save", "path")
     file = Path(path)
-    writer = writer_for(file, module_given(module, "save")) if format is None else host().get("writers", format)
+    writer = writer_for(file, dialects_in(module_given(module, "save"))) if format is None else host().get("writers", format)
     from .plugin import resolve
 
     _refuse_other_dialects(module_given(module, "save"), writer)

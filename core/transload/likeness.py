@@ -13,7 +13,7 @@ from .ir.place import misplaced
 from .ir.types import FloatType, IntegerType
 from .ir.verify import same_shape
 
-__all__ = ["need_like", "need_there"]
+__all__ = ["need_like", "need_operands_there", "need_there"]
 
 
 def need_like(function: Callable[..., Any], op: Op, made: Sequence[Value]) -> None:
@@ -32,12 +32,20 @@ def need_like(function: Callable[..., Any], op: Op, made: Sequence[Value]) -> No
             raise TypeError(f"gives a {value.type} for a result of {op.name} which is {result.type}")
 
 
-def need_there(function: Callable[..., Any], op: Op, before: Op | None, made: Sequence[Value]) -> None:
+def need_there(
+    function: Callable[..., Any], op: Op, before: Op | None, made: Sequence[Value], held: Sequence[Value] | None = None,
+) -> None:
     """Raise `ValueError` where a rule of somebody else's gives, or uses, a value that is not there where its op is."""
-    if wrong := misplaced(op, before, made):
+    if wrong := misplaced(op, before, made, held):
         plugin = current().host.plugin_of(unwrap(function))
         if plugin is not None and not plugin.is_ours:
             raise ValueError(wrong)
+
+
+def need_operands_there(function: Callable[..., Any], op: Op, before: Op | None, held: Sequence[Value]) -> None:
+    """The same of an op that was changed in place, and `held` these operands before."""
+    had = set(map(id, held))
+    need_there(function, op, before, [value for value in op.operands if id(value) not in had], held)
 
 
 def _is_unlike(op: Op, result: Value, value: Value) -> bool:

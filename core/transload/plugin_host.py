@@ -58,7 +58,7 @@ def _instead_of_a_file(kind: str, name: str) -> str:
     return "; of a chip that a file describes, `transload new-plugin my-chip --kind chip` makes a target"
 
 
-def misstated(kind: str, name: str, what: str, error: UsageError) -> PluginError:
+def misstated(kind: str, name: str, what: str, error: TransloadError) -> PluginError:
     """The error for text of a plugin that does not read: passes, limits; `name` is the object of that kind which says it."""
     owner = host().owner(kind, name)
     return PluginError(f"{f'{owner}: ' if owner is not None else ''}{what}: {error.message}", error.findings, error.hint)

@@ -52,7 +52,7 @@ from .ir.place import ends_a_region, need_whole, place_of
 from .ir.quantization import misfit
 from .ir.types import FloatType, IntegerType, TensorType
 from .ir.verify import faults_of
-from .likeness import need_like, need_there
+from .likeness import need_like, need_operands_there, need_there
 from .limits import beyond
 from .rewrite_table import RewriteFunction, RewriteTable
 from .trace import traced
@@ -519,7 +519,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
 
 def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     """What a rule makes of an op: None, of which nothing is left then, `CHANGED`, or a value for each result."""
-    before, place = op.prev, place_of(op)
+    before, place, held = op.prev, place_of(op), op._operands
     outcome = function(op, rewriter)
     need_whole(place, outcome is None)
     if outcome is None:
@@ -529,6 +529,8 @@ def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
         need_no_use(op, before)
         need_like(function, op, outcome)
         need_there(function, op, before, outcome)
+    elif held.__class__ is tuple and op._operands is not held and op.parent is not None:  # of very many they are in a list
+        need_operands_there(function, op, before, held)
     return outcome
 
 

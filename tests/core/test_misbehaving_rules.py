@@ -151,6 +151,36 @@ def test_rules_that_give_values_of_elsewhere(given: Any, said: str) -> None:
             apply_greedily(module.clone(), table)
 
 
+@pytest.mark.parametrize(("given", "said"), [
+    (lambda op, rw: module_of("top.Relu").body_of_main.arguments[0], "gives <value x.* which is of another module"),
+    (lambda op, rw: rw.emit("top.Relu", module_of("top.Relu").body_of_main.first.result), "makes a top.Relu that uses <value"),
+    (later, "gives <value .* which is made behind the acme.op"),
+    (lambda op, rw: op.result, "gives the acme.op its own result to use"),
+])
+def test_rules_that_put_values_of_elsewhere_into_their_op(given: Any, said: str) -> None:
+    """Those of their place are right."""
+    def rule(op: Op, rw: Any) -> Any:
+        op.set_operand(0, given(op, rw))
+        return CHANGED
+
+    def around(op: Op, rw: Any) -> Any:
+        if op.operands[0].owner is op.parent:
+            op.set_operand(0, rw.emit("top.Relu", op.operands[0]))
+            return CHANGED
+        return None
+
+    wrong, right = RewriteTable(), RewriteTable()
+    wrong("acme.op")(rule)
+    right("acme.op")(around)
+    with beside_ours(conversions=[Conversion("acme", "acme", "top", table=wrong)]).bind():
+        with pytest.raises(ConversionError, match=rf"the rule .* of plugin 'acme' .* failed: ValueError: {said}"):
+            apply_conversion(host().conversions["acme"], module_of("acme.op"))
+        with pytest.raises(PluginFailure, match=said):
+            apply_greedily(module_of("acme.op"), wrong)
+    with beside_ours(conversions=[Conversion("acme", "acme", "top", table=right)]).bind():
+        assert apply_greedily(module_of("acme.op"), right)
+
+
 def test_rules_that_give_what_is_far_before() -> None:
     """In the same block, or around the op's, which is right."""
     table = RewriteTable()

@@ -110,7 +110,12 @@ class Builder:
         self, name: str, operands: Sequence[Value] = (), result_types: Sequence[Type] = (),
         attributes: dict[str, Attribute] | None = None, regions: Sequence[Region] = (), location: Location = None,
     ) -> Op:
-        """Create an op from its parts, nothing inferred, nothing folded."""
+        """Create an op from its parts, nothing inferred, nothing folded.
+
+        Dictionaries and lists are copied: the caller may go on with them.
+        """
+        if attributes.__class__ is dict:
+            attributes = {key: _apart(value) for key, value in attributes.items()}
         try:
             op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
         except BuildError:

@@ -38,16 +38,17 @@ def need_whole(place: Place, gave_up: bool = False) -> None:
             raise ValueError(f"it takes away the {gone.name} {where}, {left}")
 
 
-def misplaced(op: Op, before: Op | None, outcome: Sequence[Value]) -> str:
+def misplaced(op: Op, before: Op | None, outcome: Sequence[Value], held: Sequence[Value] | None = None) -> str:
     """What is wrong with where values are that a rule gives for an op, or that what it made uses; empty where nothing is.
 
     What it made lies behind `before`. A value is there for an op where it is defined before it, in its block or one around.
+    `held` are the operands that the op had, where the rule may have changed them.
     """
     block = op.parent
     if block is None:
         return ""
     made: dict[Op, int] = {}  # the last first
-    earlier, nearest = op.prev, {value.owner for value in op.operands}
+    earlier, nearest = op.prev, {value.owner for value in (op.operands if held is None else held)}
     while earlier is not before and earlier is not None:
         made[earlier] = len(made)
         earlier = earlier.prev
@@ -70,6 +71,8 @@ def misplaced(op: Op, before: Op | None, outcome: Sequence[Value]) -> str:
         owner = value.owner
         if owner in nearest or owner is block:
             continue
+        if held is not None and owner is op:
+            return f"gives the {op.name} its own result to use"
         if not _is_around(block, owner):
             return f"gives {value!r}, which is of another module, or of a region that the {op.name} is not in"
         if isinstance(owner, Op) and owner.parent is block and _is_behind(owner, op):

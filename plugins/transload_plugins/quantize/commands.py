@@ -108,11 +108,12 @@ def quantize(
     from transload.cli.show import console, seconds_text, table
     from transload.cli.waiting import going_through
     from transload.quantization import Quantization
+    from transload.roles import hub
 
     from . import layers
 
     need_page(page, quantize, given.get("data"))
-    writer_for(out)  # refuses what it cannot be written to before, not after
+    writer_for(out, (hub().name,))  # refuses what it cannot be written to before, not after
     need_places(out, save_layers, resume)
     settings = {**options.take_quantizer(given), **({} if resume is None else {"resume": resume})}
     module, samples = opened(model, given)

@@ -16,7 +16,8 @@ import pytest
 
 import transload
 from transload.errors import UsageError
-from transload.ir import F32, I8, Module, QuantType, TensorType
+from transload.ir import F32, I8, Block, Module, QuantType, TensorType
+from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload.partitioning import partition
 from transload.plugin_host import host
@@ -89,3 +90,16 @@ def test_types_are_pickled_without_their_hash() -> None:
         "given = pickle.load(sys.stdin.buffer)\n"
         "assert given == types and set(given) == set(types), [*map(hash, given), *map(hash, types)]")
     subprocess.run([sys.executable, "-c", code], input=pickle.dumps(types), check=True, env={**os.environ, "PYTHONHASHSEED": "7"})
+
+
+def test_a_caller_may_go_on_with_what_it_gave() -> None:
+    """Lists and dictionaries of attributes, in each other, too, are the op's own."""
+    deep: list[Any] = [2]
+    given: dict[str, Any] = {"a": [1, deep], "b": {"c": deep}}
+    build = Builder(Block())
+    made = [build.create("acme.op", (), (), given), build.emit("acme.op", types=[], **given) or build.block.last]
+    deep.append(3)
+    given["a"].append(4)
+    given["d"] = 5
+    for op in made:
+        assert op.attributes == {"a": [1, [2]], "b": {"c": [2]}}
