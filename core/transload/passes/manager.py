@@ -7,6 +7,7 @@ A conversion's name stands for all of it; `onnx-to-top.rewrites` for its rewrite
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -98,6 +99,9 @@ def step_again(name: str, options: dict[str, Any]) -> Step:
     step = Pipeline.parse(name).steps[0]
     step.options = options
     return step
+
+
+copyreg.pickle(Step, lambda step: (step_again, (step.name, step.options)))  # what it runs is a function of a plugin's
 
 
 def _conversion_step(name: str, options: str, settings: Mapping[str, Any]) -> Step | None:

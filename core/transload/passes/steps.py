@@ -84,12 +84,6 @@ class Step:
     def __repr__(self) -> str:
         return f"<step {self}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """By its name: what it runs is a function of a plugin's, which is found where it is read again."""
-        from .manager import step_again
-
-        return step_again, (self.name, self.options)
-
     def __str__(self) -> str:
         """As text that `Pipeline.parse` reads."""
         return self.name + ("{" + " ".join(f"{key}={_text(value)}" for key, value in self.options.items()) + "}"
