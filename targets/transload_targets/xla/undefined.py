@@ -12,6 +12,8 @@ from transload.errors import TransloadError
 from transload.ir import Module, Op, Value
 from transload.ir.build import constant_of
 
+from .undefined_orders import depends_on_order, reductions
+
 if TYPE_CHECKING:
     from transload_plugins.stablehlo.dialect.indexing import Scatter
 
@@ -19,6 +21,8 @@ __all__ = ["undefined"]
 
 _TOLD = 3
 """Ops that are named."""
+_COMPARED = 512
+"""Windows of which each is compared with each."""
 _IDENTITIES = {"stablehlo.add": 0, "stablehlo.multiply": 1, "stablehlo.xor": 0}
 """Functions, with what each leaves as it is, to whose result it matters how often an initial value is taken."""
 _CHOOSING = {f"stablehlo.{name}" for name in ("maximum", "minimum", "and", "or", "compare", "select", "return")}
@@ -27,7 +31,7 @@ _CHOOSING = {f"stablehlo.{name}" for name in ("maximum", "minimum", "and", "or",
 
 def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
     """Why XLA's results cannot be compared on these inputs; nothing where they can."""
-    return _of_scatters(source, inputs) or _of_paddings(source, inputs)
+    return _of_scatters(source, inputs) or _of_paddings(source, inputs) or _of_orders(source, inputs)
 
 
 def _of_scatters(source: Module, inputs: Mapping[str, Any]) -> str:
@@ -46,6 +50,37 @@ def _of_paddings(source: Module, inputs: Mapping[str, Any]) -> str:
     return "" if not names else (
         f"{', '.join(names[:_TOLD])}: windows are padded with an initial value that is no identity of what combines them, or is "
         "not known to be one; XLA leaves out what is padded, and the specification counts it (docs/stablehlo.md)")
+
+
+def _of_orders(source: Module, inputs: Mapping[str, Any]) -> str:
+    combining = {op: _initial(op) for op in reductions(source)}
+    places = {op.operands[len(op.results)]: op for op in combining if op.name == "stablehlo.scatter"}
+    seen, once = dict[Value, set[Any]](), set[Op]()
+
+    def look(value: Value, array: Any) -> None:
+        if value not in places:
+            seen.setdefault(value, set()).add(np.asarray(array).item())
+        elif not _meet_twice(places[value], np.asarray(array)):
+            once.add(places[value])
+
+    _watch(source, inputs, {*places, *(value for values in combining.values() for value in values)}, look)
+    names = list(dict.fromkeys(str(op.origin or op.name) for op, values in combining.items()
+                               if op not in once and depends_on_order(op, _single(seen, values))))
+    return "" if not names else (
+        f"{', '.join(names[:_TOLD])}: combines elements by a function that is not associative, or with an initial value that is "
+        "not its identity, or not known to be; the specification leaves open in which order, and how often the initial value "
+        "counts: XLA leaves it out of a single element (docs/stablehlo.md)")
+
+
+def _initial(op: Op) -> list[Value]:
+    """Initial values that a runtime may leave out, or take more than once; those of windows are looked at by themselves."""
+    return list(op.operands[-len(op.results):]) if op.name in {"stablehlo.reduce", "stablehlo.select_and_scatter"} else []
+
+
+def _single(seen: Mapping[Value, set[Any]], values: list[Value]) -> list[Any] | None:
+    """The one number that each value was; None where one was not seen, or was several."""
+    numbers = [seen.get(value, set()) for value in values]
+    return [next(iter(each)) for each in numbers] if all(len(each) == 1 for each in numbers) else None
 
 
 def _pads_with_what_may_count(op: Op) -> bool:
@@ -125,10 +160,28 @@ def _watch(source: Module, inputs: Mapping[str, Any], values: set[Value], look: 
     return True
 
 
+def _starts(op: Op, indices: np.ndarray) -> np.ndarray:
+    """Where the windows of a scatter start, along the dimensions in which indices place them, which are the last axis."""
+    axis = cast("Scatter", op).scatter_dimension_numbers.index_vector_dim
+    return (indices[..., None] if axis == indices.ndim else np.moveaxis(indices, axis, -1)).astype(np.int64)
+
+
+def _meet_twice(op: Op, indices: np.ndarray) -> bool:
+    """Whether two windows of a scatter have an element in common, or there are too many to say."""
+    numbers, starts = cast("Scatter", op).scatter_dimension_numbers, _starts(op, indices)
+    batches = [axis - (axis > numbers.index_vector_dim) for axis in numbers.scatter_indices_batching_dims]
+    starts = np.concatenate([starts, np.moveaxis(np.indices(starts.shape[:-1])[batches], 0, -1)], -1)
+    starts = starts.reshape(-1, starts.shape[-1])
+    sizes = np.array([size or np.iinfo(np.int32).max for size, _ in _extents(op)] + [1] * len(batches))
+    if len(starts) > _COMPARED:
+        return bool((sizes > 1).any()) or len(np.unique(starts, axis=0)) < len(starts)
+    near = (np.abs(starts[:, None] - starts[None]) < sizes).all(-1)
+    return int(near.sum()) > len(starts)
+
+
 def _has_cut_window(op: Op, indices: np.ndarray) -> bool:
     """Whether a window has elements inside of the operand, and others outside."""
-    axis = cast("Scatter", op).scatter_dimension_numbers.index_vector_dim
-    starts = (indices[..., None] if axis == indices.ndim else np.moveaxis(indices, axis, -1)).astype(np.int64)
+    starts = _starts(op, indices)
     met, whole = np.ones(starts.shape[:-1], bool), np.ones(starts.shape[:-1], bool)
     for place, (window, size) in enumerate(_extents(op)):
         if window is None or size is None:
