@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from transload.errors import ReadError, UsageError
 from transload.ir import Op
+from transload.suggest import nearest
 
 if TYPE_CHECKING:
     pass
@@ -163,10 +164,29 @@ def _first_lines(message: str) -> str:
     return said[:600] or "the bindings give no reason"
 
 
+_unknown = re.compile(r"custom op '([\w$.]+)' is unknown|not found for custom op '([\w$.]+)'")
+
+
 def _hint(message: str) -> str:
+    near = next((near for names in _unknown.findall(message) if (near := _nearest_op("".join(names))) is not None), None)
+    if near is not None:
+        return f"the nearest op is {near!r}"
     if "not found for custom op" in message:
         return "the program uses a dialect outside of StableHLO; let the tool that wrote it convert that to StableHLO first"
     return ""
+
+
+def _nearest_op(name: str) -> str | None:
+    """What an op that MLIR does not know may be meant to be: one of its dialect, or of one whose name is nearly the same."""
+    _, _, stablehlo, chlo = _modules()
+    ops = {made for each in (vars(stablehlo), vars(chlo)) for one in each.values()
+           if isinstance(made := getattr(one, "OPERATION_NAME", None), str)}
+    prefix, _, rest = name.partition(".")
+    dialect = nearest(prefix, {op.partition(".")[0] for op in ops})
+    own = {op for op in ops if op.startswith(f"{dialect}.")}
+    if prefix == dialect:
+        return nearest(name, own)
+    return f"{dialect}.{rest}" if f"{dialect}.{rest}" in own else None
 
 
 def version() -> str:

@@ -483,6 +483,7 @@ def opt_command(
     trace_rewrites: str | None,
 ) -> int:
     from ..errors import ReadError
+    from ..ir.verify import check
     from ..passes.manager import Pipeline
     from ..text import parse_module, print_module
     from ..text.files import constants_beside
@@ -502,6 +503,9 @@ def opt_command(
         raise ReadError(f"{file}: is not text") from None
     module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file), text))
     pipeline = Pipeline.parse(passes)
+    if verify_each and (findings := check(module)):  # the file's, of which no pass is to be blamed
+        raise ReadError(f"{file}: its ops break the rules of their dialects", findings,
+                        hint="--no-verify-each takes it as it is")
     with rewrites_traced_to(trace_rewrites):
         records = pipeline.run(
             module,

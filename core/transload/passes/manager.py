@@ -60,12 +60,14 @@ class Pipeline:
         """Run all passes on `module`, in place.
 
         Raises `UsageError` for an option that is missing, and `PassError` where a module is in no dialect that a pass is for.
-        With `verify_each`, a pass that leaves invalid IR is an `InternalError` that names it; what rewrites of a conversion leave
-        to its passes after is looked at after the first of these.
+        With `verify_each`, a module that is invalid before is a `PassError`, and a pass that leaves invalid IR an `InternalError`
+        that names it; what rewrites of a conversion leave to its passes after is looked at after the first of these.
         `print_after(name, module)` and `tell(step, record, module)` are called after each pass.
         """
         for step in self.steps:
             step.need_options()
+        if verify_each and self.steps and (findings := check(module)):
+            raise PassError("the module breaks the rules of its dialects before the first pass", findings)
         records = []
         produced: set[str] = set()
         for step in self.steps:

@@ -23,6 +23,7 @@ from ..ir.core import Block, Op, Region
 from ..ir.module import Module
 from ..ir.types import Type
 from ..kinds import need
+from ..suggest import nearest
 from .assembly import AssemblyParser, form_of
 from .attribute_parser import text_size
 from .resources import Blob, Constants
@@ -53,7 +54,9 @@ def _how_to_read(word: str) -> str:
     dialect = word.partition(".")[0]
     ways = [f"--format {reader.name} reads it, or " for reader in current().host.readers.values()
             if reader.dialect == dialect and ".mlir" in reader.suffixes]
-    return "".join(ways[:1]) + _HOW_TO_PRINT
+    declared = registry.dialect(dialect)
+    near = nearest(word, declared.ops) if declared is not None and word not in declared.ops else None
+    return (f"the nearest op is {near!r}; " if near is not None else "") + "".join(ways[:1]) + _HOW_TO_PRINT
 
 
 Unwraps = dict[str, Callable[[Attribute], Attribute] | None]

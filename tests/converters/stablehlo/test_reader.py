@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import TextError
+from transload.errors import ReadError, TextError
 from transload.ir import Module
 from transload.text import print_module
 
@@ -42,6 +42,15 @@ def test_pretty_and_generic_text_are_the_same_program(tmp_path: Path) -> None:
     assert from_file.source_format == "stablehlo"
     for one in (module, again, from_file):
         np.testing.assert_array_equal(_run(one, X), (X + X + 1).T)
+
+
+@pytest.mark.parametrize(("written", "near"), [
+    ("stablehlo.tranpose", "stablehlo.transpose"), ("stablhlo.transpose", "stablehlo.transpose"), ("chlo.asinn", "chlo.asin")])
+def test_an_op_of_pretty_text_that_is_misspelt_is_told_the_nearest(written: str, near: str) -> None:
+    pytest.importorskip("jaxlib")
+    with pytest.raises(ReadError) as refused:
+        transload.load(text=PRETTY.replace("stablehlo.transpose", written), format="stablehlo")
+    assert written in refused.value.message and refused.value.hint == f"the nearest op is {near!r}"
 
 
 def test_pretty_text_may_stand_on_one_line(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.cli import run
 from transload.cli.app import app
 from transload.errors import ReadError
 
@@ -113,3 +114,15 @@ def test_what_is_wrong_with_a_model_by_its_own_name_is_no_other_format(examples:
     with pytest.raises(ReadError) as caught:
         transload.load(file)
     assert "--format" not in caught.value.hint
+
+
+@pytest.mark.parametrize("passes", ["", "cse", "canonicalize"])
+def test_opt_blames_no_pass_for_what_the_file_has(tmp_path: Path, capsys: pytest.CaptureFixture[str], passes: str) -> None:
+    """As commands that load models say it, with their exit code; `--no-verify-each` takes the file as it is."""
+    path = tmp_path / "wrong.mlir"
+    path.write_text('func.func @main(%a: f32) -> f32 {\n  return %a : f32\n}\n"func.retrun"() : () -> ()\n')
+    assert run(["opt", str(path), "-p", passes]) == 3
+    said = capsys.readouterr().err
+    assert "wrong.mlir: its ops break the rules of their dialects" in said and "the nearest is 'func.return'" in said
+    assert "pass" not in said.replace(str(tmp_path), "")
+    assert run(["opt", str(path), "--no-verify-each"]) == 0

@@ -142,6 +142,14 @@ def test_a_pass_that_breaks_the_module_is_named():
     assert seen == [("record", Module)] * 2
 
 
+def test_no_pass_is_blamed_for_a_module_that_was_invalid_before():
+    module = parse_module(MODULE)
+    next(op for op in module.walk() if op.name == "func.return").attributes["unheard_of"] = 1
+    with pytest.raises(PassError, match="before the first pass"):
+        Pipeline.parse("record").run(module, verify_each=True)
+    assert calls == []
+
+
 def test_what_a_pass_requires_must_be_there():
     with pytest.raises(PassError, match="'needs' requires other; the module is in a"):
         Pipeline.parse("needs").run(parse_module(MODULE))

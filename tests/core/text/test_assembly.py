@@ -95,3 +95,9 @@ def test_what_is_wrong_is_said_with_its_place(body: str, place: str, message: st
         read(f"func.func @main(%a: f32) {{\n{body}\n}}")
     assert f":{place}: " in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_a_misspelt_op_is_told_the_nearest_of_its_dialect() -> None:
+    with pytest.raises(TextError) as caught:
+        read("func.func @main(%a: f32) {\n  func.retrun %a : f32\n}")
+    assert "the nearest op is 'func.return'" in caught.value.hint
