@@ -117,19 +117,28 @@ class AttributeKind(Generic[A]):
     where that is of another kind).
     """
 
-    __slots__ = ("accepts", "name", "unwrap", "wrap")
+    __slots__ = ("accepts", "name", "text_type", "unwrap", "wrap")
 
     def __init__(
         self, name: str, accepts: Callable[[Attribute], bool],
         wrap: Callable[[Attribute], Attribute] | None = None, unwrap: Callable[[Attribute], Attribute] | None = None,
+        text_type: Type | None = None,
     ) -> None:
         self.name = name
         self.accepts = accepts
         self.wrap = wrap
         self.unwrap = unwrap
+        self.text_type = text_type
 
     def __repr__(self) -> str:
         return self.name
+
+    def other_type(self, value: Attribute, plain: Type | None = None) -> Type | None:
+        """The type of a value's numbers where it is not the kind's own; of values that say none it is `plain`, or not asked."""
+        given = plain
+        if isinstance(value, DenseArray | IntAttr | FloatAttr):
+            given = value.element if isinstance(value, DenseArray) else value.type
+        return None if self.text_type is None or given is None or given == self.text_type else given
 
 
 def _is_int(value: Attribute) -> bool:
@@ -142,7 +151,7 @@ def _is_float(value: Attribute) -> bool:
 
 def _int_kind(type_: Type) -> AttributeKind[int]:
     return AttributeKind(f"integer ({type_})", _is_int, None if type_ == I64 else lambda v: IntAttr(v, type_),
-        lambda v: int(v) if _is_int(v) else v)
+        lambda v: int(v) if _is_int(v) else v, type_)
 
 
 _PLAIN_INTS = frozenset({int})
@@ -154,14 +163,15 @@ def _are_ints(value: Attribute) -> bool:
 
 
 def _float_kind(type_: Type) -> AttributeKind[float]:
-    return AttributeKind(f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), lambda v: float(v) if _is_float(v) else v)
+    return AttributeKind(
+        f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), lambda v: float(v) if _is_float(v) else v, type_)
 
 
 def _ints_kind(type_: Type) -> AttributeKind[tuple[int, ...]]:
     return AttributeKind(
         f"integers ({type_})", _are_ints,
         None if type_ == I64 else lambda v: DenseArray(v, type_),
-        lambda v: tuple(map(int, v)) if _are_ints(v) else v)
+        lambda v: tuple(map(int, v)) if _are_ints(v) else v, type_)
 
 
 INT, INT32 = _int_kind(I64), _int_kind(I32)
@@ -169,7 +179,7 @@ FLOAT, FLOAT32 = _float_kind(F64), _float_kind(F32)
 INTS, INTS32 = _ints_kind(I64), _ints_kind(I32)
 FLOATS: AttributeKind[tuple[float, ...]] = AttributeKind(
     "floats (f64)", lambda v: isinstance(v, tuple) and all(map(_is_float, v)),
-    lambda v: DenseArray(v, F64), lambda v: tuple(map(float, v)) if isinstance(v, tuple) else v)
+    lambda v: DenseArray(v, F64), lambda v: tuple(map(float, v)) if isinstance(v, tuple) else v, F64)
 BOOLEAN: AttributeKind[bool] = AttributeKind("true or false", lambda v: isinstance(v, bool))
 STRING: AttributeKind[str] = AttributeKind("string", lambda v: isinstance(v, str))
 SYMBOL: AttributeKind[Symbol] = AttributeKind("symbol", lambda v: isinstance(v, Symbol))
@@ -383,6 +393,8 @@ class OpDeclaration:
         self.constraints = [member for member in members.values() if isinstance(member, _Constraint)]
         self.traits: frozenset[str] = frozenset(getattr(definition, "traits", ()))
         self.open = "open" in self.traits
+        self.exact = False
+        """Whether text has its numbers in the declared types alone, as its dialect says."""
         self.pure = not self.traits & {"effects", "terminator"}
         """Whether the op may be removed where its results are unused."""
         self.folds = not self.traits & {"constant", "effects", "terminator", "random"}
@@ -475,11 +487,13 @@ class Dialect(Watched):
     has the declared attributes as properties, `<{...}>`; where it has not, those that the dialect's own tools do not declare
     read there, too. `states(op)` gives what an op changes or sees beside its results (`transload.ir.states`). With `custom`,
     models may hold ops that are not declared, as frameworks have those of others; else one without a kernel is a finding.
+    With `exact`, numbers of attributes have the type in text that their declaration says, as for tools whose dialect it is.
     """
 
     def __init__(
         self, name: str, doc: str | None = "", constant: str | None = None, none: str | None = None, properties: bool = True,
         states: Callable[[Op], Iterable[Hashable]] | None = None, custom: bool = False,
+        exact: bool = False,
     ) -> None:
         self.name = name
         self.doc = inspect.cleandoc(doc or "")
@@ -489,6 +503,7 @@ class Dialect(Watched):
         self.properties = properties
         self.states = states
         self.custom = custom
+        self.exact = exact
 
     def _full(self, name: str | None) -> str | None:
         return name if name is None or "." in name else f"{self.name}.{name}"
@@ -517,6 +532,7 @@ class Dialect(Watched):
             if full in self.ops:
                 raise TypeError(f"{full} is declared twice")
             self.ops[full] = OpDeclaration(full, definition)
+            self.ops[full].exact = self.exact
             self.changed()
             return definition
 

@@ -249,7 +249,7 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
 
 def _attributes_checker(declaration: OpDeclaration) -> Callable[[Mapping[str, Any]], bool]:
     """Whether the attributes of an op fit, quickly; where that is not known it says no, and `_attribute_faults` what is wrong."""
-    accepts = {key: declared.kind.accepts for key, declared in declaration.attributes.items()}
+    accepts = {key: _accepting(declaration, declared.kind) for key, declared in declaration.attributes.items()}
     needed = declaration.needed
 
     def fit(held: Mapping[str, Any]) -> bool:
@@ -262,6 +262,14 @@ def _attributes_checker(declaration: OpDeclaration) -> Callable[[Mapping[str, An
     return fit
 
 
+def _accepting(declaration: OpDeclaration, kind: AttributeKind[Any]) -> Callable[[Any], bool]:
+    """What says whether an attribute of an op holds a value of a kind, in the type that text must say where it must."""
+    accepts = kind.accepts
+    if not declaration.exact or kind.text_type is None:
+        return accepts
+    return lambda value: kind.other_type(value) is None and accepts(value)
+
+
 def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
     """What is wrong with the attributes of an op."""
     held = op.attributes
@@ -270,8 +278,12 @@ def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
     if not declaration.needed <= held.keys():
         faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
     for key, declared in known.items():
-        if key in held and not declared.kind.accepts(held[key]) and not (declared.optional and held[key] is None):
+        if key not in held or (declared.optional and held[key] is None):
+            continue
+        if not declared.kind.accepts(held[key]):
             faults.append(_wrong_kind(key, declared.kind, held[key]))
+        elif declaration.exact and (other := declared.kind.other_type(held[key])) is not None:
+            faults.append(f"attribute {key!r} must be {declared.kind}, and is of type {other}")
     return faults
 
 

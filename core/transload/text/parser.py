@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,10 +19,12 @@ from ..context import current
 from ..errors import ForeignContent, ReadError
 from ..files import need_file
 from ..ir import registry
-from ..ir.attributes import Attribute
+from ..ir.attributes import Attribute, DenseArray, FloatAttr, IntAttr
+from ..ir.constants import Dense
 from ..ir.core import Block, Op, Region
+from ..ir.declare import AttributeKind
 from ..ir.module import Module
-from ..ir.types import Type
+from ..ir.types import F64, I64, Type
 from ..kinds import need
 from ..suggest import nearest
 from .assembly import AssemblyParser, form_of
@@ -405,7 +408,7 @@ class _Parser(AssemblyParser):
         self.take("}", "after the attributes")
         unwraps = self.unwraps.get(name)
         if unwraps is None:
-            unwraps = self.unwraps[name] = unwraps_of(name)
+            unwraps = self.unwraps[name] = unwraps_of(name, as_written=True)
         if unwraps:
             for attribute in attributes:
                 unwrap = unwraps.get(attribute)
@@ -484,12 +487,30 @@ class _Parser(AssemblyParser):
         self.define(name, value, start)
 
 
-def unwraps_of(op_name: str) -> Unwraps:
-    """By attribute: how its declaration makes a plain Python value of it."""
+def unwraps_of(op_name: str, as_written: bool = False) -> Unwraps:
+    """By attribute: how its declaration makes a plain Python value of it.
+
+    Numbers `as_written` keep a type that the dialect's text must not have, for the verifier to report.
+    """
     declaration = registry.lookup(op_name)
     if declaration is None:
         return {}
+    if as_written and declaration.exact:
+        return {key: partial(_unwrap_exactly, a.kind) for key, a in declaration.attributes.items()
+                if a.kind.unwrap is not None or a.kind.text_type is not None}
     return {key: a.kind.unwrap for key, a in declaration.attributes.items() if a.kind.unwrap is not None}
+
+
+def _unwrap_exactly(kind: AttributeKind[Any], value: Attribute) -> Attribute:
+    """The plain value of numbers in the type that a kind says; of others the value with its type."""
+    if isinstance(value, Dense):
+        other = value.type.element if kind.other_type(None, value.type.element) is not None else None
+        return value if other is not None or kind.unwrap is None else kind.unwrap(value)
+    plain = I64 if type(value) in (int, tuple) else F64 if type(value) is float else None
+    if kind.other_type(value, plain) is None:
+        return value if kind.unwrap is None else kind.unwrap(value)
+    return DenseArray(value, I64) if type(value) is tuple else IntAttr(value) if type(value) is int else (
+        FloatAttr(value) if type(value) is float else value)
 
 
 def unwrapped(unwrap: Callable[[Attribute], Attribute], value: Attribute) -> Attribute:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from transload.ir.attributes import Attribute, DenseArray, OpaqueAttr
 from transload.ir.constants import Dense
 from transload.ir.declare import INTS, AttributeKind, enum
-from transload.ir.types import BOOL, I64, IndexType
+from transload.ir.types import BOOL, I32, I64, IndexType
 
 __all__ = [
     "ACCURACY",
@@ -59,7 +59,7 @@ DISTRIBUTION = _enum("rng_distribution", "UNIFORM", "NORMAL")
 TRANSPOSE = _enum("transpose", "TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 API_VERSIONS = ("unspecified", "original", "status returning", "status returning unified", "typed FFI")
 CUSTOM_CALL_API: AttributeKind[int] = AttributeKind(
-    "integer (i32), 0 to 4", lambda v: isinstance(v, int) and 0 <= v < len(API_VERSIONS))
+    "integer (i32), 0 to 4", lambda v: isinstance(v, int) and 0 <= v < len(API_VERSIONS), text_type=I32)
 
 
 def _ints(value: Attribute) -> Attribute:
@@ -69,7 +69,7 @@ def _ints(value: Attribute) -> Attribute:
     return tuple(map(int, value)) if isinstance(value, tuple) else value
 
 
-DIMS: AttributeKind[tuple[int, ...]] = AttributeKind("integers (i64)", INTS.accepts, None, _ints)
+DIMS: AttributeKind[tuple[int, ...]] = AttributeKind("integers (i64)", INTS.accepts, None, _ints, I64)
 """Sizes or dimensions: `array<i64: 1, 2>`, a tuple."""
 
 
@@ -84,6 +84,7 @@ BOOLS: AttributeKind[tuple[bool, ...]] = AttributeKind(
     lambda v: isinstance(v, tuple) and all(isinstance(one, bool) for one in v),
     lambda v: DenseArray(v, BOOL),
     _bools,
+    BOOL,
 )
 """`array<i1: true, false>`, a tuple."""
 

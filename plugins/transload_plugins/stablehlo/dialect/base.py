@@ -36,7 +36,7 @@ STABLEHLO = Dialect(
     Names, operands and attributes are those of MLIR's StableHLO dialect; constraints are numbered as in its
     specification.
     """,
-    constant="stablehlo.constant",
+    constant="stablehlo.constant", exact=True,
 )
 
 Shape = tuple[int | None, ...]

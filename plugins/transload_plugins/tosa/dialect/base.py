@@ -61,6 +61,7 @@ TOSA = _TypedDialect(
     """,
     constant="tosa.const",
     states=lambda op: ((op.name.partition("_")[0], op.attributes.get("name")),) if op.name in _OF_VARIABLES else (),
+    exact=True,
 )
 
 # --- attributes

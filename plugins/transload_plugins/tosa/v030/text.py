@@ -194,9 +194,12 @@ def from_mlir(module: Module, name: str = "<text>") -> None:
             _take_zero_points(kind, attributes)
             _FROM_MLIR.get(kind, lambda op, attributes: None)(op, attributes)
             for key in _LISTS & attributes.keys():
-                if not isinstance(attributes[key], DenseArray):  # floats, made so by `resize`
-                    attributes[key] = _integers(attributes[key])
-            op.attributes = attributes
+                if not _are_floats(attributes[key]):
+                    attributes[key] = _integers(attributes[key], key)
+            declared = TOSA030.ops[f"tosa030.{kind}"].attributes
+            op.attributes = {
+                key: int(value) if isinstance(value, IntAttr) and key in declared and declared[key].kind.text_type is not None
+                else value for key, value in attributes.items()}  # MLIR 15 had i64 where later ones have i32
             op.name = f"tosa030.{kind}"
         except _Unlike as error:
             findings.append(Finding(op.name, str(error), (op.origin,) if op.origin else ()))
@@ -226,8 +229,15 @@ def _take_zero_points(name: str, attributes: dict[str, Any]) -> None:
         attributes["input_zp"] = found["input_zp"]
 
 
-def _integers(value: Any) -> tuple[int, ...]:
+def _are_floats(value: Any) -> bool:
+    """Whether it is what `resize` made of its step and offset of floats."""
+    return isinstance(value, DenseArray) and isinstance(value.element, FloatType)
+
+
+def _integers(value: Any, key: str = "it") -> tuple[int, ...]:
     """A list of integers, however it was written."""
+    if isinstance(value, DenseArray):  # of i64 it is a tuple
+        raise _Unlike(f"attribute {key!r} must be integers (i64), and is of type {value.element}")
     if isinstance(value, Dense):
         value = value.numpy().reshape(-1).tolist()
     if not isinstance(value, list | tuple) or not all(isinstance(item, int) for item in value):
