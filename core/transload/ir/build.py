@@ -14,7 +14,7 @@ from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, Op, Region, Value
-from .given import misfit_part
+from .given import misfit_part, need_part
 from .locations import FusedLocation, Location, location_names
 from .misuse import no_constants, no_name, no_place, no_types, not_a_type, refusal, unknown_op
 from .readable import builder_text
@@ -98,6 +98,7 @@ class Builder:
     def __init__(self, block: Block, before: Op | None = None, location: Location = None, fold: bool = False) -> None:
         if block.__class__ is not Block or (before is not None and (before.__class__ is not Op or before.parent is not block)):
             raise no_place(block, before)
+        need_part(location, Location, "Builder", "location", "a text or a location")
         self.block = block
         self.before = before
         self.location = location
@@ -149,6 +150,8 @@ class Builder:
         if element is not None and not isinstance(element, Type):
             raise not_a_type(name, "element", element)
         op = Op(name, present, (), attributes, (), self.location if location is None else location)
+        if attributes and declaration is not None:
+            _need_kinds(op, declaration)
         if types is None:
             infer = declaration.infer if declaration is not None else None
             if infer is None and (infer := registry.shape_rule(name)) is None:
@@ -280,6 +283,17 @@ def _given(
             unknown_attributes(attributes, declaration)):
         raise refusal(name, operands, attributes)
     return attributes
+
+
+def _need_kinds(op: Op, declaration: OpDeclaration) -> None:
+    """`ShapeError` where an attribute holds what its kind does not: a model may be the cause, as of shapes that do not fit."""
+    accepts = declaration.accepts
+    for key, value in op.attributes.items():
+        accept = accepts.get(key)
+        if accept is not None and not accept(value):
+            broken = broken_rules(op)
+            op.drop_references()
+            raise cannot_be(op, broken)
 
 
 def values_for(op: Op, outcome: Any) -> Sequence[Value]:

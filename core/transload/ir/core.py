@@ -200,6 +200,8 @@ class Op(Connected):
         self.attributes = {} if attributes is None else attributes
         self.regions: list[Region] = []
         self.location = location
+        if location.__class__ is not str and location is not None:
+            need_part(location, Location, name, "location", "a text or a location")
         self.parent: Block | None = None
         self.prev: Op | None = None
         self.next: Op | None = None

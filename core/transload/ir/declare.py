@@ -422,6 +422,11 @@ class OpDeclaration:
         self.needed = frozenset(self.required)
 
     @cached_property
+    def accepts(self) -> dict[str, Callable[[Attribute], bool]]:
+        """By attribute, whether it can hold a value: of its kind, and in the type that text must say where it must."""
+        return {key: _accepting(declared.kind, self.exact) for key, declared in self.attributes.items()}
+
+    @cached_property
     def doc(self) -> str:
         """The docstring, its indentation taken off when it is first read."""
         return inspect.cleandoc(self.definition.__doc__ or "")
@@ -444,6 +449,13 @@ class OpDeclaration:
 
     def __repr__(self) -> str:
         return f"<declaration of {self.name}>"
+
+
+def _accepting(kind: AttributeKind[Any], exact: bool) -> Callable[[Attribute], bool]:
+    accepts = kind.accepts
+    if not exact or kind.text_type is None:
+        return accepts
+    return lambda value: kind.other_type(value) is None and accepts(value)
 
 
 def _slot_getter(index: int, after: int, slot: _Slot, past_variadic: bool, is_result: bool) -> Callable[[Any], Any]:

@@ -249,7 +249,7 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
 
 def _attributes_checker(declaration: OpDeclaration) -> Callable[[Mapping[str, Any]], bool]:
     """Whether the attributes of an op fit, quickly; where that is not known it says no, and `_attribute_faults` what is wrong."""
-    accepts = {key: _accepting(declaration, declared.kind) for key, declared in declaration.attributes.items()}
+    accepts = declaration.accepts
     needed = declaration.needed
 
     def fit(held: Mapping[str, Any]) -> bool:
@@ -260,14 +260,6 @@ def _attributes_checker(declaration: OpDeclaration) -> Callable[[Mapping[str, An
         return held.keys() >= needed
 
     return fit
-
-
-def _accepting(declaration: OpDeclaration, kind: AttributeKind[Any]) -> Callable[[Any], bool]:
-    """What says whether an attribute of an op holds a value of a kind, in the type that text must say where it must."""
-    accepts = kind.accepts
-    if not declaration.exact or kind.text_type is None:
-        return accepts
-    return lambda value: kind.other_type(value) is None and accepts(value)
 
 
 def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
@@ -287,6 +279,9 @@ def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
     return faults
 
 
+_NOTES = "leave it out, or mark it as a tool's note, with a dialect's name before it: 'tool.{}'"
+
+
 def unknown_attributes(held: Iterable[str], declaration: OpDeclaration) -> list[str]:
     """A fault for each attribute that the declaration does not have, and that carries no dialect's prefix as others' notes do."""
     faults = []
@@ -294,7 +289,8 @@ def unknown_attributes(held: Iterable[str], declaration: OpDeclaration) -> list[
         if key not in declaration.attributes and "." not in key:
             near = nearest(key, declaration.attributes)
             known = ", ".join(map(repr, declaration.attributes)) or "none"
-            faults.append(f"there is no attribute {key!r}; {f'it has {known}' if near is None else f'the nearest is {near!r}'}")
+            instead = f"it has {known}; {_NOTES.format(key)}" if near is None else f"the nearest is {near!r}"
+            faults.append(f"there is no attribute {key!r}; {instead}")
     return faults
 
 
@@ -303,6 +299,8 @@ def _wrong_kind(key: str, kind: AttributeKind[Any], value: Any) -> str:
     plain = value
     if isinstance(value, np.ndarray | np.generic) and value.size <= 64:
         plain = value.tolist()
+    elif isinstance(value, tuple) and len(value) <= 64 and any(isinstance(each, np.generic) for each in value):
+        plain = tuple(each.item() if isinstance(each, np.generic) else each for each in value)
     plain = tuple(plain) if isinstance(plain, list) else plain
     instead = f": give {plain!r}" if plain is not value and kind.accepts(plain) else ""
     return f"attribute {key!r} must be {kind}, and is {value!r}{instead}"

@@ -43,6 +43,8 @@ def here() -> tuple[Builder, Any]:
     (lambda b, x: b.emit("top.Relu", b.emit("top.Relu", x).op),
      "operand 'input' is the op top.Relu, and must be a value: that is its `result`", ""),
     (lambda b, x: b.emit("top.Permute", x, order=np.array([1, 0])), "is array([1, 0]): give (1, 0)", ""),
+    (lambda b, x: b.emit("top.Relu", x, location=5), "top.Relu takes a text or a location as location, and was given 5", ""),
+    (lambda b, x: Builder(b.block, location=5), "Builder takes a text or a location as location, and was given 5", ""),
     (lambda b, x: b.emit("top.Rleu", x), "dialect 'top' declares no such op; the nearest is 'top.Relu'", "types=[...]"),
     (lambda b, x: b.emit("tob.Relu", x), "there is no dialect 'tob'; the nearest is 'to", "types=[...]"),
     (lambda b, x: b.emit("Relu", x), "an op is called by its dialect and its own name; there is ", "types=[...]"),
@@ -65,6 +67,11 @@ def test_what_does_not_fit_is_named(make: Callable[..., Any], said: str, advice:
     (lambda b, x: b.emit("top.Conv", b.none("top"), x, kernel_shape=(1, 1)), "operand 'input' must be a tensor, and is none"),
     (lambda b, x: b.emit("top.Concat", x, x), "attribute 'axis' is missing"),
     (lambda b, x: b.emit("top.Concat", x, x, axis="a"), "attribute 'axis' must be integer (i64), and is 'a'"),
+    (lambda b, x: b.emit("top.Softmax", x, axis=1.0), "attribute 'axis' must be integer (i64), and is 1.0"),
+    (lambda b, x: b.emit("top.Softmax", x, axis=True), "attribute 'axis' must be integer (i64), and is True"),
+    (lambda b, x: b.emit("top.Permute", x, order=[1, 0]), "attribute 'order' must be integers (i64), and is [1, 0]: give (1, 0)"),
+    (lambda b, x: b.emit("stablehlo.compare", x, x, comparison_direction="LESS", types=[FOUR]),
+     "attribute 'comparison_direction' must be EQ or NE or GE or GT or LE or LT, and is 'LESS'"),
 ])
 def test_what_a_model_may_be_the_cause_of_is_a_finding(make: Callable[..., Any], said: str):
     builder, x = here()
@@ -106,12 +113,20 @@ def test_text_with_an_attribute_that_is_not_declared_is_refused(tmp_path: Path):
         transload.load(file)
 
 
-def test_values_that_are_nearly_right_are_told_how_to_be():
-    module = build_module([FOUR], lambda b, x: b.emit("top.Permute", x, order=[1, 0]))
-    with pytest.raises(VerifyError, match=r"is \[1, 0\]: give \(1, 0\)"):
-        verify(module)
-    module = build_module([FOUR], lambda b, x: b.emit("top.Softmax", x, axis=np.int64(1)))
-    with pytest.raises(VerifyError, match=r"is np.int64\(1\): give 1|is 1: give 1"):
+@pytest.mark.parametrize(("name", "given", "instead"), [
+    ("order", [1, 0], r"is \[1, 0\]: give \(1, 0\)"),
+    ("order", tuple(np.argsort([1, 0])), r": give \(1, 0\)"),
+    ("axis", np.int64(1), r"is np.int64\(1\): give 1|is 1: give 1")])
+def test_values_that_are_nearly_right_are_told_how_to_be(name: str, given: Any, instead: str):
+    """Where an op is made of them, and of one that was given them later."""
+    builder, x = here()
+    op, right = ("top.Permute", (1, 0)) if name == "order" else ("top.Softmax", 1)
+    with pytest.raises(ShapeError, match=instead):
+        builder.emit(op, x, **{name: given})
+    assert not x.uses
+    module = build_module([FOUR], lambda b, x: b.emit(op, x, **{name: right}))
+    next(each for each in module.ops() if each.name == op).attributes[name] = given
+    with pytest.raises(VerifyError, match=instead):
         verify(module)
 
 
