@@ -53,15 +53,25 @@ _ZERO_POINTS = {
 _TITLE = "// TOSA 0.30"
 """The first line of text that is written here: of many graphs nothing else tells of which specification they are."""
 _signs = re.compile(
-    rb'\A\s*// TOSA 0\.30\b|#tosa\.\w+_quant<|"tosa\.fully_connected"\('
+    rb'#tosa\.\w+_quant<|"tosa\.fully_connected"\('
     rb'|"tosa\.(?:clamp|resize)"\([^\n]*\b(?:min_fp|stride_fp)\s*='
     rb'|"tosa\.mul"\(%[^,\n()]*,[^,\n()]*\)\s*<?\{[^\n]*\bshift\s*=|"tosa\.const"\(\)\s*<?\{(?:[^{}\n]*,\s*)?value\s*=')
 """What 1.0 has as operands, in other words, or not at all."""
+_later_signs = re.compile(
+    rb'"tosa\.const"\(\)\s*<?\{(?:[^{}\n]*,\s*)?values\s*=|"tosa\.const_shape"\(|\bacc_type\s*=|\bnan_mode\s*='
+    rb'|"tosa\.clamp"\([^\n]*\bmin_val\s*=|"tosa\.mul"\(%[^,\n()]*,[^,\n()]*,[^,\n()]*\)'
+    rb'|"tosa\.(?:negate|matmul|avg_pool2d)"\(%[^,\n()]*,[^\n()]*,[^\n()]*\)')
+"""What 0.30 has not."""
+_titled = re.compile(rb"\A\s*// TOSA 0\.30\b").match
 
 
 def detect(head: bytes, path: Path) -> bool:
-    """Whether MLIR text is of TOSA 0.30: it says so, or has attributes of that time."""
-    return _signs.search(head) is not None
+    """Whether MLIR text is of TOSA 0.30: it says so, or has attributes of that time, and fewer that came later.
+
+    So an attribute that is misspelt does not make a text one of another version, in which all others are wrong.
+    """
+    earlier = sum(1 for _ in _signs.finditer(head))
+    return _titled(head) is not None or earlier > sum(1 for _ in _later_signs.finditer(head))
 
 
 def print_030(module: Module, constants: str = "inline") -> str:

@@ -298,3 +298,34 @@ def test_older_text_is_known_by_its_attributes(one_op: Any) -> None:
     assert detect(text.partition(b"\n")[2], Path("m.mlir")) or is_plain
     newer = print_module(converted(module, "tosa030-to-tosa"))
     assert not detect(newer.encode(), Path("m.mlir"))
+
+
+CONV = """
+"func.func"() <{function_type = (tensor<1x4x4x2xf32>) -> tensor<1x4x4x3xf32>, sym_name = "main"}> ({
+^bb0(%a: tensor<1x4x4x2xf32>):
+  %w = "tosa.const"() <{values = dense<1.0> : tensor<3x1x1x2xf32>}> : () -> tensor<3x1x1x2xf32>
+  %b = "tosa.const"() <{values = dense<1.0> : tensor<3xf32>}> : () -> tensor<3xf32>
+  %z = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %r = "tosa.conv2d"(%a, %w, %b, %z, %z) <{acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>,
+      stride = array<i64: 1, 1>}> : (tensor<1x4x4x2xf32>, tensor<3x1x1x2xf32>, tensor<3xf32>, tensor<1xf32>, tensor<1xf32>)
+      -> tensor<1x4x4x3xf32>
+  "func.return"(%r) : (tensor<1x4x4x3xf32>) -> ()
+}) : () -> ()
+"""
+
+
+def test_a_misspelt_attribute_makes_no_text_one_of_another_version(tmp_path: Path) -> None:
+    """Of 1.0 with one `value`, and of 0.30 with one `values`: the one op is named, and not all others."""
+    path = tmp_path / "m.mlir"
+    path.write_text(CONV.replace("values = dense<1.0> : tensor<3xf32>", "value = dense<1.0> : tensor<3xf32>"))
+    with pytest.raises(ReadError) as refused:
+        transload.load(path)
+    assert {finding.what for finding in refused.value.findings} == {"tosa.const"}
+    assert "the nearest is 'values'" in str(refused.value) and "0.30" not in refused.value.message
+    old = CONV.replace("values =", "value =").replace(", %z, %z)", ")").replace(", tensor<1xf32>, tensor<1xf32>)", ")")
+    old = "\n".join(line for line in old.replace("acc_type = f32, ", "").splitlines() if "%z" not in line)
+    path.write_text(old)
+    assert transload.load(path).source_format == "tosa-0.30"
+    path.write_text(old.replace("value = dense<1.0> : tensor<3xf32>", "values = dense<1.0> : tensor<3xf32>"))
+    with pytest.raises(ReadError, match=r"TOSA 0\.30"):
+        transload.load(path)
