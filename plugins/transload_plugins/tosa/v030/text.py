@@ -55,10 +55,12 @@ _TITLE = "// TOSA 0.30"
 _signs = re.compile(
     rb'#tosa\.\w+_quant<|"tosa\.fully_connected"\('
     rb'|"tosa\.(?:clamp|resize)"\([^\n]*\b(?:min_fp|stride_fp)\s*='
+    rb'|"tosa\.(?:conv[23]d|depthwise_conv2d|transpose_conv2d)"\(%[^,\n()]*,[^,\n()]*,[^,\n()]*\)'
     rb'|"tosa\.mul"\(%[^,\n()]*,[^,\n()]*\)\s*<?\{[^\n]*\bshift\s*=|"tosa\.const"\(\)\s*<?\{(?:[^{}\n]*,\s*)?value\s*=')
 """What 1.0 has as operands, in other words, or not at all."""
 _later_signs = re.compile(
     rb'"tosa\.const"\(\)\s*<?\{(?:[^{}\n]*,\s*)?values\s*=|"tosa\.const_shape"\(|\bacc_type\s*=|\bnan_mode\s*='
+    rb'|"tosa\.(?:conv[23]d|depthwise_conv2d|transpose_conv2d)"\((?:%[^,\n()]*,){4}[^,\n()]*\)'
     rb'|"tosa\.clamp"\([^\n]*\bmin_val\s*=|"tosa\.mul"\(%[^,\n()]*,[^,\n()]*,[^,\n()]*\)'
     rb'|"tosa\.(?:negate|matmul|avg_pool2d)"\(%[^,\n()]*,[^\n()]*,[^\n()]*\)')
 """What 0.30 has not."""
