@@ -14,7 +14,7 @@ _HERE = "transload_targets.tflite"
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
-        before="tfl-take-integers,plain-biases,layout{to=NHWC},spell-out-weights,dequantize-weights,dce,"
+        before="tfl-narrow-doubles{f64=$f64},tfl-take-integers,plain-biases,layout{to=NHWC},spell-out-weights,dequantize-weights,dce,"
                "tfl-make-bytes-signed{bytes=$bytes},tfl-widen-narrow-types,tfl-check-types",
         after="dce,tfl-fuse-activations,tfl-tidy,dce,tfl-keep-states,tfl-say-rounding{rounding=$rounding}",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
@@ -22,13 +22,17 @@ def register_conversions(register: Any) -> None:
             "bytes": (("kept", "signed"), "kept",
                       "unsigned quantized bytes become signed ones, the same numbers, where kernels want it, or all of them"),
             "rounding": (("kept", "litert"), "kept",
-                         "quantized ops that round otherwise than LiteRT's kernels: refused, or rounded as LiteRT does")}))
+                         "quantized ops that round otherwise than LiteRT's kernels: refused, or rounded as LiteRT does"),
+            "f64": (("narrowed", "kept", "refused"), "narrowed",
+                    "f64 becomes f32, which is noted, is left to LiteRT, which moves such numbers, or is refused")}))
 
 
 @hookimpl
 def register_passes(register: Any) -> None:
     register(Pass("tfl-take-integers", f"{_HERE}.lowering.hybrid:take_integers",
                   "Have products that may round activations as they run take weights of 8 bits as they are stored."))
+    register(Pass("tfl-narrow-doubles", f"{_HERE}.lowering.doubles:narrow_doubles",
+                  "Make numbers of f64 f32, noted on the module, or refuse them."))
     register(Pass("tfl-say-rounding", f"{_HERE}.lowering.rounding:say_rounding",
                   "Note in a module that its operators may round otherwise than the ops that they were made of."))
     register(Pass("tfl-check-types", f"{_HERE}.lowering.types:check_types",

@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError, TargetError, TransloadError
-from transload.ir import F32, I8, I16, I32, I64, UI8, UI16, UI32, FloatType, IntegerType, TensorType, dtype_of
+from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, FloatType, IntegerType, TensorType, dtype_of
 from transload_converters.tflite.writer import ModelWriter
 from transload_converters.tflite.writer_module import serialize
 
@@ -23,10 +23,10 @@ from tests.support.onnx_models import make_model, node
 pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
 
 
-def converted(model: Any, given: dict[str, np.ndarray], folder: Path) -> Any:
+def converted(model: Any, given: dict[str, np.ndarray], folder: Path, **options: Any) -> Any:
     path = folder / "model.onnx"
     onnx.save(model, path)
-    return transload.convert(path, "tflite", folder / "out", input_data=given)
+    return transload.convert(path, "tflite", folder / "out", input_data=given, options=options)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
@@ -62,7 +62,7 @@ def test_operators_without_a_kernel_of_a_type_are_refused_one_by_one(
     given = {"a": np.ones(4, dtype), "b": np.ones(4, dtype)}
     model = make_model([node(operator, ["a", "b"], ["y"])], given, ["y"])
     with pytest.raises(TargetError) as raised:
-        converted(model, given, tmp_path)
+        converted(model, given, tmp_path, f64="kept")
     (finding,) = raised.value.findings
     assert finding.what == name and finding.why.startswith("LiteRT says: ") and finding.names == ("y",)
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.tflite"))
@@ -105,6 +105,26 @@ def test_parts_of_rare_types(dtype: Any, tmp_path: Path) -> None:
     given = {"x": integers(dtype, 4, 3)}
     model = make_model([node("Split", ["x", "n"], ["y", "z"], axis=0)], given, ["y", "z"], {"n": np.array([1, 3])})
     assert converted(model, given, tmp_path).verification.passed
+
+
+def test_f64_becomes_f32_which_is_said(tmp_path: Path) -> None:
+    """At the borders and within; LiteRT has a kernel for hardly any of it."""
+    given = {"a": np.linspace(-3, 3, 7), "b": np.linspace(1, 2, 7)}
+    constants = {"c": np.array([0.1, 0.2, 1e300, 4, 5, 6, 7])}
+    nodes = [node("Add", ["a", "b"], ["s"]), node("CumSum", ["s", "axis"], ["t"]), node("Min", ["t", "c"], ["y"])]
+    model = make_model(nodes, given, ["y"], {**constants, "axis": np.array(0)})
+    made = converted(model, given, tmp_path)
+    assert made.verification.passed and any("are f64 in the model, and f32 here: a, b, " in note for note in made.report.notes)
+    with pytest.raises(ConversionError, match="LiteRT computes in f32") as refused:
+        converted(model, given, tmp_path, f64="refused")
+    assert {finding.what for finding in refused.value.findings} >= {"an input", "a constant", "top.Add"}
+
+
+def test_the_bits_of_f64_are_refused() -> None:
+    graph = Graph(TensorType((4,), F64))
+    module = graph.done(graph.emit("Bitcast", graph.inputs[0], types=[TensorType((4,), I64)]))
+    with pytest.raises(ConversionError, match="takes the bits of f64"):
+        transload.lower(module, "tfl")
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])

@@ -4,47 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from transload.errors import Finding, merge_findings
-from transload.findings import refuse
-from transload.ir import F64, FloatType, Module, Op, QuantType, TensorType, Type, Value, input_names
+from transload.ir import Module
+from transload_hub.doubles import tell_doubles
 
 __all__ = ["narrow_doubles"]
-
-_SHOWN = 4
 
 
 def narrow_doubles(module: Module, f64: Literal["narrowed", "refused"] = "narrowed") -> bool:
     """With `f64="narrowed"` a note on the module, which says what becomes f32; with "refused" a finding for each kind of op."""
-    wide = [op for op in module.walk() if any(map(_is_wide, op.results))]
-    arguments = [
-        name for function in module.functions.values() if function.regions[0].blocks
-        for name, argument in zip(input_names(function), function.regions[0].block.arguments, strict=True) if _is_wide(argument)]
-    if not wide and not arguments:
-        return False
-    if f64 == "refused":
-        refuse(merge_findings([
-            *(Finding(_shown(op), "computes in f64, and TOSA has f32", (op.origin,) if op.origin else (), _HINT) for op in wide),
-            *(Finding("an input", "is f64, and TOSA has f32", (name,), _HINT) for name in arguments)]))
-        return False
-    computed = [name for op in wide for result in op.results if (name := result.name)]
-    distinct = list(dict.fromkeys([*arguments, *computed]))
-    listed = ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
-    note = f"{len(arguments) + len(wide)} values are f64 in the model, and f32 here{f': {listed}' if listed else ''}"
-    module.notes = (*module.notes, f"{note} (option f64=refused refuses that)")
-    return True
-
-
-_HINT = "convert the model to f32, or let it be narrowed (option f64=narrowed); the target stablehlo keeps f64"
-
-
-def _shown(op: Op) -> str:
-    return "a constant" if op.name == "top.Weight" else op.name
-
-
-def _is_wide(value: Value) -> bool:
-    """Whether it is a tensor of f64, or quantized from it."""
-    type_: Type = value.type
-    element = type_.element if isinstance(type_, TensorType) else None
-    if isinstance(element, QuantType):
-        element = element.expressed
-    return isinstance(element, FloatType) and element == F64
+    return tell_doubles(module, f64)

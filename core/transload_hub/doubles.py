@@ -1,0 +1,49 @@
+"""Numbers of f64, which targets have not, or have few kernels for: said where they become f32, or refused."""
+
+from __future__ import annotations
+
+from transload.errors import Finding, merge_findings
+from transload.findings import refuse
+from transload.ir import F64, FloatType, Module, Op, QuantType, TensorType, Type, Value, input_names
+
+__all__ = ["is_double", "tell_doubles"]
+
+_SHOWN = 4
+_HINT = "convert the model to f32, or let it be narrowed (option f64=narrowed); the target stablehlo keeps f64"
+
+
+def tell_doubles(module: Module, f64: str, computes: str = "TOSA has f32") -> bool:
+    """With `f64="narrowed"` a note on the module, which says what becomes f32; with "refused" a finding for each kind of op.
+
+    Whether numbers are to become f32; `computes` says what a target has in their place.
+    """
+    wide = [op for op in module.walk() if any(map(is_double, op.results))]
+    arguments = [
+        name for function in module.functions.values() if function.regions[0].blocks
+        for name, argument in zip(input_names(function), function.regions[0].block.arguments, strict=True) if is_double(argument)]
+    if not wide and not arguments:
+        return False
+    if f64 == "refused":
+        refuse(merge_findings([
+            *(Finding(_shown(op), f"computes in f64, and {computes}", (op.origin,) if op.origin else (), _HINT) for op in wide),
+            *(Finding("an input", f"is f64, and {computes}", (name,), _HINT) for name in arguments)]))
+        return False
+    computed = [name for op in wide for result in op.results if (name := result.name)]
+    distinct = list(dict.fromkeys([*arguments, *computed]))
+    listed = ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
+    note = f"{len(arguments) + len(wide)} values are f64 in the model, and f32 here{f': {listed}' if listed else ''}"
+    module.notes = (*module.notes, f"{note} (option f64=refused refuses that)")
+    return True
+
+
+def is_double(value: Value) -> bool:
+    """Whether it is a tensor of f64, or quantized from it."""
+    type_: Type = value.type
+    element = type_.element if isinstance(type_, TensorType) else None
+    if isinstance(element, QuantType):
+        element = element.expressed
+    return isinstance(element, FloatType) and element == F64
+
+
+def _shown(op: Op) -> str:
+    return "a constant" if op.name == "top.Weight" else op.name
