@@ -21,6 +21,7 @@ from transload.ir.types import BOOL, I32, I64, FloatType, FunctionType, IndexTyp
 from transload.text.parser import unwrapped, unwraps_of
 
 from .globals import load_globals
+from .spread import outline_manual_computations
 
 __all__ = ["lower_foreign"]
 
@@ -46,6 +47,8 @@ def lower_foreign(module: Module, name: str) -> None:
     if not foreign:
         return
     load_globals(foreign, name)
+    outline_manual_computations(module)
+    foreign = [op for op in module.walk() if op.dialect not in ("stablehlo", "func", "builtin")]
     known = [op for op in foreign if op.parent is not None and (op.name in _SAME or op.name in _RULES)]
     if not known:
         return

@@ -30,6 +30,7 @@ from .foreign import lower_foreign
 from .globals_text import to_generic_globals
 from .large_text import Blob, cut_blobs
 from .refine import refine
+from .spread import tell_devices
 
 __all__ = ["detect", "read"]
 
@@ -69,6 +70,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if fix_inputs(module, inputs, source.function or "main", name):
         _refine(module, name)
     tell_apart(module)
+    tell_devices(module)
     return module
 
 

@@ -29,6 +29,8 @@ IDENTITIES = frozenset((
     "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
     "PinToDevice", "InspectSharding"))
 """Calls that say where or how a value is kept, and give it back."""
+SPREADING = ("SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape")
+"""Those that cut a tensor into the parts of several devices, or join them, where its shape is another then."""
 
 
 def gives_back(op: CustomCall) -> bool:

@@ -18,7 +18,7 @@ from transload_hub.kernels.gather import best_places
 from transload_hub.kernels.unary import FUNCTIONS
 
 from ..dialect.control import function_called
-from ..dialect.custom_call import function_of, gives_back, top_k_of
+from ..dialect.custom_call import SPREADING, function_of, gives_back, top_k_of
 from ..parallel import current_process
 from .movement import check_shape
 from .table import Array, exact_dtype, fit, kernel
@@ -188,6 +188,10 @@ def _way_out(called: str) -> str:
     """What to do about a call that nothing computes."""
     if called.startswith("stablehlo.dynamic_"):
         return "give the inputs their sizes: `transload run --shape NAME:3x4`, or `transload.load(path, inputs={name: (3, 4)})`"
+    if called in SPREADING:
+        return (
+            "the program is spread over devices, as JAX's shard_map does it: run_parallel of transload_plugins.stablehlo.parallel "
+            "runs what each computes, the function that this call is for, on its part of the inputs; or export it for one device")
     return "it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs"
 
 

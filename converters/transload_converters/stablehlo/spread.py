@@ -1,0 +1,94 @@
+"""JAX's `shard_map`: what each device computes, as a function of its own.
+
+Shardy has it as a region, `sdy.manual_computation`; its predecessor GSPMD as a function that is called between two calls, which
+cut tensors into the parts of the devices and join them. The first is made the second here: on one device, whose parts are whole,
+these calls give back what they take, and the function is what `run_parallel` runs on several.
+"""
+
+from __future__ import annotations
+
+from transload.ir import Block, Module, Op, Region, Value
+from transload.ir.attributes import Symbol
+from transload.ir.build import Builder
+from transload.ir.types import FunctionType, Type
+
+__all__ = ["outline_manual_computations", "tell_devices"]
+
+_MANUAL, _CAST = "sdy.manual_computation", "builtin.unrealized_conversion_cast"
+_CUT, _JOIN = "SPMDFullToShardShape", "SPMDShardToFullShape"
+_SPREADING = (_CUT, _JOIN, "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape")
+_NAME = "shmap_body"
+
+
+def outline_manual_computations(module: Module) -> None:
+    """Give each a function, where it uses nothing of around it; others stay as they are.
+
+    Portable artifacts have casts around it, of types that are no others once they are read.
+    """
+    for op in [op for op in module.walk() if op.name == _MANUAL]:
+        if op.parent is not None and len(op.regions) == 1 and _is_whole(op):
+            _outline(module, op)
+    for op in [op for op in module.walk() if op.name == _CAST]:
+        if [value.type for value in op.operands] == [value.type for value in op.results]:
+            op.replace_with(op.operands)
+
+
+def tell_devices(module: Module) -> None:
+    """Note on a module whose `main` needs several devices how what each computes is run."""
+    cuts = [op for op in module.walk() if op.name == "stablehlo.custom_call" and op.attribute("call_target_name") in _SPREADING
+            and [value.type for value in op.operands] != [value.type for value in op.results]]
+    if cuts:
+        number = module.attributes.get("mhlo.num_partitions")
+        names = [name for name in module.functions if name.startswith(_NAME)]
+        many, function = number if isinstance(number, int) else "several", f", {names[0]!r}," if names else ""
+        module.notes = (*module.notes, (
+            f"the program is spread over {many} devices (shard_map), and main runs on one: run_parallel of "
+            f"transload_plugins.stablehlo.parallel runs what each computes{function} on its part of the inputs; or export it for "
+            "one device"))
+
+
+def _is_whole(op: Op) -> bool:
+    """Whether its region has one block that ends as such regions do, and uses values of its own alone."""
+    region = op.regions[0]
+    if len(region.blocks) != 1 or not len(region.block) or region.block.terminator.name != "sdy.return":
+        return False
+    own: set[Value] = set(region.block.arguments)
+    for inner in region.block:
+        for each in inner.walk():
+            own.update(each.results, *(block.arguments for part in each.regions for block in part.blocks))
+    return all(value in own for inner in region.block for each in inner.walk() for value in each.operands)
+
+
+def _outline(module: Module, op: Op) -> None:
+    block = op.regions[0].block
+    end = block.terminator
+    inputs, results = [value.type for value in block.arguments], [value.type for value in end.operands]
+    name = _free_name(module)
+    names = [value.name for value in op.operands]
+    body = Block(inputs, names if all(names) and len({*names}) == len(names) else ())
+    mapping = dict[Value, Value]()
+    mapping.update(zip(block.arguments, body.arguments, strict=True))
+    for inner in block:
+        if inner is not end:
+            body.append(inner.clone(mapping))
+    body.append(Op("func.return", [mapping[value] for value in end.operands]))
+    module.body.append(Op("func.func", (), (), {
+        "sym_name": name, "function_type": FunctionType(tuple(inputs), tuple(results)), "sym_visibility": "private"},
+        (Region([body]),), op.location))
+    builder = Builder(op.parent, op, op.location)  # type: ignore[arg-type]
+    parts = [_annotated(builder, _CUT, value, type_) for value, type_ in zip(op.operands, inputs, strict=True)]
+    called = builder.create("func.call", parts, results, {"callee": Symbol(name)})
+    wholes = zip(called.results, op.results, strict=True)
+    op.replace_with([_annotated(builder, _JOIN, part, whole.type) for part, whole in wholes])
+
+
+def _annotated(builder: Builder, target: str, value: Value, type_: Type) -> Value:
+    return builder.create("stablehlo.custom_call", (value,), (type_,), {"call_target_name": target}).result
+
+
+def _free_name(module: Module) -> str:
+    number, name = 0, _NAME
+    while name in module.functions:
+        number += 1
+        name = f"{_NAME}_{number}"
+    return name

@@ -1,0 +1,79 @@
+"""JAX's `shard_map`, as Shardy and GSPMD have it: what each device computes is a function, which runs on a grid of processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import RunError
+from transload.ir import Module, input_names
+from transload_plugins.stablehlo.parallel import run_parallel
+
+SUM = """
+    %s = "stablehlo.all_reduce"(%x) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,
+        replica_groups = dense<[{devices}]> : tensor<1x{count}xi64>, use_global_device_ids}}> ({{
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %1 = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }}) : (tensor<{rows}x3xf32>) -> tensor<{rows}x3xf32>
+"""
+SHARDY = """
+module attributes {{mhlo.num_partitions = {count} : i32}} {{
+sdy.mesh @mesh = <["d"={count}]>
+func.func @main(%a: tensor<8x3xf32>) -> tensor<{rows}x3xf32> {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"d"}}, {{}}]>] out_shardings=[<@mesh, [{{}}, {{}}]>]
+      manual_axes={{"d"}} (%x: tensor<{rows}x3xf32>) {{
+""" + SUM + """
+    sdy.return %s : tensor<{rows}x3xf32>
+  }} : (tensor<8x3xf32>) -> tensor<{rows}x3xf32>
+  return %0 : tensor<{rows}x3xf32>
+}}
+}}
+"""
+GSPMD = """
+module attributes {{mhlo.num_partitions = {count} : i32}} {{
+func.func @main(%a: tensor<8x3xf32>) -> tensor<{rows}x3xf32> {{
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) : (tensor<8x3xf32>) -> tensor<{rows}x3xf32>
+  %1 = call @shmap_body(%0) : (tensor<{rows}x3xf32>) -> tensor<{rows}x3xf32>
+  %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) : (tensor<{rows}x3xf32>) -> tensor<{rows}x3xf32>
+  return %2 : tensor<{rows}x3xf32>
+}}
+func.func private @shmap_body(%x: tensor<{rows}x3xf32>) -> tensor<{rows}x3xf32> {{
+""" + SUM + """
+  return %s : tensor<{rows}x3xf32>
+}}
+}}
+"""
+X = np.arange(24, dtype=np.float32).reshape(8, 3)
+
+
+def spread(form: str, count: int) -> Module:
+    pytest.importorskip("jaxlib")
+    text = form.format(count=count, rows=8 // count, devices=list(range(count)))
+    return transload.load(text=text, format="stablehlo")
+
+
+@pytest.mark.parametrize("form", [SHARDY, GSPMD])
+def test_on_a_mesh_of_one_device_it_runs_as_it_is(form: str) -> None:
+    module = spread(form, 1)
+    (result,) = transload.run(module, {next(iter(module.inputs)): X}).values()
+    assert np.array_equal(result, X) and not any("spread" in note for note in module.notes)
+
+
+@pytest.mark.parametrize("form", [SHARDY, GSPMD])
+def test_on_several_the_function_of_each_runs_in_a_grid(form: str) -> None:
+    module = spread(form, 4)
+    (name,) = input_names(module.functions["shmap_body"])
+    parts = {(0, place): {name: X[2 * place : 2 * place + 2]} for place in range(4)}
+    results = run_parallel(module, parts, num_partitions=4, function="shmap_body")
+    assert all(np.array_equal(result, X.reshape(4, 2, 3).sum(0)) for each in results.values() for result in each.values())
+
+
+@pytest.mark.parametrize("form", [SHARDY, GSPMD])
+def test_main_of_several_says_the_way(form: str) -> None:
+    module = spread(form, 4)
+    assert any("spread over 4 devices" in note and "'shmap_body'" in note for note in module.notes)
+    with pytest.raises(RunError) as refused:
+        transload.run(module, {next(iter(module.inputs)): X})
+    assert "SPMDFullToShardShape" in refused.value.message and "run_parallel" in refused.value.hint
