@@ -16,7 +16,7 @@ from ..errors import TargetError, UsageError, VerificationError
 from ..files import need_file, need_place
 from ..given import has_images, settled, shapes_of
 from ..input_shapes import static_inputs
-from ..ir import Blocks, QuantType, TensorType, Type
+from ..ir import Blocks, Module, QuantType, TensorType, Type
 from ..journey import Plan
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
 from ..shell import quoted
@@ -471,6 +471,20 @@ def _block(blocks: Blocks) -> str:
     return "x".join("all" if size is None else str(size) for size in blocks.sizes)
 
 
+def _module_in(text: str, file: str, verified: bool) -> Module:
+    """What a file of MLIR text holds; what is wrong with it is the file's, of which no pass is to be blamed."""
+    from ..errors import ReadError
+    from ..ir.verify import check
+    from ..text import parse_module
+    from ..text.files import constants_beside
+
+    module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file), text))
+    if verified and (findings := check(module)):
+        raise ReadError(
+            f"{file}: its ops break the rules of their dialects", findings, hint="--no-verify-each takes it as it is")
+    return module
+
+
 def opt_command(
     file: str,
     passes: str,
@@ -483,10 +497,8 @@ def opt_command(
     trace_rewrites: str | None,
 ) -> int:
     from ..errors import ReadError
-    from ..ir.verify import check
     from ..passes.manager import Pipeline
-    from ..text import parse_module, print_module
-    from ..text.files import constants_beside
+    from ..text import print_module
     from .trace import rewrites_traced_to
 
     if constants not in ("inline", "elided", "resource"):
@@ -501,11 +513,8 @@ def opt_command(
         raise ReadError(f"{file}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise ReadError(f"{file}: is not text") from None
-    module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file), text))
+    module = _module_in(text, file, verify_each)
     pipeline = Pipeline.parse(passes)
-    if verify_each and (findings := check(module)):  # the file's, of which no pass is to be blamed
-        raise ReadError(f"{file}: its ops break the rules of their dialects", findings,
-                        hint="--no-verify-each takes it as it is")
     with rewrites_traced_to(trace_rewrites):
         records = pipeline.run(
             module,

@@ -149,9 +149,7 @@ class Builder:
             raise refusal(name, operands, attributes)
         if element is not None and not isinstance(element, Type):
             raise not_a_type(name, "element", element)
-        op = Op(name, present, (), attributes, (), self.location if location is None else location)
-        if attributes and declaration is not None:
-            _need_kinds(op, declaration)
+        op = _of_kinds(Op(name, present, (), attributes, (), self.location if location is None else location), declaration)
         if types is None:
             infer = declaration.infer if declaration is not None else None
             if infer is None and (infer := registry.shape_rule(name)) is None:
@@ -285,8 +283,10 @@ def _given(
     return attributes
 
 
-def _need_kinds(op: Op, declaration: OpDeclaration) -> None:
-    """`ShapeError` where an attribute holds what its kind does not: a model may be the cause, as of shapes that do not fit."""
+def _of_kinds(op: Op, declaration: OpDeclaration | None) -> Op:
+    """The op; `ShapeError` where an attribute holds what its kind does not, of which a model may be the cause, as of shapes."""
+    if declaration is None or not op.attributes:
+        return op
     accepts = declaration.accepts
     for key, value in op.attributes.items():
         accept = accepts.get(key)
@@ -294,6 +294,7 @@ def _need_kinds(op: Op, declaration: OpDeclaration) -> None:
             broken = broken_rules(op)
             op.drop_references()
             raise cannot_be(op, broken)
+    return op
 
 
 def values_for(op: Op, outcome: Any) -> Sequence[Value]:

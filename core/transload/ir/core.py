@@ -18,7 +18,7 @@ from . import registry
 from .apart import Connected
 from .attributes import Attribute
 from .given import items_of, misfit_part, need_part, values_of, whole_of
-from .locations import FusedLocation, Location, first_name
+from .locations import FusedLocation, Location, first_name, located
 from .operands import MANY, ManyOperands, many_of
 from .readable import block_text, called_text, function_text, op_text, value_text
 from .types import BOOL, TYPES, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
@@ -199,9 +199,7 @@ class Op(Connected):
             raise misfit_part(name, "result types", result_types, "a list of types") from None
         self.attributes = {} if attributes is None else attributes
         self.regions: list[Region] = []
-        self.location = location
-        if location.__class__ is not str and location is not None:
-            need_part(location, Location, name, "location", "a text or a location")
+        self.location = location if location.__class__ is str or location is None else located(location, name)
         self.parent: Block | None = None
         self.prev: Op | None = None
         self.next: Op | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .given import items_of, need_part
 
 __all__ = [
-    "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "first_name", "location_names",
+    "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "first_name", "located", "location_names",
 ]
 
 
@@ -95,6 +95,12 @@ class OpaqueLocation:
 
 Location = str | FusedLocation | FileLocation | OpaqueLocation | None
 """Where an op comes from; a plain `str` is the original tensor name (MLIR's NameLoc)."""
+
+
+def located(location: Location, whole: str) -> Location:
+    """The location; `BuildError` where it is none."""
+    need_part(location, Location, whole, "location", "a text or a location")
+    return location
 
 
 def location_names(location: Location) -> list[str]:

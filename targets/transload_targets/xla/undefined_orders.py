@@ -55,11 +55,10 @@ def depends_on_order(op: Op, initial: Sequence[Any] | None) -> bool:
     `initial` is None where they are not known.
     """
     block = op.regions[_WHERE[op.name]].block
-    types = [value.type for value in block.arguments[: len(block.arguments) // 2]]
-    if not all(
-        isinstance(type_, TensorType) and type_.shape == () and isinstance(type_.element, FloatType | IntegerType)
-        for type_ in types
-    ):
+    arguments = block.arguments[:len(block.arguments) // 2]
+    types = [value.type for value in arguments if isinstance(value.type, TensorType)]
+    plain = all(type_.shape == () and isinstance(type_.element, FloatType | IntegerType) for type_ in types)
+    if not plain or len(types) < len(arguments):
         return False  # of quantized numbers and tensors no trial is known
     trials = list(zip(*(_numbers(type_) for type_ in types), strict=True))
     try:

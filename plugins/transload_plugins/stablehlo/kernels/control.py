@@ -190,7 +190,7 @@ def _way_out(called: str) -> str:
         return "give the inputs their sizes: `transload run --shape NAME:3x4`, or `transload.load(path, inputs={name: (3, 4)})`"
     if called in SPREADING:
         return (
-            "the program is spread over devices, as JAX's shard_map does it: run_parallel of transload_plugins.stablehlo.parallel "
+            "the program is spread over devices, as JAX's shard_map does: run_parallel of transload_plugins.stablehlo.parallel "
             "runs what each computes, the function that this call is for, on its part of the inputs; or export it for one device")
     return "it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs"
 
