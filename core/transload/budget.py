@@ -34,7 +34,7 @@ class Allowance:
 
     ops: int = 200_000
     """Ops that conversions and passes make, those of unrolled loops and inlined functions among them."""
-    grown: int = 1 << 29
+    grown: int = 1 << 28
     """Bytes by which constants that are computed while converting exceed, together, what they are computed of.
 
     Where a model has many, it is four times their size: weights are dequantized and cast.
@@ -45,6 +45,11 @@ class Allowance:
     """Elements of all values together that verification computes."""
     products: int = 1 << 42
     """Multiplications of convolutions and matrix products that verification computes: ten minutes of the reference engine."""
+    memory: int = 1 << 29
+    """Bytes that the values of a model may hold at one time where it is verified.
+
+    Where the model's constants and inputs are large, it is 64 times their size: a file of a kilobyte may make gigabytes.
+    """
     seconds: float = 1800.0
     """What one execution of a module by the reference engine may take, and what a quantizer may look for beside ranges."""
     rounds: float = 60.0

@@ -178,6 +178,29 @@ def test_verification_says_what_it_would_have_computed(tmp_path: Path) -> None:
     assert skipped.status == "skipped" and "2,000 numbers" in skipped.why and "elements=2000" in skipped.why
 
 
+def test_verification_says_what_memory_it_would_have_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where that is many times what the model is itself: its inputs here, which are half of what is there at one time."""
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    file = tmp_path / "m.tflite"
+    file.write_bytes(write_operator("ABS", [((40, 50), "float32", None, None)], [((40, 50), "float32", None, None)]))
+    source = transload.load(file)
+    result = transload.lower(source, "tosa")
+    with allowed(memory=100):
+        assert verify_conversion(source, result).status == "passed"
+        monkeypatch.setattr("transload.verification.verify._VALUES_OF_ONE", 1)
+        skipped = verify_conversion(source, result)
+    assert skipped.status == "skipped" and "take 16,000 bytes" in skipped.why and "8,000 are allowed" in skipped.why
+    assert "TRANSLOAD_BUDGET=memory=16000" in skipped.why
+
+
+def test_a_model_of_next_to_nothing_folds_no_more_than_half_a_gigabyte() -> None:
+    """Each doubling is there until all are: 256 MB of growth are 512 MB at one time."""
+    spent = Budget()
+    sizes = [8 << doubled for doubled in range(40)]
+    folded = [size for size in sizes if spent.may_fold(size, 2 * size)]
+    assert 2 * sum(folded) <= 1 << 29
+
+
 def test_a_splat_counts_as_what_it_is_computed_with() -> None:
     """A file of some hundred bytes fills 2 GB by one number."""
     graph = Graph()

@@ -17,8 +17,9 @@ from transload.verification.bounds import Bounded, check_bounds, has_bounds
 from ..analysis.choices import chosen_outputs
 from ..analysis.dataflow import has_loops
 from ..budget import VARIABLE, TimeOver, allowance, timed
+from ..contents import constant_bytes
 from ..engine.choice import work_of
-from ..engine.memory import machine_bytes, peak_bytes
+from ..engine.memory import bytes_of, machine_bytes, peak_bytes
 from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
 from ..ir import Dense, Module, QuantType, SplatData, TensorType, output_names
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OwnRuntime", "Verification", "elements_of", "verify_conversion"]
 
+_VALUES_OF_ONE = 64
+"""Bytes of values at one time for each byte of a model's constants and inputs, where these are more than the allowance."""
 SAMPLES = 8
 """Of those that are given, how many a result is run on at most, where outputs say nothing on the first."""
 
@@ -127,7 +130,7 @@ def verify_conversion(
     checked = _checked(taken, inputs) if inputs is not None else None
 
     def unjudged(verdict: Verification, refusing: Runtime | None = None) -> Verification:
-        if own is not None and not _too_much(result):
+        if own is not None and not _too_much(source, result):
             given = next(chain(checked if checked is not None else (), attempts(taken, hub, seed)))
             _run_alone(Running(result, engine, own, written), given, source, refusing)
         return verdict
@@ -141,7 +144,7 @@ def verify_conversion(
     if runtime is None:
         return unjudged(Verification("skipped", why))
     failed = [why] if why else []
-    if why := _too_much(result):
+    if why := _too_much(source, result):
         return Verification("skipped", why, runtime.name, engine, notes=failed)
 
     def judge_by(runtime: Runtime) -> _Judge:
@@ -191,16 +194,23 @@ def _checked(
     return (checked_inputs(source, each) for each in islice(inputs, SAMPLES))
 
 
-def _too_much(module: Module) -> str:
+def _too_much(source: Module, result: Module) -> str:
     """Why running a module would cost more than verification may; empty where it does not."""
-    most, work = allowance(), work_of(module)
+    most, work = allowance(), work_of(result)
+    needed, there = _memory_of(result), machine_bytes()
+    both = max(needed, _memory_of(source))
+    own = constant_bytes(source) + bytes_of(argument.type for argument in result.body_of_main.arguments)
     for count, allowed, what, name in (
-            (elements_of(module), most.elements, "compute {:,} numbers", "elements"),
-            (work.products, most.products, "multiply {:,} times", "products")):
+            (elements_of(result), most.elements, "compute {:,} numbers", "elements"),
+            (work.products, most.products, "multiply {:,} times", "products"),
+            (both, max(most.memory, _VALUES_OF_ONE * own), "take {:,} bytes at one time", "memory")):
         if count > allowed:
             return f"it would {what.format(count)}, and {allowed:,} are allowed: {VARIABLE}={name}={count} allows them"
-    needed, there = peak_bytes(module.main.regions[0].block), machine_bytes()
     return f"it would take {needed:,} bytes at one time, and this machine has {there:,}" if needed > there else ""
+
+
+def _memory_of(module: Module) -> int:
+    return peak_bytes(module.body_of_main)
 
 
 def elements_of(module: Module) -> int:

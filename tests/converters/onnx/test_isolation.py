@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +95,22 @@ def test_inference_alone_is_that_of_the_package(tmp_path: Path) -> None:
         "assert not {'numpy', 'google', 'onnx'} & set(sys.modules)")
     subprocess.run(python_command(code, needs=("transload", "transload_converters", "onnx")), check=True)
     assert path.read_bytes() == inference.with_shapes(content)
+
+
+def test_inference_follows_numbers_as_far_as_memory_goes(tmp_path: Path) -> None:
+    """A number joined with itself 26 times is 64 million that shapes may be made of: without them, others are found."""
+    from transload.child import python_command
+    from transload_converters.onnx.types import types_of
+
+    pytest.importorskip("resource")
+    names = ["c", *(f"d{index}" for index in range(25)), "z"]
+    path = _model(
+        tmp_path / "m.onnx", helper.make_node("Constant", [], ["c"], value_floats=[1.0]),
+        *(helper.make_node("Concat", [old, old], [new], axis=0) for old, new in pairwise(names)),
+        helper.make_node("ReduceMax", ["z"], ["y"]))
+    code = (
+        "from pathlib import Path; from transload_converters.onnx.inference import with_shapes_alone; import resource; "
+        f"model = Path({str(path)!r}); model.write_bytes(with_shapes_alone(model.read_bytes())); "
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 600 << 10")
+    subprocess.run(python_command(code, needs=("transload", "transload_converters", "onnx")), check=True)
+    assert str(types_of(onnx.load(path).graph)["z"]) == "tensor<67108864xf32>"
