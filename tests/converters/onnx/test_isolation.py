@@ -100,7 +100,7 @@ def test_inference_alone_is_that_of_the_package(tmp_path: Path) -> None:
 def test_inference_follows_numbers_as_far_as_memory_goes(tmp_path: Path) -> None:
     """A number joined with itself 26 times is 64 million that shapes may be made of: without them, others are found."""
     from transload.child import python_command
-    from transload_converters.onnx.types import types_of
+    from transload_converters.onnx.graph import types_of
 
     pytest.importorskip("resource")
     names = ["c", *(f"d{index}" for index in range(25)), "z"]

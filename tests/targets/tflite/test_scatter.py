@@ -68,6 +68,32 @@ def test_updates_are_combined(element: Type, reduction: str) -> None:
             operators(module, numbers(rng, x), places, numbers(rng, u))
 
 
+@pytest.mark.parametrize("reduction", ["mul", "max", "min"])
+@pytest.mark.parametrize("element", [F32, I8, I32, I64])
+def test_many_updates_are_combined_at_once(element: Type, reduction: str) -> None:
+    """Of each place, those that are for it."""
+    rng = np.random.default_rng(8)
+    for shape, count, n in (((6,), (20,), 1), ((4, 5), (9,), 1), ((3, 4, 2), (13,), 2), ((3, 2), (9,), 0)):
+        module = scattered(element, TensorType((*count, n), I32), shape, reduction)
+        x, _, u = module.inputs.values()
+        places = [rng.integers(-size, size, count) for size in shape[:n]]
+        where = np.stack(places, -1).astype(np.int32) if n else np.zeros((*count, 0), np.int32)
+        used = operators(module, numbers(rng, x), where, numbers(rng, u))
+        assert "dynamic_update_slice" not in used
+
+
+@pytest.mark.parametrize("element", [F32, I32, BOOL])
+def test_one_number_is_written_however_many_places_there_are(element: Type) -> None:
+    """It does not matter which of them is last: none is compared with the others."""
+    number = np.ones((3000, 2), dtype_of(element))
+    module = network(
+        lambda b, x, i: b.emit("top.ScatterND", x, i, b.constant(number)),
+        TensorType((9, 2), element), TensorType((3000, 1), I32))
+    rng = np.random.default_rng(9)
+    used = operators(module, numbers(rng, module.inputs["x0"]), rng.integers(-4, 4, (3000, 1)).astype(np.int32))
+    assert used[-1] == "select_v2"
+
+
 def test_of_constant_places_the_last_stays() -> None:
     places = np.array([[1], [-1], [1], [0], [3]], np.int32)
     module = network(
@@ -110,7 +136,8 @@ def test_a_part_that_is_read_is_written_as_one(part: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(("element", "count", "reduction", "why"), [
-    (F32, 9, "max", "9 updates of f32 by 'max'"), (F32, 3000, "none", "of 3000 updates at places that are computed the last"),
+    (F32, 3 << 20, "max", "3145728 updates at places that are computed, combined by 'max'"),
+    (F32, 3000, "none", "of 3000 updates at places that are computed the last"),
     (UI8, 1, "none", "DYNAMIC_UPDATE_SLICE has no kernel of ui8"), (I16, 9, "none", "SCATTER_ND has no kernel of i16"),
     (QuantType(I8, F32, (0.1,), (3,)), 2, "max", "adds stored numbers, and this is to combine real ones by 'max'")])
 def test_what_litert_cannot_say_is_refused(element: Type, count: int, reduction: str, why: str) -> None:

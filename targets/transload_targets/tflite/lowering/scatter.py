@@ -1,7 +1,8 @@
 """SCATTER_ND, which adds updates to zeros, and DYNAMIC_UPDATE_SLICE, which writes one of them.
 
 Of updates that are written to one place the last stays. Where the subscripts are constant it is known which those are; computed
-ones are written one after the other where they are few, and compared with each other where they are more. Subscripts that are
+ones are written one after the other where they are few, and compared with each other where they are more; what is combined
+otherwise than by adding is compared with all places. Subscripts that are
 outside of the tensor are an error of our engine and of SCATTER_ND; DYNAMIC_UPDATE_SLICE moves them inside.
 """
 
@@ -40,6 +41,9 @@ _FEW = 8
 """So many updates are written one after the other."""
 _MOST_COMPARED = 2048
 """So many updates are compared each with each."""
+_MOST_MASKED = 1 << 24
+"""How many numbers all updates for each of the places may be."""
+_REDUCED = {"mul": "reduce_prod", "max": "reduce_max", "min": "reduce_min", "add": "sum"}
 _COMBINED = {"mul": "mul", "max": "maximum", "min": "minimum", "add": "add"}
 
 
@@ -75,7 +79,7 @@ def _is_zero(rw: Rewriter, value: Value) -> bool:
 
 
 def _combined(op: ScatterND, rw: Rewriter, value: Value, updates: Value) -> Value:
-    """The updates combined with what is at their places; sums by SCATTER_ND, others one after the other."""
+    """The updates combined with what is at their places; sums by SCATTER_ND, others one after the other, or all at once."""
     shape, stored, places = static_shape(value), value.element, static_shape(op.indices)
     count, n = math.prod(places[:-1]), places[-1]
     is_alone = _is_zero(rw, value)
@@ -83,18 +87,55 @@ def _combined(op: ScatterND, rw: Rewriter, value: Value, updates: Value) -> Valu
         where = int32(rw, subscripts(rw, op.indices, shape))
         made = _spread(rw, where, updates, value)
         return made if is_alone else emit(rw, "add", value, made, like=value)
-    if count > _FEW:
-        raise Unsupported(
-            f"LiteRT's SCATTER_ND adds numbers of the types {', '.join(map(str, _SUMMED))}, and this is to combine {count} "
-            f"updates of {stored} by {op.reduction!r}; so many as {_FEW} are combined one after the other")
     if stored not in _SUMMED:
         raise Unsupported(f"LiteRT has no kernel that combines numbers of {stored}", "cast to int32")
+    if count > _FEW:
+        return _reduced(op, rw, value, updates, n)
     return _one_by_one(op, rw, value, updates, count, n)
+
+
+def _reduced(op: ScatterND, rw: Rewriter, value: Value, updates: Value, n: int) -> Value:
+    """Each place combined with a reduction over all updates, of which those for other places change nothing."""
+    shape = static_shape(value)
+    size, count, inner = math.prod(shape[:n]), math.prod(static_shape(op.indices)[:-1]), math.prod(shape[n:])
+    if size * count * inner > _MOST_MASKED:
+        raise Unsupported(
+            f"{count} updates at places that are computed, combined by {op.reduction!r} with {size} places of {inner}, are too "
+            f"many: LiteRT's SCATTER_ND adds, and {_MOST_MASKED:,} numbers are compared at most",
+            "combine by adding, or make the updates or the places fewer")
+    updates = reshape(rw, updates, (1, count, inner))
+    if n:
+        places = reshape(rw, int32(rw, subscripts(rw, op.indices, shape)), (count, n))
+        rows = constant(rw, tables.arange(size, dtype=np.int32).reshape(size, 1, 1))
+        numbers = reshape(rw, _row_numbers(rw, places, shape), (1, count, 1))
+        hit = emit(rw, "equal", rows, numbers, shape=(size, count, 1), element=BOOL)
+        neutral = constant(rw, np.array(_neutral(op.reduction, value.element), dtype_of(value.element)))
+        updates = emit(rw, "select_v2", hit, updates, neutral, like=updates, shape=(size, count, inner))
+    made = emit(rw, _REDUCED[op.reduction], updates, ints(rw, 1), like=updates, shape=(size, inner))
+    return emit(rw, _COMBINED[op.reduction], value, reshape(rw, made, shape), like=value)
+
+
+def _neutral(reduction: str, element: Type) -> float:
+    """The number that changes nothing."""
+    if reduction in ("add", "mul"):
+        return float(reduction == "mul")
+    low, high = (-math.inf, math.inf) if element == F32 else element.range  # type: ignore[attr-defined]
+    return low if reduction == "max" else high  # type: ignore[no-any-return]
+
+
+def _row_numbers(rw: Rewriter, places: Value, shape: tuple[int, ...]) -> Value:
+    """The numbers of the rows that subscripts, one after the other, are of."""
+    count, n = static_shape(places)
+    if n == 1:
+        return reshape(rw, places, (count,))
+    strides = constant(rw, np.array([math.prod(shape[i + 1:n]) for i in range(n)], np.int32))
+    products = emit(rw, "mul", places, strides, like=places)
+    return emit(rw, "sum", products, ints(rw, 1), like=products, shape=(count,))
 
 
 def _written(op: ScatterND, rw: Rewriter, value: Value, updates: Value, stored: Type) -> Value:
     """The updates at their places, and the input elsewhere."""
-    places = static_shape(op.indices)
+    shape, places = static_shape(value), static_shape(op.indices)
     count, n = math.prod(places[:-1]), places[-1]
     start = _start_of_a_part(op)
     if start is not None and stored in _WRITTEN:
@@ -104,6 +145,11 @@ def _written(op: ScatterND, rw: Rewriter, value: Value, updates: Value, stored: 
     held = rw.constant_of(op.indices)
     if held is not None and stored in _ADDED:
         return _at_constants(op, rw, held.astype(np.int64).reshape(count, n), value, updates)
+    number = rw.constant_of(updates)
+    if number is not None and count > 1 and (number == number.flat[0]).all():  # which of them stays does not matter
+        where = reshape(rw, int32(rw, subscripts(rw, op.indices, shape)), (count, n))
+        same = constant(rw, number.reshape(-1)[0], updates.element)
+        return emit(rw, "select_v2", _hit(rw, where, shape, n), same, value, like=value)
     if count <= _FEW:
         _need_kernel(stored)
         return _one_by_one(op, rw, value, updates, count, n)
@@ -216,12 +262,7 @@ def _compared(op: ScatterND, rw: Rewriter, value: Value, updates: Value, count: 
     rest = shape[n:]
     places = reshape(rw, int32(rw, subscripts(rw, op.indices, shape)), (count, n))
     updates = reshape(rw, updates, (count, *rest))
-    if n == 1:
-        numbers = reshape(rw, places, (count,))
-    else:
-        strides = constant(rw, np.array([math.prod(shape[i + 1:n]) for i in range(n)], np.int32))
-        products = emit(rw, "mul", places, strides, like=places)
-        numbers = emit(rw, "sum", products, ints(rw, 1), like=products, shape=(count,))
+    numbers = _row_numbers(rw, places, shape)
     square = (count, count)
     same = emit(rw, "equal", reshape(rw, numbers, (count, 1)), reshape(rw, numbers, (1, count)), shape=square, element=BOOL)
     later = constant(rw, np.triu(tables.ones(square, bool), 1))
@@ -229,11 +270,16 @@ def _compared(op: ScatterND, rw: Rewriter, value: Value, updates: Value, count: 
     lost = emit(rw, "reduce_any", same_later, ints(rw, 1), like=same, shape=(count,))
     zero = constant(rw, np.zeros((), dtype_of(_stored(updates))), updates.element)
     kept = emit(rw, "select_v2", reshape(rw, lost, (count, *(1 for _ in rest))), zero, updates, like=updates)
-    spread = _spread(rw, places, kept, value)
+    return emit(rw, "select_v2", _hit(rw, places, shape, n), _spread(rw, places, kept, value), value, like=value)
+
+
+def _hit(rw: Rewriter, places: Value, shape: tuple[int, ...], n: int) -> Value:
+    """Which rows are written to, for a selection."""
+    count = static_shape(places)[0]
     ones = constant(rw, tables.ones(count, np.int32))
     hits = emit(rw, "scatter_nd", places, ones, ints(rw, *shape[:n]), shape=shape[:n], element=I32)
     hit = emit(rw, "not_equal", hits, constant(rw, np.int32(0)), like=hits, element=BOOL)
-    return emit(rw, "select_v2", reshape(rw, hit, (*shape[:n], *(1 for _ in rest))), spread, value, like=value)
+    return reshape(rw, hit, (*shape[:n], *(1 for _ in shape[n:])))
 
 
 def _stored(value: Value) -> Type:

@@ -203,8 +203,9 @@ def _scattered(op: ScatterElements | ScatterND, rw: Rewriter, sizes: tuple[int, 
     """`updates` written to rows of the input, or combined with them.
 
     SCATTER writes no row twice. With constant subscripts the last update of a row is written, or in each round
-    the next one combined. With subscripts of run time, which for reduction none must differ, as ONNX demands,
-    each row of the result is combined with a reduction over all updates, of which those of other rows are neutral.
+    the next one combined. With subscripts of run time, which for reduction none must differ, as ONNX demands, but
+    where all updates are one number, each row of the result is combined with a reduction over all updates, of which
+    those of other rows are neutral.
     """
     size, count, inner = sizes
     element = op.result.element
@@ -231,6 +232,9 @@ def _written(rw: Rewriter, x: Value, updates: Value, numbers: Value, reduction: 
                 x = _one_round(rw, x, updates, held.reshape(-1)[members], members, reduction)
             return x
     elif reduction == "none":
+        number = _one_number(rw, updates)
+        if number is not None and size * count <= COMPARISONS:
+            return _marked(rw, x, numbers, count, number)
         if count > size:
             raise Unsupported(f"{count} updates of run-time subscripts into {size} rows: some row is written twice")
         return rw.emit("tosa.scatter", x, reshape(rw, numbers, (1, count)), updates)
@@ -266,6 +270,28 @@ def _one_round(
     return rw.emit("tosa.scatter", x, where, updates)
 
 
+def _one_number(rw: Rewriter, updates: Value) -> np.ndarray | None:
+    """The number that all updates are, if they are constant: which of them is written to a row does not matter then."""
+    held = rw.constant_of(updates)
+    if held is None:
+        return None
+    first = held.reshape(-1)[:1]
+    return first if (held == first).all() else None
+
+
+def _marked(rw: Rewriter, x: Value, numbers: Value, count: int, number: np.ndarray) -> Value:
+    """A number in all rows that are written to, however often."""
+    size = static_shape(x)[1]
+    hit = compare(rw, "Equal", _all_rows(rw, size, 1), reshape(rw, numbers, (1, count)))
+    hit = reshape(rw, rw.emit("tosa.reduce_any", hit, axis=1), (1, size, 1))
+    return select(rw, hit, build.const(rw, number.reshape(1, 1, 1), x.element), x)
+
+
+def _all_rows(rw: Rewriter, size: int, further: int) -> Value:
+    """The numbers of all rows, in as many further dimensions."""
+    return build.const(rw, counted(size, dtype=np.int32).reshape(size, *(1 for _ in range(further))))
+
+
 def _by_comparison(rw: Rewriter, x: Value, updates: Value, numbers: Value, reduction: str) -> Value:
     """Reduction over all updates of each row; for `none`, which has constant subscripts then, this is not used."""
     size, count, inner = static_shape(x)[1], static_shape(updates)[1], static_shape(x)[2]
@@ -275,8 +301,7 @@ def _by_comparison(rw: Rewriter, x: Value, updates: Value, numbers: Value, reduc
             "constant subscripts, or reduction none, can be converted")
     element = x.element
     x, updates = widened(rw, x), widened(rw, updates)
-    rows = build.const(rw, counted(size, dtype=np.int32).reshape(size, 1, 1))
-    hit = compare(rw, "Equal", rows, reshape(rw, numbers, (1, count, 1)))
+    hit = compare(rw, "Equal", _all_rows(rw, size, 2), reshape(rw, numbers, (1, count, 1)))
     least, most = _extremes(x)
     neutral = {"add": 0, "mul": 1, "max": least, "min": most}[reduction]
     chosen = select(rw, hit, updates, like(rw, updates, neutral))

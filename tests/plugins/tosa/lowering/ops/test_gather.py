@@ -59,6 +59,13 @@ def test_gather_by_several_subscripts(case: Any, constants: Any) -> None:
     case("GatherElements", (4, 5, 3), _indices(-3, 3, 4, 2, 5), axis=-1, constants=constants)
 
 
+def test_one_number_is_written_to_a_row_however_often(case: Any, sample: Any) -> None:
+    """Six updates of run time into four rows: which of them is last does not matter, as all are the same."""
+    number = np.ones((6, 3), bool if case.kind == "i1" else np.int8 if case.kind == "i8" else KINDS[case.kind][0])
+    case("ScatterND", (4, 3), _indices(-2, 2, 6, 1), number, constants=(2,))
+    case("ScatterElements", (4, 3), _indices(1, 3, 6, 3), number, axis=0, constants=(2,))
+
+
 @pytest.mark.parametrize("constants", [(), (1,)])
 def test_scatter(case: Any, constants: Any) -> None:
     places = np.stack([[0, 3, 2], [4, 1, 1]], -1).astype(np.int32)
