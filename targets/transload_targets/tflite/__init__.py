@@ -15,7 +15,7 @@ def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
         before="tfl-narrow-doubles{f64=$f64},tfl-take-integers,plain-biases,layout{to=NHWC},spell-out-weights,dequantize-weights,dce,"
-               "tfl-make-bytes-signed{bytes=$bytes},tfl-widen-narrow-types,tfl-check-types",
+               "tfl-make-bytes-signed{bytes=$bytes},tfl-widen-narrow-types,tfl-narrow-integers,tfl-check-types",
         after="dce,tfl-fuse-activations,tfl-tidy,dce,tfl-keep-states,tfl-say-rounding{rounding=$rounding}",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
         options={
@@ -41,6 +41,8 @@ def register_passes(register: Any) -> None:
                   "Make quantized unsigned bytes signed ones, the same numbers, where an op has both, or everywhere."))
     register(Pass("tfl-widen-narrow-types", f"{_HERE}.lowering.narrow:widen_narrow_types",
                   "Have a clip cut what quantized types are narrowed to: LiteRT's kernels saturate at the ends of whole ones."))
+    register(Pass("tfl-narrow-integers", f"{_HERE}.lowering.integers:narrow_integers",
+                  "Compute in int32 what LiteRT has no kernels of for 64 bits, where the numbers are known to lie there."))
     register(Pass("tfl-fuse-activations", f"{_HERE}.lowering.tidy:fuse_activations",
                   "Make a ReLU behind an operator that has one part of that operator.", ("tfl",), ("tfl",)))
     register(Pass("tfl-tidy", f"{_HERE}.lowering.tidy:tidy",

@@ -77,6 +77,8 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | None:
     if op.mode in _MODES:
         return total(value, _MODES[op.mode])
     if op.mode == "ReduceL1":
+        if value.element == I64:  # of which ABS has no kernel
+            return total(emit(rw, "maximum", value, emit(rw, "neg", value, like=value), like=value))
         return total(emit(rw, "abs", value, like=value))
     if op.mode in ("ReduceL2", "ReduceSumSquare"):
         squares = emit(rw, "mul", value, value, like=value) if value.is_integer else emit(rw, "square", value, like=value)

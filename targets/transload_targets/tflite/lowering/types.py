@@ -11,6 +11,7 @@ from transload.ir import (
     F16,
     I8,
     I16,
+    I64,
     UI8,
     UI16,
     UI32,
@@ -30,6 +31,7 @@ from transload.ir import (
 from transload.ir.build import constant_of
 
 from .common import NO_HALVES
+from .integers import WITHOUT_64
 
 __all__ = ["check_types"]
 
@@ -65,7 +67,7 @@ def check_types(module: Module) -> bool:
     for op in module.walk():
         if op.name == "func.func" or any(_reason(value) for value in op.operands):
             continue  # what follows from it is not said again
-        why = _unsigned(op) or _of_flags(op) or _shifted(op)
+        why = _unsigned(op) or _of_flags(op) or _shifted(op) or _of_64(op)
         if why:
             findings.append(Finding(op.name, why[0], (op.origin,) if op.origin else (), why[1]))
         for result in op.results:
@@ -133,6 +135,14 @@ def _unsigned(op: Op) -> tuple[str, str] | None:
         return None
     return f"LiteRT has no kernel of it for {wide}", (
         "make it i64 from the start, where the numbers are below 2^63" if wide == UI64 else "cast to a signed type of more bits")
+
+
+def _of_64(op: Op) -> tuple[str, str] | None:
+    """Why LiteRT cannot compute an op of integers of 64 bits that may need them all."""
+    if op.name not in WITHOUT_64 or op.results[0].element_or_none != I64 or constant_of(op.results[0]) is not None:
+        return None
+    return f"LiteRT has no kernel of it for {I64}, and that its numbers lie in 32 bits does not follow from the model", (
+        "limit them before it (Clip, Min and Max), or cast to i32, where you know that they stay small")
 
 
 def _of_flags(op: Op) -> tuple[str, str] | None:

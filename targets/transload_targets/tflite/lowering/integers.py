@@ -1,0 +1,55 @@
+"""Integers of 64 bits, and unsigned ones of 32, where LiteRT has no kernel of them: computed in int32 as far as they fit.
+
+What frameworks give as 64 bits is mostly small: the place of a maximum, a size, an index. Where it follows from the model that
+all numbers of such an op lie in 32 bits (`transload.analysis.intervals`), the op is computed there, between casts.
+"""
+
+from __future__ import annotations
+
+from transload.analysis.intervals import Interval, Intervals, inside
+from transload.ir import I32, I64, UI32, Module, Op, Value
+from transload.ir.build import Builder
+from transload_hub.build import cast
+
+__all__ = ["WITHOUT_64", "narrow_integers"]
+
+WITHOUT_64 = ("top.Div", "top.FloorDiv", "top.BitwiseXor")
+"""Ops that LiteRT has kernels of for 32 bits and for no more."""
+_NARROWED = (*WITHOUT_64, "top.Pow", "top.ShiftRight")
+"""Those, and ops of which that is so but where an operand is constant."""
+_I32: Interval = (-(1 << 31), (1 << 31) - 1)
+_PLACES: Interval = (0, 31)
+
+
+def narrow_integers(module: Module) -> bool:
+    """Compute ops of `_NARROWED` in int32 whose operands and results lie there; whether there were any."""
+    intervals = Intervals()
+    found = [op for op in module.walk() if op.name in _NARROWED and _fits(op, intervals)]
+    for op in found:
+        _narrow(op)
+    return bool(found)
+
+
+def _fits(op: Op, intervals: Intervals) -> bool:
+    values = (*op.operands, *op.results)
+    if any(value.element_or_none not in (I64, UI32, I32) for value in values) or op.results[0].element == I32:
+        return False
+    if op.name == "top.ShiftRight" and not inside(intervals.of(op.operands[1]), _PLACES):
+        return False
+    return all(inside(intervals.of(value), _I32) for value in values)
+
+
+def _narrow(op: Op) -> None:
+    """Make the op one of int32, and what it gives of the type that it was."""
+    result = op.results[0]
+    before = Builder(op.parent, before=op, location=op.location)  # type: ignore[arg-type]
+    op.operands = tuple(_cast(before, value) for value in op.operands)
+    users, wide = list(result.uses), result.tensor_type
+    result.type = wide.with_element(I32)
+    made = cast(Builder(op.parent, before=op.next, location=op.location), result, wide.element)  # type: ignore[arg-type]
+    for user in users:
+        user.operands = tuple(made if operand is result else operand for operand in user.operands)
+
+
+def _cast(builder: Builder, value: Value) -> Value:
+    return value if value.element == I32 else cast(builder, value, I32)
