@@ -105,8 +105,10 @@ class _Layer:
         return self.emit("Reshape", one, shape=tuple(shape[:axis] + shape[axis + 1 :]))
 
     def state(self, initial: Value | None, direction: int) -> Value | None:
-        """The first state of a direction, [N, H]; None: zeros."""
-        return self.part(initial, direction, 1 if self.op.batch_first else 0)
+        """The first state of a direction, [N, H]; None: zeros, which files often say as a constant."""
+        value = self.part(initial, direction, 1 if self.op.batch_first else 0)
+        held = None if value is None else self.rw.constant_of(value)
+        return value if held is None or held.any() else None
 
     def columns(self, value: Value, start: int, count: int) -> Value:
         """`count` columns, in units of H, of [.., k*H]."""

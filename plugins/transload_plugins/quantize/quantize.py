@@ -183,7 +183,7 @@ class _Quantizing:
         if quant.storage == I16:
             return value
         build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
-        if not exactly and value in self.numbers:  # 16 bits hold more of them than the eight that they had
+        if not exactly and value in self.numbers and self.numbers[value].any():  # 16 bits hold more of them
             return self._constant(build, self.numbers[value], self.scheme.widened().constant_type(self.numbers[value]))
         type_ = QuantType(I16, F32, quant.scales, (0,)) if exactly else self._wide(quant)
         dense = constant_of(value)
@@ -208,13 +208,19 @@ class _Quantizing:
             build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
             if dense is not None:
                 numbers = dense.numpy().astype(np.float64)
-                type_ = self.scheme.slope_type(numbers) if slopes else self.scheme.constant_type(numbers)
+                type_ = self.scheme.slope_type(numbers) if slopes else self._constant_type(numbers, user)
                 constant = self._constant(build, numbers, type_)
                 self.numbers[constant] = numbers
                 return constant
             made = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])
             self.quantized[value], self.floats[made] = made, value.element
         return self.quantized[value]
+
+    def _constant_type(self, numbers: np.ndarray, user: Op) -> QuantType:
+        """The type of a constant. Zeros alone have no range: theirs is that of what is made of them, whose steps kernels like."""
+        if numbers.any() or not user.results or (made := self.types.get(self.groups.root(user.results[0]))) is None:
+            return self.scheme.constant_type(numbers)
+        return made
 
     def _signed(self, op: Op, index: int) -> None:
         """A constant of 8 bits as signed bytes: beside 16 bits, LiteRT's kernel reads no others."""

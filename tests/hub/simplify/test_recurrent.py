@@ -38,6 +38,23 @@ def test_few_steps_are_written_out(name: str) -> None:
         np.testing.assert_allclose(given, wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", GATES)
+def test_layers_that_start_from_constant_zeros_are_those_without_states(name: str) -> None:
+    """Frameworks write the zeros out: products with them would be added, and quantized, at the first step."""
+    graph = Graph((STEPS, 1, WIDTH))
+    width = GATES[name] * HIDDEN
+    weights = graph.random(1, width, WIDTH), graph.random(1, width, HIDDEN), graph.random(1, 2 * width)
+    zeros = graph.constant(np.zeros((1, 1, HIDDEN), np.float32))
+    states = [zeros] * (2 if name == "LSTM" else 1)
+    module = graph.done(*getattr(graph, name)(graph.inputs[0], *weights, *states, hidden_size=HIDDEN))
+    plain = layer(name)
+    before = execute(module)
+    assert all(Pipeline.parse("unroll-recurrent,dce").run(each)[0].modified for each in (module, plain))
+    assert sorted(op.name for op in module.ops()) == sorted(op.name for op in plain.ops())
+    for wanted, given in zip(before, execute(module), strict=True):
+        np.testing.assert_allclose(given, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_many_steps_stay_a_layer() -> None:
     module = layer("LSTM")
     assert not Pipeline.parse("unroll-recurrent{steps=4}").run(module)[0].modified

@@ -154,6 +154,19 @@ def test_a_transposed_convolution_in_groups(channels: int) -> None:
         assert np.abs(wanted - found).max() < 0.03 * np.abs(wanted).max()
 
 
+def test_a_constant_of_zeros_has_the_steps_of_what_is_made_of_it() -> None:
+    """Zeros have no range, and a step of 1 beside a small one is what LiteRT's kernel of sums does not take."""
+    graph = Graph((1, 4))
+    zeros = graph.constant(np.zeros((3, 1, 4), np.float32))  # which makes more of what it is added to
+    module = graph.done(graph.Relu(graph.Add(graph.MulConst(graph.inputs[0], const_val=1e-7), zeros)))
+    made = transload.quantize(module, "int8", [{"x0": each["x"]} for each in samples((1, 4))])
+    (added,) = (op for op in made.ops() if op.name == "top.Add")
+    (constant,) = (value for value in added.operands if value.op is not None and value.op.name == "top.Weight")
+    assert constant.quant is not None and added.results[0].quant is not None
+    assert constant.quant.scale == pytest.approx(added.results[0].quant.scale)
+    transload.lower(made, "tfl")
+
+
 def test_a_constant_of_no_numbers_has_no_place_among_integers() -> None:
     module = function("tensor<4xf32>", "tensor<4xf32>", """
         %n = "top.Weight"() <{value = dense<[1.0, 0x7FC00000, 2.0, 3.0]> : tensor<4xf32>}> : () -> tensor<4xf32>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,9 +35,9 @@ from transload.rewrite import Rewriter
 from transload_hub.permuting import merged
 
 __all__ = [
-    "NO_HALVES", "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "need_floats",
-    "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped",
-    "same_numbers", "signed", "static_shape", "stored_as_result", "transpose", "widened", "wider",
+    "NO_HALVES", "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "left_float",
+    "need_floats", "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape",
+    "retyped", "same_numbers", "signed", "static_shape", "stored_as_result", "transpose", "widened", "wider",
 ]
 
 NO_HALVES = (
@@ -281,7 +282,12 @@ def need_fine_operands(op: Op, *values: Value) -> None:
     if (coarsest ** 2 if squares else coarsest) / (result.scale * 2.0**bits) >= 1.0:
         raise Unsupported(
             f"its operands have a step of {max(scales):g} beside {result.scale:g} of its result: LiteRT takes no such scales",
-            "`--floats` keeps the op in floats")
+            left_float(op))
+
+
+def left_float(op: Op) -> str:
+    """How to have an op compute in floats that is in a quantized model: the option, to be typed as it is."""
+    return f"`--floats {shlex.quote(op.origin or 'NAME')}` keeps the op in floats, where it is quantized here"
 
 
 def need_quantized_alike(op: Op, *values: Value | None) -> None:

@@ -15,7 +15,20 @@ from transload.ir import I8, I16, UI8, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import activated, constant, emit, fused, ints, need_rounding, quant, real, retyped, same_numbers, static_shape
+from .common import (
+    activated,
+    constant,
+    emit,
+    fused,
+    ints,
+    left_float,
+    need_rounding,
+    quant,
+    real,
+    retyped,
+    same_numbers,
+    static_shape,
+)
 from .windows import Window, need_channels_last, pad, window_of, with_height, without_height
 
 if TYPE_CHECKING:
@@ -106,7 +119,7 @@ def _by_regions(op: AvgPool, rw: Rewriter, value: Value, window: Window) -> Valu
         for size, pads, kernel, stride in zip(sizes, window.pads, window.kernel, window.strides, strict=True))
     if len(rows) * len(columns) > MOST_REGIONS:
         raise Unsupported(f"a mean over windows of {len(rows) * len(columns)} sizes, for their padding does not count",
-                          f"{MOST_REGIONS} are written; `--floats` keeps the op in floats")
+                          f"{MOST_REGIONS} are written; {left_float(op)}")
     bands = [_joined(rw, [_region(op, rw, value, window, row, column) for column in columns], 2) for row in rows]
     return _joined(rw, bands, 1)
 
@@ -144,7 +157,7 @@ def _region(op: AvgPool, rw: Rewriter, value: Value, window: Window, row: _Regio
     n, *_, channels = static_shape(value)
     if not row.size or not column.size:
         if value.quant is not None:
-            raise Unsupported("a quantized mean with windows that have nothing but padding", "`--floats` keeps the op in floats")
+            raise Unsupported("a quantized mean with windows that have nothing but padding", left_float(op))
         return constant(rw, tables.zeros((n, row.results, column.results, channels), np.float32))
     sizes = [(part.results - 1) * stride + part.size for part, stride in zip((row, column), window.strides, strict=True)]
     shape = (n, *sizes, channels)
