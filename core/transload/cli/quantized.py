@@ -30,8 +30,9 @@ def _rows(made: QuantizationReport) -> list[tuple[str, str]]:
     rows = [("quantized", f"{made.scheme}{options}{samples}{skipped}")]
     rows += [("images", text) for text in made.preprocess.values()]
     held = [layer.type for layer in _layers(made)]
-    notes = made.details.get("notes")
-    rows += [("note", str(note)) for note in (notes if isinstance(notes, list | tuple) else ())]
+    notes, nothing = (
+        list(said) if isinstance(said := made.details.get(key), list | tuple) else [] for key in ("notes", "nothing quantized"))
+    rows += [("warning" if note in nothing else "note", str(note)) for note in notes]
     if held:
         rows.append(("layers", ", ".join(f"{held.count(type_)} in {type_}" for type_ in dict.fromkeys(held))))
     return rows
@@ -87,7 +88,13 @@ def _layers(made: QuantizationReport) -> Sequence[LayerReport]:
 def _outputs(measured: LayersReport) -> str:
     names = short_names(list(measured.outputs))
     return ", ".join(
-        f"{name} {_decibels(near)} dB" for name, near in list(zip(names, measured.outputs.values(), strict=True))[:KEPT])
+        f"{name} {_with_unit(near)}" for name, near in list(zip(names, measured.outputs.values(), strict=True))[:KEPT])
+
+
+def _with_unit(near: Nearness) -> str:
+    """Nearness as a sentence has it: what is exact has no number."""
+    found = _decibels(near)
+    return found if near.sqnr == float("inf") else f"{found} dB"
 
 
 def _decibels(near: Nearness | None) -> str:

@@ -71,6 +71,13 @@ class Islands:
     floats: dict[Value, str] = field(default_factory=dict)
     wide: dict[Value, str] = field(default_factory=dict)
     """Those that get 16 bits."""
+    whole: float = math.inf
+    """Decibels of the outputs with all in 8 bits."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the model is of use with all in 8 bits: then floats alone are nothing that was asked for."""
+        return self.whole >= POOR
 
 
 @dataclass(frozen=True)
@@ -325,7 +332,7 @@ class _Search:
     def told(self, chosen: Sequence[Value], floats: Sequence[Value]) -> Islands:
         """What a user should know of each."""
         loss = self.loss(self._held(chosen, floats))
-        found = Islands()
+        found = Islands(whole=_decibels(self.whole))
         for root in chosen:
             sixteen = f", {_text(self.alone_wide[root] + self.bare)} in 16" if root in self.alone_wide and root in floats else ""
             alone = f"{_text(self.alone[root] + self.bare)} at the outputs in 8 bits alone{sixteen}" if root in self.alone else \

@@ -394,12 +394,25 @@ class _Work:
         there = set(observed(simulation.module).values())
         fixed = fixed_by(simulation.module, simulation.groups, there, self.inputs, self.outputs)
         found = find(simulation, self.types(()), every, samples, forms, self.outputs in (None, False), fine, fixed)
+        islands = self._named(found, found.floats)
+        if islands and found.usable and not self._leaves_integers(islands):
+            self.told["notes"].append(
+                f"the tensors best left float are all that there are: they have 8 bits, with {found.whole:.1f} dB at the "
+                "outputs; `--quantizer-option effort=best`, int16x8 or --floats NAME may lose less")
+            return
         self.wide |= self._named(found, found.wide)
-        if found.floats:
-            islands = self._named(found, found.floats)
+        if islands:
             self.islands += islands
             self.floats |= islands
             self._simulation = None
+
+    def _leaves_integers(self, islands: Mapping[str, str]) -> bool:
+        """Whether something is still computed in integers where these stay float: one group may be of hundreds of tensors."""
+        made = quantize_module(self.module, self.scheme, self.ranges, {**self.floats, **islands}, self.wide, self.weights,
+                               self.inputs, self.outputs)
+        take_casts_off(made, self.inputs, self.outputs, self.floats, [*self.islands, *islands])
+        Pipeline.parse("dce").run(made)
+        return has_quantized(made)
 
     def _named(self, found: Islands, roots: Mapping[Value, str]) -> dict[str, str]:
         root = self.simulation.groups.root
@@ -475,7 +488,8 @@ class _Work:
         Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
         verify(result)
         if not has_quantized(result):
-            self.told["notes"] += nothing_quantized(result, self.islands, self.inputs, self.outputs)
+            nothing = nothing_quantized(result, self.islands, self.inputs, self.outputs)
+            self.told |= {"notes": [*self.told["notes"], *nothing], "nothing quantized": nothing}
         report = self.report(known)
         report["layers"] = {**report["layers"], **small}
         self._saved.finish()

@@ -74,3 +74,15 @@ def test_names_are_completed(capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert ended.value.code == 0 and capsys.readouterr().out == "plain,stablehlo\n"
 
 
+
+
+def test_what_quantizing_gave_is_told_in_words() -> None:
+    """What is exact has no unit, and a model of floats is a warning."""
+    from transload.cli.quantized import _with_unit, all_rows
+    from transload.layers import Nearness
+    from transload.report import QuantizationReport
+
+    assert [_with_unit(Nearness(1.0, 1.0, sqnr)) for sqnr in (float("inf"), 20.0)] == ["exact", "20.0 dB"]
+    details = {"notes": ["an input is 0", "nothing is quantized"], "nothing quantized": ["nothing is quantized"]}
+    rows = all_rows(QuantizationReport("int8", {}, None, {}, {}, {}, details))
+    assert rows[1:] == [("note", "an input is 0"), ("warning", "nothing is quantized")]

@@ -365,10 +365,21 @@ def test_inputs_and_outputs_that_are_to_be_integers_are_no_islands(form: str) ->
     assert (free.floats or form == "mixed") and not asked.floats
     nothing = not any(value.quant for op in free.module.ops() for value in op.results)
     assert any("nothing is quantized" in note for note in free.report["notes"]) == nothing == (form == "float")
+    assert ("nothing quantized" in free.report) == nothing  # which a script looks for
     types = {**asked.module.inputs, **asked.module.outputs}
     assert all(isinstance(type_.element, QuantType) for type_ in types.values())
     held = quantize_at_hub(module, "int8", samples, {"islands": form, "quant_input": ["x0"]})
     assert isinstance(held.module.inputs["x0"].element, QuantType) and not {"x0", "s"} & set(held.floats or ())
+
+
+def test_islands_that_are_all_there_is_are_none_where_8_bits_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of floats is not what was asked for, however near it is to the float model."""
+    monkeypatch.setattr(islands, "POOR", -100.0)
+    module, samples = small()
+    made = quantize_at_hub(module, "int8", samples, {"islands": "float"})
+    assert any(value.quant for op in made.module.ops() for value in op.results)
+    assert any("best left float are all that there are" in note for note in made.report["notes"])
+    assert "nothing quantized" not in made.report
 
 
 def test_what_is_all_but_free_has_16_bits_beside_inputs_of_integers_too() -> None:
