@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
+import numpy as np
 
 from transload.ir import FloatType, IntegerType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
@@ -18,7 +19,7 @@ from ..ops.infer import spatial_axes
 
 if TYPE_CHECKING:
     from ..ops.cast import Bitcast
-    from ..ops.elementwise import Max, Min
+    from ..ops.elementwise import Logical, Max, Min
     from ..ops.movement import Concat, Permute, Reshape, Slice, Squeeze, Unpack, Unsqueeze
     from ..ops.pool import MaxPool
     from ..ops.reduce import Reduce
@@ -60,6 +61,47 @@ def bitcast_of_bitcast(op: Bitcast, rw: Rewriter) -> Value | None:
     """Only the last of two readings counts."""
     inner = _producer(op.input, "top.Bitcast")
     return None if inner is None else rw.emit("top.Bitcast", inner.input, element=op.output.element)
+
+
+@TABLE("top.LogicalAnd")
+def negative_zero(op: Logical, rw: Rewriter) -> Value | None:
+    """Whether a float is 0 and its sign bit is set, which Keras asks before it looks for the greatest: its reciprocal is less.
+
+    Few targets have an operator that reads bits, and all divide.
+    """
+    for zero, sign in ((op.a, op.b), (op.b, op.a)):
+        compared = _producer(zero, "top.Compare")
+        if compared is None or compared.mode != "Equal" or not _is(compared.rhs, 0) or _sign_tested(sign) is not compared.lhs:
+            continue
+        x = compared.lhs
+        one, nothing = (rw.constant(np.asarray(number, dtype_of(x.element))) for number in (1, 0))
+        below = rw.emit("top.Compare", rw.emit("top.Div", one, x), nothing, mode="Less")
+        return rw.emit("top.LogicalAnd", zero, below)
+    return None
+
+
+def _sign_tested(value: Value) -> Value | None:
+    """The float whose sign bit a value says: of its bits as an integer, or of these and its place, whether they are below 0."""
+    compared = _producer(value, "top.Compare")
+    if compared is None or compared.mode not in ("Less", "NotEqual") or not _is(compared.rhs, 0):
+        return None
+    bits, masked = compared.lhs, _producer(compared.lhs, "top.BitwiseAnd")
+    if masked is not None:
+        least = -(1 << (bits.element.width - 1))
+        bits = next((a for a, b in (masked.operands, masked.operands[::-1]) if _is(b, least)), bits)
+    if bits is compared.lhs and compared.mode != "Less":
+        return None
+    read = _producer(bits, "top.Bitcast")
+    taken = None if read is None else read.input
+    is_alike = taken is not None and isinstance(taken.element, FloatType) and isinstance(bits.element, IntegerType) and (
+        not bits.element.unsigned and bits.element.width == 8 * dtype_of(taken.element).itemsize)
+    return taken if is_alike else None
+
+
+def _is(value: Value, number: int) -> bool:
+    """Whether a value is a number throughout."""
+    dense = constant_of(value)
+    return dense is not None and dense.splat_value() == number
 
 
 @TABLE("top.Reduce")
