@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +25,7 @@ from transload.ir import (
 )
 from transload.ir.verify import check
 
-from .blobs import Weights, missing
+from .blobs import MAX_ELEMENTS, Weights, missing
 from .dialect import PYTHON, Signature, attributes_of, bottoms_of, infer_types, signature_of
 from .network import DATA, Layer, Network
 from .shapes import BLOBS
@@ -289,6 +290,9 @@ class _Builder:
         if rule is not None and shapes is not None:
             wanted = list(rule(op, shapes, len(held) if held is not None else None))
         if held is None:
+            if large := next((shape for shape in wanted if math.prod(shape) > MAX_ELEMENTS), None):
+                self._wrong(f"layer {layer.name!r}", f"would need weights of the shape {list(large)}", layer.name)
+                return []
             places = [missing(shape) for shape in wanted]
             if declared is not None and not all(self._of_others(layer, place, dense) for place, dense in enumerate(places)):
                 self.missing.append(layer.name)

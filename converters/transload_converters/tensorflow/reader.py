@@ -117,7 +117,11 @@ def _message(message: Any, source: Source, layout: Layout) -> tuple[Any, Content
             return message, Contents(source.name)
         data, cuts = cut_out(source.data, layout, mark=_MARK)
         message.ParseFromString(bytes(data))
-    except (DecodeError, text_format.ParseError, RuntimeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ForeignContent(
+            f"{source.name}: its messages lie in each other deeper than text is read, hundreds of levels",
+            hint=DAMAGED) from None
+    except (DecodeError, text_format.ParseError, RuntimeError, ValueError) as error:
         raise ForeignContent(
             f"{source.name}: is not a protobuf message of a TensorFlow model: {str(error)[:200]}", hint=DAMAGED) from None
     return message, Contents(source.name, cuts)

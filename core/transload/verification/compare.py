@@ -50,7 +50,9 @@ from .tolerance import compared_among
 if TYPE_CHECKING:
     from ..written import Written
 
-__all__ = ["Comparison", "compare", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for", "warm_runtime"]
+__all__ = [
+    "Comparison", "compare", "contradicted", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for",
+    "warm_runtime"]
 
 
 @dataclass
@@ -153,18 +155,30 @@ def other_runtimes(format: str | None, target: str = "", function: str = "main")
         and unavailable(runtime.available) is None]
 
 
-def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarray]]:
+def contradicted(source: Module, made: Module | None) -> dict[str, TensorType]:
+    """Outputs of which a file says another number of dimensions than what computes them gives, with the types of `made`."""
+    if made is None or len(made.outputs) != len(source.outputs):
+        return {}
+    pairs = zip(source.outputs.items(), made.outputs.values(), strict=True)
+    return {name: found for (name, told), found in pairs if isinstance(told, TensorType) and isinstance(found, TensorType)
+            and told.shape is not None and found.shape is not None and len(told.shape) != len(found.shape)}
+
+
+def run_of(runtime: Runtime, source: Module, made: Module | None = None) -> Callable[..., dict[str, np.ndarray]]:
     """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
 
-    As it runs, it raises `RunError` where the runtime does not give these, `PluginFailure` where it gives other outputs than the
-    model has, or numbers of another kind, or of other dimensions.
+    What the file says of its outputs may be wrong, and what was `made` of it know better (`contradicted`). As it runs, it raises
+    `RunError` where the runtime does not give these, `PluginFailure` where it gives other outputs than the model has, or numbers
+    of another kind, or of other dimensions.
     """
     run = runtime.opened(source.source, source.beside, source.entry)
     if source.cut is not None:
         return partial(_run_cut, run, source.cut, runtime.fetches)
     if not all(isinstance(type_, TensorType) for type_ in source.outputs.values()):  # a sequence is given tensor by tensor
         return run
-    types = dict(islice(source.outputs.items(), len(source.outputs) - len(source.states)))
+    other = contradicted(source, made)
+    told = islice(source.outputs.items(), len(source.outputs) - len(source.states))
+    types = {name: type_.with_shape(other[name].shape) if name in other else type_ for name, type_ in told}  # type: ignore[attr-defined]
 
     def run_whole(given: Mapping[str, np.ndarray], keep: bool = False, **how: Any) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = run(given, keep=keep, **how) if keep else run(given, **how)

@@ -28,7 +28,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
-from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for
+from .compare import contradicted, judged_format, other_runtimes, run_of, runtime_failed, runtime_for
 from .differences import TensorDifference, compare_outputs, not_measured, of_plain
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
@@ -144,6 +144,8 @@ def verify_conversion(
     if runtime is None:
         return unjudged(Verification("skipped", why))
     failed = [why] if why else []
+    failed += [f"{name}: the file says that it is {source.outputs[name]}, and what computes it gives {found}, which is taken"
+               for name, found in contradicted(source, hub).items()]
     if why := _too_much(source, result):
         return Verification("skipped", why, runtime.name, engine, notes=failed)
 
@@ -394,7 +396,7 @@ class _Judge:
         hub = self.hub
         self._last = given
         if self._reference is None:
-            self._reference = self._of_model(run_of(self.runtime, self.source))
+            self._reference = self._of_model(run_of(self.runtime, self.source, self.hub))
         reference = self._reference(given)
         actual = self.running(given)
         self._need_all(reference, actual)

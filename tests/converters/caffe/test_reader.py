@@ -165,6 +165,12 @@ def test_shared_weights_are_one_value(tmp_path: Path) -> None:
         assert any("missing" in note for note in module.notes) == missing
 
 
+def test_a_layer_of_too_many_weights_is_named() -> None:
+    layer = CONV.replace("kernel_size: 1", "kernel_size: 4294967295 pad: 4294967295")
+    with pytest.raises(ReadError, match=r"(?s)the network is not valid.*layer 'c' at 'c': would need weights of the shape"):
+        load_text(net_text(layer, x=(1, 3, 4, 4)))
+
+
 def test_a_network_without_weights_names_what_is_missing() -> None:
     module = load_text(net_text(CONV, x=(1, 3, 4, 4)))
     assert str(module.outputs["c"]) == "tensor<1x2x4x4xf32>" and "missing (c): no file of weights was given" in module.notes[0]

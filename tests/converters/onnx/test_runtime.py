@@ -7,7 +7,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper, save
 
 import transload
 from transload.errors import RunError
@@ -127,3 +127,15 @@ def test_numbers_of_bf16_go_in_and_come_out(shape: tuple[int, ...], keep: bool, 
     np.testing.assert_array_equal(found["y"], wide * 3)
     assert found["z"].dtype == ml_dtypes.bfloat16
     np.testing.assert_array_equal(found["z"].astype(np.float32), (wide * 3).astype(ml_dtypes.bfloat16).astype(np.float32))
+
+
+def test_a_file_that_says_other_dimensions_than_it_computes_is_judged(tmp_path: Path) -> None:
+    """Its runtime is not to blame: what computes the output says what it has."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 4, 5])
+    graph = helper.make_graph([helper.make_node("Sinh", ["x"], ["y"])], "g", [x], [y])
+    path = tmp_path / "m.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    made = transload.convert(path, "tosa", tmp_path / "out").verification
+    assert made is not None and made.passed
+    assert "y: the file says that it is tensor<3x4x5xf32>, and what computes it gives tensor<1x2xf32>" in "".join(made.notes)

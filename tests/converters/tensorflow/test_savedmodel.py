@@ -255,3 +255,10 @@ def test_what_is_given_in_the_place_of_tensors_leaves_out_what_computes_them(tmp
     folder = write_model(tmp_path / "m", meta, tensors=TENSORS)
     assert list(transload.load(folder, inputs={"input": (1, 2), "parsed": ()}).inputs) == ["input", "parsed"]
     assert list(transload.load(folder, inputs={"y": (1, 3), "parsed": ()}).inputs) == ["y", "parsed"]
+
+
+def test_text_that_is_nested_deeply_is_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "m.pbtxt"
+    path.write_text("node{" * 50_000)
+    with pytest.raises(ReadError, match="lie in each other deeper than text is read"):
+        transload.load(path)
