@@ -159,6 +159,7 @@ def _of_first_version(content: bytes, operator: str) -> bytes:
 
 
 def _first_line(error: Exception) -> str:
-    """What LiteRT says, without the place in its sources."""
+    """What LiteRT says in lines, as one. The node that it happened in comes right behind what a kernel says, without a space."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return "; ".join(lines) or type(error).__name__
+    said = re.sub(r"(?<=\S)(?=Node number \d)", " ", "; ".join(lines))
+    return re.sub(r"(?<=[^.;:!? ]) (?=Node number \d)", ". ", said) or type(error).__name__

@@ -95,3 +95,14 @@ def test_reading_needs_no_package(chain: Path) -> None:
         f"print(transload.lower(transload.load({str(chain)!r}), 'tosa').main.name)\n")
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert said == "func.func\n"
+
+
+@pytest.mark.parametrize(("said", "told"), [
+    ("not supported by floor_div.Node number 0 (FLOOR_DIV) failed to prepare.",
+     "not supported by floor_div. Node number 0 (FLOOR_DIV) failed to prepare."),
+    ("got 4Node number 0 (DIV) failed\n", "got 4. Node number 0 (DIV) failed"),
+    ("one\nNode number 3 (DIV) failed", "one; Node number 3 (DIV) failed"), ("", "RuntimeError")])
+def test_what_litert_says_has_breaks(said: str, told: str) -> None:
+    from transload_converters.tflite.litert import _first_line
+
+    assert _first_line(RuntimeError(said)) == told
