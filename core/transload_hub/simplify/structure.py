@@ -71,9 +71,9 @@ def negative_zero(op: Logical, rw: Rewriter) -> Value | None:
     """
     for zero, sign in ((op.a, op.b), (op.b, op.a)):
         compared = _producer(zero, "top.Compare")
-        if compared is None or compared.mode != "Equal" or not _is(compared.rhs, 0) or _sign_tested(sign) is not compared.lhs:
+        if compared is None or compared.mode != "Equal" or not _is(compared.rhs, 0) or (x := _sign_tested(sign)) is None or (
+                x is not compared.lhs):
             continue
-        x = compared.lhs
         one, nothing = (rw.constant(np.asarray(number, dtype_of(x.element))) for number in (1, 0))
         below = rw.emit("top.Compare", rw.emit("top.Div", one, x), nothing, mode="Less")
         return rw.emit("top.LogicalAnd", zero, below)
