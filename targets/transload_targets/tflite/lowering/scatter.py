@@ -120,7 +120,7 @@ def _neutral(reduction: str, element: Type) -> float:
     if reduction in ("add", "mul"):
         return float(reduction == "mul")
     low, high = (-math.inf, math.inf) if element == F32 else element.range  # type: ignore[attr-defined]
-    return low if reduction == "max" else high  # type: ignore[no-any-return]
+    return low if reduction == "max" else high
 
 
 def _row_numbers(rw: Rewriter, places: Value, shape: tuple[int, ...]) -> Value:
