@@ -19,9 +19,10 @@ from .forms import ELEMENTS, FORMS
 SHARE = 8
 """One of so many forms is tried without `-m slow`."""
 NEEDS = {"onnx": "onnxruntime", "tflite": "ai_edge_litert", "stablehlo": "jaxlib", "tosa": "numpy"}
-_SMALLER = {np.dtype(np.int64): np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.uint32),
-            np.dtype(np.float64): np.dtype(np.float32)}
-"""What TOSA has in place of types of 64 bits, as its report says."""
+_FLOATS = {np.dtype(np.float64): np.dtype(np.float32)}
+_SMALLER = {
+    "tosa": {np.dtype(np.int64): np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.uint32), **_FLOATS}, "tflite": _FLOATS}
+"""What targets have in place of types of 64 bits, as their reports say."""
 
 
 def _cases(target: str) -> list[object]:
@@ -64,7 +65,7 @@ def test_what_is_written_runs_and_gives_the_hubs_numbers(target: str, form: str,
         _has_no_kernel(error, tmp_path / "out/model.onnx")
         return
     for wanted, array in zip(transload.run(module, given).values(), found.values(), strict=True):
-        _compare(form, array, wanted.astype(_SMALLER.get(wanted.dtype, wanted.dtype)) if target == "tosa" else wanted)
+        _compare(form, array, wanted.astype(_SMALLER.get(target, {}).get(wanted.dtype, wanted.dtype)))
 
 
 def _has_no_kernel(error: TransloadError, model: Path) -> None:
