@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, Value
+from transload.ir import I8, FloatType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.grids import Grid, fixed_point_grid, grid, interp_grid
 
@@ -42,10 +42,13 @@ def interp(op: Interp, rw: Rewriter) -> Value:
             raise Unsupported(f"linear of {x.element}")
         if source.scale > target.scale:
             raise Unsupported("a result of finer steps, in which it would be rounded to those of the operand")
-        if source.storage.unsigned:
-            rounding = "half-up"
-        else:
+        if not source.storage.unsigned:
             plan = fixed_point_grid
+        elif op.rounding == "double":  # as the kernel of int8, of numbers that are 128 less
+            plan, source = fixed_point_grid, QuantType(I8, source.expressed, source.scales, (source.zero_point - 128,))
+            x = requantized(rw, x, source, "double")
+        else:
+            rounding = "half-up"
     elif op.mode == "nearest" and target is not None and source is not None:
         x = requantized(rw, x, target, str(op.rounding))
     grids = [plan(op, i, size) if size > 1 else ONE for i, size in enumerate(shape[2:])]
