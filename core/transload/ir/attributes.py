@@ -36,10 +36,25 @@ import numpy as np
 from .given import misfit_part, need_part
 from .types import F64, I64, TYPES, Type
 
-__all__ = ["Attribute", "DenseArray", "FloatAttr", "IntAttr", "OpaqueAttr", "Symbol"]
+__all__ = ["Attribute", "DenseArray", "FloatAttr", "IntAttr", "OpaqueAttr", "Symbol", "own_attributes"]
 
 Attribute = Any
 """An attribute value, see the table above."""
+
+
+def own_attributes(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+    """The same attributes for somebody else, whose lists and dictionaries are new ones; all other values cannot be changed."""
+    copy = attributes.copy()
+    for key, value in attributes.items():
+        if value.__class__ is list or value.__class__ is dict:
+            copy[key] = _own(value)
+    return copy
+
+
+def _own(value: Any) -> Any:
+    if value.__class__ is list:
+        return [_own(each) for each in value]
+    return own_attributes(value) if value.__class__ is dict else value
 
 
 class IntAttr(int):

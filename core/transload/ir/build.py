@@ -11,7 +11,7 @@ from ..context import current
 from ..errors import BuildError, Finding, InternalError, PluginFailure, ShapeError, TransloadError
 from ..kinds import need
 from . import registry
-from .attributes import Attribute
+from .attributes import Attribute, own_attributes
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, Op, Region, Value
 from .given import misfit_part, need_part
@@ -116,7 +116,7 @@ class Builder:
         Dictionaries and lists are copied: the caller may go on with them.
         """
         if attributes.__class__ is dict:
-            attributes = {key: _apart(value) for key, value in attributes.items()}
+            attributes = own_attributes(attributes)
         try:
             op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
         except BuildError:
@@ -258,13 +258,6 @@ def _types_of(op: Op, given: Any) -> Sequence[Type]:
     return (given,)
 
 
-def _apart(value: Any) -> Any:
-    """Lists and dictionaries in each other, in new ones."""
-    if value.__class__ is list:
-        return [_apart(each) for each in value]
-    return {name: _apart(each) for name, each in value.items()} if value.__class__ is dict else value
-
-
 def _given(
     name: str, operands: Sequence[Value | None], attributes: dict[str, Attribute], declaration: OpDeclaration | None,
 ) -> dict[str, Attribute]:
@@ -272,9 +265,7 @@ def _given(
     try:
         if None in attributes.values():
             attributes = {key: value for key, value in attributes.items() if value is not None}
-        for key, value in attributes.items():
-            if value.__class__ is list or value.__class__ is dict:  # the caller may go on with it
-                attributes[key] = _apart(value)
+        attributes = own_attributes(attributes)  # the caller may go on with its lists and dictionaries
     except ValueError:  # of an array, each element of which is compared with None
         raise refusal(name, operands, attributes) from None
     if declaration is not None and not attributes.keys() <= declaration.attributes.keys() and (

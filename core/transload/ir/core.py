@@ -16,7 +16,7 @@ from typing import Any, cast
 from ..errors import BuildError, Unfit
 from . import registry
 from .apart import Connected
-from .attributes import Attribute
+from .attributes import Attribute, own_attributes
 from .given import items_of, misfit_part, need_part, values_of, whole_of
 from .locations import FusedLocation, Location, first_name, located
 from .operands import MANY, ManyOperands, many_of
@@ -409,7 +409,7 @@ class Op(Connected):
         get = mapping.get
         copy = Op(
             self.name, [get(operand, operand) for operand in self._operands],
-            [result.type for result in self.results], self.attributes.copy(), (), self.location)
+            [result.type for result in self.results], own_attributes(self.attributes), (), self.location)
         for old, new in zip(self.results, copy.results, strict=True):
             mapping[old] = new
         for region in self.regions:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..kinds import need
+from .attributes import own_attributes
 from .borders import NAME, input_names, input_types, output_names, output_types
 from .constants import Dense
 from .core import Block, Op, Region, Value
@@ -145,7 +146,7 @@ class Module(Op):
     def clone(self, mapping: dict[Value, Value] | None = None) -> Module:
         """A copy that shares the constants."""
         mapping = {} if mapping is None else mapping
-        copy = Module(self.attributes.copy(), self.location)
+        copy = Module(own_attributes(self.attributes), self.location)
         copy.source, copy.source_format, copy.entry = self.source, self.source_format, self.entry
         copy.states, copy.notes, copy.beside, copy.quantization = self.states, self.notes, self.beside, self.quantization
         copy.cut = self.cut

@@ -84,7 +84,7 @@ def _replace_outer(block: Block, replacements: dict[Value, Value], inside: set[V
         if found is None and is_repeated(value):
             maker: Op = value.op  # type: ignore[assignment]
             found = replacements[value] = builder.create(
-                maker.name, (), (value.type,), maker.attributes.copy(), location=maker.location).results[0]
+                maker.name, (), (value.type,), maker.attributes, location=maker.location).results[0]
         return value if found is None else found
 
     visit(outermost)

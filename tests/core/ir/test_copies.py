@@ -16,11 +16,12 @@ import pytest
 
 import transload
 from transload.errors import UsageError
-from transload.ir import F32, I8, Block, Module, QuantType, TensorType
+from transload.ir import F32, I8, Block, Module, QuantType, TensorType, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload.partitioning import partition
 from transload.plugin_host import host
+from transload.text import print_module
 
 WAYS: dict[str, Callable[[Any], Any]] = {"copy": copy.copy, "deepcopy": copy.deepcopy}
 
@@ -103,3 +104,19 @@ def test_a_caller_may_go_on_with_what_it_gave() -> None:
     given["d"] = 5
     for op in made:
         assert op.attributes == {"a": [1, [2]], "b": {"c": [2]}}
+
+
+def test_a_clone_has_lists_and_dictionaries_of_its_own() -> None:
+    """What is changed in a copy of a module is not changed in the module, however deep in an attribute."""
+    module = Module({"acme.list": [[1]]})
+    function = module.add_function("main", [TensorType((2,), F32)], ["x"])
+    Builder(function.regions[0].block).create("acme.op", (), (), {"a": [{"b": [2]}]})
+    set_results(function, function.regions[0].block.arguments, ["y"])
+    before = print_module(module)
+    copied = module.clone()
+    for op in copied.walk():
+        for value in op.attributes.values():
+            if isinstance(value, list):
+                value[0].clear()
+                value.append(3)
+    assert print_module(module) == before
