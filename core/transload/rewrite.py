@@ -80,8 +80,9 @@ _CONTRADICTORY = "types or attributes of the model contradict each other, or are
 DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
 MOST_IN_A_ROW = 1000
-"""Rewrites of what the one before made: no model needs as many, and what makes ops without end is not for a budget to find.
-What is made in a region counts as many times as `DEEPEST` allows."""
+"""Rewrites of what the one before made: no model needs as many, but of loops, whose rules count their rounds
+(`Rewriter.counts_itself`). What makes ops without end is not for a budget to find. What is made in a region counts as many times
+as `DEEPEST` allows."""
 
 
 class Rewriter(Builder):
@@ -98,6 +99,7 @@ class Rewriter(Builder):
         self.rewriting = rewriting
         self.budget = rewriting.budget if rewriting is not None else None
 
+    counted = False
     _location: Location = None
 
     @property
@@ -115,6 +117,13 @@ class Rewriter(Builder):
     def scratch(self, kind: type[Kind]) -> Kind:
         """What the rewrites of this run of the table note down for each other: an object of class `kind`, made by `kind()`."""
         return self.rewriting.scratch(kind) if self.rewriting is not None else kind()
+
+    def counts_itself(self) -> None:
+        """Say that the rule makes what is rewritten again, and knows of a last one: the rest of a loop, whose rounds it counts.
+
+        What else comes out of itself for `MOST_IN_A_ROW` times is taken for endless, and the rule for the cause.
+        """
+        self.counted = True
 
     def note(self, text: str) -> None:
         """Tell whoever converts the module what was chosen for it (`Module.notes`), once."""
@@ -305,7 +314,7 @@ class Rewriting:
                         self._refuse_faults(op, before)
                     if self.checks:
                         self._refuse_other_results(op, outcome)
-                    self._refuse_endlessness(function, op, before)
+                    self._refuse_endlessness(function, rewriter, before)
                     rewriter.put(outcome)
                 elif not op.regions and not self._concerns[op.name] and (faults := faults_of(op)):
                     raise Unsupported(f"of it this does not hold: {faults[0]}", _CONTRADICTORY)
@@ -364,9 +373,10 @@ class Rewriting:
                         f"it would become {made.name}, for whose result {misfits}", "scales and sizes contradict each other")
             made = made.prev
 
-    def _refuse_endlessness(self, function: RewriteFunction, op: Op, before: Op | None) -> None:
+    def _refuse_endlessness(self, function: RewriteFunction, rewriter: Rewriter, before: Op | None) -> None:
         """Note what is to be rewritten of what a function made of an op; raise where that came out of the same too often."""
-        row, made = self._in_a_row.pop(op, 0) + 1, op.prev
+        op = rewriter.op
+        row, made = self._in_a_row.pop(op, 0) + (not rewriter.counted), op.prev
         while made is not before and made is not None:
             inside = row + MOST_IN_A_ROW // DEEPEST
             for each in made.walk() if made.regions else (made,):

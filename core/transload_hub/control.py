@@ -187,6 +187,7 @@ def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, left: _Left) 
     rest = op.clone()
     rest.operands = tuple(put)
     rw.scratch(_Loops).unrolled[rest] = _Left(left.why, left.step + 1, deciding, left.seen)
+    rw.counts_itself()
     rw.block.insert(rest, rw.before)
     return rest.results
 

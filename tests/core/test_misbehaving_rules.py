@@ -27,7 +27,7 @@ from transload.ir.declare import Dialect, operand, result
 from transload.passes.manager import Pipeline
 from transload.plugin import Conversion, DialectSpec, KernelTable
 from transload.plugin_host import host
-from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
+from transload.rewrite import CHANGED, MOST_IN_A_ROW, RewriteTable, apply_greedily, convert_ops
 
 from tests.support.plugins import acme, beside_ours, module_of, raising
 
@@ -93,12 +93,16 @@ def test_rules_that_never_end_in_regions() -> None:
         apply_conversion(there.conversions["acme"], module)
 
 
-def test_rules_that_make_much_in_a_row_come_to_their_end() -> None:
+@pytest.mark.parametrize(("steps", "counts"), [(900, False), (3 * MOST_IN_A_ROW, True)])
+def test_rules_that_make_much_in_a_row_come_to_their_end(steps: int, counts: bool) -> None:
+    """As one does that counts the rounds of a loop, and says so."""
     table = RewriteTable()
 
     @table("acme.op")
     def one_less(op: Op, rw: Any) -> Any:
-        left = op.attributes.get("left", 900)
+        left = op.attributes.get("left", steps)
+        if counts:
+            rw.counts_itself()
         return rw.create("acme.op", op.operands, [VECTOR], {"left": left - 1}).result if left else op.operands[0]
 
     there, module = acme(conversions=[Conversion("acme", "acme", "top", table=table)]), module_of("acme.op")

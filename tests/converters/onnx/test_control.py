@@ -86,6 +86,14 @@ def test_a_loop_of_known_length_is_unrolled(compare: Callable[..., Any]) -> None
     assert op_names(hub).count("Add") == 3 and "While" not in op_names(hub)
 
 
+def test_rounds_are_not_taken_for_a_rule_that_never_ends(compare: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop of more rounds than rules make in a row was refused, as a defect of the rule; it counts by itself."""
+    monkeypatch.setattr("transload.rewrite.MOST_IN_A_ROW", 5)
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b"])
+    hub = compare(node("Loop", ["n", "", "x"], ["y"], body=body), {"x": X}, ("y",), {"n": np.array(9)})
+    assert op_names(hub).count("Add") == 9
+
+
 def test_a_loop_of_no_rounds(compare: Callable[..., Any]) -> None:
     body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b"])
     assert op_names(compare(node("Loop", ["n", "", "h"], ["y"], body=body), {"x": X}, ("y",), {"n": np.array(0), "h": X})) == []

@@ -195,6 +195,7 @@ def _rest(op: Op, rw: Rewriter, operands: list[Value], done: int) -> list[Value]
     types = [result.type for result in op.results]
     rest = rw.create(op.name, operands, types, dict(op.attributes), release_regions(op), op.location)
     rw.scratch(_Unrolled).done[rest] = done
+    rw.counts_itself()
     return list(rest.results)
 
 
