@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+COMPLETION = "_TRANSLOAD_COMPLETE"
+"""The environment's variable by which a shell asks how a line may go on."""
 _DATA = ("opt", "completion")
 _DATA_FLAGS = ("--json", "--show-pipeline")
 """The commands, and the flags of others, whose standard output is not for a reader's eyes alone."""
@@ -64,23 +66,38 @@ def _run(arguments: list[str]) -> int:
 def _gives_data(arguments: list[str]) -> bool:
     """Whether standard output is for data: of a command of ours that says so. Those of plugins print what they mean to.
 
-    Plugins are asked for their commands, and for what completes a line, where what they print at that is not in the way.
+    Plugins are asked for their commands where what they print at that is not in the way.
     """
     from .answer import data_alone
     from .app import app
 
-    completes = "_TRANSLOAD_COMPLETE" in os.environ
+    if os.environ.get(COMPLETION):
+        return True
     name = next((each for each in arguments if not each.startswith("-")), None)
-    if completes or (name is not None and name not in app.commands):
+    if name is not None and name not in app.commands:
         from ..errors import TransloadError
         from ..plugin_host import host
 
         with data_alone(), suppress(TransloadError):  # which is told where the command is looked for
             _ = host().commands
-            if completes:
-                host().everything()
         return False
     return name in _DATA or any(flag in arguments for flag in _DATA_FLAGS)
+
+
+def _completed(session: Session) -> int:
+    """Print how the line goes on that the shell's variables say, as click does, and as data: plugins are asked for names."""
+    from click.shell_completion import get_completion_class
+
+    from .answer import print_data
+    from .app import app
+
+    shell, _, asked = os.environ[COMPLETION].partition("_")
+    known = get_completion_class(shell)
+    if known is None or asked not in ("source", "complete"):
+        return 1
+    made = known(app, {"obj": session}, "transload", COMPLETION)
+    print_data(made.source() if asked == "source" else made.complete() + "\n")
+    return 0
 
 
 def _outcome(arguments: list[str], session: Session) -> int:
@@ -89,7 +106,8 @@ def _outcome(arguments: list[str], session: Session) -> int:
         from .app import app
 
         with inputs_kept():
-            outcome = app(args=arguments, prog_name="transload", standalone_mode=False, obj=session)
+            outcome = _completed(session) if os.environ.get(COMPLETION) else app(
+                args=arguments, prog_name="transload", standalone_mode=False, obj=session)
         return outcome if isinstance(outcome, int) else 0
     except (KeyboardInterrupt, SystemExit):
         raise

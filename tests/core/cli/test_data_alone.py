@@ -68,3 +68,13 @@ def test_of_a_plugins_command_and_of_completion(noisy: dict[str, str], tmp_path:
     printed(["completion", "bash"], noisy, tmp_path)
     words = {"COMP_WORDS": "transload convert --target stab", "COMP_CWORD": "3"}
     assert printed([], {**noisy, "_TRANSLOAD_COMPLETE": "bash_complete", **words}, tmp_path) == "plain,stablehlo\n"
+
+
+def test_a_line_is_completed_without_all_that_plugins_have(noisy: dict[str, str], tmp_path: Path) -> None:
+    """It took half a second at every press of the key."""
+    words = {"_TRANSLOAD_COMPLETE": "bash_complete", "COMP_WORDS": "transload insp", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "transload"], cwd=tmp_path, env={**noisy, **words}, capture_output=True, text=True, timeout=100,
+        check=True)
+    assert done.stdout == "plain,inspect\n"
+    assert "NOISE hook for commands" in done.stderr and "NOISE hook\n" not in done.stderr
