@@ -20,7 +20,8 @@ are joined instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Any
 
@@ -53,6 +54,14 @@ class FactKind:
     gives: Any = None
     """What a fact that is a function gives: a class, or text that names one (several, and None, in a tuple), or text that names a
     function of the outcome and the arguments that says what is wrong, or None. What others' give is looked at there."""
+
+    def is_object(self, fact: Any) -> bool:
+        """Whether a fact is an object that is read, which may have functions and even be called, and not a function itself."""
+        wanted = resolve(self.type)
+        if wanted is None:
+            return is_dataclass(fact) and not isinstance(fact, type)
+        classes = wanted if isinstance(wanted, tuple) else (wanted,)
+        return isinstance(fact, tuple(each for each in classes if each is not Callable))
 
     def wrong(self, outcome: Any, arguments: Iterable[Any]) -> str | None:
         """What is wrong with what a function gave as a fact of this kind, or None."""
@@ -148,12 +157,15 @@ class Given:
         if self.facts.kind == "kernel":
             function, mode = fact
             return lending(function), mode
-        if is_dataclass(fact) and not isinstance(fact, type):
-            members = {each.name: getattr(fact, each.name) for each in fields(fact) if each.init}
-            functions = {member: self._called(owner, kind if member == "function" else None, name, value)
-                         for member, value in members.items() if _is_function(value)}
-            return replace(fact, **functions) if functions else fact
-        return self._called(owner, kind, name, fact) if _is_function(fact) else fact
+        if not kind.is_object(fact):
+            return self._called(owner, kind, name, fact) if _is_function(fact) else fact
+        made = fact
+        for each in fields(fact) if is_dataclass(fact) else ():
+            value = getattr(fact, each.name)
+            if each.init and _is_function(value):
+                made = copy(fact) if made is fact else made  # and not `replace`, which asks a class of others to be made again
+                object.__setattr__(made, each.name, self._called(owner, kind if each.name == "function" else None, name, value))
+        return made
 
     def _called(self, owner: PluginInfo, kind: FactKind | None, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of another's plugin, by itself a fact of a kind, or a member of one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import InitVar, dataclass
 from functools import partial
 from typing import Any
 
@@ -105,6 +106,37 @@ def test_a_function_in_an_object_is_looked_at_too() -> None:
     with saying("nested", nested).bind(), pytest.raises(PluginFailure, match=r"'acme'.*'nested' of top.Mul: KeyError"):
         host().facts("nested")["top.Mul"].tensors(product(module()))
     assert tensors_of(module())
+
+
+@dataclass
+class Telling:
+    """An object that is called as a function is, and is more than one; to make it again more has to be known."""
+
+    said: Any
+    seed: InitVar[int]
+    function: Any = None
+
+    def __post_init__(self, seed: int) -> None:
+        self.seeded = seed
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.said
+
+
+def test_objects_that_are_called_are_functions_where_a_function_is_wanted() -> None:
+    with saying("moves", Telling(42, 1)).bind(), pytest.raises(PluginFailure, match=r"'acme'.*'moves' of top.Mul.*a Moves or"):
+        host().facts("moves")["top.Mul"](product(module()))
+
+
+@pytest.mark.parametrize("type_", [None, Telling, (Telling, Callable)])
+def test_objects_of_a_kinds_class_stay_what_they_are(type_: Any) -> None:
+    given = Telling(42, 1, raising(KeyError("seed")))
+    kind = FactKind("cost", "cycles", "a scheduler", type_)
+    with saying("cost", given, kind).bind():
+        found = host().facts("cost")["top.Mul"]
+        assert isinstance(found, Telling) and found.seeded == 1 and found() == 42
+        with pytest.raises(PluginFailure, match=r"'acme'.*'cost' of top.Mul: KeyError"):
+            found.function()
 
 
 def test_a_rule_of_quantizing_is_a_rule_or_a_function() -> None:
