@@ -403,8 +403,9 @@ def writer_for(file: Path, dialects: Iterable[str]) -> Writer:
     if not found:
         suffixes = ", ".join(suffix for writer in host().writers.values() for suffix in writer.suffixes)
         raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
-    fit = [writer for writer in found if set(dialects) <= {writer.dialect}] or [
-        writer for writer in found if writer.dialect in STRUCTURE] or found[:1]
+    there = set(dialects)
+    fit = [writer for writer in found if {writer.dialect} >= there > set()] or [
+        writer for writer in found if writer.dialect in STRUCTURE] or (found[:1] if there else found)
     return _the_one(fit, "write", file, UsageError, "format=")
 
 

@@ -70,3 +70,14 @@ def test_writers_of_one_suffix(tmp_path: Path) -> None:
             transload.save(module, tmp_path / "a.three")
         assert raised.value.hint == "say which with format="
         assert transload.save(module, tmp_path / "a.three", format="last").read_text() == "last"
+
+
+def test_a_module_without_ops_is_of_every_dialect(tmp_path: Path) -> None:
+    """What writes any module comes first: text, which was refused as if it were to be chosen."""
+    module = new_module()
+    function = module.add_function("main", [TensorType((2,), F32)], ["x"])
+    set_results(function, function.regions[0].block.arguments, ["y"])
+    writers = [Writer("other", "acme", (".mlir", ".two"), lambda module, path: Path(path).write_text("other"))]
+    with beside_ours(writers=writers).bind():
+        assert "func.func" in transload.save(module, tmp_path / "a.mlir").read_text()
+        assert transload.save(module, tmp_path / "a.two").read_text() == "other"
