@@ -71,6 +71,10 @@ class Ready:
         """The types of its inputs."""
         return self.inputs.inputs if isinstance(self.inputs, Module) else self.inputs
 
+    def in_place_of(self, name: str, place: int) -> Sequence[Type]:
+        """The type of its input that is given what another model's is: that of this name, or else in this place; none, or one."""
+        return [self.types[name]] if name in self.types else [*self.types.values()][place : place + 1]
+
     def opened(
         self, data: Data, preprocess: Preprocess | None, limits: Mapping[str, tuple[float, float]], others: Sequence[Ready] = (),
     ) -> Samples:
@@ -80,8 +84,8 @@ class Ready:
         """
         if preprocess is not None:
             own = preprocess.whole().before(self.beside)
-            for name, type_ in self.types.items():
-                own = own.laid_out_for(name, type_, [each.types[name] for each in others if name in each.types])
+            for place, (name, type_) in enumerate(self.types.items()):
+                own = own.laid_out_for(name, type_, [found for each in others for found in each.in_place_of(name, place)])
             preprocess = replace(own, inputs={name: each for name, each in own.inputs.items() if name in self.taken})
         elif self.beside is not None and self.beside.is_fused:
             preprocess = self.beside

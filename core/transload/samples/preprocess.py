@@ -150,7 +150,7 @@ class Preprocess:
         return replace(self, **said, inputs={name: own.with_sizes_of(other.of(name)) for name, own in self.inputs.items()})
 
     def laid_out_for(self, name: str, type_: Type | None, others: Iterable[Type]) -> Preprocess:
-        """The same with the layout of an input left open, where it is that of an input of the same name in one of `others`.
+        """The same with the layout of an input left open, where it is that of one of `others`, which take the same.
 
         Models that are given the same images may take their channels first and last: a file of one says its own.
         """
