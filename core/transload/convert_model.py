@@ -559,11 +559,9 @@ def _quantization(quantize: str | None, options: Mapping[str, Any] | None, targe
         if options:
             raise UsageError(f"{', '.join(options)}: of which quantizer?", hint="--quantize NAME, or quantize= in Python")
         return None
-    from .quantization import Quantization
+    from .quantization import Quantization, wished_by
 
-    known = host().get("quantizers", quantize).options
-    wishes = {name: value for name, value in getattr(target, "quantizing", {}).items() if name in known}
-    return Quantization(quantize, {**wishes, **(options or {})})
+    return Quantization(quantize, {**wished_by(target, quantize), **(options or {})})
 
 
 def _host_options(hosted: HostTarget | None) -> dict[str, Any]:

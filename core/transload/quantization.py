@@ -14,13 +14,19 @@ from .ir.verify import verify
 from .meanings import quantized_tensors
 from .options import as_annotated, need_options
 from .outcomes import need_right_module
-from .plugin import Quantized, resolve
+from .plugin import Quantized, Target, resolve
 from .plugin_host import host
 from .report import LayersReport, QuantizationReport
 from .samples.owned import owned
 from .samples.samples import Samples
 
-__all__ = ["Quantization", "floats_in", "quantize_at_hub"]
+__all__ = ["Quantization", "floats_in", "quantize_at_hub", "wished_by"]
+
+
+def wished_by(target: Target, quantizer: str) -> dict[str, Any]:
+    """The options of a quantizer that a target wishes, where nobody says others: those that it has."""
+    known = host().get("quantizers", quantizer).options
+    return {name: value for name, value in getattr(target, "quantizing", {}).items() if name in known}
 
 
 @dataclass

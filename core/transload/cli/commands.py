@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..api import load, run, runnable
 from ..arrays import write_arrays
-from ..convert_model import Artifact, convert, plan
+from ..convert_model import Artifact, convert, plan, usable_target
 from ..errors import TargetError, UsageError, VerificationError
 from ..files import need_file, need_place
 from ..given import has_images, settled, shapes_of
@@ -95,11 +95,12 @@ def convert_command(
             artifact = convert(
                 model, target, out, tolerance=tolerance, input_data=data, data=samples, engine=engine, tell=tell, seed=seed,
                 dump=dump, start=start, excepts=excepts, **asked)
-        doubt = _doubt(artifact, model)
+        doubt = _doubt(artifact, model, _wishes(target, asked))
     except VerificationError as error:
         if error.artifact is None:
             raise
-        artifact, doubt = error.artifact, _doubt(error.artifact, model, verify == "require") or error
+        artifact = error.artifact
+        doubt = _doubt(artifact, model, _wishes(target, asked), verify == "require") or error
     if artifact.report.quantization is not None:
         save_page(artifact.report.quantization, page, f"{model} for {artifact.report.target}")
     if json:
@@ -113,13 +114,25 @@ def convert_command(
     return artifact.report.exit_code
 
 
-def _doubt(artifact: Artifact, model: Path, required: bool = False) -> VerificationError | None:
-    return unverified(artifact.verification, required, model, artifact.looked_into, _quantizing(model))
+def _doubt(artifact: Artifact, model: Path, wishes: Mapping[str, Any], required: bool = False) -> VerificationError | None:
+    return unverified(artifact.verification, required, model, artifact.looked_into, _quantizing(model, wishes))
 
 
-def _quantizing(model: Path) -> str | None:
+def _wishes(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a quantizer got from the target alone: another command has none of it, and has to be told."""
+    if asked["quantize"] is None:
+        return {}
+    from ..quantization import wished_by
+
+    wished = wished_by(usable_target(target), asked["quantize"])
+    return {name: value for name, value in wished.items() if name not in asked["quantizer_options"]}
+
+
+def _quantizing(model: Path, wishes: Mapping[str, Any]) -> str | None:
     """The command that writes the quantized module which a conversion was judged by, as it is asked for here."""
-    line = as_command("quantize", model, ("out", "page", "json", "verbose", "quiet", "save_layers", "resume"), QUANTIZED)
+    without = ("out", "page", "json", "verbose", "quiet", "save_layers", "resume")
+    more = [word for name, value in wishes.items() for word in ("--quantizer-option", f"{name}={value}")]
+    line = as_command("quantize", model, without, [*more, "--out", QUANTIZED])
     return f"`{line}`" if line is not None else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import click
@@ -15,10 +15,10 @@ ARGUMENTS = "transload.arguments"
 """Under which a context has what was typed behind the name of the command."""
 
 
-def as_command(name: str, model: Path, without: Collection[str], out: str) -> str | None:
+def as_command(name: str, model: Path, without: Collection[str], more: Iterable[str]) -> str | None:
     """The line of the command `name` on a model with those options of the one that runs which it has, too; None outside of one.
 
-    `without` are those that mean something else there, by the names of their parameters.
+    `without` are those that mean something else there, by the names of their parameters; `more` is put behind.
     """
     context = click.get_current_context(silent=True)
     typed = context.meta.get(ARGUMENTS) if context is not None else None
@@ -36,4 +36,4 @@ def as_command(name: str, model: Path, without: Collection[str], out: str) -> st
         value = values[key]
         for each in value if isinstance(value, list | tuple) else [value]:
             words += [flags[key], each] if isinstance(each, str) else [flags[key]]  # a flag, or an option that needs no value
-    return " ".join(map(quoted, [*words, "--out", out]))
+    return " ".join(map(quoted, [*words, *more]))

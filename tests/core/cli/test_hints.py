@@ -116,3 +116,23 @@ def test_where_a_quantized_result_differs_is_seen_beside_the_quantized_module(
     tensors = json.loads(shown)["tensors"]
     assert code == 0 and len(tensors) > 1 and {tensor["metrics"]["max_abs"] for tensor in tensors} == {0.0}
     assert json.loads((tmp_path / "made" / "report.json").read_text())["quantization"]["details"]["scaled"]
+
+
+def test_what_a_target_wished_of_the_quantizer_is_asked_of_it_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., tuple[int, str, str]],
+) -> None:
+    """ONNX has other roundings and islands than a command that knows no target; what somebody said goes before them."""
+    graph = Graph((1, 8))
+    weights = np.random.default_rng(0).normal(0, 1, (8, 4)).astype(np.float32)
+    transload.save(graph.done(graph.MatMul(graph.inputs[0], graph.constant(weights))), tmp_path / "m.mlir")
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).normal(0, 1, (8, 1, 8)).astype(np.float32))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("transload.verification.quantized._farther_than_quantizing", lambda *_: ["y: it is wrong"])
+    code, _, said = cli("convert", "m.mlir", "-t", "onnx", "--quantize", "int8", "--data", "x.npy", "--quantizer-option",
+                        "islands=none", "-o", "made")
+    lines = re.findall("`(transload quantize [^`]*)`", " ".join(said.partition("error:")[2].split()))
+    options = ["--data", "x.npy", "--quantizer-option", "islands=none", "--quantizer-option", "rounds=once"]
+    assert code == 4 and [shlex.split(line)[3:] for line in lines] == [["--scheme", "int8", *options, "--out", "quantized.mlir"]]
+    assert cli(*shlex.split(lines[0])[1:])[0] == 0
+    texts = [(tmp_path / "quantized.mlir").read_text(), json.dumps(json.loads((tmp_path / "made/report.json").read_text()))]
+    assert 'rounding = "once"' in texts[0] and '"rounds": "once"' in texts[1]
