@@ -31,7 +31,7 @@ from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
 from ..errors import MissingKernel, PluginFailure, RunError, TransloadError, after_colon
 from ..guard import noted
-from ..ir import Module, QuantType, TensorType, Value, asked_inputs, initial_states
+from ..ir import FloatType, Module, QuantType, TensorType, Value, asked_inputs, initial_states
 from ..meanings import as_stored
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
@@ -164,13 +164,14 @@ def verify_quantized(
 
 
 def _drawn(model: QuantizedModel, seed: int, runs: bool) -> Iterator[Mapping[str, Any]]:
-    """Random inputs: one, or, of a model whose activations a runtime rounds as it `runs`, so many that outputs have `NUMBERS`.
+    """Random inputs: one, or, of a model whose activations a runtime rounds as it `runs`, so many that each output has `NUMBERS`.
 
     Of such a model two errors of chance are compared, and of five numbers one may be six times the other.
     """
-    count = sum(math.prod(size or 1 for size in type_.shape or ())
-                for type_ in model.module.outputs.values() if isinstance(type_, TensorType))
-    wanted = min(SAMPLES, -(-NUMBERS // max(count, 1))) if runs and has_bounds(model.module) else 1
+    types = [type_ for type_ in model.module.outputs.values() if isinstance(type_, TensorType)]
+    sizes = [math.prod(size or 1 for size in type_.shape or ()) for type_ in types if isinstance(type_.element, FloatType | QuantType)]
+    least = min(sizes, default=NUMBERS)
+    wanted = min(SAMPLES, -(-NUMBERS // least)) if runs and has_bounds(model.module) else 1
     return (next(attempts(model.taken, model.floats, seed + number)) for number in range(wanted))
 
 

@@ -100,7 +100,7 @@ def test_an_artifact_whose_file_says_something_else_is_told_of(tmp_path: Path, i
 def test_a_layout_that_is_said_is_that_of_the_models_whose_inputs_have_it(images: Path, name: str) -> None:
     """Frameworks name inputs as they like: those in the same place are given the same."""
     first, last = Graph((1, 1, 8, 8)), Graph((1, 8, 8, 1))
-    last.inputs[0].location = name
+    last.main.attributes["arg_attrs"][0]["ml_program.identifier"] = name
     models = first.done(first.Permute(first.Relu(first.inputs[0]), order=(0, 2, 3, 1))), last.done(last.Relu(last.inputs[0]))
     said = transload.Preprocess(mean=(40.0,), scale=(1 / 250,), channel_format="nhwc")
     for both in (models, models[::-1]):

@@ -190,7 +190,8 @@ def test_a_batch_of_one_matrix_is_a_layer(biased: bool) -> None:
     assert len(kept.report["layers by their range"]) == 1 and "first" in kept.floats
 
 
-def test_few_outputs_are_judged_on_so_many_samples_that_chance_decides_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside_many", [False, True])
+def test_few_outputs_are_judged_on_so_many_samples_that_chance_decides_nothing(tmp_path: Path, beside_many: bool) -> None:
     """Behind one channel all five outputs err as that one number does: by a tenth of a step in the hub, and by five in LiteRT."""
     numbers = np.random.default_rng(7)
     g = Graph((1, 8, 8, 7))
@@ -200,7 +201,9 @@ def test_few_outputs_are_judged_on_so_many_samples_that_chance_decides_nothing(t
 
     filters, bias = weights(1, 1, 1, 7), numbers.normal(0, 1, 1).astype(np.float32)
     pooled = g.AvgPool(g.Conv(g.inputs[0], filters, bias, kernel_shape=(1, 1), layout="NHWC"), kernel_shape=(8, 8), layout="NHWC")
-    module = g.done(g.MatMul(g.Reshape(pooled, shape=(1, 1)), weights(1, 5)))
+    few = g.MatMul(g.Reshape(pooled, shape=(1, 1)), weights(1, 5))
+    more = [g.Conv(g.inputs[0], weights(8, 1, 1, 7), kernel_shape=(1, 1), layout="NHWC")] if beside_many else []
+    module = g.done(few, *more)
     found = transload.convert(
         module, "tflite", tmp_path, quantize="dynamic", quantizer_options={"least": 0}, verify=True).verification
     assert found is not None and found.passed and found.samples == 16
