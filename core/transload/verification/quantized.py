@@ -169,7 +169,8 @@ def _drawn(model: QuantizedModel, seed: int, runs: bool) -> Iterator[Mapping[str
     Of such a model two errors of chance are compared, and of five numbers one may be six times the other.
     """
     types = [type_ for type_ in model.module.outputs.values() if isinstance(type_, TensorType)]
-    sizes = [math.prod(size or 1 for size in type_.shape or ()) for type_ in types if isinstance(type_.element, FloatType | QuantType)]
+    shapes = [type_.shape or () for type_ in types if isinstance(type_.element, FloatType | QuantType)]
+    sizes = [math.prod(size or 1 for size in shape) for shape in shapes]
     least = min(sizes, default=NUMBERS)
     wanted = min(SAMPLES, -(-NUMBERS // least)) if runs and has_bounds(model.module) else 1
     return (next(attempts(model.taken, model.floats, seed + number)) for number in range(wanted))

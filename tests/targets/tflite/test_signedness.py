@@ -117,3 +117,14 @@ def test_what_rounds_by_the_sign_of_stored_numbers_stays_unsigned(mode: str, tmp
     lowered = check_same_bits(graph.done(made), tmp_path)
     name = "tfl.average_pool_2d" if mode == "means" else "tfl.resize_bilinear"
     assert [op.operands[0].stored_element for op in lowered.ops() if op.name in (name, "tfl.conv_2d")] == [UI8, I8]
+
+
+@pytest.mark.parametrize("how", [{"right_transpose": True}, {"left_transpose": True}, {"right_transpose": True, "do_relu": True}])
+def test_products_of_computed_matrices_are_those_of_signed_ones(how: dict[str, Any], tmp_path: Path) -> None:
+    """As of attention: LiteRT's BATCH_MATMUL takes no unsigned bytes."""
+    graph = graph_of()
+    other = graph.Relu(graph.inputs[0], element=BYTES)
+    made = graph.MatMul(graph.inputs[0], other, element=QuantType(UI8, F32, (1.0,), (90,)), rounding="double", **how)
+    lowered = check_same_bits(graph.done(made), tmp_path)
+    (product,) = (op for op in lowered.ops() if op.name == "tfl.batch_matmul")
+    assert {value.stored_element for value in (*product.operands, *product.results)} == {I8}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, I32, I64, Value
+from transload.ir import I8, I16, I32, I64, UI8, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
 
@@ -28,6 +28,8 @@ from .common import (
     permuted_constant,
     quant,
     reshape,
+    retyped,
+    signed,
     static_shape,
     stored_as_result,
     transpose,
@@ -143,6 +145,7 @@ def _batched(op: MatMul, rw: Rewriter) -> Value:
         raise Unsupported(
             "its sums are rounded as those of bytes are; LiteRT's BATCH_MATMUL gives 16 bits of 16 bits alone, rounded otherwise",
             "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+    value, right = _signed(rw, value), _signed(rw, right)
     if value.rank == 1:
         value = reshape(rw, value, (1, *static_shape(value)))
     if right.rank == 1:
@@ -156,13 +159,22 @@ def _batched(op: MatMul, rw: Rewriter) -> Value:
         value, right = _in_one_batch(rw, value, batch), _in_one_batch(rw, right, batch)
         batch = (math.prod(batch),)
     shape = (*batch, rows, columns)
-    made = emit(rw, "batch_matmul", value, right, like=op.output, shape=shape, adj_x=left_swapped, adj_y=right_swapped)
-    made = reshape(rw, made, static_shape(op.output))
+    held = quant(op.output)
+    made = emit(
+        rw, "batch_matmul", value, right, like=op.output, shape=shape, element=signed(held) if held is not None else None,
+        adj_x=left_swapped, adj_y=right_swapped)
+    made = reshape(rw, retyped(rw, made, op.output.element), static_shape(op.output))
     if op.bias is not None:
         return _with_bias(op, rw, made)
     if op.do_relu:
         made = emit(rw, "relu", made, like=op.output) if fused(op) == "RELU" else emit(rw, "relu6", made, like=op.output)
     return activated(op, rw, made)
+
+
+def _signed(rw: Rewriter, value: Value) -> Value:
+    """Unsigned bytes, which LiteRT's kernel does not take, as signed ones of the same real numbers; any others as they are."""
+    element = quant(value)
+    return value if element is None else retyped(rw, value, signed(element))
 
 
 def _in_one_batch(rw: Rewriter, value: Value, batch: Sequence[int]) -> Value:
@@ -179,5 +191,5 @@ def _check_quantized(op: MatMul) -> None:
         raise Unsupported("a batch of quantized products has no bias in LiteRT", "add it behind, or leave the op float")
     for value in (op.input, op.right, op.output):
         element = quant(value)
-        if element is None or not element.per_tensor or element.storage not in (I8, I16):
+        if element is None or not element.per_tensor or element.storage not in (I8, UI8, I16):
             raise Unsupported(f"LiteRT has no batch of products of {value.element}", "quantize per tensor, or leave the op float")
