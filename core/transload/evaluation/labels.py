@@ -174,7 +174,7 @@ def _are_named(lines: Sequence[str], samples: Collection[str], classes: Collecti
     Names of classes may have blanks, too: a label is a number or a class behind the last one, or what stands before it is a file.
     """
     cells = [_cells(line) for line in lines]
-    if not all(len(row) == 2 for row in cells) or all(line in classes for line in lines):
+    if not all(len(row) == 2 for row in cells) or any(line in classes for line in lines):
         return False
     suffixes = {Path(name).suffix.lower() for name in samples} - {""}
     return (

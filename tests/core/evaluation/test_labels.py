@@ -238,3 +238,11 @@ def test_names_of_classes_may_have_blanks_and_end_as_others_do(tmp_path: Path) -
     assert [found(name) for name in Names.names] == [2, 1]
     with pytest.raises(UsageError, match="'great cat', the name of a class"):
         find(tmp_path / "l.txt")
+
+
+def test_a_class_that_there_is_not_is_named_where_other_lines_are_classes(tmp_path: Path) -> None:
+    """Lines with a blank and a number behind it look like names of samples with their labels, too."""
+    (tmp_path / "l.txt").write_text("type 1\ntype 9\n")
+    (tmp_path / "classes.txt").write_text("type 1\ntype 2\n")
+    with pytest.raises(UsageError, match="'type 9' is no class"):
+        find(tmp_path / "l.txt", tmp_path / "classes.txt")
