@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import ConversionError
 from transload.ir import F32, I8, UI8, Module, QuantType, TensorType
 from transload_converters.tflite.runtime import open_model
 
@@ -79,3 +80,13 @@ def _resized(rounding: str) -> Module:
 
 def _read_again(lowered: Module, folder: Path) -> Module:
     return transload.lower(transload.load(transload.save(lowered, folder / "made.tflite")), "top")
+
+
+def test_what_no_kernel_computes_is_named_as_it_is_typed() -> None:
+    graph = Graph(TensorType((1, 4, 5, 2), QuantType(UI8, F32, (0.5,), (100,))))
+    made = graph.Interp(
+        graph.inputs[0], mode="linear", layout="NHWC", rounding="once", sizes=(6, 6), coord_mode="asymmetric",
+        element=QuantType(UI8, F32, (0.4,), (90,)), location="up\n2 x")
+    with pytest.raises(ConversionError) as caught:
+        transload.lower(graph.done(made), "tfl")
+    assert "`--floats $'up\\n2 x'` keeps the op in floats" in str(caught.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ from transload.ir import (
 )
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter
+from transload.shell import quoted
 from transload_hub.permuting import merged
 
 __all__ = [
@@ -287,7 +287,7 @@ def need_fine_operands(op: Op, *values: Value) -> None:
 
 def left_float(op: Op) -> str:
     """How to have an op compute in floats that is in a quantized model: the option, to be typed as it is."""
-    return f"`--floats {shlex.quote(op.origin or 'NAME')}` keeps the op in floats, where it is quantized here"
+    return f"`--floats {quoted(op.origin or 'NAME')}` keeps the op in floats, where it is quantized here"
 
 
 def need_quantized_alike(op: Op, *values: Value | None) -> None:

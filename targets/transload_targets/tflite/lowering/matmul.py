@@ -22,6 +22,7 @@ from .common import (
     emit,
     fused,
     ints,
+    left_float,
     need_floats,
     need_quantized_alike,
     need_rounding,
@@ -188,8 +189,10 @@ def _in_one_batch(rw: Rewriter, value: Value, batch: Sequence[int]) -> Value:
 
 def _check_quantized(op: MatMul) -> None:
     if op.bias is not None:
-        raise Unsupported("a batch of quantized products has no bias in LiteRT", "add it behind, or leave the op float")
+        raise Unsupported("a batch of quantized products has no bias in LiteRT", f"add it behind; {left_float(op)}")
     for value in (op.input, op.right, op.output):
         element = quant(value)
         if element is None or not element.per_tensor or element.storage not in (I8, UI8, I16):
-            raise Unsupported(f"LiteRT has no batch of products of {value.element}", "quantize per tensor, or leave the op float")
+            raise Unsupported(
+                f"LiteRT has no batch of products of {value.element}",
+                f"quantize activations with one scale for the whole tensor, in 8 or 16 bits; {left_float(op)}")
