@@ -123,7 +123,7 @@ def step_ours(path: Path, work: Path, target: str) -> dict[str, Any]:
 
 def compiled_cycles(module: Callable[[], Any], work: Path, target: str) -> dict[str, Any]:
     """What Vela's report says of a module, cut at its float edges."""
-    from transload.convert_model import target_options
+    from transload.chosen_target import target_options
     from transload.emission import emit_for
     from transload.errors import TransloadError
     from transload.hosting import cut_for

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .apart import note_read
-from .artifact_set import REPORT
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
 from .errors import (
@@ -21,12 +20,12 @@ from .errors import (
     Finding,
     ForeignContent,
     MissingPackage,
-    PluginFailure,
     ReadError,
     TransloadError,
     UsageError,
     merge_findings,
 )
+from .file_formats import HEAD, model_file, reader_for, writer_for
 from .files import atomic_path, is_file, is_folder, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
@@ -49,9 +48,7 @@ from .mistaken import mistaken
 from .outcomes import need_right_module
 from .plugin import Reader, Source
 from .plugin_host import host
-from .reported import unreported
 from .roles import default_target, hub
-from .shell import quoted
 from .valid import module_given
 
 if TYPE_CHECKING:
@@ -62,16 +59,14 @@ if TYPE_CHECKING:
     from .report import LayersReport
 
 __all__ = [
-    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "load_artifact", "loaded", "lower", "model_file",
-    "model_of", "quantization_report", "quantize", "reader_for", "run", "runnable", "save",
+    "InputSpec", "at_hub", "calibrate", "engine_for", "legalize", "load", "load_artifact", "loaded", "lower", "model_of",
+    "quantization_report", "quantize", "run", "runnable", "save",
 ]
 
 _NO_MEMORY = "the file claims more data than memory can hold, or this process may take too little (ulimit -v)"
 
 _TEXT = Kind("a text", lambda value: isinstance(value, str | bytes | bytearray | memoryview))
 InputSpec = TensorType | Sequence[int]
-Named = TypeVar("Named", Reader, "Writer")
-HEAD = 4096
 
 
 @takes(text=_TEXT, weights=PATH, outputs=TEXTS)
@@ -266,15 +261,6 @@ def model_of(given: Any) -> str | Path | Module:
     return Path(given)
 
 
-def model_file(folder: Path) -> Path:
-    """The file that is the model in a folder which is one; `ReadError` for any other folder."""
-    for reader in host().readers.values():
-        for name in reader.folder:
-            if is_file(folder / name):
-                return folder / name
-    raise _foreign(folder, b"") or unreported(folder, _suffixes()) or ReadError(f"{folder}: is a directory, not a model file")
-
-
 def _weights_for(reader: Reader, weights: Path) -> Path:
     """The file of weights that a user names, which is there, and which the reader takes."""
     if not reader.weights:
@@ -323,90 +309,6 @@ def _refuse_unread(module: Module, wanted: Mapping[str, TensorType], reader: str
 
 def _arguments(function: Op) -> dict[str, Type]:
     return {name: value.type for name, value in zip(input_names(function), function.regions[0].block.arguments, strict=True)}
-
-
-def reader_for(source: Source) -> Reader:
-    """The reader for a file, by its suffix, else by its first bytes. Of several that have the suffix, one that knows these comes
-    first, then one that does not look at them: `ReadError` where more than one does not."""
-    path = source.path
-    if path is None:
-        raise UsageError("a source without a path needs a format")
-    readers = host().readers.values()
-    by_suffix = [reader for reader in readers if path.name.lower().endswith(reader.suffixes)]
-    if len(by_suffix) == 1:
-        return by_suffix[0]
-    from .plugin import resolve
-
-    try:
-        head = bytes(source.data[:HEAD])
-    except OSError as error:
-        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if by_suffix and (foreign := _foreign(path, head, shared=True)) is not None:
-        raise foreign
-    failed: PluginFailure | None = None
-    for reader in sorted(by_suffix or readers, key=lambda reader: reader.dialect == "builtin"):  # text of any dialect comes last
-        try:
-            if reader.detect is not None and resolve(reader.detect)(head, path):
-                return reader
-        except PluginFailure as error:  # one that cannot tell its files leaves them to others
-            failed = error
-        except OSError as error:
-            raise ReadError(f"{path}: cannot be read: {reason_of(error, path)}") from None
-    if undecided := [reader for reader in by_suffix if reader.detect is None]:
-        return _the_one(undecided, "read", path, ReadError, "--format")
-    if (foreign := _foreign(path, head)) is not None:
-        raise foreign
-    if failed is not None:
-        raise failed
-    what = mistaken(head, path, None, [reader for reader in readers if reader not in by_suffix])
-    if (not what or path.name == REPORT) and (written := unreported(path, _suffixes())) is not None:
-        raise written
-    known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
-    raise ReadError(
-        f"{path}: no reader knows this format",
-        hint=what or f"readers: {known}; or say which with --format{host().absent()}")
-
-
-def _the_one(found: Sequence[Named], does: str, path: Path, error: type[TransloadError], option: str) -> Named:
-    """What there is one of; the error where there are more, and a file's name does not say which of them is meant."""
-    if len(found) > 1:
-        suffix = next(each for each in found[0].suffixes if path.name.lower().endswith(each))
-        raise error(f"{path}: {' and '.join(each.name for each in found)} {does} {suffix} files", hint=f"say which with {option}")
-    return found[0]
-
-
-def _suffixes() -> list[str]:
-    return [suffix for reader in host().readers.values() for suffix in reader.suffixes]
-
-
-def _foreign(path: Path, head: bytes, shared: bool = False) -> ReadError | None:
-    """What to say of a file, or directory, in a format that is known and not read; None where it is not known either.
-
-    With `shared`, of a suffix that formats which are read have, too: of those that say that they have it, and know their content.
-    """
-    for format in host().formats.values():
-        try:
-            if shared and not (format.detect is not None and path.name.lower().endswith(format.suffixes)):
-                continue
-            if format.knows(head, path):
-                folder = path if path.is_dir() else path.parent
-                way = format.way.replace("{path}", quoted(path)).replace("{folder}", quoted(folder))
-                return ReadError(f"{path}: is {format.title}, which is not read here", hint=way)
-        except (PluginFailure, OSError):  # one that cannot tell leaves the file to others
-            continue
-    return None
-
-
-def writer_for(file: Path, dialects: Iterable[str]) -> Writer:
-    """The writer of a file's suffix, of several that of a module of these dialects; `UsageError` where there is none, or more."""
-    found = [writer for writer in host().writers.values() if file.name.lower().endswith(writer.suffixes)]
-    if not found:
-        suffixes = ", ".join(suffix for writer in host().writers.values() for suffix in writer.suffixes)
-        raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
-    there = set(dialects)
-    fit = [writer for writer in found if {writer.dialect} >= there > set()] or [
-        writer for writer in found if writer.dialect in STRUCTURE] or (found[:1] if there else found)
-    return _the_one(fit, "write", file, UsageError, "format=")
 
 
 @rare_collections()

@@ -16,6 +16,7 @@ from . import roles
 from .apart import inputs_kept, need_free, note_read, note_written
 from .api import InputSpec, loaded, model_of
 from .artifact_set import REPORT, replaced_folder
+from .chosen_target import limits_of, target_named, target_options, usable_target
 from .contents import op_counts
 from .context import pinned
 from .described import describe
@@ -30,10 +31,9 @@ from .input_shapes import static_inputs
 from .ir import Module, TensorType
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .kinds import CALLABLE, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, Kind, takes
-from .options import Owner, own_options, settings_of
 from .partitioning import Partition
 from .plugin import Emitted, Target
-from .plugin_host import host, misstated
+from .plugin_host import host
 from .report import Digests, Report, VerificationReport, files_of_report, versions, write_refusal
 from .telling import Tell, told_to
 from .verification.asked import unverified, verify_mode
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
-__all__ = ["Artifact", "convert", "plan", "usable_target"]
+__all__ = ["Artifact", "convert", "plan"]
 
 
 @dataclass
@@ -173,7 +173,7 @@ def convert(
     says why (`error.report` in Python); after any other error it is as it was.
     """
     given = open_given(input_data) if input_data is not None else None
-    quantization = _quantization(quantize, quantizer_options, _target(target))
+    quantization = _quantization(quantize, quantizer_options, target_named(target))
     mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None,
                        seed=seed, given=given is not None or data is not None)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
@@ -463,7 +463,7 @@ def plan(
     model, that stage is tried. With `start`, the plan begins with that stage, and `dump` is the folder to go on from.
     Raises `UsageError`, `ReadError`, or `ConversionError` where there is no way.
     """
-    chosen = _target(target)
+    chosen = target_named(target)
     hosted, options = hosted_for(chosen, host, options or {})
     settings = target_options(chosen, options)
     with static_inputs():
@@ -569,37 +569,3 @@ def _host_options(hosted: HostTarget | None) -> dict[str, Any]:
     if hosted is None:
         return {}
     return {f"{hosted.name}.{key}": value for key, value in {**hosted.options, **hosted.settings}.items()}
-
-
-def _target(name: str | None) -> Target:
-    chosen: Target = roles.default_target() if name is None else host().get("targets", name)
-    return chosen
-
-
-def limits_of(target: Target, given: Tolerance | Sequence[str] | None, settings: Mapping[str, Any]) -> Tolerance:
-    """What is near enough: a tolerance that is given, else what is said of it over what the target says."""
-    from .verification.tolerance import Tolerance
-
-    if isinstance(given, Tolerance):
-        return given
-    try:
-        near = getattr(target, "near_enough", None)
-        own = Tolerance.parse(near(settings) if near is not None else getattr(target, "tolerance", ()))
-    except UsageError as error:
-        raise misstated("targets", target.name, f"the tolerance of target {target.name!r}", error) from error
-    return Tolerance.parse(given or (), own, once=True)
-
-
-def usable_target(name: str | None) -> Target:
-    """A target by name, or the default one; `UsageError` where there is none, or where it cannot be used here."""
-    chosen = _target(name)
-    why = chosen.available()
-    if why:
-        raise UsageError(f"target {chosen.name!r} cannot be used: {why}")
-    return chosen
-
-
-def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The target's options with their defaults, and those given, as text or values, in place of them."""
-    declared = target.options()
-    return settings_of(declared, own_options(Owner(target.name, declared), given))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from .api import InputSpec, loaded, model_of
+from .chosen_target import target_options
 from .contents import constant_bytes, main_dialect, op_counts
-from .convert_model import target_options
 from .emission import check_for
 from .errors import ConversionError, Finding, UsageError
 from .hosting import hosted_for

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transload.convert_model import target_options
+from transload.chosen_target import target_options
 from transload.errors import TransloadError
 from transload.ir import Module
 from transload.passes.manager import Pipeline

@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..api import model_file, reader_for
-from ..convert_model import convert, target_options, usable_target
+from ..chosen_target import target_options, usable_target
+from ..convert_model import convert
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
+from ..file_formats import model_file, reader_for
 from ..files import atomic_path, current_directory, need_directory
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..api import model_file, reader_for
 from ..errors import ReadError, TransloadError, UsageError
+from ..file_formats import model_file, reader_for
 from ..files import exists, is_folder, need_file
 from ..plugin import Source
 from ..plugin_host import host

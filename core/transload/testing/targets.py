@@ -10,7 +10,8 @@ from typing import Any
 
 from ..analysis.choices import chosen_outputs
 from ..api import loaded, runnable
-from ..convert_model import Artifact, convert, limits_of, target_options
+from ..chosen_target import limits_of, target_options
+from ..convert_model import Artifact, convert
 from ..errors import TransloadError
 from ..execution import run
 from ..ir import Module

@@ -103,10 +103,11 @@ def quantize(
 
     It is written as a module of the hub.
     """
-    from transload.api import at_hub, save, writer_for
+    from transload.api import at_hub, save
     from transload.cli.quantized import all_rows, need_page, save_page, show_layers
     from transload.cli.show import console, seconds_text, table
     from transload.cli.waiting import going_through
+    from transload.file_formats import writer_for
     from transload.quantization import Quantization
     from transload.roles import hub
 

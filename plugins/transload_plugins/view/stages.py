@@ -12,8 +12,8 @@ from typing import Any
 
 from transload.api import load, loaded
 from transload.artifact_set import REPORT
+from transload.chosen_target import usable_target
 from transload.contents import main_dialect
-from transload.convert_model import usable_target
 from transload.emission import check_for, emit_for, left_to_host
 from transload.errors import TransloadError, UsageError, no_memory
 from transload.files import is_file, is_folder

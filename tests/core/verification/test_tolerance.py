@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from transload.convert_model import limits_of
+from transload.chosen_target import limits_of
 from transload.errors import PluginError, UsageError
 from transload.plugin import Metric
 from transload.plugin_host import host

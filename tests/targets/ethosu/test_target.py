@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.convert_model import target_options
+from transload.chosen_target import target_options
 from transload.emission import check_for, emit_for
 from transload.errors import TargetError, TransloadError, UsageError
 from transload.hosting import cut_for

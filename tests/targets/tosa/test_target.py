@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.convert_model import target_options
+from transload.chosen_target import target_options
 from transload.errors import UsageError
 from transload.ir import BF16, F32, I8, I16, I32, UI8, Module, QuantType, TensorType, input_names, new_module, set_results
 from transload.ir.build import Builder
