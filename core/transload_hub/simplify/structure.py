@@ -74,6 +74,8 @@ def negative_zero(op: Logical, rw: Rewriter) -> Value | None:
         if compared is None or compared.mode != "Equal" or not _is(compared.rhs, 0) or (x := _sign_tested(sign)) is None or (
                 x is not compared.lhs):
             continue
+        if op.output.tensor_type.shape != x.tensor_type.shape:  # of a constant that it is compared with, or masked by
+            continue
         one, nothing = (rw.constant(np.asarray(number, dtype_of(x.element))) for number in (1, 0))
         below = rw.emit("top.Compare", rw.emit("top.Div", one, x), nothing, mode="Less")
         return rw.emit("top.LogicalAnd", zero, below)

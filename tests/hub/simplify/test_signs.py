@@ -46,3 +46,19 @@ def test_other_bits_are_read(mode: str, mask: int | None) -> None:
     module = greatest(mode, mask)
     Pipeline.parse("canonicalize,dce").run(module)
     assert any(op.name == "top.Bitcast" for op in module.ops())
+
+
+@pytest.mark.parametrize("wide", ["mask", "zero", "compared"])
+def test_what_a_constant_repeats_keeps_its_shape(wide: str) -> None:
+    """A mask, or what is compared with, may have more dimensions than the number whose sign it is."""
+    g = Graph((1, 8))
+    (x,) = g.inputs
+    shapes = {name: (2, 1, 8) if name == wide else () for name in ("mask", "zero", "compared")}
+    bits = g.BitwiseAnd(g.Bitcast(x, element=I32), g.constant(np.full(shapes["mask"], LEAST, np.int32)))
+    negative = g.Compare(bits, g.constant(np.zeros(shapes["zero"], np.int32)), mode="NotEqual")
+    zero = g.Compare(x, g.constant(np.zeros(shapes["compared"], np.float32)), mode="Equal")
+    module = g.done(g.LogicalAnd(zero, negative))
+    (wanted,) = transload.run(module, {"x0": NUMBERS}, engine="reference").values()
+    Pipeline.parse("canonicalize,dce").run(module)
+    (given,) = transload.run(module, {"x0": NUMBERS}, engine="reference").values()
+    np.testing.assert_array_equal(given, wanted, strict=True)
