@@ -94,6 +94,16 @@ def test_one_number_is_written_however_many_places_there_are(element: Type) -> N
     assert used[-1] == "select_v2"
 
 
+def test_zeros_of_either_sign_are_two_numbers() -> None:
+    """They are equal, and each is written where it belongs."""
+    number = np.zeros((6, 2), np.float32)
+    number[:, 1] = -0.0
+    module = network(
+        lambda b, x, i: b.emit("top.ScatterND", x, i, b.constant(number)), TensorType((5, 2), F32), TensorType((6, 1), I32))
+    used = operators(module, np.ones((5, 2), np.float32), np.arange(6, dtype=np.int32)[:, None] % 5)
+    assert "dynamic_update_slice" in used and "scatter_nd" not in used
+
+
 def test_of_constant_places_the_last_stays() -> None:
     places = np.array([[1], [-1], [1], [0], [3]], np.int32)
     module = network(

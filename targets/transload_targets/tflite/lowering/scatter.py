@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, QuantType, Type, Value, dtype_of
+from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, Dense, QuantType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
@@ -145,10 +145,11 @@ def _written(op: ScatterND, rw: Rewriter, value: Value, updates: Value, stored: 
     held = rw.constant_of(op.indices)
     if held is not None and stored in _ADDED:
         return _at_constants(op, rw, held.astype(np.int64).reshape(count, n), value, updates)
-    number = rw.constant_of(updates)
-    if number is not None and count > 1 and (number == number.flat[0]).all():  # which of them stays does not matter
+    held = rw.constant_of(updates)
+    number = Dense(held).splat_value() if held is not None and count > 1 else None
+    if number is not None:  # which of them stays does not matter
         where = reshape(rw, int32(rw, subscripts(rw, op.indices, shape)), (count, n))
-        same = constant(rw, number.reshape(-1)[0], updates.element)
+        same = constant(rw, number, updates.element)
         return emit(rw, "select_v2", _hit(rw, where, shape, n), same, value, like=value)
     if count <= _FEW:
         _need_kernel(stored)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transload.ir import BOOL, I8, I32, Value
+from transload.ir import BOOL, I8, I32, Dense, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub import tables
 from transload_hub.build import counted, need_place
@@ -273,10 +273,7 @@ def _one_round(
 def _one_number(rw: Rewriter, updates: Value) -> np.ndarray | None:
     """The number that all updates are, if they are constant: which of them is written to a row does not matter then."""
     held = rw.constant_of(updates)
-    if held is None:
-        return None
-    first = held.reshape(-1)[:1]
-    return first if (held == first).all() else None
+    return None if held is None else Dense(held).splat_value()
 
 
 def _marked(rw: Rewriter, x: Value, numbers: Value, count: int, number: np.ndarray) -> Value:

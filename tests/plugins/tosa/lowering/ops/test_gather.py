@@ -66,6 +66,14 @@ def test_one_number_is_written_to_a_row_however_often(case: Any, sample: Any) ->
     case("ScatterElements", (4, 3), _indices(1, 3, 6, 3), number, axis=0, constants=(2,))
 
 
+def test_zeros_of_either_sign_are_written_to_the_bit(same_op: Same, sample: Any) -> None:
+    """They are equal, and not one number."""
+    places, number = RNG.permutation(4).astype(np.int32).reshape(4, 1), np.zeros((4, 3), np.float32)
+    number[:, 1] = -0.0
+    made = same_op("ScatterND", sample(np.float32, 4, 3), places, number, constants=(2,))
+    assert "tosa.scatter" in {op.name for op in made.ops()}
+
+
 @pytest.mark.parametrize("constants", [(), (1,)])
 def test_scatter(case: Any, constants: Any) -> None:
     places = np.stack([[0, 3, 2], [4, 1, 1]], -1).astype(np.int32)
