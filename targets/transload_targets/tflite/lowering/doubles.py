@@ -25,7 +25,9 @@ def narrow_doubles(module: Module, f64: Literal["narrowed", "kept", "refused"] =
     of_bits = [op for op in module.walk() if op.name == _OF_BITS and any(map(is_double, (*op.operands, *op.results)))]
     if of_bits:
         refuse(merge_findings([
-            Finding(op.name, "takes the bits of f64, which f32 has not", (op.origin,) if op.origin else ()) for op in of_bits]))
+            Finding(op.name, "takes the bits of f64, which f32 has not", (op.origin,) if op.origin else (),
+                    "--option f64=kept leaves such numbers to LiteRT, which takes their bits, and moves and casts them")
+            for op in of_bits]))
         return False
     for op in module.walk():
         _narrow(op.results)
