@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ..written import Written
 
 __all__ = [
-    "Comparison", "compare", "contradicted", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for",
+    "Comparison", "compare", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for", "told_otherwise",
     "warm_runtime"]
 
 
@@ -155,7 +155,7 @@ def other_runtimes(format: str | None, target: str = "", function: str = "main")
         and unavailable(runtime.available) is None]
 
 
-def contradicted(source: Module, made: Module | None) -> dict[str, TensorType]:
+def _contradicted(source: Module, made: Module | None) -> dict[str, TensorType]:
     """Outputs of which a file says another number of dimensions than what computes them gives, with the types of `made`."""
     if made is None or len(made.outputs) != len(source.outputs):
         return {}
@@ -164,10 +164,16 @@ def contradicted(source: Module, made: Module | None) -> dict[str, TensorType]:
             and told.shape is not None and found.shape is not None and len(told.shape) != len(found.shape)}
 
 
+def told_otherwise(source: Module, made: Module | None) -> list[str]:
+    """What is said of each of these (`_contradicted`)."""
+    return [f"{name}: the file says that it is {source.outputs[name]}, and what computes it gives {found}, which is taken"
+            for name, found in _contradicted(source, made).items()]
+
+
 def run_of(runtime: Runtime, source: Module, made: Module | None = None) -> Callable[..., dict[str, np.ndarray]]:
     """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
 
-    What the file says of its outputs may be wrong, and what was `made` of it know better (`contradicted`). As it runs, it raises
+    What the file says of its outputs may be wrong, and what was `made` of it know better (`_contradicted`). As it runs, it raises
     `RunError` where the runtime does not give these, `PluginFailure` where it gives other outputs than the model has, or numbers
     of another kind, or of other dimensions.
     """
@@ -176,7 +182,7 @@ def run_of(runtime: Runtime, source: Module, made: Module | None = None) -> Call
         return partial(_run_cut, run, source.cut, runtime.fetches)
     if not all(isinstance(type_, TensorType) for type_ in source.outputs.values()):  # a sequence is given tensor by tensor
         return run
-    other = contradicted(source, made)
+    other = _contradicted(source, made)
     told = islice(source.outputs.items(), len(source.outputs) - len(source.states))
     types = {name: type_.with_shape(other[name].shape) if name in other else type_ for name, type_ in told}  # type: ignore[attr-defined]
 

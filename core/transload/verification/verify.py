@@ -28,7 +28,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
-from .compare import contradicted, judged_format, other_runtimes, run_of, runtime_failed, runtime_for
+from .compare import judged_format, other_runtimes, run_of, runtime_failed, runtime_for, told_otherwise
 from .differences import TensorDifference, compare_outputs, not_measured, of_plain
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
@@ -122,9 +122,8 @@ def verify_conversion(
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
     outputs say something are taken. With `fused` inputs the result is run on pixels, and the file on what it makes of them;
     with `post`, the result is judged by what that makes of the file's outputs. `opened` runs the file in its runtime, where that
-    was made ready already. Where nothing can judge, the target's own runtime
-    runs the result all the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the
-    result.
+    was made ready already. Where nothing can judge, the target's own runtime runs the result all the same. Raises `UsageError`
+    where `inputs` do not fit the model, and `RunError` where nothing runs the result.
     """
     taken = source if fused is None else fused.outside
     checked = _checked(taken, inputs) if inputs is not None else None
@@ -143,9 +142,7 @@ def verify_conversion(
         return unjudged(Verification("skipped", f"{who} runs the function main, and {source.entry!r} was converted"))
     if runtime is None:
         return unjudged(Verification("skipped", why))
-    failed = [why] if why else []
-    failed += [f"{name}: the file says that it is {source.outputs[name]}, and what computes it gives {found}, which is taken"
-               for name, found in contradicted(source, hub).items()]
+    failed = [*([why] if why else []), *told_otherwise(source, hub)]
     if why := _too_much(source, result):
         return Verification("skipped", why, runtime.name, engine, notes=failed)
 
