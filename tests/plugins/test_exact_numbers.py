@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import transload
@@ -85,3 +87,33 @@ def test_tosa_030_has_axes_as_mlir_15_wrote_them_and_lists_of_i64_alone() -> Non
     assert next(op for op in read.ops() if op.name == "tosa030.reverse").axis == 0
     with pytest.raises(ReadError, match=r"attribute 'stride' must be integers \(i64\), and is of type i32"):
         transload.load(text=old + POOL.replace("WRITTEN", "array<i32: 2, 2>"), format="tosa-0.30")
+
+
+RESCALE = """
+"func.func"() <{function_type = (tensor<1x4xi8>) -> tensor<1x4xi8>, sym_name = "main"}> ({
+^bb0(%a: tensor<1x4xi8>):
+  %r = "tosa.rescale"(%a) <{double_round = true, input_zp = 0 : i32, multiplier = MULTIPLIER, output_zp = 0 : i32,
+      per_channel = false, scale32 = true, shift = SHIFT}> : (tensor<1x4xi8>) -> tensor<1x4xi8>
+  "func.return"(%r) : (tensor<1x4xi8>) -> ()
+}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize(("multiplier", "shift"), [
+    ("[1073741824 : i32]", "[30 : i32]"), ("array<i32: 1073741824>", "array<i32: 30>"),
+    ("array<i32: 1073741824>", "array<i8: 30>")])
+def test_rescale_of_tosa_030_has_lists_as_each_mlir_wrote_them(multiplier: str, shift: str) -> None:
+    text = RESCALE.replace("MULTIPLIER", multiplier).replace("SHIFT", shift)
+    read = transload.load(text=text, format="tosa-0.30")
+    op = next(op for op in read.ops() if op.name == "tosa030.rescale")
+    assert (op.multiplier, op.shift) == ((1073741824,), (30,))
+    with pytest.raises(ReadError, match=r"attribute 'shift' must be integers \(i64\), and is of type i16"):
+        transload.load(text=text.replace(shift, "array<i16: 30>"), format="tosa-0.30")
+
+
+def test_an_axis_of_i64_makes_text_one_of_tosa_030(tmp_path: Path) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_text(REVERSE.replace("WRITTEN", "0 : i64"))
+    assert transload.load(path).source_format == "tosa-0.30"
+    path.write_text(REVERSE.replace("WRITTEN", "0 : i32"))
+    assert transload.load(path).source_format == "mlir"

@@ -16,7 +16,7 @@ import numpy as np
 
 from transload.errors import Finding, ReadError, UsageError, merge_findings
 from transload.files import atomic_path
-from transload.ir import F32, I32, Dense, FloatType, Module, Op, TensorType, Value, dtype_of
+from transload.ir import F32, I8, I32, Dense, FloatType, Module, Op, TensorType, Type, Value, dtype_of
 from transload.ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr
 from transload.ir.build import Builder, constant_of
 from transload.ir.verify import check
@@ -53,14 +53,14 @@ _ZERO_POINTS = {
 _TITLE = "// TOSA 0.30"
 """The first line of text that is written here: of many graphs nothing else tells of which specification they are."""
 _signs = re.compile(
-    rb'#tosa\.\w+_quant<|"tosa\.fully_connected"\('
+    rb'#tosa\.\w+_quant<|"tosa\.fully_connected"\(|"tosa\.[a-z]+(?:_[a-z]+)?"\([^\n]*\baxis\s*=\s*\d+\s*:\s*i64'
     rb'|"tosa\.(?:clamp|resize)"\([^\n]*\b(?:min_fp|stride_fp)\s*='
     rb'|"tosa\.(?:conv[23]d|depthwise_conv2d|transpose_conv2d)"\(%[^,\n()]*,[^,\n()]*,[^,\n()]*\)'
     rb'|"tosa\.mul"\(%[^,\n()]*,[^,\n()]*\)\s*<?\{[^\n]*\bshift\s*=|"tosa\.const"\(\)\s*<?\{(?:[^{}\n]*,\s*)?value\s*=')
 """What 1.0 has as operands, in other words, or not at all."""
 _later_signs = re.compile(
     rb'"tosa\.const"\(\)\s*<?\{(?:[^{}\n]*,\s*)?values\s*=|"tosa\.const_shape"\(|\bacc_type\s*=|\bnan_mode\s*='
-    rb'|"tosa\.(?:conv[23]d|depthwise_conv2d|transpose_conv2d)"\((?:%[^,\n()]*,){4}[^,\n()]*\)'
+    rb'|"tosa\.(?:conv[23]d|depthwise_conv2d|transpose_conv2d)"\((?:%[^,\n()]*, *){4}[^,\n()]*\)'
     rb'|"tosa\.clamp"\([^\n]*\bmin_val\s*=|"tosa\.mul"\(%[^,\n()]*,[^,\n()]*,[^,\n()]*\)'
     rb'|"tosa\.(?:negate|matmul|avg_pool2d)"\(%[^,\n()]*,[^\n()]*,[^\n()]*\)')
 """What 0.30 has not."""
@@ -246,9 +246,9 @@ def _are_floats(value: Any) -> bool:
     return isinstance(value, DenseArray) and isinstance(value.element, FloatType)
 
 
-def _integers(value: Any, key: str = "it") -> tuple[int, ...]:
-    """A list of integers, however it was written."""
-    if isinstance(value, DenseArray):  # of i64 it is a tuple
+def _integers(value: Any, key: str, narrow: tuple[Type, ...] = ()) -> tuple[int, ...]:
+    """A list of integers, however it was written; an `array` is of i64, or of a narrower type that MLIR had there."""
+    if isinstance(value, DenseArray) and value.element not in narrow:  # of i64 it is a tuple
         raise _Unlike(f"attribute {key!r} must be integers (i64), and is of type {value.element}")
     if isinstance(value, Dense):
         value = value.numpy().reshape(-1).tolist()
@@ -288,14 +288,14 @@ def _clamp_from(op: Op, attributes: dict[str, Any]) -> None:
 
 def _pad_from(op: Op, attributes: dict[str, Any]) -> None:
     zero_point = attributes.pop("input_zp", 0)
-    attributes["padding"] = _integers(Dense(_constant_operand(op, 1, "padding")))
+    attributes["padding"] = _integers(Dense(_constant_operand(op, 1, "padding")), "padding")
     value = _constant_operand(op, 2, "value to pad with").reshape(-1)[0] if len(op.operands) > 2 else zero_point
     attributes["pad_const"] = one_number(value, storage_of(op.operands[0]))
     op.operands = op.operands[:1]
 
 
 def _transpose_from(op: Op, attributes: dict[str, Any]) -> None:
-    attributes["perms"] = _integers(Dense(_constant_operand(op, 1, "order of dimensions")))
+    attributes["perms"] = _integers(Dense(_constant_operand(op, 1, "order of dimensions")), "perms")
     op.operands = op.operands[:1]
 
 
@@ -309,18 +309,18 @@ def _resize_from(op: Op, attributes: dict[str, Any]) -> None:
         if floats:
             attributes[key] = DenseArray([float(value) for value in as_float or ()], F32)
         else:
-            attributes[key] = _integers(given)
+            attributes[key] = _integers(given, key)
     attributes["mode"] = "NEAREST" if attributes.get("mode") == "NEAREST_NEIGHBOR" else attributes.get("mode")
     if not min(len(attributes["stride"]), len(attributes["offset"])) == 2 or min(attributes["stride"]) <= 0:
         raise _Unlike("stride and offset are not two numbers each")
-    sizes, shape = _integers(attributes["output_size"]), op.operands[0].tensor_type.shape
+    sizes, shape = _integers(attributes["output_size"], "output_size"), op.operands[0].tensor_type.shape
     places = [reached(n, shift, o, s) for n, o, s in zip(shape[1:3], attributes["offset"], attributes["stride"], strict=True)]  # type: ignore[index]
     attributes["border"] = tuple(size - place for size, place in zip(sizes, places, strict=True))
 
 
 def _rescale_from(op: Op, attributes: dict[str, Any]) -> None:
     for key in ("multiplier", "shift"):
-        attributes[key] = _integers(_need(attributes, key))
+        attributes[key] = _integers(_need(attributes, key), key, (I8, I32))  # from MLIR 17 on arrays, of shifts i8 at last
     for key in ("input_zp", "output_zp"):
         attributes[key] = int(attributes.get(key, 0))
 

@@ -329,3 +329,11 @@ def test_a_misspelt_attribute_makes_no_text_one_of_another_version(tmp_path: Pat
     path.write_text(old.replace("value = dense<1.0> : tensor<3xf32>", "values = dense<1.0> : tensor<3xf32>"))
     with pytest.raises(ReadError, match=r"TOSA 0\.30"):
         transload.load(path)
+
+
+def test_operands_of_a_convolution_say_of_which_version_it_is() -> None:
+    """Of 1.0 it has zero points, and of 0.30 none, whatever blanks stand between."""
+    later = b'%r = "tosa.conv2d"(%a, %w, %b, %z, %z)\n'
+    earlier = b'%c = "tosa.const"() <{value = dense<1.0> : tensor<3xf32>}>\n'
+    assert not detect(later + earlier, Path("m.mlir")) and not detect(later.replace(b", ", b",") + earlier, Path("m.mlir"))
+    assert detect(later.replace(b", %z, %z", b"") + earlier, Path("m.mlir"))
