@@ -7,6 +7,8 @@ these calls give back what they take, and the function is what `run_parallel` ru
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from transload.ir import Block, Module, Op, Region, Value
 from transload.ir.attributes import Symbol
 from transload.ir.build import Builder
@@ -25,12 +27,21 @@ def outline_manual_computations(module: Module) -> None:
 
     Portable artifacts have casts around it, of types that are no others once they are read.
     """
-    for op in [op for op in module.walk() if op.name == _MANUAL]:
-        if op.parent is not None and len(op.regions) == 1 and _is_whole(op):
-            _outline(module, op)
+    functions = list(module.functions.values())
+    for function in functions:  # also those made here, which have what lay within another
+        functions += [_outline(module, op) for op in [*_outermost(function)]]
     for op in [op for op in module.walk() if op.name == _CAST]:
         if [value.type for value in op.operands] == [value.type for value in op.results]:
             op.replace_with(op.operands)
+
+
+def _outermost(op: Op) -> Iterator[Op]:
+    """Those within an op that are to be made functions, without what lies within them."""
+    for inner in [inner for region in op.regions for block in region.blocks for inner in block]:
+        if inner.name == _MANUAL and len(inner.regions) == 1 and _is_whole(inner):
+            yield inner
+        else:
+            yield from _outermost(inner)
 
 
 def tell_devices(module: Module) -> None:
@@ -59,7 +70,7 @@ def _is_whole(op: Op) -> bool:
     return all(value in own for inner in region.block for each in inner.walk() for value in each.operands)
 
 
-def _outline(module: Module, op: Op) -> None:
+def _outline(module: Module, op: Op) -> Op:
     block = op.regions[0].block
     end = block.terminator
     inputs, results = [value.type for value in block.arguments], [value.type for value in end.operands]
@@ -72,7 +83,7 @@ def _outline(module: Module, op: Op) -> None:
         if inner is not end:
             body.append(inner.clone(mapping))
     body.append(Op("func.return", [mapping[value] for value in end.operands]))
-    module.body.append(Op("func.func", (), (), {
+    function = module.body.append(Op("func.func", (), (), {
         "sym_name": name, "function_type": FunctionType(tuple(inputs), tuple(results)), "sym_visibility": "private"},
         (Region([body]),), op.location))
     builder = Builder(op.parent, op, op.location)  # type: ignore[arg-type]
@@ -80,6 +91,7 @@ def _outline(module: Module, op: Op) -> None:
     called = builder.create("func.call", parts, results, {"callee": Symbol(name)})
     wholes = zip(called.results, op.results, strict=True)
     op.replace_with([_annotated(builder, _JOIN, part, whole.type) for part, whole in wholes])
+    return function
 
 
 def _annotated(builder: Builder, target: str, value: Value, type_: Type) -> Value:

@@ -77,3 +77,31 @@ def test_main_of_several_says_the_way(form: str) -> None:
     with pytest.raises(RunError) as refused:
         transload.run(module, {next(iter(module.inputs)): X})
     assert "SPMDFullToShardShape" in refused.value.message and "run_parallel" in refused.value.hint
+
+
+NESTED = """
+func.func @main(%a: tensor<8x3xf32>) -> tensor<8x3xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"d", ?}, {?}]>] out_shardings=[<@mesh, [{"d", ?}, {?}]>]
+      manual_axes={"d"} (%x: tensor<4x3xf32>) {
+    %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, []>] manual_axes={"e"} () {
+      %2 = stablehlo.constant dense<2.0> : tensor<f32>
+      sdy.return %2 : tensor<f32>
+    } : () -> tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<4x3xf32>
+    %4 = stablehlo.multiply %x, %3 : tensor<4x3xf32>
+    sdy.return %4 : tensor<4x3xf32>
+  } : (tensor<8x3xf32>) -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+"""
+
+
+def test_what_lies_within_another_is_a_function_that_it_calls() -> None:
+    """As of a `shard_map` over some axes of a mesh, whose body asks for its place on them."""
+    pytest.importorskip("jaxlib")
+    text = f'module {{\nsdy.mesh @mesh = <["d"=2, "e"=2]>\n{NESTED}}}'
+    module = transload.load(text=text, format="stablehlo")
+    assert [*module.functions] == ["main", "shmap_body", "shmap_body_1"]
+    (name,) = input_names(module.functions["shmap_body"])
+    for result in run_parallel(module, {name: X[:4]}, num_partitions=4, function="shmap_body").values():
+        assert all(np.array_equal(part, 2 * X[:4]) for part in result.values())
