@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,76 @@ def test_what_lies_within_another_is_a_function_that_it_calls() -> None:
     (name,) = input_names(module.functions["shmap_body"])
     for result in run_parallel(module, {name: X[:4]}, num_partitions=4, function="shmap_body").values():
         assert all(np.array_equal(part, 2 * X[:4]) for part in result.values())
+
+
+TWO_AXES = """
+module {
+sdy.mesh @mesh = <["d"=2, "e"=2]>
+func.func @main(%a: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x2xf32>) {
+  %0:2 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"e", "d"}, {}]>]
+      out_shardings=[<@mesh, [{"e", "d"}, {}]>, <@mesh, [{"d"}, {"e"}]>] manual_axes={"d", "e"} (%x: tensor<2x4xf32>) {
+    %1 = stablehlo.partition_id : tensor<ui32>
+    %2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
+    %4 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %5 = stablehlo.add %x, %3 : tensor<2x4xf32>
+    sdy.return %5, %4 : tensor<2x4xf32>, tensor<4x1xf32>
+  } : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x2xf32>)
+  return %0#0, %0#1 : tensor<8x4xf32>, tensor<8x2xf32>
+}
+}
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "bytecode"])
+def test_main_cuts_and_joins_by_the_axes_of_the_mesh(tmp_path: Path, form: str) -> None:
+    pytest.importorskip("jaxlib")
+    path = tmp_path / "m.mlir"
+    path.write_text(TWO_AXES)
+    if form == "bytecode":
+        from transload_converters.stablehlo import bindings
+
+        program, _context = bindings._parse(TWO_AXES.encode(), "m.mlir")
+        with path.open("wb") as out:
+            program.operation.write_bytecode(out)  # in a version that has properties, which text goes without
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    there = run_parallel(module := transload.load(path), {next(iter(module.inputs)): x}, num_partitions=4)
+    for result in there.values():
+        moved, parts = result.values()
+        assert np.array_equal(moved, x + np.repeat([0, 2, 1, 3], 2)[:, None])
+        assert np.array_equal(parts, np.repeat([[0, 1], [2, 3]], 4, 0))
+
+
+CALLS = """
+module attributes {mhlo.num_partitions = 4 : i32} {
+func.func @main(%a: tensor<8x3xf32>) -> tensor<8x3xf32> {
+  %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "SAID"} : (tensor<8x3xf32>) -> tensor<8x3xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x3xf32>) -> tensor<2x3xf32>
+  %2 = stablehlo.partition_id : tensor<ui32>
+  %3 = stablehlo.convert %2 : (tensor<ui32>) -> tensor<f32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<f32>) -> tensor<2x3xf32>
+  %5 = stablehlo.add %1, %4 : tensor<2x3xf32>
+  %6 = stablehlo.custom_call @Sharding(%5) {mhlo.sharding = "{manual}"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %7 = stablehlo.custom_call @SPMDShardToFullShape(%6) {mhlo.sharding = "SAID"} : (tensor<2x3xf32>) -> tensor<8x3xf32>
+  return %7 : tensor<8x3xf32>
+}
+}
+"""
+
+
+@pytest.mark.parametrize(("sharding", "order"), [
+    ("{devices=[4,1]<=[4]}", [0, 1, 2, 3]), ("{devices=[4,1]3,1,0,2}", [3, 1, 0, 2]),
+    ("{devices=[4,1]<=[2,2]T(1,0)}", [0, 2, 1, 3]), ("{devices=[2,1,2]<=[4] last_tile_dim_replicate}", None),
+    ("{devices=[4,1]3,1,0,0}", None), ("{replicated}", None)])
+def test_calls_of_gspmd_cut_and_join_as_they_say(sharding: str, order: list[int] | None) -> None:
+    """Partitions by the rows that they have; none where a sharding is not of these shapes, or not of all partitions."""
+    pytest.importorskip("jaxlib")
+    module = transload.load(text=CALLS.replace("SAID", sharding), format="stablehlo")
+    inputs = {next(iter(module.inputs)): X}
+    if order is None:
+        with pytest.raises(RunError, match="SPMDFullToShardShape"):
+            run_parallel(module, inputs, num_partitions=4)
+        return
+    for result in run_parallel(module, inputs, num_partitions=4).values():
+        (joined,) = result.values()
+        assert np.array_equal(joined, X + np.repeat(order, 2)[:, None])

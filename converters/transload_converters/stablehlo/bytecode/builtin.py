@@ -39,7 +39,8 @@ from transload.text.strings import quote
 
 from .constants import VectorType, dense_of
 from .cursor import UnknownConstruct
-from .entries import PASSED_OVER, EntryCursor
+from .entries import EntryCursor
+from .sdy import is_passed_over
 
 __all__ = ["DYNAMIC_SIZE", "double", "read_attribute", "read_location", "read_type", "scalar", "tensor_type", "typed_integer"]
 
@@ -72,7 +73,7 @@ def _dictionary(r: EntryCursor) -> dict[str, Any]:
         if not isinstance(name, str) or name in found:
             r.error("a name in a dictionary is no text, or there twice")
         found[name] = r.attribute()
-    return {name: value for name, value in found.items() if value is not PASSED_OVER}
+    return {name: value for name, value in found.items() if not is_passed_over(name, value)}
 
 
 def _typed_string(r: EntryCursor) -> Any:

@@ -28,6 +28,12 @@ _ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES
 Successors = dict[Op, list[Block]]
 """By operation: the blocks where it may go on. Our IR has no room for them; `control_flow` turns them into regions."""
 
+_OF_SHARDINGS = {
+    "sdy.mesh": (("mesh", False), ("sym_name", False)),
+    "sdy.manual_computation": (("in_shardings", False), ("manual_axes", False), ("out_shardings", False)),
+}
+"""Properties of the ops by which `shard_map` cuts tensors."""
+
 
 class Structure:
     """Reads the operations of a file into a module.
@@ -279,9 +285,9 @@ class Structure:
             self.cursor.error(f"properties {index} of {len(self.container.properties)}")
         start, end = self.container.properties[index]
         r = EntryCursor(self.entries, Entry(dialect, start, end, True), f"properties of {name}")
-        if dialect == "sdy":
+        if dialect == "sdy" and name not in _OF_SHARDINGS:
             return {}
-        table = upgrade.properties_of(name) if dialect == "vhlo" else PROPERTIES.get(name)
+        table = upgrade.properties_of(name) if dialect == "vhlo" else _OF_SHARDINGS.get(name) or PROPERTIES.get(name)
         if table is None:
             raise UnknownConstruct(f"the properties of {name} in bytecode are not known")
         held: dict[str, Any] = {}

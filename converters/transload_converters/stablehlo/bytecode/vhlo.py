@@ -32,8 +32,9 @@ from . import quant, stablehlo
 from .builtin import buffer_type, double, scalar, tensor_type, typed_integer
 from .constants import dense_of
 from .cursor import UnknownConstruct
-from .entries import ABSENT, PASSED_OVER, EntryCursor
+from .entries import ABSENT, EntryCursor
 from .meshes import Axis, Mesh, MeshAxis, SubAxis, groups_along
+from .sdy import is_passed_over
 
 __all__ = ["read_attribute", "read_type"]
 
@@ -65,7 +66,7 @@ def _dictionary(r: EntryCursor) -> dict[str, Any]:
         if not isinstance(name, str) or name in found:
             r.error("a name in a dictionary is no text, or there twice")
         found[name] = r.attribute()
-    return {name: found[name] for name in sorted(found) if found[name] is not PASSED_OVER}
+    return {name: found[name] for name in sorted(found) if not is_passed_over(name, found[name])}
 
 
 def _tensor(r: EntryCursor) -> Any:

@@ -21,6 +21,7 @@ from ..dialect.control import function_called
 from ..dialect.custom_call import SPREADING, function_of, gives_back, top_k_of
 from ..parallel import current_process
 from .movement import check_shape
+from .spreading import spread
 from .table import Array, exact_dtype, fit, kernel
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def _called(op: CustomCall, inputs: tuple[Array, ...], meaning: Callable[[], Pla
         return ()
     if gives_back(op):
         return inputs
+    if len(inputs) == len(op.results) == 1 and (part := spread(op, current_process(), inputs[0])) is not None:
+        return part
     known = function_of(op)
     if known is not None:
         (x,) = inputs
@@ -191,7 +194,9 @@ def _way_out(called: str) -> str:
     if called in SPREADING:
         return (
             "the program is spread over devices, as JAX's shard_map does: run_parallel of transload_plugins.stablehlo.parallel "
-            "runs what each computes, the function that this call is for, on its part of the inputs; or export it for one device")
+            "with as many partitions as there are devices runs it, where the call says how they share a tensor "
+            "(mhlo.sharding), and else what each computes, the function that this call is for, on its part of the inputs; or "
+            "export it for one device")
     return "it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs"
 
 
