@@ -137,3 +137,15 @@ def test_what_larger_inputs_run_over_says_nothing(tmp_path: Path) -> None:
     wrong = saved(tmp_path / "wrong.onnx", [("Mul", "x k", "a"), ("Exp", "a", "b"), ("Min", "b m", "y")], [1, 64],
                   {"k": 8.0, "m": 1e30})
     assert verified(right, wrong).passed
+
+
+@pytest.mark.parametrize("nodes", [
+    [("MatMul", "x w", "a"), ("Mul", "a far", "b"), ("Sin", "b", "y")],
+    [("Mul", "x few", "a"), ("Cast", "a", "b", {"to": 3}), ("Cast", "b", "y", {"to": 1})],
+])
+def test_what_is_right_does_not_fail_by_what_larger_inputs_leave_open(nodes: list[Any], tmp_path: Path) -> None:
+    """A sine of hundreds moves by last bits, and of floats that are too large for an integer runtimes make what they will."""
+    weights = np.random.default_rng(0).standard_normal((32, 32))
+    right, near = (saved(tmp_path / f"{index}.onnx", nodes, [4, 32], {"w": weights * factor, "far": 400.0, "few": 20.0})
+                   for index, factor in enumerate((1.0, 1 + 1e-6)))
+    assert verified(right, near).passed
