@@ -81,8 +81,8 @@ def _is_steep(op: Op) -> bool:
 
 
 def _has_small(op: Op, a: Any, b: Any) -> bool:
-    """Whether a quotient is less than half a step, and not 0."""
-    made = op.result.quant
-    assert made is not None
-    top, half = np.abs(real_of(op.operands[0].quant, a)), np.abs(real_of(op.operands[1].quant, b)) * (made.scale / 2)
-    return bool(((top > 0.0) & (top < half)).any())
+    """Whether a quotient is less than half a step; one of 0, which may come out as 1, where that of the least number above is."""
+    given, made = op.operands[0].quant, op.result.quant
+    assert given is not None and made is not None
+    top, half = np.abs(real_of(given, a)), np.abs(real_of(op.operands[1].quant, b)) * (made.scale / 2)
+    return bool((np.maximum(top, given.scale) < half).any())

@@ -106,9 +106,7 @@ def convert_command(
     if json:
         print_json(artifact.report)
     elif not session().quiet:
-        _show_artifact(artifact)
-        if artifact.report.quantization is not None:
-            show_layers(artifact.report.quantization, page, _scoring(artifact, model, out, shape, asked))
+        _show_artifact(artifact, page, _scoring(artifact, model, out, shape, asked))
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code
@@ -167,7 +165,8 @@ def _show_plan(planned: Plan, json: bool) -> None:
         for stage in planned.stages]})
 
 
-def _show_artifact(artifact: Artifact) -> None:
+def _show_artifact(artifact: Artifact, page: Path | None, scoring: str) -> None:
+    """What was written, how it was verified, and what it cost to quantize; `page` and `scoring` say more of that."""
     from rich.text import Text
 
     report, out = artifact.report, console()
@@ -213,6 +212,8 @@ def _show_artifact(artifact: Artifact) -> None:
         if checked.bounds:
             kept = sum(bounded.kept for bounded in checked.bounds)
             out.print(f"tensors with a bound of their own: {len(checked.bounds)}, of which {kept} keep it (verification.bounds)")
+    if report.quantization is not None:
+        show_layers(report.quantization, page, scoring)
 
 
 def _dialects_out(artifact: Artifact) -> str:

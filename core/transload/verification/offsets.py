@@ -22,6 +22,8 @@ __all__ = ["Offset", "is_constant", "measure_offset", "unit_of", "unit_of_module
 
 ROUNDINGS = 32
 """How many units in the last place the roundings of a whole network add up to, beside the size of its output."""
+_LARGEST = 1 / 8
+"""Of that size they are no more: of floats of 8 bits all would be roundings, and no output would say anything."""
 _OF_A_MEAN = 8
 """The fewest numbers whose mean is taken away along a dimension: of a few it is nearly the numbers themselves."""
 _MOST = 1 << 22
@@ -38,10 +40,14 @@ class Offset:
 
     def near(self, unit: float) -> float:
         """`1 - apart / varying` where least of the reference varies, but for roundings by `unit`: 1 where it is within these."""
-        rounded = ROUNDINGS * unit
+        rounded = _rounded(unit)
         if not self.apart > rounded:
             return 1.0
         return 1.0 - self.apart / min((each for each in self.varying if each > rounded), default=math.inf)
+
+
+def _rounded(unit: float) -> float:
+    return min(ROUNDINGS * unit, _LARGEST)
 
 
 def measure_offset(reference: np.ndarray, actual: np.ndarray) -> Offset | None:
@@ -88,7 +94,7 @@ def is_constant(numbers: np.ndarray, unit: float, floor: float) -> bool:
     """Whether a constant would be as near to finite numbers as roundings by `unit`, or within `floor` of them."""
     parts = [numbers.real, numbers.imag] if numbers.dtype.kind == "c" else [numbers]
     largest = max(float(np.abs(part).max()) for part in parts)
-    return all(float(part.max()) / 2 - float(part.min()) / 2 <= max(ROUNDINGS * unit * largest, floor) for part in parts)
+    return all(float(part.max()) / 2 - float(part.min()) / 2 <= max(_rounded(unit) * largest, floor) for part in parts)
 
 
 def _is_real(array: np.ndarray) -> bool:
