@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-COMPLETION = "_TRANSLOAD_COMPLETE"
-"""The environment's variable by which a shell asks how a line may go on."""
 _DATA = ("opt", "completion")
 _DATA_FLAGS = ("--json", "--show-pipeline")
 """The commands, and the flags of others, whose standard output is not for a reader's eyes alone."""
@@ -68,7 +66,7 @@ def _gives_data(arguments: list[str]) -> bool:
 
     Plugins are asked for their commands where what they print at that is not in the way.
     """
-    from .answer import data_alone
+    from .answer import COMPLETION, data_alone
     from .app import app
 
     if os.environ.get(COMPLETION):
@@ -88,7 +86,7 @@ def _completed(session: Session) -> int:
     """Print how the line goes on that the shell's variables say, as click does, and as data: plugins are asked for names."""
     from click.shell_completion import get_completion_class
 
-    from .answer import print_data
+    from .answer import COMPLETION, print_data
     from .app import app
 
     shell, _, asked = os.environ[COMPLETION].partition("_")
@@ -103,6 +101,7 @@ def _completed(session: Session) -> int:
 def _outcome(arguments: list[str], session: Session) -> int:
     try:
         from ..apart import inputs_kept
+        from .answer import COMPLETION
         from .app import app
 
         with inputs_kept():

@@ -12,7 +12,10 @@ from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["data_alone", "print_data", "print_json"]
+__all__ = ["COMPLETION", "data_alone", "print_data", "print_json"]
+
+COMPLETION = "_TRANSLOAD_COMPLETE"
+"""The environment's variable by which a shell asks how a line may go on."""
 
 
 class _Answer:

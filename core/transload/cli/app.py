@@ -399,8 +399,7 @@ def completion(shell: str) -> int:
     """
     from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
-    from . import COMPLETION
-    from .answer import print_data
+    from .answer import COMPLETION, print_data
 
     made = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
     print_data(made(app, {}, "transload", COMPLETION).source() + "\n")
