@@ -279,10 +279,10 @@ def test_a_recurrent_layer_whose_weights_are_infinite_in_fewer_bits() -> None:
 
 
 def test_a_cast_that_saturates_neither_way(tmp_path: Path) -> None:
-    """onnxruntime leaves its output as memory is."""
+    """onnxruntime leaves its output as memory is, where what was computed before may lie."""
     content = _model("Cast", [np.zeros((3, 4), np.float32)], {}, to=10, saturate=2)
     outcome = attempt(Case(0, "onnx", content, "tosa", True, {}, Onward("onnx", None, True)))
-    assert outcome.kind == "judge refused", outcome
+    assert outcome.kind in ("judge refused", "checked"), outcome
 
 
 @pytest.mark.parametrize("source", ["f32", "!quant.uniform<u8:f32, 0.1:5>"])
