@@ -75,6 +75,8 @@ class Judge:
         self._chosen = chosen_outputs(self.hub) if self.hub is not None else frozenset[int]()
         """Places of the outputs that are truths or labels: how far apart two are says nothing."""
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
+        self._bare: Callable[..., dict[str, np.ndarray]] | None = None
+        """The same of what the model itself takes, which a program makes of pixels (`fused`)."""
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
         """Whether the runtime does not run the model."""
@@ -88,7 +90,7 @@ class Judge:
     def take(self, opened: Callable[..., dict[str, np.ndarray]] | None) -> None:
         """Judge by what runs the source already, where somebody has made that ready."""
         if opened is not None:
-            self._reference = self._of_model(opened)
+            self._bare, self._reference = self._given_as_result(opened), self._of_model(opened)
 
     def verdict(self, given: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on some inputs; "skipped", with the reason, where there is nothing to judge by."""
@@ -220,7 +222,8 @@ class Judge:
         hub = self.hub
         self._last = given
         if self._reference is None:
-            self._reference = self._of_model(run_of(self.runtime, self.source, self.hub))
+            self.take(run_of(self.runtime, self.source, self.hub))
+        assert self._reference is not None
         reference = self._reference(given)
         actual = self.running(given)
         self._need_all(reference, actual)
@@ -299,10 +302,13 @@ class Judge:
 
     def _of_model(self, run: Callable[..., dict[str, np.ndarray]]) -> Callable[..., dict[str, np.ndarray]]:
         """What runs the model, made to take and give what the result does."""
+        bare = self._given_as_result(run)
+        return bare if self.fused is None else lambda given, **how: bare(self._inside(given), **how)
+
+    def _given_as_result(self, run: Callable[..., dict[str, np.ndarray]]) -> Callable[..., dict[str, np.ndarray]]:
+        """What runs the model, made to give what the result does."""
         post = self.post
-        if post is not None:
-            return lambda given: post.outputs(run(self._inside(given)))
-        return run if self.fused is None else lambda given, **how: run(self._inside(given), **how)
+        return run if post is None else lambda given: post.outputs(run(given))
 
     def _limits_broken(self, tensors: Sequence[TensorDifference]) -> dict[int, list[str]]:
         """By place of the output, which limits it breaks."""
@@ -411,14 +417,15 @@ class Judge:
         broken: dict[int, list[str]],
     ) -> tuple[dict[int, list[str]], list[str]]:
         """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
-        if self._reference is None:
+        if self._bare is None:
             return broken, []
         still = still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
         excused = dict[int, float]()
         for chosen in (False, True):
             suspects = [index for index in broken if index not in self._exact and (index in self._chosen) == chosen]
             breaks = partial(breaks_usual, chosen=chosen, unit=self._unit)
-            excused |= excused_by_last_bits(self._reference, given, actual, tensors, suspects, breaks, still=still)
+            excused |= excused_by_last_bits(
+                self._bare, self._inside(given), actual, tensors, suspects, breaks, still=still, chosen=chosen)
         notes = [
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]

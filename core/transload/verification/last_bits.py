@@ -39,13 +39,15 @@ def excused_by_last_bits(
     run: Callable[..., dict[str, np.ndarray]], given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray],
     tensors: Sequence[TensorDifference], suspects: Sequence[int], breaks: Callable[[TensorDifference], bool],
     near: Callable[[int], Mapping[str, np.ndarray] | None] | None = None, still: Mapping[str, np.ndarray] | None = None,
+    chosen: bool = False,
 ) -> dict[int, float]:
     """By their places, those suspects that are no farther from `run(given)` than `run` moves, with the cosine of that.
 
     `tensors` are the differences of the outputs `actual` from the reference. `breaks` says whether a difference is more than
     roundings of floats make; a model that moves by less excuses nothing, and what is within that breaks a limit that somebody
     set. `near(seed)` gives other outputs that are as right, or None where there are no more; by default those of inputs that are
-    `moved`, but for what is `still` (`still_inputs`). Each element has to be near one of these outputs, too (`_is_among`).
+    `moved`, but for what is `still` (`still_inputs`). Each element has to be near one of these outputs, too (`_is_among`). Of
+    labels and truths, which are `chosen`, that alone says which are left open: how far labels are apart says nothing.
     """
     excused: dict[int, float] = {}
     reference = run(given)
@@ -62,7 +64,7 @@ def excused_by_last_bits(
             if index not in right or apart[index].note:
                 continue
             right[index].append(array)
-            near_enough = all(tensors[index].metrics[name] >= apart[index].metrics[name] for name in ("cos", "euclid"))
+            near_enough = chosen or all(tensors[index].metrics[name] >= apart[index].metrics[name] for name in ("cos", "euclid"))
             if index not in excused and near_enough and breaks(apart[index]):
                 excused[index] = apart[index].metrics["cos"]
     arrays = [*actual.values()]
