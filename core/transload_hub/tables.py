@@ -13,7 +13,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from transload.budget import budget
+from transload.budget import VARIABLE, allowance, budget
 from transload.engine.tiled import tiled
 from transload.errors import Unsupported
 
@@ -41,7 +41,10 @@ def need_place(*sizes: SupportsIndex, width: int = 8) -> None:
     if any(size < 0 for size in map(int, sizes)):
         raise Unsupported(f"takes a table of {_by(sizes)} numbers, which is no size")
     if not has_place(*sizes, width=width):
-        raise Unsupported(f"takes a table of {_by(sizes)} numbers, which is too large")
+        more = allowance().grown + width * math.prod(map(int, sizes))
+        fits = math.prod(map(int, sizes)) <= _MOST
+        raise Unsupported(f"takes a table of {_by(sizes)} numbers, which is too large",
+                          f"{VARIABLE}=grown={more} allows it" if fits else "")
 
 
 def has_place(*sizes: SupportsIndex, width: int = 8) -> bool:
