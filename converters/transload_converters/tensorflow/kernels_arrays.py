@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Finding, RunError
+from transload.handles import Handle
 from transload.ir import Op
 from transload.plugin import KernelTable
 
@@ -24,7 +25,7 @@ def add_arrays(kernels: KernelTable) -> None:
         kernels(f"tf.{name}", quantized="native")(kernel)
 
 
-class _Flow:
+class _Flow(Handle):
     """The elements of a TensorArray; None where nothing was written."""
 
     __slots__ = ("items",)

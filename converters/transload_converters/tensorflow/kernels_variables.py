@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Finding, RunError
+from transload.handles import Handle
 from transload.ir import Dense, Op
 from transload.plugin import KernelTable
 
@@ -24,7 +25,7 @@ _SCATTERS: dict[str, Callable[..., Any]] = {
     "Min": np.minimum.at, "Max": np.maximum.at}
 
 
-class _Variable:
+class _Variable(Handle):
     """A variable of TensorFlow 2, which ops are given as a resource."""
 
     __slots__ = ("array",)

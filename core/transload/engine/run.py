@@ -12,6 +12,7 @@ from ..arrays import as_array, described, lost_numbers
 from ..budget import check_deadline
 from ..errors import Finding, PluginFailure, RunError, TransloadError, Unsupported, after_colon, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
+from ..handles import Handle
 from ..ir import (
     FloatType,
     IntegerType,
@@ -212,7 +213,8 @@ class Plan:
                         raise _failed(op, kernel, TypeError(f"gives {len(outputs)} results, where the op has {len(outs)}"))
                     for slot, given, result, form in zip(outs, outputs, op.results, forms, strict=True):
                         fits = ((getattr(given, "shape", None), getattr(given, "dtype", None)) == form if form is not None
-                                else hasattr(given, "dtype") or not isinstance(result.type, TensorType))
+                                else hasattr(given, "dtype") or isinstance(given, Handle)
+                                or not isinstance(result.type, TensorType))
                         kept = given if fits else _narrowed(given, form)
                         if kept.__class__ is not np.ndarray and isinstance(kept, np.ndarray):
                             if np.ma.is_masked(kept):
