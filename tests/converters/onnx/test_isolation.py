@@ -102,15 +102,18 @@ def test_inference_follows_numbers_as_far_as_memory_goes(tmp_path: Path) -> None
     from transload.child import python_command
     from transload_converters.onnx.graph import types_of
 
-    pytest.importorskip("resource")
+    status = Path("/proc/self/status")
+    if not status.exists():
+        pytest.skip("what a process held at most is said by Linux alone")
     names = ["c", *(f"d{index}" for index in range(25)), "z"]
     path = _model(
         tmp_path / "m.onnx", helper.make_node("Constant", [], ["c"], value_floats=[1.0]),
         *(helper.make_node("Concat", [old, old], [new], axis=0) for old, new in pairwise(names)),
         helper.make_node("ReduceMax", ["z"], ["y"]))
     code = (
-        "from pathlib import Path; from transload_converters.onnx.inference import with_shapes_alone; import resource; "
+        "from pathlib import Path; from transload_converters.onnx.inference import with_shapes_alone; "
         f"model = Path({str(path)!r}); model.write_bytes(with_shapes_alone(model.read_bytes())); "
-        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 600 << 10")
+        f"held, = (line for line in Path({str(status)!r}).read_text().splitlines() if line.startswith('VmHWM:')); "
+        "assert int(held.split()[1]) < 600 << 10, held")  # getrusage's is that of the process which began this one, too
     subprocess.run(python_command(code, needs=("transload", "transload_converters", "onnx")), check=True)
     assert str(types_of(onnx.load(path).graph)["z"]) == "tensor<67108864xf32>"
