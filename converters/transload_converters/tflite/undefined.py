@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transload.ir import F32, I8, I16, I32, I64, UI8, IntegerType, Module, Op, QuantType
+import numpy as np
+
+from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, Dense, IntegerType, Module, Op, QuantType
 from transload.ir.build import constant_of
 
 from .dialect import SPARSE_BLOCK
@@ -115,6 +117,15 @@ def _is_misread(op: Op) -> bool:
     return op.attribute(SPARSE_BLOCK) != _READ_BLOCK or (given is not None and given.storage.width > 8)
 
 
+def _holds_other_truths(op: Op) -> bool:
+    """Whether it is a constant of truths that are other bytes than 0 and 1, of which C++ says nothing: 72 and 1 is neither."""
+    value = op.attributes.get("value") if op.name == "tfl.pseudo_const" else None
+    if not isinstance(value, Dense) or value.type.element != BOOL:
+        return False
+    held = np.asarray(value.numpy())
+    return held.dtype == np.bool_ and bool((held.view(np.uint8) > 1).any())
+
+
 def has_narrow_bias(op: Op) -> bool:
     """Whether sums beside activations of 16 bits have a bias of 32, and nothing says so.
 
@@ -162,6 +173,7 @@ def _beyond(op: Op) -> float | None:
 
 _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_unwritten, "LiteRT reduces nothing, and leaves in its result what was there"),
+    (_holds_other_truths, "truth values are bytes other than 0 and 1, and LiteRT's operators compute with the bytes"),
     (_is_bent, f"LiteRT leaves out an activation that is fused, of {' and '.join(_LEFT_OUT)}"),
     (_has_far_scale, f"steps of less than {_SCALES[0]:g} or more than {_SCALES[1]:g}, for which LiteRT has no multipliers"),
     (_has_length_one, "LiteRT's transform is none for a length of 1"),

@@ -342,3 +342,15 @@ def test_comparisons_of_steps_of_1_and_more(
     assert verdict.status == ("passed" if is_right else "inconclusive"), verdict
     assert ("multipliers below 1" in verdict.why) != is_right
     assert np.array_equal(next(iter(transload.run(lowered, given).values())), function(*given.values()))
+
+
+@pytest.mark.parametrize(("byte", "status"), [(1, "passed"), (72, "inconclusive")])
+def test_truths_that_are_other_bytes(byte: int, status: str, tmp_path: Path) -> None:
+    """LiteRT's `and` of 72 and 1 is 0."""
+    file = tmp_path / "and.tflite"
+    truths = np.array([byte, 0, byte, byte, 0], np.uint8).view(np.bool_)
+    file.write_bytes(write_operator(
+        "LOGICAL_AND", [((5,), "bool", truths, None), ((4, 5), "bool", None, None)], [((4, 5), "bool", None, None)], {}))
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    assert verdict.status == status and ("bytes other than 0 and 1" in verdict.why) == (status == "inconclusive"), verdict
