@@ -23,6 +23,8 @@ __all__ = ["rare_collections"]
 
 EVERY = 500_000
 """New objects between two collections of the youngest generation; and as many are left to a later look, at most."""
+ASKED = 1000
+"""How rarely a program that has frozen objects is asked whether it still has."""
 GROWTH = 256 << 20
 """Bytes by which the process may have grown before what was left is looked through: constants are few objects, and large."""
 
@@ -39,6 +41,8 @@ class _Threshold:
         self.users = 0
         self.before = self.raised = (0, 0, 0)
         self.left = 0
+        self.frozen = 0
+        """How often not to ask whether the program has frozen objects, as it had."""
         self.peak = _peak_bytes()
 
     def raise_it(self) -> None:
@@ -59,14 +63,22 @@ class _Threshold:
                 gc.set_threshold(*self.before)
 
     def _settle(self) -> None:
-        """Look through everything where enough was left for that; else count the new objects as old ones, without a look."""
-        self.left += gc.get_count()[0]
-        if self.left >= EVERY or _peak_bytes() - self.peak >= GROWTH:
+        """Look through everything where enough was left for that; else count the new objects as old ones, without a look.
+
+        Where the program has frozen objects, which would thaw, they stay new ones, and are counted the next time.
+        """
+        left = self.left + gc.get_count()[0]
+        if left >= EVERY or _peak_bytes() - self.peak >= GROWTH:
             gc.collect()
             self.left, self.peak = 0, _peak_bytes()
-        elif not gc.get_freeze_count():  # else what the program has frozen would thaw
+        elif self.frozen:
+            self.frozen -= 1
+        elif gc.get_freeze_count():  # which goes through them all
+            self.frozen = ASKED
+        else:
             gc.freeze()
             gc.unfreeze()
+            self.left = left
 
 
 def _peak_bytes() -> int:

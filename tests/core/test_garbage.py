@@ -114,3 +114,31 @@ def test_a_program_that_has_it_off_or_has_frozen_objects_keeps_them_so():
         assert gc.get_freeze_count() == frozen
     finally:
         gc.unfreeze()
+
+
+def test_new_objects_are_counted_once_where_a_program_has_frozen_others(monkeypatch):
+    """Each conversion counted those of all before it once more, and soon looked through everything each time."""
+    looked = []
+    gc.collect()
+    gc.freeze()
+    try:
+        monkeypatch.setattr(gc, "collect", lambda: looked.append(1))
+        kept = []
+        with rare_collections():
+            kept.extend([] for _ in range(EVERY // 10))
+            monkeypatch.setattr(garbage._threshold, "left", 0)
+        for _ in range(20):
+            with rare_collections():
+                pass
+        assert not looked
+    finally:
+        gc.unfreeze()
+
+
+def test_a_command_called_from_python_freezes_nothing(capsys):
+    """What came after it in the process was slow: each conversion went through all that was frozen."""
+    from transload.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert gc.get_freeze_count() == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -38,7 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
         errors.write(f"error: cannot write to standard output: {out.lost.strerror}\n")
         code = code or 1
     errors.flush()
-    gc.freeze()  # the process ends: nothing is looked for once more
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)  # when the process ends nothing is looked for once more; who called this from Python may go on
     sys.exit(code)
 
 

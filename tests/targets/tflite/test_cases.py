@@ -39,7 +39,7 @@ def chosen(cases: list[Case]) -> list[Case]:
     for case in cases:
         key = (case.op, case.format)
         met[key] = met.get(key, -1) + 1
-        if case.format in FORMATS and met[key] % 20 == 0:
+        if case.format in FORMATS and met[key] % 5 == 0:
             some.append(case)
     return some
 
