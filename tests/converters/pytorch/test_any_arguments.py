@@ -56,7 +56,7 @@ def broken(told: str, module: Module) -> str:
 
 
 @pytest.mark.parametrize("share", [
-    share if share < 2 else pytest.param(share, marks=pytest.mark.slow) for share in range(SHARES)])
+    share if share < 8 else pytest.param(share, marks=pytest.mark.slow) for share in range(SHARES)])
 def test_it_is_converted_or_refused(share: int) -> None:
     with np.errstate(all="ignore"):
         found = [broken(told, module) for told, module in calls(share)]
