@@ -21,7 +21,7 @@ from transload.plugin_host import host
 from transload.verification.fineness import output_steps
 
 from tests.support.graphs import Graph
-from tests.support.plugins import beside_ours, raising
+from tests.support.plugins import Odd, beside_ours, raising
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -45,19 +45,6 @@ def saying(kind: str, fact: Any, *more: Any) -> Context:
 
 def giving(outcome: Any) -> Callable[..., Any]:
     return lambda *arguments, **named: outcome
-
-
-class Odd:
-    """What cannot be looked at in any way."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise ValueError(name)
-
-    def __bool__(self) -> bool:
-        raise ValueError("bool")
-
-    def __repr__(self) -> str:
-        raise ValueError("repr")
 
 
 WORDS = {

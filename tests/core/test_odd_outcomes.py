@@ -17,22 +17,9 @@ from transload.ir.verify import check
 from transload.passes.manager import Pipeline
 from transload.plugin import DialectSpec, KernelTable
 
-from tests.support.plugins import beside_ours, raising
+from tests.support.plugins import Odd, beside_ours, raising
 
 pytestmark = pytest.mark.plugin_fails
-
-
-class Odd:
-    """Whatever is asked of it raises."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise ValueError(name)
-
-    def __bool__(self) -> bool:
-        raise ValueError("bool")
-
-    def __repr__(self) -> str:
-        raise ValueError("repr")
 
 
 class OddText(str):

@@ -14,7 +14,7 @@ from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin_host import Host, PluginInfo
 
-__all__ = ["Distribution", "acme", "beside_ours", "info_of", "module_of", "point", "raising", "registering"]
+__all__ = ["Distribution", "Odd", "acme", "beside_ours", "info_of", "module_of", "point", "raising", "registering"]
 
 
 class Distribution:
@@ -87,3 +87,16 @@ def raising(error: BaseException) -> Callable[..., Any]:
         raise error
 
     return act
+
+
+class Odd:
+    """Whatever is asked of it raises: what a plugin may give."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ValueError(name)
+
+    def __bool__(self) -> bool:
+        raise ValueError("bool")
+
+    def __repr__(self) -> str:
+        raise ValueError("repr")
