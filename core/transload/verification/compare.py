@@ -94,9 +94,10 @@ class Comparison:
         self.only_in_reference = [name for name in reference if name not in actual]
         self.tensors = layer_differences(between, actual, elements, stored, changes) + self.tensors
 
-    def look_for_silent(self, reference: Mapping[str, np.ndarray], is_given: bool) -> None:
-        """Note which outputs of the model say nothing on inputs that are given, or drawn."""
-        self.silent = [name for name, array in reference.items() if not is_informative(array)]
+    def look_for_silent(self, reference: Mapping[str, np.ndarray], chosen: Collection[int], is_given: bool) -> None:
+        """Note which outputs of the model, some of them `chosen`, say nothing on inputs that are given, or drawn."""
+        self.silent = [
+            name for place, (name, array) in enumerate(reference.items()) if not is_informative(array, place in chosen)]
         self.is_given = is_given
 
     def worst(self, metric: str) -> float:
@@ -285,8 +286,9 @@ def compare(
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
-    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen_outputs(hub)))
-    comparison.look_for_silent(reference, is_given=given_arrays is not None)
+    chosen = chosen_outputs(hub)
+    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen))
+    comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}

@@ -42,12 +42,12 @@ class Tried:
                 f"computed; give {self.others} with --input NAME=FILE")
 
 
-def is_informative(output: np.ndarray) -> bool:
+def is_informative(output: np.ndarray, chosen: bool = False) -> bool:
     """Whether an output would differ between programs that compute different things.
 
     It would not where it is empty, where no element is finite, where all elements of several are the same, but for what floats
     are rounded by or may differ by, and where every element of an 8- or 16-bit integer output is the least or the greatest of
-    its type. A single zero says nothing, either.
+    its type: but for masks of 0 and 255, say, which are `chosen` and not cut off. A single zero says nothing, either.
     """
     numbers = np.asarray(output)
     unit = unit_of(numbers.dtype)
@@ -65,7 +65,7 @@ def is_informative(output: np.ndarray) -> bool:
         constant = is_constant(numbers, unit, Tolerance.floor)
     else:
         constant = bool((numbers == numbers.flat[0]).all())
-    if constant or numbers.dtype.kind not in "iu" or numbers.dtype.itemsize > 2:
+    if constant or chosen or numbers.dtype.kind not in "iu" or numbers.dtype.itemsize > 2:
         return not constant
     ends = np.iinfo(numbers.dtype)
     return not ((numbers == ends.min) | (numbers == ends.max)).all()

@@ -234,7 +234,8 @@ class Judge:
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated
-        informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
+        informative = {
+            index for index, array in enumerate(reference.values()) if is_informative(array, index in self._chosen)}
         informative -= saturated | self._as_if_constant(tensors)
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
         notes = [*self.running.engine_notes, *of_found]

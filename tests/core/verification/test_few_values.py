@@ -63,6 +63,16 @@ def test_a_mask_times_a_constant_is_one(tmp_path: Path) -> None:
     assert broken_limits(difference("y", wanted, flipped), Tolerance(integer=0), chosen=True)
 
 
+def test_a_mask_at_both_ends_of_its_type_is_judged(tmp_path: Path) -> None:
+    """Bytes that are all 0 or 255 counted as cut off, which says nothing, and no such mask was ever verified."""
+    more = [node("Mul", ["m", "k"], ["y"])]
+    right, wrong = (mask(each, "uint8", more, k=np.uint8(255)) for each in (3.0, 1.0))
+    assert judged(tmp_path, right, right).passed
+    assert judged(tmp_path, right, wrong).failed
+    comparison = transload.compare(tmp_path / "right.onnx", transload.lower(transload.load(tmp_path / "right.onnx"), "tosa"))
+    assert not comparison.silent
+
+
 def test_zeros_are_not_a_mask_of_few_ones() -> None:
     wanted = np.zeros(10_000, np.uint8)
     wanted[:10] = 1
