@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError, causes
+from ..escapes import escaped
 from ..guard import DEBUG
 from .process import encodable
 from .session import session
@@ -167,14 +168,7 @@ def printable(text: str) -> str:
 
     What the terminal's encoding has no character for is spelt out here, before lines are laid out, as it takes more of them.
     """
-    return encodable(escaped(text), sys.stdout)
-
-
-def escaped(text: str) -> str:
-    """Text whose control characters are escaped, but for newlines."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode("ascii")
-        for character in text)
+    return encodable(escaped(text, keeps="\n"), sys.stdout)
 
 
 def bytes_text(size: float) -> str:

@@ -11,10 +11,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from ..escapes import escaped
 from ..files import atomic_path
 from ..ir import Op, Value
 from ..trace import Rewrite, trace_rewrites
-from .show import escaped, in_a_line, printable
+from .show import in_a_line, printable
 
 __all__ = ["Tracer", "rewrites_traced_to"]
 
@@ -77,7 +78,7 @@ def rewrites_traced_to(file: str | None) -> Iterator[None]:
 
 def _line(rewrite: Rewrite) -> str:
     """A rewrite as a line: of names, control characters and newlines are escaped."""
-    return escaped(str(rewrite)).replace("\n", "\\n")
+    return escaped(str(rewrite))
 
 
 def _range(array: Any) -> str:

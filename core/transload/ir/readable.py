@@ -12,6 +12,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TransloadError
+from ..escapes import escaped
 from .borders import input_names, input_types, output_names, output_types
 from .types import Type
 
@@ -55,7 +56,7 @@ def function_text(function: Op) -> str:
     if not function.regions or not function.regions[0].blocks:
         return f"{name}: declared only"
     try:
-        inputs, outputs = (_listed([f"{each}: {type_!r}" for each, type_ in side]) for side in _sides(function))
+        inputs, outputs = (_listed([f"{escaped(each)}: {type_!r}" for each, type_ in side]) for side in _sides(function))
     except (AttributeError, TypeError, ValueError, TransloadError):  # attributes that are none, a block that does not end
         return f"{name}: {block_text(function.regions[0].blocks[0])}"
     return f"{name}({inputs}) -> ({outputs})"
@@ -141,6 +142,7 @@ def _attribute(value: Any) -> str:
 
 
 def _short(text: str) -> str:
+    text = escaped(text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

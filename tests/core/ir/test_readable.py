@@ -107,3 +107,16 @@ def test_packages_say_that_they_are_typed(package: str) -> None:
     from importlib import resources
 
     assert resources.files(package).joinpath("py.typed").is_file()
+
+
+def test_names_that_do_not_print_are_spelt_out() -> None:
+    """A name of a file's could look like a line of ours, or speak to the terminal."""
+    def build(b: Any, x: Any) -> Any:
+        b.location = "a\nb\x1b[31m"
+        return b.emit("top.Relu", x)
+
+    made = build_module([X], build)
+    (op, *_) = made.body_of_main
+    assert all(r"a\nb\x1b[31m" in repr(each) for each in (op, op.result))
+    for each in (op, op.result, made.main, made):
+        assert "\x1b" not in repr(each) and "a\nb" not in repr(each)
