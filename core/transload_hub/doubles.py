@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from transload.errors import Finding, merge_findings
 from transload.findings import refuse
 from transload.ir import F64, FloatType, Module, Op, QuantType, TensorType, Type, Value, input_names
+from transload.ir.build import constant_of
 
 __all__ = ["is_double", "tell_doubles"]
 
@@ -32,8 +35,21 @@ def tell_doubles(module: Module, f64: str, computes: str = "TOSA has f32") -> bo
     distinct = list(dict.fromkeys([*arguments, *computed]))
     listed = ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
     note = f"{len(arguments) + len(wide)} values are f64 in the model, and f32 here{f': {listed}' if listed else ''}"
+    beyond = [op for op in wide if _is_beyond(op)]
+    if beyond:
+        named = ", ".join(list(dict.fromkeys(str(op.origin or op.name) for op in beyond))[:_SHOWN])
+        note = f"{note}; {named}: numbers that f32 does not hold become infinite"
     module.notes = (*module.notes, f"{note} (option f64=refused refuses that)")
     return True
+
+
+def _is_beyond(op: Op) -> bool:
+    """Whether it is a constant with numbers that are finite, and as f32 are not."""
+    held = constant_of(op.results[0]) if len(op.results) == 1 else None
+    if held is None or held.type.element != F64:
+        return False
+    numbers = np.abs(held.numpy())
+    return bool((np.isfinite(numbers) & (numbers > np.finfo(np.float32).max)).any())
 
 
 def is_double(value: Value) -> bool:

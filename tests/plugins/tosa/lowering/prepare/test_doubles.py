@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import transload
 from transload.errors import ConversionError
 from transload.ir import Module
+from transload.testing import build_op
 from transload.text import parse_module
 
 
@@ -28,6 +30,14 @@ def test_narrowing_is_noted(tmp_path: Path) -> None:
     assert transload.lower(_module("f32"), to="tosa").notes == ()
     transload.convert(_module("f64"), "tosa", tmp_path, verify=False)
     assert json.loads((tmp_path / "report.json").read_text())["notes"] == [note]
+
+
+@pytest.mark.parametrize("target", ["tosa", "tflite"])
+@pytest.mark.parametrize(("most", "is_told"), [(1e300, True), (3e38, False), (np.inf, False)])
+def test_numbers_that_become_infinite_are_named(target: str, most: float, is_told: bool) -> None:
+    module = build_op("top.Add", np.zeros(2), np.array([1.0, most]), constant=(1,))
+    (note,) = transload.lower(module, to="tosa" if target == "tosa" else "tfl").notes
+    assert ("become infinite" in note) == is_told
 
 
 def test_narrowing_is_refused_on_request() -> None:
