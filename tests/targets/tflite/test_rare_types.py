@@ -312,3 +312,20 @@ def test_subscripts_behind_dimensions_in_common(common: int, indices: Any, is_kn
     want = np.stack([x[(*place[:common], *i[place])] for place in np.ndindex(i.shape[:-1])])
     found, = run_litert(path.read_bytes(), given)
     np.testing.assert_array_equal(found.reshape(want.shape), want)
+
+
+def test_products_of_plain_integers_are_refused_with_ways_that_go(tmp_path: Path) -> None:
+    """The advice was to make the model float32, which no option does."""
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(0, 256, (2, 6)).astype(np.uint8), rng.integers(-127, 128, (6, 3)).astype(np.int8)
+    model = make_model([node("MatMulInteger", ["x", "w"], ["y"])], {"x": x}, ["y"], {"w": w})
+    onnx.save(model, tmp_path / "model.onnx")
+    with pytest.raises(ConversionError) as raised:
+        transload.convert(tmp_path / "model.onnx", "tflite", tmp_path / "out")
+    (finding,) = raised.value.findings
+    assert "has no product of" in finding.why and "--quantize dynamic" in finding.hint
+    for target in ("onnx", "tosa", "stablehlo"):
+        assert target in finding.hint
+        transload.convert(tmp_path / "model.onnx", target, tmp_path / target, verify=False)
+        (y,) = transload.run(tmp_path / target, {"x": x}).values()
+        np.testing.assert_array_equal(y, x.astype(np.int32) @ w.astype(np.int32))

@@ -45,12 +45,18 @@ NO_HALVES = (
     "targets onnx, tosa, stablehlo and xla-cpu take floats of 16 bits")
 """What to do about floats of 16 bits, for which LiteRT has few kernels."""
 
+NO_INTEGERS = (
+    "a model whose products are of plain integers, as onnxruntime quantizes dynamically, is taken by the targets onnx, tosa, "
+    "stablehlo and xla-cpu; for LiteRT convert the float model that it was made of, with --quantize dynamic or int8")
+"""What to do about plain integers, which LiteRT multiplies with scales alone."""
+
 
 def need_floats(what: str, *values: Value) -> None:
     """`Unsupported` where LiteRT has no kernel of `what` for floats of their types."""
     elements = [value.element for value in values]
     if any(element != F32 for element in elements):
-        hint = NO_HALVES if F16 in elements or BF16 in elements else "make the model float32"
+        whole = all(isinstance(element, IntegerType) for element in elements)
+        hint = NO_HALVES if F16 in elements or BF16 in elements else NO_INTEGERS if whole else "make the model float32"
         raise Unsupported(f"LiteRT has no {what} of {' and '.join(map(str, elements))}", hint)
 
 
