@@ -10,6 +10,7 @@ import pytest
 import transload
 from transload.errors import RunError
 from transload.ir import Module, input_names
+from transload_plugins.stablehlo.kernels.spreading import _places
 from transload_plugins.stablehlo.parallel import run_parallel
 
 SUM = """
@@ -180,3 +181,11 @@ def test_calls_of_gspmd_cut_and_join_as_they_say(sharding: str, order: list[int]
     for result in run_parallel(module, inputs, num_partitions=4).values():
         (joined,) = result.values()
         assert np.array_equal(joined, X + np.repeat(order, 2)[:, None])
+
+
+@pytest.mark.parametrize("devices", ["[2]<=[99999999999999]", "[99999999999]<=[2]", "[2]<=[2]T(7)", "[2]<=[1,2]T(0,0)", "[2]7,8"])
+def test_a_grid_of_other_sizes_than_there_are_partitions_is_none(devices: str) -> None:
+    """As many numbers were made as its text says, before they were counted."""
+    assert _places(f"{{devices={devices}}}", 1, 2) is None
+    places = _places("{devices=[2]<=[2]}", 1, 2)
+    assert places is not None and places.tolist() == [[0], [1]]

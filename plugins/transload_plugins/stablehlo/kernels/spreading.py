@@ -65,8 +65,11 @@ def _places(sharding: str, rank: int, partitions: int) -> np.ndarray | None:
     if found is None:
         return None
     tiles, sizes, order, listed = ([int(one) for one in each.split(",")] if each else [] for each in found.groups())
-    numbers = np.array(listed) if listed else np.arange(math.prod(sizes)).reshape(sizes)
+    if math.prod(tiles) != partitions or len(tiles) < rank or not (listed or math.prod(sizes) == partitions) or (
+            order and sorted(order) != [*range(len(sizes))]):
+        return None  # before there are as many numbers as a text may ask for
+    numbers = np.array(listed) if listed else np.arange(partitions).reshape(sizes)
     numbers = numbers.transpose(order) if order else numbers
-    if sorted(numbers.flat) != [*range(partitions)] or math.prod(tiles) != partitions or len(tiles) < rank:
+    if sorted(numbers.flat) != [*range(partitions)]:
         return None
     return numbers.reshape(*tiles[:rank], -1)
