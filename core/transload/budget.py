@@ -22,7 +22,7 @@ from .context import current
 from .errors import RunError, Unsupported, UsageError
 
 __all__ = [
-    "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline",
+    "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline", "most_ops",
     "need_elements", "seconds_left", "timed"]
 
 VARIABLE = "TRANSLOAD_BUDGET"
@@ -33,7 +33,8 @@ class Allowance:
     """What one run may spend."""
 
     ops: int = 200_000
-    """Ops that conversions and passes make, those of unrolled loops and inlined functions among them."""
+    """Ops that conversions and passes make, those of unrolled loops and inlined functions among them; and those that functions
+    which call each other run, rounds of loops not counted."""
     grown: int = 1 << 28
     """Bytes by which constants that are computed while converting exceed, together, what they are computed of.
 
@@ -73,9 +74,10 @@ class Budget:
 
     def hold(self, ops: int, size: int) -> None:
         """Note of how many ops the model is, and of how many bytes its own constants: large ones may make more of both."""
-        if _OPS_OF_ONE * ops > self.most_ops:
-            self.ops += _OPS_OF_ONE * ops - self.most_ops
-            self.most_ops = _OPS_OF_ONE * ops
+        most = _OPS_OF_ONE * ops
+        if most > self.most_ops:
+            self.ops += most - self.most_ops
+            self.most_ops = most
         self.grown = max(self.grown, 4 * size)
 
     def over(self) -> None:
@@ -97,6 +99,11 @@ class Budget:
         self.grown -= growth
         self.folded -= read + written
         return True
+
+
+def most_ops(ops: int) -> int:
+    """How many ops a model of so many may become, and how many its functions may run by calling each other."""
+    return max(allowance().ops, _OPS_OF_ONE * ops)
 
 
 def budget() -> Budget:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..budget import timed
+from ..budget import VARIABLE, most_ops, timed
 from ..errors import RunError, merge_findings
 from ..guard import directory_kept
 from ..ir import Module, Value
@@ -31,6 +31,7 @@ class Execution:
         self.plan = Plan(self.main.regions[0], module, is_checked=True)
         if self.plan.missing:
             raise RunError("the module cannot be run: some ops have no kernel", merge_findings(self.plan.missing))
+        _need_few_calls(module, self.plan.count)
         self.notes = note_of(self.plan.inexact)
 
     @directory_kept()
@@ -51,8 +52,17 @@ class Execution:
         return apart({**kept, **outputs} if keep else outputs, arrays)
 
 
+def _need_few_calls(module: Module, count: int) -> None:
+    """Raise `RunError` where functions that call others twice, and these others, run more ops than converting them may make."""
+    most = most_ops(sum(1 for _ in module.walk())) if count > most_ops(0) else count
+    if count > most:
+        raise RunError(
+            f"functions that call each other would run more than {most:,} ops, and the module has few",
+            hint=f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more")
+
+
 def prepare(module: Module, function: str = "main") -> Execution:
-    """Plan a function once, to run it often. Raises `RunError` that lists every op without a kernel."""
+    """Plan a function once, to run it often. Raises `RunError` that lists every op without a kernel, or for calls without end."""
     return Execution(module, function)
 
 

@@ -79,6 +79,8 @@ class Plan:
         self.steps: list[tuple[Op, Callable[..., Any], list[int], list[int], list[int], list[Form]]] = []
         self.results: list[int] = []
         self.missing: list[Finding] = []
+        self.count = 0
+        """The ops that one execution runs, those of functions as often as they are called, of each region once."""
         self.inexact: list[Op] = []
         """Quantized ops that are computed through real numbers, since nobody says which integers they give."""
         self._plan(block)
@@ -114,6 +116,7 @@ class Plan:
                 last_use[slot] = len(self.steps)
             forms = [_form(result.type) if self.is_checked else None for result in op.results]
             self.steps.append((op, kernel, inputs, outputs, [], forms))
+            self.count += 1
         kept = {*self.results, *range(self.n_outer), *(slot for slot, _ in self.constants)}
         for slot, step in last_use.items():
             if slot not in kept:
@@ -151,6 +154,7 @@ class Plan:
         for plan in plans.values():
             self.missing.extend(plan.missing)
             self.inexact.extend(plan.inexact)
+            self.count += plan.count
 
         def with_regions(op: Op, *arrays: Any, values: list[Any], watch: Watch | None) -> Any:
             def run(region: Region, *inputs: Any) -> list[np.ndarray]:
@@ -182,6 +186,7 @@ class Plan:
             plan = self.planned[region] = Plan(region, self.module, around=self.around, planned=self.planned)
             self.missing.extend(plan.missing)
             self.inexact.extend(plan.inexact)
+        self.count += self.planned[region].count
         return lambda op, *arrays, plan=self.planned[region]: tuple(plan.execute(arrays))
 
     def execute(

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import allowed
 from transload.engine import choice
 from transload.engine.memory import peak_bytes
 from transload.engine.quantized import dequantize, quantize
 from transload.engine.reference import run_function
 from transload.engine.run import Plan
 from transload.errors import RunError
-from transload.ir import F32, I8, I32, UI8, QuantType, TensorType, note_elements
+from transload.ir import F32, I8, I32, UI8, Module, QuantType, TensorType, note_elements
 from transload.testing import build_module
 from transload.text import parse_module, print_module
 
@@ -357,3 +358,29 @@ def test_a_function_that_is_called_from_many_places_is_planned_once() -> None:
         f'func.return %0 : {type_} }} }}')
     plan = Plan(module.main.regions[0], module)
     assert [each.what for each in plan.missing] == ["no.such"]
+
+
+def _calling_twice(depth: int) -> Module:
+    """Functions of which each calls the next twice: the last runs 2^depth times."""
+    def function(name: str, callee: str) -> str:
+        op = f'func.call @{callee}' if callee else '"stablehlo.negate"'
+        return (f'func.func @{name}(%a: {type_}) -> {type_} {{ %0 = {op}(%a) : ({type_}) -> {type_} '
+                f'%1 = {op}(%0) : ({type_}) -> {type_} func.return %1 : {type_} }}')
+
+    type_ = "tensor<2xf32>"
+    names = ["main", *(f"f{n}" for n in range(1, depth)), ""]
+    return parse_module("module { " + "\n".join(map(function, names, names[1:])) + " }")
+
+
+def test_calls_that_double_are_bounded_where_a_module_runs() -> None:
+    """They ran until the seconds of an execution were over, half an hour."""
+    for engine in ("auto", "reference"):
+        with pytest.raises(RunError, match="would run more than 200,000 ops") as raised:
+            transload.run(_calling_twice(30), {"arg0": np.ones(2, np.float32)}, engine=engine)
+        assert "TRANSLOAD_BUDGET=ops=800000" in raised.value.hint
+    few = _calling_twice(5)
+    assert transload.run(few, {"arg0": np.ones(2, np.float32)}, engine="reference")["result0"].tolist() == [1.0, 1.0]
+    with allowed(ops=40), pytest.raises(RunError):
+        transload.run(_calling_twice(12), {"arg0": np.ones(2, np.float32)}, engine="reference")
+    with allowed(ops=10_000):
+        transload.run(_calling_twice(12), {"arg0": np.ones(2, np.float32)}, engine="reference")
