@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .ir import Module
     from .samples.preprocess import Preprocess
 
-__all__ = ["ONLY", "ImageFile", "has_images", "open_file", "open_given", "settled", "shapes_of"]
+__all__ = ["ONLY", "ImageFile", "has_images", "images_among", "open_file", "open_given", "settled", "shapes_of"]
 
 ONLY = ""
 """The name of an array of which nobody said for which input it is: for the only one."""
@@ -78,6 +78,13 @@ def shapes_of(given: Mapping[str, Any], fused: bool = False) -> dict[str, tuple[
 def has_images(given: Mapping[str, Any] | None) -> bool:
     """Whether an input is given an image."""
     return any(isinstance(value, ImageFile) for value in (given or {}).values())
+
+
+def images_among(module: Module, given: Mapping[str, Any]) -> set[str]:
+    """The inputs of a module that are given images; the only one, where nobody said for which it is."""
+    asked = [*asked_inputs(module)]
+    names = {name for name, value in given.items() if isinstance(value, ImageFile)}
+    return {asked[0] if name == ONLY and len(asked) == 1 else name for name in names}
 
 
 def settled(

@@ -364,6 +364,19 @@ class Settled:
         return f"(x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
 
 
+def turned_for(array: np.ndarray, type_: Type | None) -> np.ndarray:
+    """An array that was made of an image, with its channels where an input of a type has them: first, or last."""
+    shape = tuple(getattr(type_, "shape", None) or ())
+    for layout, source, end in (("nchw", -1, -3), ("nhwc", -3, -1)):
+        if array.shape != shape and array.ndim == len(shape) and _has_layout(type_, layout):
+            import numpy as np
+
+            turned = np.moveaxis(array, source, end)
+            if turned.shape == shape:
+                return np.ascontiguousarray(turned)
+    return array
+
+
 def need_images(images: bool) -> None:
     """Raise `UsageError` where preprocessing is asked for, and nothing that is given is an image."""
     if not images:

@@ -17,7 +17,7 @@ from ..analysis.choices import chosen_outputs
 from ..borders import note_borders
 from ..contents import STRUCTURE, dialects_in
 from ..errors import PluginFailure, RunError, Unfit, UsageError
-from ..given import has_images, open_given, shapes_of
+from ..given import has_images, images_among, open_given, shapes_of
 from ..guard import failure, noted
 from ..input_shapes import static_inputs
 from ..ir import Cut, Module, QuantType, TensorType, Type, initial_states, input_names
@@ -38,7 +38,7 @@ from ..outcomes import in_order, other_rank, wrong_outputs
 from ..plugin import Runtime, resolve, unavailable
 from ..plugin_host import host
 from ..samples.fused import Fused
-from ..samples.preprocess import Preprocess, beside_of, need_images
+from ..samples.preprocess import Preprocess, beside_of, need_images, turned_for
 from ..shell import quoted
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
@@ -277,11 +277,14 @@ def compare(
     runtime = _judge_of(source, model)
     note_borders(result, source)
     hub = runnable(source)
+    if preprocess is not None and fused is None:  # one file may stand for both, and say where one of them has channels
+        preprocess = _laid_out_for_both(preprocess, source, result)
     given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else next(attempts(taken, hub, seed))
     inside = given if fused is None else fused.inside(given)
     execute = run_of(runtime, source)
     reference = execute(inside)
-    by_order = as_stored(_fed(result, given), with_meanings(result.inputs, meanings))
+    images = images_among(taken, given_arrays or {}) if fused is None else ()
+    by_order = as_stored(_fed(result, given, images), with_meanings(result.inputs, meanings))
     compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
@@ -374,9 +377,25 @@ def _why_others(result: Module, given: Collection[str]) -> str:
             + "a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
 
 
-def _fed(result: Module, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What the model is given, by the names that the artifact has for it. `UsageError` where it has not as many inputs."""
+def _laid_out_for_both(preprocess: Preprocess, source: Module, result: Module) -> Preprocess:
+    """What becomes of images before the model, where the layout that is said is the artifact's alone."""
+    others = result.inputs
+    for place, (name, type_) in enumerate(source.inputs.items()):
+        found = [others[name]] if name in others else [*others.values()][place : place + 1]
+        preprocess = preprocess.laid_out_for(name, type_, found)
+    return preprocess
+
+
+def _fed(result: Module, given: dict[str, np.ndarray], images: Collection[str] = ()) -> dict[str, np.ndarray]:
+    """What the model is given, by the names that the artifact has for it, of `images` with channels where it has them.
+
+    `UsageError` where it has not as many inputs.
+    """
     names = input_names(result.main)
+    types = result.inputs
+    in_place = dict(zip(given, types.values(), strict=False))
+    given = {name: turned_for(array, types.get(name, in_place.get(name))) if name in images else array
+             for name, array in given.items()}
     fed = list(given.values())
     if len(fed) != len(names):  # a model that says its states has them among what is given
         fed += initial_states(result).values()
