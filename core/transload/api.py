@@ -499,11 +499,24 @@ def _before_quantizing(module: Module) -> dict[str, Any]:
     return {f"{each.name}.{key}": value for each in way for key, value in each.before_quantizing.items()}
 
 
-def runnable(module: Module) -> Module:
-    """The module, or its legalization to the hub where a dialect in it has no kernels."""
+def runnable(module: Module, options: Mapping[str, Any] | None = None) -> Module:
+    """The module, or its legalization to the hub where a dialect in it has no kernels.
+
+    Of the `options` of a whole conversion those count that the conversions to the hub have.
+    """
     from .contents import STRUCTURE, dialects_in
 
     there = host()
     kernels = there.facts("kernel")
     without = [d for d in dialects_in(module) if d not in STRUCTURE and d in there.dialects and not kernels.of_dialect(d)]
-    return _lowered(module, hub().name, {}) if without else module
+    return _lowered(module, hub().name, _of_the_way(module, options) if options else {}) if without else module
+
+
+def _of_the_way(module: Module, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of some options that conversions between a module and the hub declare, each by whose it is."""
+    from .conversion import options_of
+    from .journey import Journey
+    from .options import Owner, own_options
+
+    return {f"{each.name}.{key}": value for each in Journey((hub().name,)).conversions(module)
+            for key, value in own_options(Owner(each.name, options_of(each)), options).items()}

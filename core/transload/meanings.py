@@ -89,6 +89,12 @@ def reported_types(artifact: Path) -> dict[str, QuantType]:
     return {name: type_ for name, type_ in types.items() if isinstance(type_, QuantType) and type_.per_tensor}
 
 
+def reported_options(artifact: Path) -> dict[str, Any]:
+    """The options by which an artifact was made, as its report has them; none where that says nothing of the kind."""
+    said = _report(artifact).get("options")
+    return dict(said) if isinstance(said, dict) else {}
+
+
 @dataclass(frozen=True)
 class Changes:
     """Tensors that an artifact holds otherwise than its model, by name, and what takes them makes up for it."""

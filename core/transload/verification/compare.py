@@ -30,6 +30,7 @@ from ..meanings import (
     note_ranges,
     quantized_tensors,
     reported_changes,
+    reported_options,
     reported_types,
     taken_rounded,
     with_meanings,
@@ -45,6 +46,7 @@ from .differences import TensorDifference, check_number, not_measured, of_plain
 from .information import Tried, attempts, is_informative
 from .inputs import checked_inputs
 from .layers import layer_differences, meant_difference, quantized_elements
+from .padding import found_alone
 from .tolerance import compared_among
 
 if TYPE_CHECKING:
@@ -69,13 +71,15 @@ class Comparison:
     """The outputs that would be the same whatever was computed: that they agree is no proof (`is_informative`)."""
     is_given: bool = False
     """Whether the inputs were given, and none were drawn."""
+    of_found: list[str] = field(default_factory=list)
+    """Of outputs that the artifact has as many rows of as there can be, how many the model found, and what stands in the rest."""
 
     @property
     def notes(self) -> list[str]:
         """What a reader should know besides: which metrics could not be computed, and which outputs say nothing."""
         silent = [name for name in self.silent if name not in self.excepts]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
-        return [*not_measured(self.tensors), *([f"not conclusive for {tried.said_nothing(silent)}"] if silent else [])]
+        return [*self.of_found, *not_measured(self.tensors), *([f"not conclusive for {tried.said_nothing(silent)}"] if silent else [])]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -276,7 +280,7 @@ def compare(
     taken = source if fused is None else fused.outside
     runtime = _judge_of(source, model)
     note_borders(result, source)
-    hub = runnable(source)
+    hub = runnable(source, {} if isinstance(artifact, Module) else reported_options(Path(artifact)))
     if preprocess is not None and fused is None:  # one file may stand for both, and say where one of them has channels
         preprocess = _laid_out_for_both(preprocess, source, result)
     given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else next(attempts(taken, hub, seed))
@@ -290,7 +294,9 @@ def compare(
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
     chosen = chosen_outputs(hub)
-    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen))
+    padded = resolve(runtime.padded)(source) if runtime.padded is not None else {}
+    actual, of_found = found_alone(reference, _ordered_as(reference, actual), padded)
+    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
@@ -347,16 +353,19 @@ def _as_taken(
     return as_taken(reference, own), as_taken(actual, {**own, **taken_rounded(runnable(artifact))})
 
 
+def _ordered_as(reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The artifact's outputs in the order of the model's, where they are the same by name; refused where there are not as many."""
+    check_number(reference, actual)
+    return {name: actual[name] for name in reference} if set(reference) == set(actual) else dict(actual)
+
+
 def _outputs(
     reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], source: Module, meanings: Mapping[str, QuantType],
     stated: Mapping[str, QuantType], chosen: Collection[int],
 ) -> list[TensorDifference]:
-    """The outputs compared by name where both have the same, else in order; `meanings` are what the artifact's integers stand
+    """The outputs compared, in order (`_ordered_as`); `meanings` are what the artifact's integers stand
     for, by the names that it has for them, and `stated` what its types say, where the model's say nothing. Those at the places
     `chosen` are truths and labels."""
-    check_number(reference, actual)
-    if set(reference) == set(actual):
-        actual = {name: actual[name] for name in reference}
     own = {name: type_.element for name, type_ in source.outputs.items()
            if isinstance(type_, TensorType) and isinstance(type_.element, QuantType)}
     tensors = [

@@ -85,6 +85,19 @@ def test_what_is_found_is_verified_and_the_padding(find: str, tmp_path: Path) ->
     assert any(note.startswith("y: ") and "behind, -1 stands throughout" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("target", ["tosa", "onnx"])
+def test_what_is_found_is_compared_as_it_is_verified(target: str, tmp_path: Path) -> None:
+    """The model was refused, since how many there are is known by the options of its conversion alone."""
+    x = np.maximum(G.normal(size=(4, 5)), 0).astype(np.float32)
+    model = make_model([node("NonZero", ["x"], ["y"]), node("Relu", ["x"], ["r"])], {"x": x}, ["r", "y"])
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    transload.convert(tmp_path / "m.onnx", target, tmp_path / "out", options={"found": "padded"}, input_data={"x": x})
+    for per_layer in (False, True):
+        found = transload.compare(tmp_path / "m.onnx", tmp_path / "out", {"x": x}, per_layer=per_layer)
+        assert {each.name: (each.equal, each.note) for each in found.tensors}["y"] == (1.0, "")
+        assert any("behind, -1 stands throughout" in note for note in found.notes)
+
+
 def test_other_numbers_than_those_that_are_found_are_wrong() -> None:
     reference, padded = {"y": np.array([3, 5])}, {"y": -1}
     kept, notes = found_alone(reference, {"y": np.array([3, 5, -1, -1])}, padded)

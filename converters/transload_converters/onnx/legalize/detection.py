@@ -24,7 +24,7 @@ from .table import OnnxTable, attr, cast, constant_int, constant_scalar, need, o
 TABLE = OnnxTable()
 
 _PADDED = ("`transload convert --option found=padded` gives as many rows as there can be, -1 in those that are not found, and "
-           "verifies what it writes, which `run` and `eval` take")
+           "verifies what it writes, which `run`, `compare` and `eval` take")
 
 
 def _padded(op: Op, rw: Rewriter, what: str) -> None:
