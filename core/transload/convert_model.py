@@ -30,7 +30,7 @@ from .hosting import HostTarget, hosted_for
 from .input_shapes import static_inputs
 from .ir import Module, TensorType
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
-from .kinds import CALLABLE, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, Kind, takes
+from .kinds import CALLABLE, LIMITS, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, takes
 from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
@@ -124,11 +124,8 @@ class _AtHub(Observer):
             self.quantized = module.clone()
 
 
-_LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or hasattr(value, "leaving_out"))
-
-
 @takes(
-    out=PATH, options=MAPPING, inputs=MAPPING, tolerance=_LIMITS, excepts=TEXTS, preprocess=PREPROCESS, add_postprocess=TEXT,
+    out=PATH, options=MAPPING, inputs=MAPPING, tolerance=LIMITS, excepts=TEXTS, preprocess=PREPROCESS, add_postprocess=TEXT,
     quantizer_options=MAPPING, tell=CALLABLE, seed=WHOLE, weights=PATH, outputs=TEXTS, passes=TEXT, dump=PATH)
 @rare_collections()
 @inputs_kept()

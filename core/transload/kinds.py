@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from .errors import UsageError
 
 __all__ = [
-    "CALLABLE", "ITERABLE", "MAPPING", "PATH", "PREPROCESS", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "need_kinds",
+    "CALLABLE", "ITERABLE", "LIMITS", "MAPPING", "PATH", "PREPROCESS", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "need_kinds",
     "takes"]
 
 Given = ParamSpec("Given")
@@ -37,6 +37,7 @@ MAPPING = Kind("a dictionary", lambda value: isinstance(value, Mapping))
 TEXT = Kind("a text", lambda value: isinstance(value, str))
 TEXTS = Kind("a list of texts", lambda value: isinstance(value, Iterable) and (
     not isinstance(value, list | tuple | set | frozenset) or all(isinstance(each, str) for each in value)))
+LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or hasattr(value, "leaving_out"))
 ITERABLE = Kind("several, one after the other", lambda value: isinstance(value, Iterable))
 CALLABLE = Kind("a function", callable)
 PREPROCESS = Kind("a Preprocess", lambda value: hasattr(value, "as_toml"))

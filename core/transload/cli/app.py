@@ -200,6 +200,9 @@ def run(**given: Any) -> int:
 @options.shapes()
 @options.inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
+@click.option(
+    "--tolerance", metavar="NAME=NUMBER", multiple=True,
+    help="How near outputs are to be: cos=0.999, integer=2, ... Exit code 4 where one is not. Repeatable.")
 @options.excepts()
 @options.format()
 @options.function()

@@ -381,18 +381,21 @@ def _need_asked(of_images: bool, data: Mapping[str, Any] | None, out: Path | Non
 
 def compare_command(
     model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
-    format: str | None, function: str | None, weights: Path | None, outputs: Sequence[str], excepts: Sequence[str], **images: Any,
+    format: str | None, function: str | None, weights: Path | None, outputs: Sequence[str], excepts: Sequence[str],
+    tolerance: Sequence[str], **images: Any,
 ) -> int:
+    from ..errors import VerificationError
     from ..verification.compare import compare
 
     shapes, data = parse_given(shape, input)
     need_images(said_of_images(images), has_images(data))
     preprocess = take_preprocess(images, artifact) if said_of_images(images) else None
     comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
-                         format=format, function=function, weights=weights, outputs=outputs, excepts=excepts)
+                         format=format, function=function, weights=weights, outputs=outputs, excepts=excepts, tolerance=tolerance)
+    code = VerificationError.exit_code if comparison.is_judged and comparison.broken else 0
     if json:
         print_json(comparison)
-        return 0
+        return code
     out = console()
     out.print(
         _metric_table(comparison.tensors, f"{comparison.reference} and {artifact}", comparison.excepts)
@@ -403,7 +406,9 @@ def compare_command(
         out.print(
             f"{len(comparison.only_in_reference)} intermediates of the model have no counterpart of their name (fused away)"
         )
-    return 0
+    if comparison.is_judged:
+        out.print("\n  ".join(["not near enough:", *comparison.broken]) if comparison.broken else "near enough", markup=False)
+    return code
 
 
 def inspect_command(model: Path, target: str | None, host: str | None, json: bool, **given: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from ..guard import failure, noted
 from ..input_shapes import static_inputs
 from ..ir import Cut, Module, QuantType, TensorType, Type, initial_states, input_names
 from ..ir.constants import dtype_of
-from ..kinds import MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
+from ..kinds import LIMITS, MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
 from ..meanings import (
     Changes,
     as_stored,
@@ -46,8 +46,11 @@ from .differences import TensorDifference, check_number, not_measured, of_plain
 from .information import Tried, attempts, is_informative
 from .inputs import checked_inputs
 from .layers import layer_differences, meant_difference, quantized_elements
+from .limits import broken_limits
+from .offsets import unit_of_module
 from .padding import found_alone
-from .tolerance import compared_among
+from .steps import is_quantized
+from .tolerance import Tolerance, compared_among
 
 if TYPE_CHECKING:
     from ..written import Written
@@ -71,15 +74,22 @@ class Comparison:
     """The outputs that would be the same whatever was computed: that they agree is no proof (`is_informative`)."""
     is_given: bool = False
     """Whether the inputs were given, and none were drawn."""
+    broken: list[str] = field(default_factory=list)
+    """Which limits outputs break, in words: those that were given, or else the usual ones of a conversion, unless something is
+    quantized."""
+    is_judged: bool = False
+    """Whether limits were given."""
     of_found: list[str] = field(default_factory=list)
     """Of outputs that the artifact has as many rows of as there can be, how many the model found, and what stands in the rest."""
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know besides: which metrics could not be computed, and which outputs say nothing."""
+        """What a reader should know besides: which outputs are farther than usual, which metrics could
+        not be computed, and which outputs say nothing."""
         silent = [name for name in self.silent if name not in self.excepts]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
-        return [*self.of_found, *not_measured(self.tensors), *([f"not conclusive for {tried.said_nothing(silent)}"] if silent else [])]
+        usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
+        return [*usual, *self.of_found, *not_measured(self.tensors), *([f"not conclusive for {tried.said_nothing(silent)}"] if silent else [])]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -103,6 +113,23 @@ class Comparison:
         self.silent = [
             name for place, (name, array) in enumerate(reference.items()) if not is_informative(array, place in chosen)]
         self.is_given = is_given
+
+    def judge(
+        self, limits: Tolerance | None, excepts: Sequence[str], outputs: int, chosen: Collection[int], unit: float | None,
+    ) -> None:
+        """Note which limits the outputs break, the last of the tensors, but for `excepts`; without `limits`, and where nothing is
+        quantized, the usual ones.
+
+        `unit` is that of the roundings of floats, None where something is quantized (`broken_limits`).
+        """
+        self.excepts, self.is_judged = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors])), limits is not None
+        if limits is None and unit is None:
+            return  # how near integers come to floats is for whoever quantized to say
+        limits = limits or Tolerance()
+        tolerance = replace(limits, excepts=limits.excepts | frozenset(self.excepts))
+        tensors = self.tensors[len(self.tensors) - outputs:]
+        self.broken = [reason for place, tensor in enumerate(tensors)
+                       for reason in broken_limits(tensor, tolerance, chosen=place in chosen, unit=unit)]
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -237,7 +264,7 @@ def warm_runtime(format: str | None) -> None:
         resolve(runtime.warm)()
 
 
-@takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS)
+@takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS, tolerance=LIMITS)
 @static_inputs()
 def compare(
     model: str | Path, artifact: str | Path | Module,
@@ -246,7 +273,7 @@ def compare(
     per_layer: bool = False, seed: int = 0,
     shapes: Mapping[str, Sequence[int] | TensorType] | None = None, preprocess: Preprocess | None = None,
     format: str | None = None, function: str | None = None, weights: str | Path | None = None, outputs: Sequence[str] = (),
-    excepts: Sequence[str] = (),
+    excepts: Sequence[str] = (), tolerance: Tolerance | Sequence[str] | None = None,
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
@@ -259,12 +286,14 @@ def compare(
     know by one name is compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before
     anything takes it, behind that. Where the artifact was quantized on its way, its report says what its integers stand for,
     and random inputs are of the range that it takes. `format`, `function`, `weights` and `outputs` are as in `load`;
-    `excepts` names tensors that do not count. Raises `UsageError` where the model's runtime is not installed.
+    `excepts` names tensors that do not count; `tolerance` is how near outputs are to be, the usual one of floats without it
+    (`Comparison.broken`). Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, model_of, run, runnable
     from ..written import with_batch_of
 
     artifact = model_of(artifact)
+    limits = tolerance if isinstance(tolerance, Tolerance) else Tolerance.parse(tolerance, once=True) if tolerance else None
     need_random(seed, inputs is None)
     given_arrays = open_given(inputs) if inputs is not None else None
     preprocess = _preprocess_of(preprocess, given_arrays, artifact)
@@ -277,32 +306,25 @@ def compare(
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
-    taken = source if fused is None else fused.outside
     runtime = _judge_of(source, model)
     note_borders(result, source)
-    hub = runnable(source, {} if isinstance(artifact, Module) else reported_options(Path(artifact)))
-    if preprocess is not None and fused is None:  # one file may stand for both, and say where one of them has channels
-        preprocess = _laid_out_for_both(preprocess, source, result)
-    given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else next(attempts(taken, hub, seed))
+    hub = runnable(source, None if isinstance(artifact, Module) else reported_options(Path(artifact)))
+    given, fed = _given_to_both(source, fused, result, hub, given_arrays, preprocess, seed)
     inside = given if fused is None else fused.inside(given)
     execute = run_of(runtime, source)
     reference = execute(inside)
-    images = images_among(taken, given_arrays or {}) if fused is None else ()
-    by_order = as_stored(_fed(result, given, images), with_meanings(result.inputs, meanings))
+    by_order = as_stored(fed, with_meanings(result.inputs, meanings))
     compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
-    computed = compute(by_order)
-    actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
-    chosen = chosen_outputs(hub)
-    padded = resolve(runtime.padded)(source) if runtime.padded is not None else {}
-    actual, of_found = found_alone(reference, _ordered_as(reference, actual), padded)
+    chosen, rounded = chosen_outputs(hub), None if stated or meanings or is_quantized(hub) else (hub, result)
+    actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
     comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}
         comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    comparison.excepts = sorted(compared_among(excepts, [tensor.name for tensor in comparison.tensors]))
+    comparison.judge(limits, excepts, len(reference), chosen, max(map(unit_of_module, rounded)) if rounded is not None else None)
     return comparison
 
 
@@ -353,17 +375,22 @@ def _as_taken(
     return as_taken(reference, own), as_taken(actual, {**own, **taken_rounded(runnable(artifact))})
 
 
-def _ordered_as(reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The artifact's outputs in the order of the model's, where they are the same by name; refused where there are not as many."""
+def _found_alone(
+    runtime: Runtime, source: Module, states: int, reference: Mapping[str, np.ndarray], computed: Mapping[str, np.ndarray],
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The artifact's outputs without its states, which come last, in the order of the model's, where they are the same by name, as far as that found something
+    (`found_alone`), and what there is to say of it. `UsageError` where there are not as many."""
+    actual = dict(islice(computed.items(), len(computed) - states))
     check_number(reference, actual)
-    return {name: actual[name] for name in reference} if set(reference) == set(actual) else dict(actual)
+    in_order = {name: actual[name] for name in reference} if set(reference) == set(actual) else actual
+    return found_alone(reference, in_order, resolve(runtime.padded)(source) if runtime.padded is not None else {})
 
 
 def _outputs(
     reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], source: Module, meanings: Mapping[str, QuantType],
     stated: Mapping[str, QuantType], chosen: Collection[int],
 ) -> list[TensorDifference]:
-    """The outputs compared, in order (`_ordered_as`); `meanings` are what the artifact's integers stand
+    """The outputs compared, in order (`_found_alone`); `meanings` are what the artifact's integers stand
     for, by the names that it has for them, and `stated` what its types say, where the model's say nothing. Those at the places
     `chosen` are truths and labels."""
     own = {name: type_.element for name, type_ in source.outputs.items()
@@ -386,8 +413,23 @@ def _why_others(result: Module, given: Collection[str]) -> str:
             + "a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
 
 
+def _given_to_both(
+    source: Module, fused: Fused | None, result: Module, hub: Module, given: Mapping[str, Any] | None,
+    preprocess: Preprocess | None, seed: int,
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """What the model takes, pixels where they are `fused`, and the same for the artifact, by its names; random of nothing given."""
+    taken = source if fused is None else fused.outside
+    if given is None:
+        drawn = next(attempts(taken, hub, seed))
+        return drawn, _fed(result, drawn)
+    if preprocess is not None and fused is None:
+        preprocess = _laid_out_for_both(preprocess, source, result)
+    arrays = checked_inputs(taken, given, preprocess)
+    return arrays, _fed(result, arrays, images_among(taken, given) if fused is None else ())
+
+
 def _laid_out_for_both(preprocess: Preprocess, source: Module, result: Module) -> Preprocess:
-    """What becomes of images before the model, where the layout that is said is the artifact's alone."""
+    """What becomes of images before the model, where the layout that is said is the artifact's alone: one file stands for both."""
     others = result.inputs
     for place, (name, type_) in enumerate(source.inputs.items()):
         found = [others[name]] if name in others else [*others.values()][place : place + 1]

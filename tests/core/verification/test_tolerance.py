@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,10 +12,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import transload
 from transload.chosen_target import limits_of
+from transload.cli import run as command
 from transload.errors import PluginError, UsageError
+from transload.ir import F32, TensorType
 from transload.plugin import Metric
 from transload.plugin_host import host
+from transload.testing import build_module
 from transload.verification.tolerance import Tolerance
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -63,3 +68,32 @@ def test_a_metric_says_what_there_can_be() -> None:
         assert raised.value.hint == "it is 0 at least and 10 at most; worst=inf is no limit"
     with measured_by(Metric("any", max)):
         assert dict(Tolerance.parse(["any=-1"]).others) == {"any": -1.0}
+
+
+def test_compare_says_which_limits_are_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A temperature that is turned round had a cosine of 1 and no word; only in `--json` it was told."""
+    x = np.random.default_rng(0).standard_normal((1, 50)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    wrong = build_module([TensorType((1, 50), F32)], lambda b, x: b.emit(
+        "top.AddConst", b.emit("top.MulConst", x, const_val=-1.0), const_val=300.0), ["x"])
+    right = build_module([TensorType((1, 50), F32)], lambda b, x: b.emit("top.AddConst", x, const_val=300.0), ["x"])
+    transload.save(wrong, tmp_path / "wrong.mlir")
+    transload.save(right, tmp_path / "right.mlir")
+    found = transload.compare(tmp_path / "right.mlir", tmp_path / "wrong.mlir", {"x": x})
+    assert found.worst("cos") > 0.9999 and not found.is_judged
+    assert len(found.broken) == 1 and "all else is an offset" in found.broken[0] and found.broken[0] in found.notes[0]
+    assert transload.compare(tmp_path / "right.mlir", right, {"x": x}).broken == []
+
+    def code(artifact: str, *more: str) -> tuple[int, str]:
+        given = ["--input", f"x={tmp_path / 'x.npz'}", *more]
+        return command(["compare", str(tmp_path / "right.mlir"), str(tmp_path / artifact), *given]), capsys.readouterr().out
+
+    assert code("wrong.mlir")[0] == 0  # it measures, and judges where somebody says what is enough
+    status, told = code("wrong.mlir", "--tolerance", "cos=0.9999")
+    assert status == 4 and "not near enough" in told
+    assert code("wrong.mlir", "--tolerance", "cos=0.9", "--tolerance", "euclid=0.9")[0] == 0
+    assert code("right.mlir", "--tolerance", "cos=0.9999") == (0, code("right.mlir")[1] + "near enough\n")
+    status, told = code("wrong.mlir", "--tolerance", "max_abs=0.1", "--json")
+    assert status == 4 and json.loads(told)["broken"] and json.loads(told)["is_judged"]
+    with pytest.raises(UsageError, match="no tolerance is called"):
+        transload.compare(tmp_path / "right.mlir", right, {"x": x}, tolerance=["near=1"])
