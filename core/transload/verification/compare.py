@@ -89,7 +89,8 @@ class Comparison:
         silent = [name for name in self.silent if name not in self.excepts]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
         usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
-        return [*usual, *self.of_found, *not_measured(self.tensors), *([f"not conclusive for {tried.said_nothing(silent)}"] if silent else [])]
+        unsaid = [f"not conclusive for {tried.said_nothing(silent)}"] if silent else []
+        return [*usual, *self.of_found, *not_measured(self.tensors), *unsaid]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -122,7 +123,8 @@ class Comparison:
 
         `unit` is that of the roundings of floats, None where something is quantized (`broken_limits`).
         """
-        self.excepts, self.is_judged = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors])), limits is not None
+        self.excepts = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors]))
+        self.is_judged = limits is not None
         if limits is None and unit is None:
             return  # how near integers come to floats is for whoever quantized to say
         limits = limits or Tolerance()
@@ -378,8 +380,9 @@ def _as_taken(
 def _found_alone(
     runtime: Runtime, source: Module, states: int, reference: Mapping[str, np.ndarray], computed: Mapping[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The artifact's outputs without its states, which come last, in the order of the model's, where they are the same by name, as far as that found something
-    (`found_alone`), and what there is to say of it. `UsageError` where there are not as many."""
+    """The artifact's outputs without its states, which come last, as far as the model found something (`found_alone`), and what
+    there is to say of that. They are in the order of the model's where they are the same by name. `UsageError` where there are
+    not as many."""
     actual = dict(islice(computed.items(), len(computed) - states))
     check_number(reference, actual)
     in_order = {name: actual[name] for name in reference} if set(reference) == set(actual) else actual
@@ -417,7 +420,7 @@ def _given_to_both(
     source: Module, fused: Fused | None, result: Module, hub: Module, given: Mapping[str, Any] | None,
     preprocess: Preprocess | None, seed: int,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """What the model takes, pixels where they are `fused`, and the same for the artifact, by its names; random of nothing given."""
+    """What the model takes, pixels where they are `fused`, and the same for the artifact, by its names; drawn without `given`."""
     taken = source if fused is None else fused.outside
     if given is None:
         drawn = next(attempts(taken, hub, seed))
@@ -429,7 +432,7 @@ def _given_to_both(
 
 
 def _laid_out_for_both(preprocess: Preprocess, source: Module, result: Module) -> Preprocess:
-    """What becomes of images before the model, where the layout that is said is the artifact's alone: one file stands for both."""
+    """What becomes of images before the model, where the layout that is said is the artifact's alone."""
     others = result.inputs
     for place, (name, type_) in enumerate(source.inputs.items()):
         found = [others[name]] if name in others else [*others.values()][place : place + 1]
