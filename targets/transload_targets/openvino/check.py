@@ -19,6 +19,8 @@ from .session import HERE, OPENVINO
 
 __all__ = ["converted", "findings_of"]
 
+_DEAF = frozenset({"onnx.ReduceL1", "onnx.ReduceLogSum", "onnx.ReduceLogSumExp"})
+"""Operators whose attribute `axes` OpenVINO 2026.4 does not read; it reads the operand that later opsets have in its place."""
 
 
 def findings_of(module: Module) -> list[Finding]:
@@ -33,12 +35,12 @@ def findings_of(module: Module) -> list[Finding]:
         for op in module.ops() if op.dialect == "onnx" and any(value.element_or_none == F64 for value in op.results)]
     if wide:
         return merge_findings(wide)
-    rounded = [
-        Finding(op.name, "OpenVINO rounds the logarithms of integers, which ONNX cuts", _names(op),
-                "cast its input to floats: it keeps the fractions then")
-        for op in module.ops() if op.name == "onnx.ReduceLogSum" and op.operands[0].is_integer]
-    if rounded:
-        return merge_findings(rounded)
+    deaf = [
+        Finding(op.name, "OpenVINO reduces all dimensions where `axes` are an attribute (before opset 18)", _names(op),
+                "export the model in opset 18 or later, which has them as an operand")
+        for op in module.walk() if op.name in _DEAF and op.attribute("axes") is not None]
+    if deaf:
+        return merge_findings(deaf)
     why = _refusal(module)
     if why is None:
         return []

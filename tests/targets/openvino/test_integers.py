@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 
 import transload
-from transload.errors import TargetError
+from transload.ir import F64
 from transload_targets.openvino.inexact import tell_inexact
 from transload_targets.openvino.otherwise import write_otherwise
 
@@ -60,12 +60,33 @@ def test_what_openvino_computes_otherwise_is_what_onnxruntime_gives(
         np.testing.assert_array_equal(transload.run(tmp_path / "out", inputs)["y"], wanted)
 
 
+@pytest.mark.parametrize("operator", ["ReduceLogSum", "ReduceLogSumExp"])
+@pytest.mark.parametrize("by_hub", [False, True])
+def test_logarithms_of_integers_are_computed_in_floats(operator: str, by_hub: bool, tmp_path: Path) -> None:
+    """OpenVINO gives 4 for the logarithm of 46, of which ONNX cuts off what is behind 3; its way there was refused."""
+    numbers = np.array([[10, 11, 12, 13], [1, 0, 0, 0], [50, 3, 7, 9]], np.int32)
+    given = saved(tmp_path / "m.onnx", operator, [numbers], axes=[1])
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
+    module = transload.load(tmp_path / "m.onnx")
+    if by_hub:
+        module = transload.lower(transload.lower(module, "top"), "onnx")
+    assert write_otherwise(module) and not write_otherwise(module)
+    assert not any(value.element_or_none == F64 for op in module.walk() for value in op.results)
+    transload.save(module, tmp_path / "other.onnx")
+    np.testing.assert_array_equal(onnxruntime.InferenceSession(str(tmp_path / "other.onnx")).run(None, given)[0], wanted)
+    if importlib.util.find_spec("openvino") is not None:
+        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+        np.testing.assert_array_equal(transload.run(tmp_path / "out", given)["y"], wanted)
+
+
 @needs_openvino
-def test_logarithms_of_integers_are_refused(tmp_path: Path) -> None:
-    """OpenVINO gives 4 for the logarithm of 46, of which ONNX cuts off what is behind 3."""
-    saved(tmp_path / "m.onnx", "ReduceLogSum", [np.array([[10, 11, 12, 13]], np.int32)], {"axes": np.array([1])})
-    with pytest.raises(TargetError):
-        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out")
+@pytest.mark.parametrize("operator", ["ReduceL1", "ReduceLogSum", "ReduceLogSumExp"])
+def test_axes_that_are_an_attribute_count(operator: str, tmp_path: Path) -> None:
+    """OpenVINO reduced all dimensions, and the sizes of its outputs were said to be wrong."""
+    given = saved(tmp_path / "m.onnx", operator, [np.arange(1, 13, dtype=np.float32).reshape(3, 4)], axes=[1])
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
+    transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+    np.testing.assert_allclose(transload.run(tmp_path / "out", given)["y"], wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("operator", "kind", "said"), [
