@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .apart import need_free
 from .errors import TransloadError, UsageError
-from .files import current_directory, need_directory, permitted, reason_of
+from .files import current_directory, make_parents, need_directory, permitted, reason_of, remove_empty
 from .scratch import ScratchFolder, locked
 
 __all__ = ["REPORT", "replaced_folder"]
@@ -54,7 +54,7 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
     made: list[Path] = []
     scratch: ScratchFolder | None = None
     try:
-        made = _make_parents(final.parent)
+        made = make_parents(final.parent)
         scratch = ScratchFolder(final.parent)
         folder = scratch.path
         folder.chmod(permitted(0o777))
@@ -63,6 +63,7 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
             gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
             need_free(*(final / name for name in sorted({*gone, *_entries(folder)})))
             _put_in_place(folder, final, gone)
+            _remove_emptied(final, gone)
         made = []
     except OSError as error:
         raise TransloadError(
@@ -71,16 +72,13 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
     finally:
         if scratch is not None:
             scratch.remove()
-        for parent in reversed(made):
-            with suppress(OSError):
-                parent.rmdir()
+        remove_empty(reversed(made))
 
 
-def _make_parents(parent: Path) -> list[Path]:
-    """Make a folder and those above it; which of them were not there."""
-    missing = [folder for folder in (*reversed(parent.parents), parent) if not folder.exists()]
-    parent.mkdir(parents=True, exist_ok=True)
-    return missing
+def _remove_emptied(final: Path, gone: set[str]) -> None:
+    """Remove the folders that were those of files which are gone alone, as of a conversion in parts."""
+    within = {final / parent for name in gone for parent in Path(name).parents if parent != Path()}
+    remove_empty(sorted(within, key=lambda folder: -len(folder.parts)))
 
 
 def _put_in_place(folder: Path, final: Path, drop: set[str]) -> None:

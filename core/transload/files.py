@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .apart import need_free, note_read
@@ -15,7 +15,8 @@ from .scratch import ScratchFolder
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "exists", "is_binary", "is_file", "is_folder",
-    "lost_directory", "need_directory", "need_file", "need_place", "permitted", "reason_of", "text_of",
+    "lost_directory", "make_parents", "need_directory", "need_file", "need_place", "permitted", "reason_of", "remove_empty",
+    "text_of",
 ]
 
 
@@ -168,6 +169,20 @@ def permitted(mode: int) -> int:
     return mode & ~mask
 
 
+def make_parents(parent: Path) -> list[Path]:
+    """Make a folder and those above it; which of them were not there."""
+    missing = [folder for folder in (*reversed(parent.parents), parent) if not folder.exists()]
+    parent.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove those folders that are empty, in this order; the others stay."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it is renamed to `path` when the block ends well, after files beside it.
@@ -175,11 +190,11 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     Raises `TransloadError` where the place cannot be written (no room, no permission), `UsageError` where a device or a
     directory is there, or a file that is read meanwhile (`apart`), and leaves nothing behind.
     """
-    final = Path(path)
+    final, made = Path(path), list[Path]()
     try:
         need_place(final)
         need_free(final)
-        final.parent.mkdir(parents=True, exist_ok=True)
+        made = make_parents(final.parent)
         with ScratchFolder(final.parent) as folder:
             temporary = folder / final.name
             yield temporary
@@ -190,6 +205,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                 file.replace(final.parent / file.name)
     except OSError as error:
         raise TransloadError(f"cannot write {final}: {reason_of(error, final.parent)}") from None
+    finally:
+        remove_empty(reversed(made))
 
 
 def archive_names(path: Path) -> list[str]:

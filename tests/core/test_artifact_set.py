@@ -17,6 +17,8 @@ from transload import artifact_set
 from transload.artifact_set import replaced_folder
 from transload.child import python_command
 from transload.errors import TransloadError, UsageError
+from transload.ir import F32, TensorType
+from transload.testing import build_module
 
 
 def write_set(place: Path, word: str, names: tuple[str, ...] = ("a.tosa", "b.npz", "report.json")) -> None:
@@ -74,6 +76,33 @@ def test_an_error_leaves_no_folders_that_were_made(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), replaced_folder(tmp_path / "x" / "y" / "out"):
         raise ZeroDivisionError
     assert not names_in(tmp_path)
+
+
+@pytest.mark.parametrize("is_exchanged", [True, False])
+def test_folders_of_what_is_gone_go_too(tmp_path: Path, is_exchanged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a conversion in parts, `1-target` stayed, empty, beside what took its place. What was empty before is somebody's own."""
+    place = tmp_path / "out"
+    write_set(place, "old", ("a.tosa",))
+    for name in ("1-target/deep/a", "2-host/b", "2-host/own", "mine/c"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(name)
+    (place / "empty").mkdir()
+    if not is_exchanged:
+        monkeypatch.setattr(artifact_set, "_exchange", lambda one, other: False)
+    with replaced_folder(place, lambda place: ["1-target/deep/a", "2-host/b", "a.tosa"]) as folder:
+        (folder / "new").write_text("")
+    assert sorted(each.name for each in place.iterdir()) == ["2-host", "empty", "mine", "new"]
+    assert [each.name for each in (place / "2-host").iterdir()] == ["own"]
+
+
+def test_a_file_that_is_refused_leaves_no_folders_that_were_made(tmp_path: Path) -> None:
+    module = build_module([TensorType((4,), F32)], lambda b, x: b.emit("top.Relu", x))
+    (tmp_path / "there").mkdir()
+    with pytest.raises(TransloadError):
+        transload.save(module, tmp_path / "there" / "new" / "deep" / "model.onnx")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "there"]
+    transload.save(module, tmp_path / "there" / "new" / "deep" / "model.mlir")
+    assert (tmp_path / "there" / "new" / "deep" / "model.mlir").is_file()
 
 
 def test_a_folder_with_much_else_in_it_stays_the_same_one(tmp_path: Path) -> None:
