@@ -59,6 +59,9 @@ _SIGNATURE_INPUTS, _SIGNATURE_OUTPUTS, _SIGNATURE_KEY, _SIGNATURE_SUBGRAPH = num
     "SignatureDef", "inputs", "outputs", "signature_key", "subgraph_index")
 _MAP_NAME, _MAP_TENSOR = numbers("TensorMap", "name", "tensor_index")
 
+_LIKELY = (1, 224, 224, 3)
+"""What an input may be of which a file does not say even the rank: such are trained on images."""
+
 
 def detect(head: bytes, path: Path | None = None) -> bool:
     """Whether a file that starts with these bytes is a TFLite model."""
@@ -340,23 +343,25 @@ class _SubgraphReader:
     def _chosen_sizes(self, inputs: Sequence[int]) -> StaticShapes:
         """The shapes of inputs whose user gives none: sizes that the file leaves open and plans as 1 are chosen, and noted.
 
-        Raises `ReadError` where such a size is no batch: a model planned for images of one pixel is nobody's model.
+        Raises `ReadError` where such a size is no batch: a model planned for images of one pixel is nobody's model; and where the
+        file leaves a shape out.
         """
         given = {name for name, type_ in self.model.wanted.items() if type_.shape is not None}
-        planned: dict[str, list[Size]] = {
+        planned: dict[str, list[Size] | None] = {
             self.names[i]: [
                 None if size is None and plan == 1 else plan
                 for size, plan in zip(self.tensors[i].signature, self.tensors[i].shape, strict=True)]
+            if self.tensors[i].told else None
             for i in inputs if self.names[i] not in given}
-        found = static_shapes(planned, {}, self.file.name)
+        found = static_shapes(planned, {}, self.file.name, lambda name: _LIKELY)
         return replace(found, notes=(*found.notes, *self._planned_sizes(planned, found.shapes)))
 
-    def _planned_sizes(self, inputs: Mapping[str, Sequence[Size]], taken: Mapping[str, Sequence[int]]) -> list[str]:
+    def _planned_sizes(self, inputs: Mapping[str, Sequence[Size] | None], taken: Mapping[str, Sequence[int]]) -> list[str]:
         """What is said of open sizes for which the file has a plan other than 1, which LiteRT runs with, too."""
         said = []
         for i, name in ((i, name) for i, name in enumerate(self.names) if name in inputs):
             open_, planned = self.tensors[i].signature, inputs[name]
-            if any(size is None and plan is not None for size, plan in zip(open_, planned, strict=True)):
+            if any(size is None and plan is not None for size, plan in zip(open_, planned or (), strict=True)):
                 said.append(
                     f"the file leaves sizes of {name!r} open, {_sizes_text(open_)}; those that it was planned with were taken, "
                     f"{_sizes_text(taken[name])}: --shape makes them others")

@@ -71,11 +71,13 @@ class Tensor:
     """A tensor as the file describes it.
 
     `shape` is the one that the file's tensors were planned for; `signature` the same with None for dimensions
-    that may change. `known_rank` is False where the file gives no shape and does not say that this means a scalar. `blocks`
+    that may change. `known_rank` is False where the file gives no shape and does not say that this means a scalar; `told` is
+    True of an empty shape, too, as converters wrote scalars once, and False where it is left out. `blocks`
     describes the scales of one quantized in blocks, which other tensors hold: until these are read, its element is an integer.
     """
 
-    __slots__ = ("blocks", "buffer", "element", "external", "is_variable", "known_rank", "name", "shape", "signature", "sparse")
+    __slots__ = ("blocks", "buffer", "element", "external", "is_variable", "known_rank", "name", "shape", "signature", "sparse",
+                 "told")
 
     name: str
     element: Type
@@ -84,6 +86,7 @@ class Tensor:
     buffer: int
     is_variable: bool
     known_rank: bool
+    told: bool
     sparse: Table | None
     external: bool
     blocks: Table | None
@@ -121,6 +124,7 @@ def read_tensor(table: Table) -> Tensor:
     else:
         tensor.signature = tensor.shape
     tensor.known_rank = bool(tensor.shape) or table.scalar(_HAS_RANK, "?", False)
+    tensor.told = tensor.known_rank or table.has(_SHAPE)
     tensor.buffer = table.scalar(_BUFFER, "I")
     tensor.is_variable = table.scalar(_IS_VARIABLE, "?", False)
     tensor.sparse = table.table(_SPARSITY)

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import transload
 from transload.api import legalize
 from transload.errors import ReadError, TransloadError, UsageError
 from transload.input_shapes import sizes_given
@@ -434,3 +435,26 @@ def test_damaged_files(
         with contextlib.suppress(TransloadError):
             legalize(module)
     assert refused > 100
+
+
+def test_an_input_whose_shape_is_left_out_is_asked_for(tmp_path: Path) -> None:
+    """It was read as a scalar, and what LiteRT computes of other sizes was refused, or something else."""
+    for shape, told in ((None, False), ((), True)):
+        model = ModelWriter()
+        x, y = model.add_tensor("x", shape, "float32"), model.add_tensor("y", shape, "float32")
+        model.add_operator("ABS", [x], [y])
+        model.inputs, model.outputs = [x], [y]
+        path = tmp_path / f"{told}.tflite"
+        path.write_bytes(model.finish())
+        if told:
+            assert str(transload.load(path).inputs["x"]) == "tensor<f32>"
+            continue
+        with pytest.raises(ReadError, match="not even a rank") as raised:
+            transload.load(path)
+        assert "--shape x:1x224x224x3" in raised.value.hint
+        for given in ((), (2, 3)):
+            module = transload.load(path, inputs={"x": given})
+            assert module.inputs["x"].static_shape == given
+            numbers = np.full(given, -2, np.float32)
+            np.testing.assert_array_equal(transload.run(module, {"x": numbers})["y"], np.abs(numbers))
+            assert transload.compare(path, transload.lower(module, "tosa"), {"x": numbers}).tensors[0].metrics["max_abs"] == 0
