@@ -13,7 +13,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -322,18 +322,21 @@ class Guarded:
 class GuardedObject:
     """An object that a plugin registered, or made: everything about it is as it is, and its methods are guarded.
 
-    `lets`, `takes`, `reads`, `lends` and `keeps` are those of `Guarded`, by a method's name.
+    `lets`, `takes`, `reads`, `lends` and `keeps` are those of `Guarded`, by a method's name. `calls` are the names under which
+    something is called whatever it is: a class that stands there makes an object, as a method does; any other is as it is, for
+    `isinstance`.
     """
 
-    __slots__ = ("_keeps", "_lends", "_lets", "_object", "_place", "_plugin", "_reads", "_takes")
+    __slots__ = ("_calls", "_keeps", "_lends", "_lets", "_object", "_place", "_plugin", "_reads", "_takes")
 
     def __init__(
         self, held: Any, plugin: PluginInfo, place: str, lets: Mapping[str, tuple[type[BaseException], ...]] = NOTHING,
         takes: Mapping[str, Callable[[Any], str | None]] = NOTHING, reads: Mapping[str, Callable[[Any], Any]] = NOTHING,
         lends: Mapping[str, Callable[[Any], Any] | None] = NOTHING, keeps: Mapping[str, Callable[[Any], Any]] = NOTHING,
+        calls: Container[str] = (),
     ) -> None:
         for name, value in (("_object", held), ("_plugin", plugin), ("_place", place), ("_lets", lets), ("_takes", takes),
-                            ("_reads", reads), ("_lends", lends), ("_keeps", keeps)):
+                            ("_reads", reads), ("_lends", lends), ("_keeps", keeps), ("_calls", calls)):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -346,7 +349,7 @@ class GuardedObject:
             if isinstance(error, AttributeError) and not hasattr(type(self._object), name):
                 raise  # it has no such member; one that is there, a property, has failed
             raise failure(self._plugin, place, error) from error
-        if callable(value) and not isinstance(value, type):
+        if callable(value) and (name in self._calls or not isinstance(value, type)):
             return Guarded(
                 value, self._plugin, f"{place}()", lets=self._lets.get(name, ()), takes=self._takes.get(name),
                 reads=self._reads.get(name), lends=self._lends.get(name), keeps=self._keeps.get(name))

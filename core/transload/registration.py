@@ -332,6 +332,11 @@ _CODE = {
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}
 """Members that are objects."""
+_METHODS = ("options", "check", "emit", "available")
+_OPTIONAL_METHODS = ("run", "runs_here", "cannot_run", "takes", "leaves", "summary", "near_enough", "by_hub")
+"""Members of a target that are called; `rounds_alone` is, too, where it is no answer itself."""
+
+
 def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     members = ("name", "doc", "accepts", "pipeline", "options", "check", "emit", "available")
     if isinstance(item, type):
@@ -356,19 +361,21 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
         value = getattr(item, member, False)
         if not isinstance(value, bool) and not (member == "rounds_alone" and callable(value)):
             problems.add(f"{member} must be True or False, and is {value!r:.100}")
-    for member in ("options", "check", "emit", "available"):
+    for member in _METHODS:
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {a_kind(getattr(item, member))}")
     if getattr(item.emit, "__func__", None) is Target.emit:
         problems.add("emit is missing: define emit(module, directory, stem, options), which writes the files")
-    for member in ("run", "runs_here", "cannot_run", "takes", "leaves", "summary", "near_enough", "by_hub"):
+    for member in _OPTIONAL_METHODS:
         value = getattr(item, member, None)
         if value is not None and not callable(value):
             problems.add(f"{member} must be a method, or None, and is {a_kind(value)}")
     if problems.found:
         return str(item.name), item, problems.found
     place = f"target {item.name!r}"
-    return item.name, GuardedObject(item, plugin, place, TARGET_LETS, TARGET_TAKES, TARGET_READS, TARGET_LENDS, TARGET_KEEPS), []
+    return item.name, GuardedObject(
+        item, plugin, place, TARGET_LETS, TARGET_TAKES, TARGET_READS, TARGET_LENDS, TARGET_KEEPS,
+        calls=frozenset((*_METHODS, *_OPTIONAL_METHODS, "rounds_alone"))), []
 
 
 def parts_taken(kind: str, items: Mapping[str, Any], there: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -136,6 +136,28 @@ def test_what_a_target_raises_names_the_plugin(member: str, tmp_path: Path) -> N
     assert [file.name for file in tmp_path.rglob("*.*")] == (["report.json"] if member in ("check", "emit") else [])
 
 
+class Leaves:
+    """Ends the process where an object of it is made."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        leave()
+
+
+@pytest.mark.parametrize("member", [
+    "options", "available", "check", "emit", "run", "runs_here", "cannot_run", "takes", "leaves", "summary", "near_enough",
+    "by_hub", "rounds_alone"])
+def test_a_class_in_place_of_a_method_is_guarded_as_one(member: str) -> None:
+    """Calling it makes an object of it, which is the plugin's code; other classes that a target holds are as they are."""
+    made = Bad("check")
+    setattr(made, member, Leaves)
+    made.Chip = Leaves  # type: ignore[attr-defined]
+    found: Any = acme(targets=[made]).targets["bad"]
+    with pytest.raises(PluginFailure) as caught:
+        getattr(found, member)(None, {})
+    check_blame(caught.value, f"target 'bad'.{member}()", SystemExit)
+    assert found.Chip is Leaves
+
+
 def test_an_exception_that_cannot_say_what_it_is() -> None:
     class Speechless(Exception):
         def __str__(self) -> str:
@@ -235,6 +257,20 @@ def test_a_kernel_that_raises_while_folding_names_kernel_and_op() -> None:
         held = Builder(builder.block, builder.block.first).constant(np.zeros(2, np.float32))
         with pytest.raises(PluginFailure, match=rf"the kernel {__name__}:failing_kernel"):
             builder.emit("acme.op", held)
+
+
+@pytest.mark.parametrize(("plans", "why"), [(leave, "SystemExit: 0"), (lambda op, plan: 3, "'int' object is not callable")])
+def test_what_a_kernel_plans_wrongly_names_kernel_and_op(plans: Any, why: str) -> None:
+    def planning(op: Op, x: Any) -> Any:
+        raise AssertionError("what is planned runs in its place")
+
+    planning.plans = plans  # type: ignore[attr-defined]
+    table = KernelTable()
+    table("acme.op")(planning)
+    there = acme(dialects=[DialectSpec("acme", Dialect("acme"), table)])
+    with Context(there).bind(), pytest.raises(PluginFailure, match=rf"planning of plugin 'acme'.*{why}") as caught:
+        transload.run(module_of("acme.op"), {"x": np.zeros(2, np.float32)}, engine="reference")
+    assert caught.value.findings[0].what == "acme.op" and caught.value.findings[0].names == ("here",)
 
 
 def test_rules_and_kernels_of_our_own_are_found_by_their_modules() -> None:

@@ -141,8 +141,7 @@ class Plan:
         if not exact:
             self.inexact.append(op)
         if hasattr(kernel, "plans"):
-            planned: Callable[..., Any] = kernel.plans(op, self)
-            return planned
+            return _planned(op, kernel, self)
         if not op.regions:
             return kernel
         if _is_deep():
@@ -242,6 +241,17 @@ class Plan:
                 for slot in dead:
                     values[slot] = None
         return [values[slot] for slot in self.results]
+
+
+def _planned(op: Op, kernel: Callable[..., Any], plan: Plan) -> Callable[..., Any]:
+    """What executes an op, as its kernel says before anything is run (`KernelTable`)."""
+    try:
+        planned: Callable[..., Any] = kernel.plans(op, plan)  # type: ignore[attr-defined]
+    except OURS:
+        raise
+    except FOREIGN as error:
+        raise _failed(op, kernel, error) from error
+    return planned
 
 
 def _of_aligned(kernel: Callable[..., Any]) -> Callable[..., Any]:

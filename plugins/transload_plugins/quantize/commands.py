@@ -67,7 +67,8 @@ def calibrate(
     if plot is not None and not hasattr(table, "plot"):
         raise UsageError(f"what method {method!r} measures cannot be drawn", hint="leave out --plot")
     owner = host().owner("calibrators", method)
-    made = table if owner is None or owner.is_ours else GuardedObject(table, owner, f"what calibrator {method!r} gave")
+    made = table if owner is None or owner.is_ours else GuardedObject(
+        table, owner, f"what calibrator {method!r} gave", calls=("save", "plot"))
     made.save(out)
     if plot is not None:
         made.plot(plot)
