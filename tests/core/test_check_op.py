@@ -12,6 +12,7 @@ import pytest
 
 from transload import Conversion, DialectSpec, KernelTable, RewriteTable
 from transload.context import Context
+from transload.errors import UsageError
 from transload.ir.declare import TENSOR, Dialect, operand, result
 from transload.plugin_host import Host
 from transload.testing import check_op
@@ -91,3 +92,21 @@ def test_integers_of_4_bits_may_differ_by_steps() -> None:
     check_op("toy.Twice", x, reference=lambda x: more, steps=1)
     with pytest.raises(AssertionError, match="differs from the reference by 1 steps"):
         check_op("toy.Twice", x, reference=lambda x: more)
+
+
+@pytest.mark.parametrize(("how", "why"), [
+    ({"lowers_to": "tosa"}, r"lowers_to is a tuple of dialects: \('tosa',\)"),
+    ({"lowers_to": ("toy",)}, "of the dialect toy already: lowering it to that compares the kernel with itself"),
+    ({"reference": lambda x: (x, x)}, "the reference gives 2 results, and the op has 1"),
+    ({"reference": lambda x: ()}, "the reference gives 0 results, and the op has 1"),
+], ids=["text", "own dialect", "too many", "none"])
+def test_what_compares_nothing_is_told(how: dict[str, Any], why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        check_op("toy.Twice", np.ones(3, np.float32), **how)
+
+
+@pytest.mark.parametrize("how", [{"constant": (1,)}, {"constant": (-1,)}, {"input_elements": (None, None)}])
+def test_inputs_that_there_are_not_are_told(how: dict[str, Any]) -> None:
+    """An index beyond them said nothing, and the input was no constant."""
+    with pytest.raises(UsageError, match=r"was given 1 inputs of toy.Twice"):
+        check_op("toy.Twice", np.ones(3, np.float32), **how)

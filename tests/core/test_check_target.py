@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transload import Emitted, Target
+from transload import Emitted, Finding, Target
 from transload.context import Context
-from transload.errors import ArtifactError, PluginFailure
+from transload.errors import ArtifactError, PluginFailure, ReadError
 from transload.ir import F32, Module, TensorType
 from transload.plugin_host import Host
 from transload.testing import build_module, check_target
@@ -102,3 +102,62 @@ def test_a_model_of_a_file_is_judged_by_its_verification(examples: Path) -> None
     with (with_chip(zeros).bind(),
           pytest.raises(AssertionError, match=r"chip does not compute what .*digits_float.onnx does: ")):
         check_target("chip", examples / "digits" / "digits_float.onnx")
+
+
+def refusing(check: Callable[..., Any], emit: Callable[..., Any] | None = None) -> Context:
+    """All plugins that are installed, and one more with a chip that checks so."""
+    made = chip_that(None)
+    made.check = check  # type: ignore[method-assign]
+    made.options = lambda: {"words": (int, 0, "how many it says")}  # type: ignore[method-assign]
+    if emit is not None:
+        made.emit = emit  # type: ignore[method-assign]
+    return Context(Host([*entry_points(group="transload"), point("acme", **registering(targets=[made]))], only=""))
+
+
+def is_refused(module: Module) -> bool:
+    return any(op.name == "tosa.sigmoid" for op in module.ops())
+
+
+def sigmoid() -> Module:
+    return build_module([TensorType((16,), F32)], lambda b, x: b.emit("top.Sigmoid", x))
+
+
+def crashing(module: Module, options: Mapping[str, Any]) -> list[Finding]:
+    if is_refused(module):
+        raise KeyError("no such unit")
+    return []
+
+
+def saying(*findings: Finding) -> Callable[..., list[Finding]]:
+    return lambda module, options: list(findings) if is_refused(module) else []
+
+
+@pytest.mark.parametrize(("check", "why"), [
+    (saying(), r"(?s)chip takes .*, which it should refuse"),
+    (saying(Finding("", "")), "with a finding that does not say what is refused, and why"),
+    (saying(Finding("tosa.sigmoid", " ")), "with a finding that does not say what is refused, and why"),
+    (crashing, r"(?s)chip fails where it should refuse .*KeyError: 'no such unit'"),
+], ids=["none", "no word", "no reason", "a defect"])
+def test_what_is_no_refusal_is_found(check: Callable[..., Any], why: str) -> None:
+    with refusing(check).bind(), pytest.raises(AssertionError, match=why):
+        check_target("chip", model(), sigmoid())
+
+
+def test_a_refusal_is_asked_for_with_the_options() -> None:
+    def check(module: Module, options: Mapping[str, Any]) -> list[Finding]:
+        return saying(Finding("tosa.sigmoid", "there is no such unit"))(module, options) if options["words"] == 2 else []
+
+    with refusing(check).bind():
+        check_target("chip", model(), sigmoid(), words=2)
+        with pytest.raises(AssertionError, match="which it should refuse"):
+            check_target("chip", model(), sigmoid())
+
+
+def test_a_model_that_cannot_be_read_is_not_refused(tmp_path: Path) -> None:
+    with refusing(saying()).bind(), pytest.raises(ReadError, match=r"none\.onnx"):
+        check_target("chip", model(), tmp_path / "none.onnx")
+
+
+def test_a_target_that_writes_nothing_is_found() -> None:
+    with refusing(saying(), lambda *_: Emitted([])).bind(), pytest.raises(AssertionError, match="chip writes no artifact"):
+        check_target("chip", model())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import UsageError
 from ..ir import Module, TensorType, Type, Value, element_type_of, new_module, set_results
 from ..ir.build import Builder
 
@@ -35,8 +36,13 @@ def build_op(
 
     An input of None is absent; those whose index is in `constant` are constants of the op's dialect
     instead of arguments. `input_elements` gives element types where they are not the arrays' own
-    (quantized ones); `element` and `types` are as in `Builder.emit`.
+    (quantized ones); `element` and `types` are as in `Builder.emit`. Raises `UsageError` where inputs are named that
+    there are not.
     """
+    if len(input_elements) > len(inputs) or any(index not in range(len(inputs)) for index in constant):
+        raise UsageError(
+            f"build_op() was given {len(inputs)} inputs of {name}, {len(input_elements)} input_elements, and constant={constant}",
+            hint="constant= holds indices of inputs from 0, input_elements= no more than one for each input")
     elements = [*input_elements, *[None] * (len(inputs) - len(input_elements))]
     arguments = [
         TensorType(array.shape, wanted or element_type_of(array.dtype))

@@ -25,9 +25,12 @@ def check_op(
 
     `reference(*inputs)` gives the expected result (or a tuple of them), of the kernel's shape. Floats must agree within
     `rtol` and `atol` (a millionth, and of results below one a millionth of the largest, where it is None), integers within
-    `steps`. What compares nothing fails: results that are all empty, and zeros or NaN made of nothing but such. Returns the
-    one-op module for further checks.
+    `steps`. What compares nothing fails: results that are all empty, and zeros or NaN made of nothing but such; a lowering to the
+    op's own dialect, which leaves it as it is. Returns the one-op module for further checks.
     """
+    assert not isinstance(lowers_to, str), f"lowers_to is a tuple of dialects: ({lowers_to!r},), and is {lowers_to!r}"
+    own = name.partition(".")[0]
+    assert own not in lowers_to, f"{name} is of the dialect {own} already: lowering it to that compares the kernel with itself"
     module = build_op(
         name, *inputs, element=element, types=types, input_elements=input_elements, constant=constant, **attributes)
     findings = check(module)
@@ -42,6 +45,7 @@ def check_op(
     if reference is not None:
         expected = reference(*[array for array in inputs if array is not None])
         expected = expected if isinstance(expected, tuple | list) else (expected,)
+        assert len(expected) == len(made), f"{name}: the reference gives {len(expected)} results, and the op has {len(made)}"
         for index, (want, have) in enumerate(zip(expected, made.values(), strict=True)):
             _check_near(want, have, rtol, atol, steps, f"{name}: the kernel's result {index} differs from the reference")
     for dialect in lowers_to:

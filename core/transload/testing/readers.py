@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..api import load
-from ..errors import PluginFailure, TransloadError
+from ..errors import InternalError, PluginFailure, TransloadError
 from ..ir.verify import check
+from ..plugin_host import host
 
 __all__ = ["check_reader", "mutations"]
 
 
 def mutations(data: bytes, count: int, seed: int = 0) -> Iterator[bytes]:
-    """`count` damaged copies of a file: cut short, bits flipped, bytes overwritten, parts moved, numbers made huge."""
+    """`count` damaged copies of a file: cut short, bits flipped, bytes overwritten, parts moved, numbers made huge.
+
+    Raises `AssertionError` for a file without a byte, which cannot be damaged.
+    """
+    assert data, "an empty file cannot be damaged: give one that the reader reads"
     rng = random.Random(seed)
     size = len(data)
     for number in range(count):
@@ -46,24 +51,40 @@ def check_reader(
 ) -> dict[str, int]:
     """Feed `count` mutations of a good file to the reader of `format`.
 
-    Each must raise `TransloadError` or give a module that verifies (and that `then(module)` accepts,
-    or refuses with a `TransloadError`). Returns how many were refused and how many read.
+    The file itself must give a module that verifies, and that `then(module)` accepts. Each mutation must raise `TransloadError`
+    or give a module that verifies (and that `then(module)` accepts, or refuses with a `TransloadError`). Returns how many were
+    refused and how many read. Raises `AssertionError` for all else, and where nothing would be checked.
     """
+    assert format in host().readers, f"no reader is called {format!r}; there are {', '.join(host().readers)}"
+    assert isinstance(data, bytes | bytearray), f"the file is given as bytes, and is {type(data).__name__}"
+    assert count > 0, f"{count} mutations check nothing"
+    try:
+        _check_read(data, format, then)
+    except AssertionError as error:
+        raise AssertionError(f"the good file {error}") from error
+    except Exception as error:  # what the check is for
+        raise AssertionError(f"the good file is not read: {type(error).__name__}: {error}") from error
     outcome = {"refused": 0, "read": 0}
     for index, mutated in enumerate(mutations(data, count, seed)):
+        which = f"mutation {index} (seed {seed})"
         try:
-            module = load(text=mutated, format=format)
-            findings = check(module)
-            assert not findings, f"mutation {index} (seed {seed}) gives a module that does not verify: {findings[0]}"
-            if then is not None:
-                then(module)
+            _check_read(mutated, format, then)
             outcome["read"] += 1
-        except PluginFailure as error:  # what the check is for
-            raise AssertionError(f"mutation {index} (seed {seed}): {error.message}") from error
+        except (PluginFailure, InternalError) as error:  # what the check is for
+            raise AssertionError(f"{which}: {error.message}") from error
         except TransloadError:
             outcome["refused"] += 1
-        except AssertionError:
-            raise
+        except AssertionError as error:
+            raise AssertionError(f"{which} {error}") from error
         except Exception as error:  # what the check is for
-            raise AssertionError(f"mutation {index} (seed {seed}) raises {type(error).__name__}: {error}") from error
+            raise AssertionError(f"{which} raises {type(error).__name__}: {error}") from error
     return outcome
+
+
+def _check_read(data: bytes, format: str, then: Callable[[Any], None] | None) -> None:
+    """Read a file; `AssertionError` where the module does not verify."""
+    module = load(text=data, format=format)
+    findings = check(module)
+    assert not findings, f"gives a module that does not verify: {findings[0]}"
+    if then is not None:
+        then(module)

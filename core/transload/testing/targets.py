@@ -12,7 +12,7 @@ from ..analysis.choices import chosen_outputs
 from ..api import loaded, runnable
 from ..chosen_target import limits_of, target_options
 from ..convert_model import Artifact, convert
-from ..errors import TransloadError
+from ..errors import InternalError, PluginFailure, TransloadError
 from ..execution import run
 from ..ir import Module
 from ..parts import runner_of
@@ -28,11 +28,12 @@ __all__ = ["check_target"]
 def check_target(
     name: str, model: str | Path | Module, refused: str | Path | Module | None = None, **options: Any,
 ) -> Artifact:
-    """Convert `model` for the target and look at what comes out; `refused` is a model it must refuse.
+    """Convert `model` for the target and look at what comes out; `refused` is a model it must refuse, with the same options.
 
-    The artifacts exist, are not empty, and are listed in `report.json`; nothing else is written. Where the target has a `run`
-    that can be used here, it gives of the artifact what the model computes, by the target's own tolerance. A refusal is a
-    `TransloadError` with findings, and leaves no file but its report.
+    There are artifacts, they are not empty, and are listed in `report.json`; nothing else is written. Where the target has a
+    `run` that can be used here, it gives of the artifact what the model computes, by the target's own tolerance. A refusal is a
+    `TransloadError` with findings, each of which says what is refused and why, and leaves no file but its report; what a plugin
+    fails in is none. Raises `AssertionError` for all else, and the `ReadError` of a model that cannot be read.
     """
     assert name in host().targets, f"no target is called {name!r}; there are {', '.join(host().targets)}"
     with tempfile.TemporaryDirectory() as directory:
@@ -41,20 +42,30 @@ def check_target(
         report = json.loads((out / "report.json").read_text(encoding="utf-8"))
         written = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
         assert written == {*report["files"], "report.json"}, f"written: {written}; reported: {set(report['files'])}"
+        assert report["files"], f"{name} writes no artifact: emit gives no file"
         empty = [file.name for file in artifact.files if file.stat().st_size == 0]
         assert not empty, f"empty artifacts: {', '.join(empty)}"
         _check_numbers(name, model, artifact, options)
         if refused is not None:
-            bad = Path(directory) / "refused"
-            try:
-                convert(refused, name, bad)
-            except TransloadError as error:
-                assert error.findings, f"{name} refuses {refused} without saying why"
-                left = [file.name for file in bad.iterdir()]
-                assert left == ["report.json"], f"{name} refuses {refused} and leaves {left}"
-            else:
-                raise AssertionError(f"{name} takes {refused}, which it should refuse")
+            _check_refusal(name, refused, Path(directory) / "refused", options)
     return artifact
+
+
+def _check_refusal(name: str, refused: str | Path | Module, out: Path, options: Mapping[str, Any]) -> None:
+    """A target refuses a model in words, and by meaning to."""
+    loaded(refused, "check_target")  # what cannot be read never comes to a target
+    try:
+        convert(refused, name, out, options=options)
+    except TransloadError as error:
+        failed = next((each for each in (error, error.__cause__) if isinstance(each, PluginFailure | InternalError)), None)
+        assert failed is None, f"{name} fails where it should refuse {refused}: {failed}"
+        assert error.findings, f"{name} refuses {refused} without saying why: {error}"
+        silent = [finding for finding in error.findings if not finding.what.strip() or not finding.why.strip()]
+        assert not silent, f"{name} refuses {refused} with a finding that does not say what is refused, and why: {silent[0]!r}"
+        left = sorted(file.name for file in out.iterdir()) if out.is_dir() else []
+        assert left == ["report.json"], f"{name} refuses {refused} and leaves {', '.join(left) or 'no report.json'}"
+    else:
+        raise AssertionError(f"{name} takes {refused}, which it should refuse")
 
 
 def _check_numbers(name: str, model: str | Path | Module, artifact: Artifact, options: Mapping[str, Any]) -> None:
