@@ -65,3 +65,14 @@ def test_a_defect_is_no_refusal(error: Exception) -> None:
 
     with pytest.raises(AssertionError, match=r"mutation \d+ \(seed 0\)"):
         checked(reads)
+
+
+def test_a_file_that_needs_shapes_is_given_them() -> None:
+    def reads(source: Any, inputs: Any) -> Module:
+        if inputs["x"].shape != (2,):
+            raise ReadError("has no static shape")
+        return reading(source, inputs)
+
+    with pytest.raises(AssertionError, match="the good file is not read"):
+        checked(reads)
+    assert checked(reads, inputs={"x": (2,)})["refused"] > 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..api import load
+from ..api import InputSpec, load
 from ..errors import InternalError, PluginFailure, TransloadError
 from ..ir.verify import check
 from ..plugin_host import host
@@ -48,8 +48,9 @@ def check_reader(
     count: int = 2000,
     seed: int = 0,
     then: Callable[[Any], None] | None = None,
+    inputs: Mapping[str, InputSpec] | None = None,
 ) -> dict[str, int]:
-    """Feed `count` mutations of a good file to the reader of `format`.
+    """Feed `count` mutations of a good file to the reader of `format`; `inputs` are the shapes that it needs, as for `load`.
 
     The file itself must give a module that verifies, and that `then(module)` accepts. Each mutation must raise `TransloadError`
     or give a module that verifies (and that `then(module)` accepts, or refuses with a `TransloadError`). Returns how many were
@@ -59,7 +60,7 @@ def check_reader(
     assert isinstance(data, bytes | bytearray), f"the file is given as bytes, and is {type(data).__name__}"
     assert count > 0, f"{count} mutations check nothing"
     try:
-        _check_read(data, format, then)
+        _check_read(data, format, then, inputs)
     except AssertionError as error:
         raise AssertionError(f"the good file {error}") from error
     except Exception as error:  # what the check is for
@@ -68,7 +69,7 @@ def check_reader(
     for index, mutated in enumerate(mutations(data, count, seed)):
         which = f"mutation {index} (seed {seed})"
         try:
-            _check_read(mutated, format, then)
+            _check_read(mutated, format, then, inputs)
             outcome["read"] += 1
         except (PluginFailure, InternalError) as error:  # what the check is for
             raise AssertionError(f"{which}: {error.message}") from error
@@ -81,9 +82,11 @@ def check_reader(
     return outcome
 
 
-def _check_read(data: bytes, format: str, then: Callable[[Any], None] | None) -> None:
+def _check_read(
+    data: bytes, format: str, then: Callable[[Any], None] | None, inputs: Mapping[str, InputSpec] | None,
+) -> None:
     """Read a file; `AssertionError` where the module does not verify."""
-    module = load(text=data, format=format)
+    module = load(text=data, format=format, inputs=inputs)
     findings = check(module)
     assert not findings, f"gives a module that does not verify: {findings[0]}"
     if then is not None:
