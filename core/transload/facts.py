@@ -57,11 +57,18 @@ class FactKind:
 
     def is_object(self, fact: Any) -> bool:
         """Whether a fact is an object that is read, which may have functions and even be called, and not a function itself."""
-        wanted = resolve(self.type)
-        if wanted is None:
+        if not (classes := self._classes()):
             return is_dataclass(fact) and not isinstance(fact, type)
-        classes = wanted if isinstance(wanted, tuple) else (wanted,)
         return isinstance(fact, tuple(each for each in classes if each is not Callable))
+
+    def is_called(self, fact: Any) -> bool:
+        """Whether a fact is called for what it says: a function, an object like one; a class where a function is wanted."""
+        return _is_function(fact) or (isinstance(fact, type) and Callable in self._classes())
+
+    def _classes(self) -> tuple[Any, ...]:
+        """The classes of its facts; none where these may be anything."""
+        wanted = resolve(self.type)
+        return wanted if isinstance(wanted, tuple) else () if wanted is None else (wanted,)
 
     def wrong(self, outcome: Any, arguments: Iterable[Any]) -> str | None:
         """What is wrong with what a function gave as a fact of this kind, or None."""
@@ -158,7 +165,7 @@ class Given:
             function, mode = fact
             return lending(function), mode
         if not kind.is_object(fact):
-            return self._called(owner, kind, name, fact) if _is_function(fact) else fact
+            return self._called(owner, kind, name, fact) if kind.is_called(fact) else fact
         made = fact
         for each in fields(fact) if is_dataclass(fact) else ():
             value = getattr(fact, each.name)

@@ -115,6 +115,17 @@ def test_objects_that_are_called_are_functions_where_a_function_is_wanted() -> N
         host().facts("moves")["top.Mul"](product(module()))
 
 
+@pytest.mark.parametrize("kind", ["interval", "integers", "error-bound"])
+def test_a_class_is_a_function_where_one_is_wanted(kind: str) -> None:
+    """It was called without a guard: what its constructor raised was told of nobody."""
+    class Leaves:
+        def __init__(self, *given: Any) -> None:
+            raise SystemExit(0)
+
+    with saying(kind, Leaves).bind(), pytest.raises(PluginFailure, match=rf"'acme'.*{kind}.*SystemExit"):
+        host().facts(kind)["top.Mul"](product(module()), [])
+
+
 @pytest.mark.parametrize("type_", [None, Telling, (Telling, Callable)])
 def test_objects_of_a_kinds_class_stay_what_they_are(type_: Any) -> None:
     given = Telling(42, 1, raising(KeyError("seed")))
