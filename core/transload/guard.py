@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from .context import current
 from .errors import BuildError, ConversionError, Finding, PluginFailure, TransloadError, Unsupported
 from .files import current_directory
+from .lending import owned
 
 if TYPE_CHECKING:
     from .ir.core import Op
@@ -243,7 +244,8 @@ class Guarded:
     what is wrong with what the function returned; `reads(outcome)` is what callers get in its place, and raises where something
     is wrong with what is in it (a generator runs here, and not where nobody knows whose it is). With `makes`, the function
     returns another one, or a dictionary of some, to be guarded as well: `makes` gives their `takes` and `reads` of the arguments.
-    `lends(argument)` is what the function, or the one that it makes, is given of each argument, where it may write into that.
+    `lends(argument)` is what the function, or the one that it makes, is given of each argument, where it may write into that;
+    the arrays that it gives, where it is of others, are copied, as it may write into them again.
     `keeps(argument)` is what a function of others' is given of its caller's, a module that it is but to read, say.
     """
 
@@ -294,6 +296,8 @@ class Guarded:
             wrong = self.takes(outcome) if self.takes is not None else None
             if wrong is None and self.reads is not None:
                 outcome = self.reads(outcome)
+            if wrong is None and self.lends is not None and self.makes is None and not self.plugin.is_ours:
+                outcome = owned(outcome)
         except Unsupported as error:  # of rules alone, whose callers know what to make of it
             raise ConversionError(f"{self.plugin}, {self.place}: {error.why}", hint=error.hint) from error
         except BuildError as error:  # nobody but who builds can be wrong

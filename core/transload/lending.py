@@ -1,18 +1,34 @@
-"""What somebody else's function is given of arrays that others go on using: it may be written to compute in place."""
+"""What somebody else's function is given of arrays that others go on using, and gives: it may be written to compute in place, or
+in a buffer of its own, which it gives each time."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
-__all__ = ["apart", "copied", "kept", "lending", "read_only"]
+__all__ = ["apart", "copied", "kept", "lending", "owned", "read_only"]
 
 
 def copied(value: Any) -> Any:
     """A value with copies of the arrays in it, by name or in tuples."""
     return _each(value, lambda array: array.copy())
+
+
+def owned(value: Any, lent: Sequence[Any] = ()) -> Any:
+    """A value with the arrays in it, by name, in tuples or a list, in memory that who gave them writes into no more.
+
+    Whether that goes on using an array cannot be seen of it: all are copied, but for those that lie in what was `lent`, which it
+    cannot write into. What is repeated (`np.broadcast_to`) is copied once.
+    """
+    def own(array: Any) -> Any:
+        if array.base is None:  # what is lent is a view
+            return array.copy()
+        held = _held(array)
+        return array if any(_held(each) is held for each in lent) else _copy(array)
+
+    return [_each(each, own) for each in value] if type(value) is list else _each(value, own)
 
 
 def read_only(value: Any) -> Any:
@@ -33,12 +49,15 @@ def kept(value: Any) -> Any:
 
 
 def lending(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that gets arrays, its operands and what its regions give, that raise `ValueError` where it writes to them."""
+    """A kernel that gets arrays, its operands and what its regions give, that raise `ValueError` where it writes to them.
+
+    What it gives is `owned`: it may compute in a buffer that it keeps, and would change results of before.
+    """
     @wraps(kernel)
     def called(op: Any, *arrays: Any, **how: Any) -> Any:
         if (run := how.get("run")) is not None:
             how["run"] = lambda region, *inputs: [read_only(each) for each in run(region, *inputs)]
-        return kernel(op, *map(read_only, arrays), **how)
+        return owned(kernel(op, *map(read_only, arrays), **how), arrays)
 
     made: Any = called
     if hasattr(kernel, "wants_values"):
@@ -62,6 +81,12 @@ def apart(values: Mapping[str, Any], lent: Iterable[Any]) -> dict[str, Any]:
         return array
 
     return {name: _each(value, own) for name, value in values.items()}
+
+
+def _copy(array: Any) -> Any:
+    """A copy of an array, which repeats what the array repeats."""
+    once = array[tuple(slice(None) if stride else slice(0, 1) for stride in array.strides)].copy()
+    return once if once.shape == array.shape else sys.modules["numpy"].broadcast_to(once, array.shape)
 
 
 def _held(array: Any) -> Any:

@@ -11,8 +11,9 @@ import pytest
 
 import transload
 from transload.errors import PluginFailure
+from transload.facts import Facts, FactTable
 from transload.ir import ArrayData, Dense, Module
-from transload.plugin import Calibrator, Emitted, Engine, Quantizer, Target, Writer, resolve
+from transload.plugin import Calibrator, Emitted, Engine, Quantizer, Runtime, Target, Writer, resolve
 from transload.samples.samples import open_samples
 from transload.text import print_module
 
@@ -119,3 +120,64 @@ def test_samples_are_not_written_into(
     for given in [arrays[0], *(next(iter(each.values())) for each in samples)]:
         np.testing.assert_array_equal(given, np.arange(4))
         given[...] = given  # its owner may go on writing
+
+
+# --- what a plugin gives stays as it is: it may compute in a buffer that it keeps
+
+BUFFER = np.zeros(4, np.float32)
+
+
+def in_buffer(op: Any, x: np.ndarray) -> np.ndarray:
+    return np.multiply(x, np.float32(op.const_val), out=BUFFER)
+
+
+def repeated(op: Any, x: np.ndarray) -> np.ndarray:
+    BUFFER[0] = op.const_val
+    return np.broadcast_to(BUFFER[:1], x.shape)
+
+
+@pytest.mark.parametrize(("kernel", "of_ones"), [
+    (in_buffer, ([2, 2, 2, 2], [3, 3, 3, 3])), (lambda op, x: [in_buffer(op, x)], ([2, 2, 2, 2], [3, 3, 3, 3])),
+    (lambda op, x: in_buffer(op, x)[::-1], ([2, 2, 2, 2], [3, 3, 3, 3])), (repeated, ([2, 2, 2, 2], [3, 3, 3, 3])),
+    (lambda op, x: x, ([1, 1, 1, 1], [1, 1, 1, 1]))], ids=["buffer", "list", "view", "repeated", "operand"])
+def test_a_kernel_may_give_its_own_buffer_each_time(kernel: Callable[..., Any], of_ones: tuple[list[int], list[int]]) -> None:
+    graph = Graph((4,))
+    x = graph.inputs[0]
+    module = graph.done(graph.MulConst(x, const_val=2.0), graph.MulConst(x, const_val=3.0))
+    table = FactTable("top")
+    table.add((kernel, "float"), "MulConst")
+    with beside_ours(facts=[Facts("kernel", "top", table, overrides=True)]).bind():
+        first = list(transload.run(module, {"x0": np.ones(4, np.float32)}, engine="reference").values())
+        transload.run(module, {"x0": np.full(4, 10, np.float32)}, engine="reference")
+    for found, wanted in zip(first, of_ones, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def keeping(results: dict[str, Any]) -> Callable[..., Any]:
+    """A function of inputs that computes in one buffer, by the names of its results."""
+    def execute(inputs: Any, *given: Any, **how: Any) -> dict[str, Any]:
+        for array in results.values():
+            np.multiply(next(iter(inputs.values())), 2, out=array)
+        return results
+
+    return execute
+
+
+def test_an_engine_may_give_its_own_buffer_each_time() -> None:
+    module = doubling()
+    (name,) = module.outputs
+    with beside_ours(engines=[Engine("keeping", lambda module, function: keeping({name: BUFFER}))]).bind():
+        found = [transload.run(module, {"x0": np.full(4, number, np.float32)}, engine="keeping")[name] for number in (1, 2)]
+    assert [array.tolist() for array in found] == [[2.0] * 4, [4.0] * 4]
+
+
+def test_runtimes_and_targets_may_give_their_own_buffer_each_time() -> None:
+    chip = Chip()
+    chip.run = lambda emitted, inputs: keeping({"y": BUFFER})(inputs)  # type: ignore[method-assign]
+    judge = Runtime("keeping", "keeping", lambda path: keeping({"y": BUFFER}), lambda: None)
+    with beside_ours(runtimes=[judge], targets=[chip]).bind() as _:
+        there = transload.host()
+        ways = resolve(there.runtimes["keeping"].open)("m"), lambda inputs: there.targets["chip"].run(Emitted([]), inputs)
+        for run in ways:
+            found = [run({"x0": np.full(4, number, np.float32)})["y"] for number in (1, 2)]
+            assert [array.tolist() for array in found] == [[2.0] * 4, [4.0] * 4]
