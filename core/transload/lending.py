@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
-__all__ = ["apart", "copied", "kept", "lending", "owned", "read_only"]
+__all__ = ["apart", "copied", "lending", "owned", "read_only"]
 
 
 def copied(value: Any) -> Any:
@@ -34,18 +34,6 @@ def owned(value: Any, lent: Sequence[Any] = ()) -> Any:
 def read_only(value: Any) -> Any:
     """A value with arrays in it, by name or in tuples, that raise `ValueError` where they are written to."""
     return _each(value, _locked)
-
-
-def kept(value: Any) -> Any:
-    """What somebody else's function may read, and whose owner goes on with it as it is: of a module a copy, which shares the
-    constants, and of samples and the like what raises `ValueError` where it is written to."""
-    from .ir import Module
-
-    if isinstance(value, Module):
-        return value.clone()
-    if hasattr(type(value), "lent"):  # samples that are read from somewhere
-        return value.lent()
-    return type(value)(map(read_only, value)) if type(value) in (list, tuple) else read_only(value)
 
 
 def lending(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import Finding
 from .guard import PluginInfo, failure
-from .lending import copied, kept, read_only
+from .lending import copied, read_only
 from .plugin import Emitted, Quantized
 
 if TYPE_CHECKING:
@@ -314,6 +314,18 @@ def _any_outputs(*arguments: Any, **options: Any) -> tuple[Check, Read]:
     return _no_outputs, _arrays
 
 
+def _kept(value: Any) -> Any:
+    """What somebody else's function may read, and whose owner goes on with it as it is: of a module a copy, which shares the
+    constants, and of samples and the like what raises `ValueError` where it is written to."""
+    from .ir import Module
+
+    if isinstance(value, Module):
+        return value.clone()
+    if hasattr(type(value), "lent"):  # samples that are read from somewhere
+        return value.lent()
+    return type(value)(map(read_only, value)) if type(value) in (list, tuple) else read_only(value)
+
+
 Check = Callable[[Any], str | None]
 Read = Callable[[Any], Any]
 MAKERS: dict[tuple[str, str], Callable[..., tuple[Check, Read]]] = {
@@ -333,7 +345,7 @@ LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
 """Members, or what they make, that are given arrays which others go on using: nobody writes into these."""
 KEEPS: dict[tuple[str, str], Callable[[Any], Any]] = dict.fromkeys((
     ("engines", "prepare"), ("writers", "write"), ("quantizers", "run"), ("calibrators", "run"), ("conversions", "unfit"),
-    ("runtimes", "undefined"), ("runtimes", "padded"), ("runtimes", "rounds_alone")), kept)
+    ("runtimes", "undefined"), ("runtimes", "padded"), ("runtimes", "rounds_alone")), _kept)
 """Members that read a module, or samples, which are their caller's: they are to leave these as they are."""
 READS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("scores", "measure"): _ours, ("scores", "total"): _ours,
@@ -341,7 +353,7 @@ READS: dict[tuple[str, str], Callable[[Any], Any]] = {
 """Members whose outcome is looked into where its plugin is known."""
 TARGET_LETS: dict[str, tuple[type[BaseException], ...]] = {"emit": (OSError,)}
 TARGET_LENDS: dict[str, Callable[[Any], Any] | None] = {"run": copied}
-TARGET_KEEPS: dict[str, Callable[[Any], Any]] = dict.fromkeys(("check", "by_hub", "rounds_alone", "near_enough"), kept)
+TARGET_KEEPS: dict[str, Callable[[Any], Any]] = dict.fromkeys(("check", "by_hub", "rounds_alone", "near_enough"), _kept)
 TARGET_TAKES: dict[str, Check] = {
     "options": wrong_options, "available": _no_reason, "runs_here": _no_reason, "cannot_run": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": no_answer,

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pluggy
@@ -19,7 +20,8 @@ import pluggy
 from . import hookspecs
 from .errors import PluginError
 from .facts import FactKind, Facts
-from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, said
+from .fields import tuples_of, wrong_fields
+from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, imported, said
 from .options import required
 from .outcomes import (
     KEEPS,
@@ -42,7 +44,6 @@ from .plugin import (
     DialectSpec,
     Engine,
     ForeignFormat,
-    KernelTable,
     Metric,
     Pass,
     Quantizer,
@@ -69,6 +70,7 @@ OUR_COMMANDS = frozenset({
     "opt", "passes", "plugins", "run", "targets",
 })
 """The commands that a plugin's cannot take the place of: those of `transload.cli.app`."""
+_EVIDENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[^:]+", re.ASCII)
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
@@ -114,8 +116,9 @@ def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[
     if not isinstance(item, wanted):
         return "", item, [f"gives {a_kind(item)}, where a {wanted.__name__} is wanted"]
     problems = _Problems(singular(kind), item)
-    problems.name(item.name)
+    problems.name("name")
     _CHECKS[kind](problems, item)
+    problems.fields()
     if problems.found:
         return str(item.name), item, problems.found
     place = f"{singular(kind)} {item.name!r}"
@@ -128,7 +131,7 @@ def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
         for member in _DATA.get(kind, ()) if isinstance(value := getattr(item, member), str)}
-    return item.name, replace(item, **code, **data), []
+    return item.name, replace(item, **tuples_of(item), **code, **data), []
 
 
 class _Problems:
@@ -138,14 +141,24 @@ class _Problems:
         self.kind = kind
         self.item = item
         self.found: list[str] = []
+        self.told: set[str] = set()
+        """The members of which something is said already."""
 
-    def add(self, why: str) -> None:
+    def add(self, why: str, *members: str) -> None:
+        self.told.update(members)
         name = getattr(self.item, "name", None)
         self.found.append(f"{self.kind} {name!r}: {why}" if isinstance(name, str) and name else f"a {self.kind}: {why}")
 
-    def name(self, value: Any, what: str = "name") -> None:
-        if not isinstance(value, str) or not _NAME.fullmatch(value):
-            self.add(f"{what} must be letters, digits and . _ + -, and is {value!r}")
+    def fields(self) -> None:
+        """All members by their annotations, but for those of which more is said."""
+        for member, wanted in wrong_fields(self.item):
+            if member not in self.told:
+                self.add(f"{member} must be {wanted}, and is {getattr(self.item, member)!r:.100}", member)
+
+    def name(self, member: str, optional: bool = False) -> None:
+        value = getattr(self.item, member)
+        if not (value is None and optional) and not (isinstance(value, str) and _NAME.fullmatch(value)):
+            self.add(f"{member} must be letters, digits and . _ + -, and is {value!r:.100}", member)
 
     def code(self, *members: str, optional: bool = False) -> None:
         """Members that are a function, or text that names one."""
@@ -156,36 +169,50 @@ class _Problems:
             if isinstance(value, str):
                 self.reference(member, value)
             elif not callable(value):
-                self.add(f'{member} must be a function, or "package.module:name", and is {a_kind(value)}')
+                self.add(f'{member} must be a function, or "package.module:name", and is {a_kind(value)}', member)
 
-    def data(self, member: str, wanted: type | None, optional: bool = True) -> None:
-        """A member that is an object of a class, or text that names one."""
+    def data(self, member: str, wanted: str, optional: bool = True, made: bool = False) -> None:
+        """A member that is an object of a class, which text names (it is imported where it matters), or text that names one.
+
+        With `made`, it may be a function that makes one, too.
+        """
         value = getattr(self.item, member)
-        if value is None and optional:
+        if (value is None and optional) or (made and callable(value)):
             return
         if isinstance(value, str):
             self.reference(member, value)
-        elif value is None or (wanted is not None and not isinstance(value, wanted)):
-            name = wanted.__name__ if wanted is not None else "object"
-            self.add(f'{member} must be a {name}, or "package.module:name", and is {a_kind(value)}')
+        elif value is None or not isinstance(value, imported(wanted)):
+            name = wanted.partition(":")[2]
+            self.add(f'{member} must be a {name}, or "package.module:name", and is {a_kind(value)}', member)
+
+    def facts(self, member: str, optional: bool = True) -> None:
+        """A member that says something of ops: a dictionary, an object that has one as `facts`, or text that names such."""
+        value = getattr(self.item, member)
+        if (value is None and optional) or isinstance(getattr(value, "facts", value), Mapping):
+            return
+        if isinstance(value, str):
+            self.reference(member, value)
+        else:
+            self.add(f'{member} must be a dictionary by names of ops, a FactTable or the like, or "package.module:name", and is '
+                     f"{a_kind(value)}", member)
 
     def reference(self, member: str, value: str) -> None:
         if not _REFERENCE.fullmatch(value):
-            self.add(f'{member} must be "package.module:name", and is {value!r}')
+            self.add(f'{member} must be "package.module:name", and is {value!r}', member)
 
     def text(self, *members: str) -> None:
         for member in members:
             if not isinstance(getattr(self.item, member), str):
-                self.add(f"{member} must be text, and is {a_kind(getattr(self.item, member))}")
+                self.add(f"{member} must be text, and is {a_kind(getattr(self.item, member))}", member)
 
     def texts(self, member: str, starting: str = "", least: int = 0) -> None:
         """A member that is a tuple of texts."""
         value = getattr(self.item, member)
         if not isinstance(value, tuple | list) or not all(isinstance(part, str) and part.startswith(starting) for part in value):
             each = f" that start with {starting!r}" if starting else ""
-            self.add(f"{member} must be a tuple of texts{each}, and is {value!r}")
+            self.add(f"{member} must be a tuple of texts{each}, and is {value!r:.100}", member)
         elif len(value) < least:
-            self.add(f"{member} must name at least one")
+            self.add(f"{member} must name at least one", member)
 
     def suffixes(self) -> None:
         """Suffixes of files, which are compared with names in lower case."""
@@ -193,43 +220,51 @@ class _Problems:
         value = self.item.suffixes
         for each in value if isinstance(value, tuple | list) else ():
             if isinstance(each, str) and each != each.lower():
-                self.add(f"suffixes are written in lower case, whatever a file's is, and one is {each!r}")
+                self.add(f"suffixes are written in lower case, whatever a file's is, and one is {each!r}", "suffixes")
 
     def options(self, declared: Any) -> None:
         """Options: name -> (type, default, what it does)."""
         wrong = wrong_options(declared)
         if wrong is not None:
-            self.add(wrong)
+            self.add(wrong, "options")
+
+    def classes(self, member: str, *others: Any) -> None:
+        """A member that is a class, several, or text that names what is looked for; None; `others` may be among several."""
+        value = getattr(self.item, member)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, str):
+                self.reference(member, each)
+            elif each is not None and not isinstance(each, type) and each not in others:
+                self.add(f'{member} must be a class, several in a tuple, or "package.module:name", and is {value!r:.100}', member)
+
+    def better(self) -> None:
+        if self.item.better not in ("lower", "higher"):
+            self.add(f"better must be 'lower' or 'higher', and is {self.item.better!r:.100}", "better")
 
 
 def _dialect(problems: _Problems, item: DialectSpec) -> None:
-    problems.data("load", None, optional=False)
-    problems.data("kernels", KernelTable)
-    problems.data("canonicalize", None)
-    problems.text("doc", "pipeline")
-    if item.role is not None:
-        problems.name(item.role, "role")
+    problems.data("load", "transload.ir.declare:Dialect", optional=False, made=True)
+    problems.data("kernels", "transload.plugin:KernelTable")
+    problems.facts("canonicalize")
+    problems.name("role", optional=True)
 
 
 def _file_format(problems: _Problems, item: Reader | Writer) -> None:
-    problems.name(item.dialect, "dialect")
+    problems.name("dialect")
     problems.suffixes()
-    problems.text("doc")
 
 
 def _reader(problems: _Problems, item: Reader) -> None:
     _file_format(problems, item)
-    problems.text("quantizing")
     problems.code("read")
     problems.code("detect", "warm", optional=True)
 
 
 def _foreign(problems: _Problems, item: ForeignFormat) -> None:
-    problems.text("title", "way")
     problems.suffixes()
     problems.code("detect", optional=True)
     if not item.suffixes and item.detect is None:
-        problems.add("it has neither suffixes nor a function detect")
+        problems.add("it has neither suffixes nor a function detect", "suffixes", "detect")
 
 
 def _writer(problems: _Problems, item: Writer) -> None:
@@ -238,17 +273,17 @@ def _writer(problems: _Problems, item: Writer) -> None:
 
 
 def _conversion(problems: _Problems, item: Conversion) -> None:
-    problems.name(item.source, "source")
-    problems.name(item.target, "target")
+    problems.name("source")
+    problems.name("target")
+    problems.name("extends", optional=True)
     problems.code("unfit", "entries", "retype", optional=True)
-    problems.data("table", None)
-    problems.text("before", "after", "doc")
-    problems.texts("joins")
+    problems.data("table", "transload.rewrite:RewriteTable")
     problems.options(item.options)
     if isinstance(item.cost, bool) or not isinstance(item.cost, int | float) or not math.isfinite(item.cost) or item.cost < 0:
-        problems.add(f"cost must be a number that is not negative, and is {item.cost!r}")
+        problems.add(f"cost must be a number that is not negative, and is {item.cost!r:.100}", "cost")
+    if isinstance(item.evidence, str) and not _EVIDENCE.fullmatch(item.evidence):
+        problems.add(f'evidence must be "package:file.json", a file in that package, and is {item.evidence!r}', "evidence")
     if item.extends is not None:
-        problems.name(item.extends, "extends")
         if item.table is None and not item.options:
             problems.add(f"it extends {item.extends!r} and has no table and no options to add to that one's")
         if item.before or item.after:
@@ -259,11 +294,8 @@ def _conversion(problems: _Problems, item: Conversion) -> None:
 
 def _pass(problems: _Problems, item: Pass) -> None:
     problems.code("run")
-    problems.texts("requires")
-    problems.texts("produces")
-    problems.text("doc")
     if item.at not in ("", "hub"):
-        problems.add(f"at must be 'hub', or empty, and is {item.at!r}")
+        problems.add(f"at must be 'hub', or empty, and is {item.at!r:.100}", "at")
     if item.at and callable(item.run) and (asked := required(item.run, 1)):
         problems.add(f"with at={item.at!r} it runs as it is, and {', '.join(asked)} has no default")
 
@@ -271,35 +303,26 @@ def _pass(problems: _Problems, item: Pass) -> None:
 def _engine(problems: _Problems, item: Engine) -> None:
     problems.code("prepare")
     problems.code("available", optional=True)
-    problems.text("doc")
 
 
 def _runtime(problems: _Problems, item: Runtime) -> None:
-    problems.name(item.format, "format")
+    problems.name("format")
     problems.code("open", "available")
     problems.code("alternatives", "warm", "undefined", "padded", "rounds_alone", optional=True)
     if item.of_target:
-        problems.name(item.of_target, "of_target")
-    problems.text("doc")
+        problems.name("of_target")
 
 
-def _quantizer(problems: _Problems, item: Quantizer) -> None:
+def _quantizer(problems: _Problems, item: Quantizer | Calibrator) -> None:
     problems.code("run")
-    problems.text("doc")
 
 
-def _calibrator(problems: _Problems, item: Calibrator) -> None:
-    problems.code("run")
-    problems.text("doc")
-
-
-def _metric(problems: _Problems, item: Metric) -> None:
+def _metric(problems: _Problems, item: Metric | Score) -> None:
     problems.code("measure")
-    problems.text("doc", "heading")
-    if item.better not in ("lower", "higher"):
-        problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
+    problems.better()
     if item.bounds is not None and not _are_bounds(item.bounds):
-        problems.add(f"bounds must be the least and the greatest number that there can be, or None, and are {item.bounds!r:.100}")
+        problems.add(f"bounds must be the least and the greatest number that there can be, or None, and are {item.bounds!r:.100}",
+                     "bounds")
 
 
 def _are_bounds(given: Any) -> bool:
@@ -308,19 +331,16 @@ def _are_bounds(given: Any) -> bool:
 
 
 def _score(problems: _Problems, item: Score) -> None:
-    problems.code("measure")
+    _metric(problems, item)
     problems.code("total", "available", optional=True)
-    problems.text("doc", "unit")
-    if item.better not in ("lower", "higher"):
-        problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
     problems.texts("needs")
     if isinstance(item.needs, tuple | list) and any(each not in ("label", "reference") for each in item.needs):
-        problems.add(f"needs may hold 'label' and 'reference', and is {item.needs!r}")
+        problems.add(f"needs may hold 'label' and 'reference', and is {item.needs!r:.100}", "needs")
 
 
 _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
     "dialects": _dialect, "readers": _reader, "writers": _writer, "conversions": _conversion, "passes": _pass, "engines": _engine,
-    "runtimes": _runtime, "quantizers": _quantizer, "calibrators": _calibrator, "metrics": _metric, "formats": _foreign,
+    "runtimes": _runtime, "quantizers": _quantizer, "calibrators": _quantizer, "metrics": _metric, "formats": _foreign,
     "scores": _score,
 }
 _CODE = {
@@ -345,7 +365,7 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     if missing:
         return "", item, [f"gives {a_kind(item)}, which is no Target: it has no {', '.join(missing)}"]
     problems = _Problems("target", item)
-    problems.name(item.name)
+    problems.name("name")
     problems.text("doc", "pipeline")
     problems.texts("accepts", least=1)
     for member in ("tolerance", "compiled"):
@@ -403,8 +423,8 @@ def _admit_command(item: Any) -> tuple[str, Any, list[str]]:
     if not isinstance(item, tuple) or len(item) != 2:
         return "", item, [f"gives {a_kind(item)}, where (name, click.Command) is wanted"]
     name, app = item
-    problems = _Problems("command", item)
-    problems.name(name)
+    problems = _Problems("command", SimpleNamespace(name=name))
+    problems.name("name")
     if name in OUR_COMMANDS:
         problems.add(f"{name!r} is a command of Transload's, and would never run: give it another name")
     if not any(base.__name__ in ("Command", "Typer") for base in type(app).__mro__):
@@ -414,18 +434,29 @@ def _admit_command(item: Any) -> tuple[str, Any, list[str]]:
 
 def wrong_facts(item: Any) -> list[str]:
     """Everything that is wrong with a table of facts, or with a kind of them."""
+    try:
+        return _wrong_facts(item)
+    except KeyboardInterrupt:
+        raise
+    except FOREIGN as error:  # a name that cannot say what it is
+        return [f"gives {a_kind(item)} that cannot be looked at: {said(error)}"]
+
+
+def _wrong_facts(item: Any) -> list[str]:
     if isinstance(item, Facts):
         problems = _Problems("table of facts", item)
-        problems.name(item.kind, "kind")
-        problems.name(item.dialect, "dialect")
-        problems.data("table", None, optional=False)
-        return problems.found
-    if isinstance(item, FactKind):
+        problems.name("kind")
+        problems.name("dialect")
+        problems.facts("table", optional=False)
+    elif isinstance(item, FactKind):
         problems = _Problems("kind of fact", item)
-        problems.name(item.name)
-        problems.text("says", "asked_by")
-        return problems.found
-    return [f"gives {a_kind(item)}, where Facts or a FactKind is wanted"]
+        problems.name("name")
+        problems.classes("type", Callable)
+        problems.classes("gives")
+    else:
+        return [f"gives {a_kind(item)}, where Facts or a FactKind is wanted"]
+    problems.fields()
+    return problems.found
 
 
 # --- hooks

@@ -192,7 +192,7 @@ def test_a_misspelt_kind_is_its_plugins_error_with_the_nearest():
     ({"top.Rehsape": Moves()}, "of top.Rehsape, which dialect 'top' does not have"),
     ({"tosa.reshape": Moves()}, "about ops of another dialect: 'tosa.reshape'"),
     ({"top.Sin": 3}, "gives as fact 'moves' of top.Sin a int"),
-    ([], "are no table: list"),
+    ("transload.facts:__all__", "are no table: list"),
     ("facts_plugin_mine:NOTHING", "cannot be loaded: .*NOTHING"),
     ("no_such_module:TABLE", "cannot be loaded: ModuleNotFoundError"),
 ])

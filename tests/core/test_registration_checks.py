@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import fields, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,8 @@ import transload
 from transload import hookspecs
 from transload.cli.app import app
 from transload.context import Context
-from transload.errors import PluginError, UsageError
+from transload.errors import PluginError, ReadError, UsageError
+from transload.facts import FactKind, Facts
 from transload.hookspecs import hookimpl
 from transload.ir import new_module
 from transload.ir.declare import Dialect
@@ -25,6 +27,7 @@ from transload.plugin import (
     Conversion,
     DialectSpec,
     Engine,
+    ForeignFormat,
     Metric,
     Pass,
     Quantizer,
@@ -38,7 +41,7 @@ from transload.plugin_host import Host
 from transload.registration import OUR_COMMANDS
 from transload.roles import default_target
 
-from tests.support.plugins import Distribution, acme, info_of, point, registering
+from tests.support.plugins import Distribution, acme, beside_ours, info_of, module_of, point, registering
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -69,7 +72,7 @@ def made_of(**members: Any) -> Target:
     ("writers", Writer("w", "d", (".R2",), abs), "suffixes are written in lower case"),
     ("readers", Reader("r", "d", (".one",), abs, 5), "detect must be a function"),
     ("writers", Writer("w", "a b", (".one",), abs), "dialect must be letters"),
-    ("dialects", DialectSpec("d", None), "load must be a object"),
+    ("dialects", DialectSpec("d", None), "load must be a Dialect"),
     ("dialects", DialectSpec("d", Dialect("d"), 5), "kernels must be a KernelTable"),
     ("conversions", Conversion("c", "a", "b"), "neither a table nor passes"),
     ("conversions", Conversion("c", "a", "b", extends="d"), "has no table"),
@@ -77,6 +80,14 @@ def made_of(**members: Any) -> Target:
     ("conversions", Conversion("c", "a", "b", table="a.b:C", options={"o": 5}), r"option 'o' must be \(type"),  # type: ignore[dict-item]
     ("passes", Pass("p", abs, requires="top"), "requires must be a tuple"),  # type: ignore[arg-type]
     ("passes", Pass("p", lambda module, must: None, at="hub"), "'p': with at='hub' it runs as it is, and must has no default"),
+    ("readers", Reader("r", "d", (".one",), abs, folder="m.one"), "folder must be a tuple of texts, and is 'm.one'"),  # type: ignore[arg-type]
+    ("readers", Reader("r", "d", (".one",), abs, folder=None), "folder must be a tuple of texts, and is None"),  # type: ignore[arg-type]
+    ("quantizers", Quantizer("q", abs, refusal=True), "refusal must be a tuple of 2 texts, or None, and is True"),  # type: ignore[arg-type]
+    ("quantizers", Quantizer("q", abs, refusal=("why",)), "refusal must be a tuple of 2 texts, or None"),  # type: ignore[arg-type]
+    ("conversions", Conversion("c", "a", "b", table="a.b:C", evidence=Path("f.json")), "evidence must be text, or None"),  # type: ignore[arg-type]
+    ("conversions", Conversion("c", "a", "b", table="a.b:C", evidence="f.json"), 'evidence must be "package:file.json"'),
+    ("conversions", Conversion("c", "a", "b", table="a.b:C", rough="yes"), "rough must be True or False, and is 'yes'"),  # type: ignore[arg-type]
+    ("conversions", Conversion("c", "a", "b", table="a.b:C", before_quantizing={5: 6}), "must be a dictionary by texts"),  # type: ignore[dict-item]
     ("engines", Engine("e", None), "prepare must be a function"),
     ("runtimes", Runtime("r", "f", abs, None), "available must be a function"),
     ("quantizers", Quantizer("q", None), "run must be a function"),
@@ -105,6 +116,51 @@ def test_what_cannot_be_registered_is_told_at_once(kind: str, item: Any, why: st
     info = info_of(there, "acme")
     assert re.search(why, str(info.error)), info.error
     assert f"register_{kind}" in str(info.error) and not info.registered
+
+
+class Speechless:
+    """What no field may be, and what cannot even be told."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+FIELDS = [
+    (kind, item, member.name)
+    for kind, item in [
+        ("dialects", DialectSpec("d", "a.b:C")), ("readers", Reader("r", "d", (".one",), abs)),
+        ("formats", ForeignFormat("f", "a model", "convert it", (".one",))), ("writers", Writer("w", "d", (".one",), abs)),
+        ("conversions", Conversion("c", "a", "b", "a.b:C")), ("passes", Pass("p", abs)), ("engines", Engine("e", abs)),
+        ("runtimes", Runtime("r", "f", abs, abs)), ("quantizers", Quantizer("q", abs)), ("calibrators", Calibrator("c", abs)),
+        ("metrics", Metric("m", abs)), ("scores", Score("s", abs)), ("facts", Facts("exact", "d", "a.b:C")),
+        ("facts", FactKind("k", "says", "asked"))]
+    for member in fields(item)]
+
+
+@pytest.mark.parametrize("junk", [object(), Speechless()], ids=["object", "speechless"])
+@pytest.mark.parametrize(("kind", "item", "member"), FIELDS, ids=[f"{type(item).__name__}.{name}" for _, item, name in FIELDS])
+def test_every_field_is_looked_at(kind: str, item: Any, member: str, junk: Any) -> None:
+    """Of every class that is registered, new fields among them: what nobody looked at failed later, for everybody."""
+    there = acme(**{kind: [replace(item, **{member: junk})]})
+    there.everything()
+    error = str(info_of(there, "acme").error)
+    assert f"register_{kind}: " in error and (member in error or "cannot be looked at" in error), error
+    assert not info_of(there, "acme").registered
+
+
+def test_lists_are_tuples_for_who_reads_them(tmp_path: Path) -> None:
+    """They registered, and then nobody could read any file by its path, nor save one."""
+    def write(module: Any, path: Path) -> None:
+        path.write_text("mine")
+
+    (tmp_path / "model.mine").write_text("mine")
+    reader = Reader("mine", "top", [".mine"], lambda *given: module_of("top.Relu"), folder=["model.mine"])  # type: ignore[arg-type]
+    with beside_ours(readers=[reader], writers=[Writer("mine", "top", [".mine"], write)]).bind():  # type: ignore[arg-type]
+        transload.save(transload.load(tmp_path / "model.mine"), tmp_path / "copy.mine")
+        assert transload.load(tmp_path).inputs
+        (tmp_path / "copy.mine").rename(tmp_path / "copy.other")
+        with pytest.raises(ReadError, match="no reader knows this format"):
+            transload.load(tmp_path / "copy.other")
 
 
 def test_all_that_is_wrong_is_told_and_the_rest_registers() -> None:
