@@ -20,8 +20,8 @@ from .rewrite import Rewriting, cannot_convert
 from .routes import next_conversion
 
 __all__ = [
-    "REWRITES", "apply_conversion", "hint_for", "is_fit", "options_of", "owners_of", "rewrites_alone", "rewriting_of",
-    "route_from", "route_of", "run_conversion", "steps_of", "takes",
+    "REWRITES", "apply_conversion", "hint_for", "options_of", "owners_of", "rewrites_alone", "rewriting_of", "route_from",
+    "route_of", "run_conversion", "steps_of", "takes", "why_unfit",
 ]
 
 REWRITES = ".rewrites"
@@ -45,8 +45,7 @@ def run_conversion(
 
     What the passes before find and what cannot be rewritten comes in one `ConversionError`.
     """
-    why = resolve(conversion.unfit)(module) if conversion.unfit is not None else None
-    if why is not None:
+    if why := _said_unfit(conversion, module):
         raise ConversionError(
             f"conversion {conversion.name!r} is not for this module: {why}", hint="a route goes another way: `transload convert`")
     with collected_findings() as refused:
@@ -197,27 +196,45 @@ def route_of(module: Module, accepted: Iterable[str], reached: str | None = None
     A module without any op is in the dialect `reached`: its functions still have types that the next conversion changes.
     """
     present = dialects_in(module) or Counter([] if reached is None else [reached])
-    return route_from(present, accepted, lambda conversion: is_fit(conversion, module, present))
+    return route_from(present, accepted, lambda conversion: why_unfit(conversion, module, present))
 
 
-def route_from(present: Counter[str], accepted: Iterable[str], is_fit: Callable[[Conversion], bool]) -> list[Conversion]:
-    """The same from what dialects there are, by those conversions that are fit; others than those on the way are not asked."""
+def route_from(
+    present: Counter[str], accepted: Iterable[str], why_unfit: Callable[[Conversion], str | None],
+) -> list[Conversion]:
+    """The same from what dialects there are, by the conversions of which nothing says why they are unfit.
+
+    Others than those on the way are not asked. Raises `ConversionError` where there is no way, with what they said as findings.
+    """
     conversions = dict(host().conversions)
+    unfit: dict[str, str] = {}
     while True:
-        route = next_conversion(present, accepted, conversions, takes)
-        unfit = [conversion.name for conversion in route if not is_fit(conversion)]
-        if not unfit:
+        try:
+            route = next_conversion(present, accepted, conversions, takes)
+        except ConversionError as error:
+            if not unfit:
+                raise
+            raise ConversionError(f"{error.message} that are meant for this module", [
+                Finding(f"conversion {name!r}", why) for name, why in unfit.items()], error.hint) from None
+        found = {conversion.name: why for conversion in route if (why := why_unfit(conversion))}
+        if not found:
             return route
-        for name in unfit:
+        unfit.update(found)
+        for name in found:
             del conversions[name]
 
 
-def is_fit(conversion: Conversion, module: Module, present: Iterable[str]) -> bool:
-    """Whether a conversion is meant for a module with ops of the dialects `present`; one that does not concern them is."""
+def why_unfit(conversion: Conversion, module: Module, present: Iterable[str]) -> str | None:
+    """Why a conversion is not meant for a module with ops of the dialects `present`; None of one that does not concern them."""
     if conversion.unfit is None:
-        return True
+        return None
     concerned = any(dialect == conversion.source or takes(conversion, dialect) for dialect in present)
-    return not concerned or resolve(conversion.unfit)(module) is None
+    return _said_unfit(conversion, module) if concerned else None
+
+
+def _said_unfit(conversion: Conversion, module: Module) -> str | None:
+    """What a conversion says that it is unfit for; None where that is nothing, or an empty text."""
+    return (resolve(conversion.unfit)(module) or None) if conversion.unfit is not None else None
 
 
 def takes(conversion: Conversion, dialect: str) -> bool:

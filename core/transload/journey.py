@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from .budget import budget
 from .contents import constant_bytes, dialects_in
 from .context import new_run
-from .conversion import hint_for, is_fit, options_of, owners_of, route_from, run_conversion, steps_of, takes
+from .conversion import hint_for, options_of, owners_of, route_from, run_conversion, steps_of, takes, why_unfit
 from .errors import ConversionError, Finding, UsageError
 from .garbage import rare_collections
 from .ir import Module
@@ -231,8 +231,8 @@ class Journey:
     def _has_round_trip(self, module: Module) -> bool:
         """Whether conversions lead from a module to the hub, and from there to where it is."""
         try:
-            return bool(route_from(dialects_in(module), (self._center.name,), lambda each: True)) and bool(
-                route_from(Counter([self._center.name]), self.accepted, lambda each: True))
+            return bool(route_from(dialects_in(module), (self._center.name,), lambda each: None)) and bool(
+                route_from(Counter([self._center.name]), self.accepted, lambda each: None))
         except ConversionError:
             return False
 
@@ -284,7 +284,7 @@ class Journey:
         """The next stage from a place; None at the end of the way."""
         to_hub = place.quantize_due or (self._by_hub and place.hub_due)
         accepted = (self._center.name,) if to_hub else self.accepted
-        route = route_from(place.present, accepted, lambda conversion: self._is_fit(conversion, place))
+        route = route_from(place.present, accepted, lambda conversion: self._why_unfit(conversion, place))
         if not route:
             if to_hub:
                 return self._hub if place.hub_due else self._quantize
@@ -300,18 +300,19 @@ class Journey:
             unsure = f"unless it is not meant for what the module is then; if so: {others}"
         return replace(self._stage(conversion), unsure=unsure)
 
-    def _is_fit(self, conversion: Conversion, place: _Place) -> bool:
-        """Whether a conversion is meant for a module; taken to be where the module is not there to be asked about."""
+    def _why_unfit(self, conversion: Conversion, place: _Place) -> str | None:
+        """Why a conversion is not meant for a module; taken to be meant where the module is not there to be asked about."""
         if place.module is None and conversion.unfit is not None and conversion.source in place.present:
             if conversion not in place.doubtful:
                 place.doubtful.append(conversion)
-            return True
-        return place.module is None or is_fit(conversion, place.module, place.present)
+            return None
+        return None if place.module is None else why_unfit(conversion, place.module, place.present)
 
     def _way_round(self, place: _Place, conversion: Conversion) -> list[Conversion]:
         """The route where a conversion turns out not to be meant for the module; none where there is no other."""
         try:
-            return route_from(Counter([conversion.source]), self.accepted, lambda other: other.name != conversion.name)
+            return route_from(Counter([conversion.source]), self.accepted, lambda other: (
+                "another is looked for" if other.name == conversion.name else None))
         except ConversionError:
             return []
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
 
+import transload
 from transload.conversion import apply_conversion, options_of, route_from
 from transload.errors import ConversionError, Finding, PluginError, Unsupported, UsageError
 from transload.findings import refuse
@@ -252,14 +254,36 @@ def test_options_of_a_literal_are_its_words(kit):
 def test_conversions_that_are_not_on_the_way_are_not_asked_about() -> None:
     asked: list[str] = []
 
-    def is_fit(conversion: Conversion) -> bool:
+    def why_unfit(conversion: Conversion) -> None:
         asked.append(conversion.name)
-        return True
 
-    route = route_from(Counter({"tfl": 3}), ["tosa"], is_fit)
+    route = route_from(Counter({"tfl": 3}), ["tosa"], why_unfit)
     assert [conversion.name for conversion in route] == asked == ["tfl-to-top", "top-to-tosa"]
 
 
 def test_the_way_leads_round_a_conversion_that_is_not_fit() -> None:
-    route = route_from(Counter({"tfl": 3}), ["stablehlo"], lambda conversion: conversion.name != "top-to-stablehlo")
+    route = route_from(Counter({"tfl": 3}), ["stablehlo"], lambda conversion: (
+        "it is tried" if conversion.name == "top-to-stablehlo" else None))
     assert [conversion.name for conversion in route] == ["tfl-to-top", "top-to-tosa", "tosa-to-stablehlo"]
+
+
+@pytest.mark.parametrize("act", [
+    lambda module: convert_to(module, ("c",)), lambda module: transload.lower(module, "c")], ids=["journey", "lower"])
+def test_why_no_conversion_is_fit_is_told_where_there_is_no_other_way(kit, act: Callable[[Module], Any]) -> None:
+    """The user read that there are no conversions."""
+    kit.add(
+        Conversion("a-to-b", "a", "b", renaming(a__x="b.x"), unfit=lambda module: "it takes no keys"),
+        Conversion("a-to-c", "a", "c", renaming(a__x="c.x"), unfit=lambda module: "it takes no locks"),
+        Conversion("b-to-c", "b", "c", renaming(b__x="c.x")))
+    with pytest.raises(ConversionError, match="no conversions lead from 'a' to 'c' that are meant for this module") as caught:
+        act(kit.module("a.x"))
+    assert {finding.what: finding.why for finding in caught.value.findings} == {
+        "conversion 'a-to-c'": "it takes no locks", "conversion 'a-to-b'": "it takes no keys"}
+
+
+def test_an_empty_text_is_no_reason(kit) -> None:
+    """As it is none of `available()`."""
+    kit.add(Conversion("a-to-b", "a", "b", renaming(a__x="b.x"), unfit=lambda module: ""))
+    module = kit.module("a.x")
+    convert_to(module, ("b",))
+    assert kit.names(module) == ["b.x"]
