@@ -77,6 +77,8 @@ class PluginRegistry:
         self._collected: dict[str, dict[str, Any]] = {}
         self._owners: dict[tuple[str, str], PluginInfo] = {}
         self._watchers: list[ReferenceType[Declarations]] = []
+        self._asked = ""
+        """The hook that is being called, and whose it is."""
         self._lock = RLock()
         self._are_all = points is None
         found = list(entry_points(group=GROUP)) if points is None else points
@@ -145,7 +147,8 @@ class PluginRegistry:
             transload.host().register(Mine())
 
         With `replace`, one that was registered under its name before goes, so that a cell of a notebook can be run again.
-        Raises `PluginError` with everything that is wrong with it; then nothing of it is added, and nothing goes.
+        Raises `PluginError` with everything that is wrong with it; then nothing of it is added, and nothing goes. Likewise within
+        a hook, where what there is, is being asked for.
         """
         if plugin is None or not isinstance(name, str | None):
             wrong, wanted = (plugin, "a plugin") if plugin is None else (name, "a text as its name=")
@@ -154,6 +157,7 @@ class PluginRegistry:
         label = name or getattr(plugin, "__name__", None) or type(plugin).__name__
         info = PluginInfo(label, "", "", str(getattr(plugin, "__name__", getattr(type(plugin), "__module__", ""))))
         with self._lock:
+            self._need_no_hook(f"register {label!r}")
             if not replace and any(other.name == label for other in self.plugins):
                 raise PluginError(f"a plugin is called {label!r} already", hint=(
                     "replace=True puts this one in its place"
@@ -164,11 +168,19 @@ class PluginRegistry:
     def unregister(self, name: str) -> None:
         """Leave out a plugin that `register` added. Raises `UsageError` where none is called so, or it is a package's."""
         with self._lock:
+            self._need_no_hook(f"leave out {name!r}")
             old = self._need_own(name)
             if old is None:
                 there = ", ".join(info.name for info in self._registered)
                 raise UsageError(f"no plugin is called {name!r}", hint=f"those that register() added: {there or 'none'}")
             self._exchange(None, old)
+
+    def _need_no_hook(self, what: str) -> None:
+        """`PluginError` within a hook: what is there is being asked for, and what would be added meanwhile is lost."""
+        if self._asked:
+            raise PluginError(
+                f"{self._asked} cannot {what}: it is called to say what its own plugin registers",
+                hint="it registers by the function `register` that it is given; another plugin is registered before, or after")
 
     def _own(self, name: str) -> _Plugin | None:
         """The plugin of that name which `register` added."""
@@ -293,7 +305,7 @@ class PluginRegistry:
         """Call one hook of one plugin; what it registers and is in order, by name. What is not is noted down, all of it."""
         hook, info = f"register_{kind}", plugin.info
         mine: dict[str, Any] = {}
-        for item in _called(plugin, hook):
+        for item in self._called(plugin, hook):
             name, admitted, problems = admit(kind, item, info)
             if not problems and (name in there or name in mine):
                 owner = info if name in mine else self._owners.get((kind, name))
@@ -306,6 +318,24 @@ class PluginRegistry:
         if mine:
             info.registered[kind] = list(mine)
         return mine
+
+    def _called(self, plugin: _Plugin, hook: str) -> list[Any]:
+        """What a plugin registers by a hook; nothing where the hook raises, which is noted down."""
+        call = getattr(plugin.hooks, hook, None)
+        if call is None or getattr(call, "transload_impl", None) is None:
+            return []
+        register = Register(plugin.info, hook)
+        before, self._asked = self._asked, f"{hook} of {plugin.info}"
+        try:
+            call(register)
+        except KeyboardInterrupt:
+            raise
+        except FOREIGN as error:
+            plugin.info.blame_for(hook, error)
+            return []
+        finally:
+            register.is_over, self._asked = True, before
+        return register.given
 
     @property
     def _facts(self) -> tuple[dict[str, FactKind], list[Given]]:
@@ -322,7 +352,7 @@ class PluginRegistry:
         given: list[tuple[PluginInfo, Facts]] = []
         for plugin in plugins:
             info = plugin.info
-            for item in _called(plugin, "register_facts"):
+            for item in self._called(plugin, "register_facts"):
                 problems = wrong_facts(item)
                 if not problems and isinstance(item, FactKind) and item.name in kinds:
                     problems = [f"the kind {item.name!r} is declared twice; the first one stays"]
@@ -353,24 +383,6 @@ class PluginRegistry:
         for plugin in self._loaded:
             if plugin.info.error is None and not plugin.info.registered:
                 plugin.info.blame("it registers nothing")
-
-
-def _called(plugin: _Plugin, hook: str) -> list[Any]:
-    """What a plugin registers by a hook; nothing where the hook raises, which is noted down."""
-    call = getattr(plugin.hooks, hook, None)
-    if call is None or getattr(call, "transload_impl", None) is None:
-        return []
-    register = Register(plugin.info, hook)
-    try:
-        call(register)
-    except KeyboardInterrupt:
-        raise
-    except FOREIGN as error:
-        plugin.info.blame_for(hook, error)
-        return []
-    finally:
-        register.is_over = True
-    return register.given
 
 
 def _wrong_extensions(conversions: Mapping[str, Conversion], there: Mapping[str, Conversion]) -> list[tuple[str, str]]:
