@@ -470,8 +470,11 @@ class Target:
         """Whether a module that is read in an accepted dialect goes by the hub all the same, as it cannot be taken as it is."""
         return False
 
-    def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        """Everything in the module (in an accepted dialect, after the pipeline) that the target cannot take."""
+    def check(self, module: Module, options: Mapping[str, Any]) -> Iterable[Finding]:
+        """Everything in the module (in an accepted dialect, after the pipeline) that the target cannot take.
+
+        A list, or one after the other, by `yield`.
+        """
         return ()
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 LOOSE = ("no-untyped-def", "no-untyped-call", "name-defined", "import-not-found", "misc")
 """What examples of pages are free in: they say no types where a reader needs none, and begin with names of the example before."""
 SCRIPT = '''
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,10 @@ class Chip(Target):
 
     def emit(self, module: Module, directory: Path, stem: str, options: Any) -> Emitted:
         return Emitted([directory / stem])
+
+class Yielding(Target):
+    def check(self, module: Module, options: Any) -> Iterator[Finding]:
+        yield Finding("top.Relu", "there is no such unit")
 
 @hookimpl
 def register_targets(register: Any) -> None:
