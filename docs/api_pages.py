@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import reprlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ PAGES = (
         "transload.inspection", "transload.coverage_report", "transload.samples.samples", "transload.samples.preprocess",
         "transload.extraction")),
     Page("quantizing", "Quantize and evaluate", "See [Quantize](../../quantize.md), [Evaluate](../../evaluate.md).", (
+        "transload.quantization", "transload_plugins.quantize.run",
         "transload_plugins.quantize.calibration", "transload_plugins.quantize.scheme",
         "transload_plugins.quantize.search.promise", "transload_plugins.quantize.search.searching", "transload.layers_page",
         "transload.evaluation.evaluate", "transload.evaluation.scores")),
@@ -46,6 +48,8 @@ PAGES = (
         "transload.ir.module", "transload.ir.core", "transload.ir.locations", "transload.ir.types", "transload.ir.constants",
         "transload.ir.attributes",
         "transload.ir.build", "transload.ir.verify")),
+    Page("network", "Networks written down", "Modules of the hub in few lines. See [Networks in Python](../../network.md).", (
+        "transload_hub.network",)),
     Page("text", "Text", "MLIR's generic form, read and written.", ("transload.text",)),
     Page("declarations", "Declarations of ops", "How a dialect says what its ops are. See [Add an op](../../add-op.md).", (
         "transload.ir.declare",)),
@@ -55,6 +59,12 @@ PAGES = (
         "transload.journey", "transload.dump", "transload.options")),
     Page("plugins", "What plugins register", "See [Plugins and hooks](../../plugins.md).", (
         "transload.hookspecs", "transload.plugin", "transload.facts", "transload.plugin_host", "transload.context")),
+    Page("runtimes", "Runtimes of artifacts", "Running what was written. See [Add a runtime](../../add-runtime.md).", (
+        "transload.interface", "transload.worker")),
+    Page("frontends", "Layers and operators of your own", "What readers take beside what a framework has. See "
+         "[Keras](../../keras.md), [Caffe](../../caffe.md).", (
+             "transload_converters.tensorflow.keras.layer", "transload_converters.caffe.python")),
+    Page("view", "Looking at a model", "The page of `transload view`. See [View](../../view.md).", ("transload_plugins.view",)),
     Page("analysis", "Analyses", "What passes and plugins can ask of a module, and the facts behind it.", (
         "transload.analysis.movement", "transload.analysis.intervals", "transload.analysis.dataflow",
         "transload.verification.bounds", "transload_hub.layout.options", "transload_hub.analysis.integer_width_rules")),
@@ -62,6 +72,10 @@ PAGES = (
     Page("memory", "Memory", "Offsets for buffers whose lifetimes are known. See [Memory](../../memory.md).", (
         "transload.memory.planning", "transload.memory.buffers", "transload.memory.profile", "transload.memory.checking",
         "transload.memory.lifetimes", "transload.memory.picture")),
+    Page("tensor-processor", "Tensor processors", "See [Tensor processors](../../tensor-processor.md).", tuple(
+        f"transload_targets.tensor_processor.{module}" for module in (
+            "chip", "chip.description", "arithmetic", "codegen", "instructions", "simulator", "simulator.moves",
+            "cycles.timeline", "cycles.tables", "cycles.trace", "explore.sweep", "explore.picture"))),
     Page("scale", "Many models", "Conversions side by side. See [Many models](../../scale.md).", (
         "transload.scale.conversions", "transload.scale.crew", "transload.scale.cache", "transload.scale.zoo")),
     Page("errors", "Errors", "See [Errors and exit codes](../../errors.md).", ("transload.errors",)),
@@ -90,7 +104,7 @@ def section(module: str) -> list[str]:
     found = importlib.import_module(module)
     named = [(name, getattr(found, name)) for name in found.__all__ if not inspect.ismodule(getattr(found, name))]
     written = [thing for _, thing in named if is_written(thing)]
-    others = [[f"`{name}`", f"`{reprlib.repr(thing)}`"] for name, thing in named if not is_written(thing)]
+    others = [[f"`{name}`", f"`{shown(thing)}`"] for name, thing in named if not is_written(thing)]
     parts = [f"## `{module}`\n"] if named else []
     parts += [f"::: {home(thing)}\n" for thing in written]
     if others:
@@ -99,8 +113,14 @@ def section(module: str) -> list[str]:
 
 
 def is_written(thing: object) -> bool:
-    """Whether something is a class or function of ours, which has a docstring and a place."""
-    return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith("transload")
+    """Whether something is a class or function of ours, which has a docstring and a place; what a function made has none."""
+    return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith("transload") and (
+        "<locals>" not in home(thing))
+
+
+def shown(thing: object) -> str:
+    """What a table says of something else: its `repr`, or, of what would tell where it lies in memory, its class."""
+    return f"a {type(thing).__name__}" if re.search(" at 0x[0-9a-fA-F]+", repr(thing)) else reprlib.repr(thing)
 
 
 def home(thing: Any) -> str:

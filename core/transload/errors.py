@@ -21,7 +21,7 @@ __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingKernel", "MissingPackage",
     "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError",
     "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon",
-    "causes", "is_short", "no_memory",
+    "causes", "is_short", "merge_findings", "no_memory",
 ]
 
 _PLACES, _KINDS = 8, 6
