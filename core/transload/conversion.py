@@ -45,7 +45,8 @@ def run_conversion(
 
     What the passes before find and what cannot be rewritten comes in one `ConversionError`.
     """
-    if why := _said_unfit(conversion, module):
+    why = resolve(conversion.unfit)(module) if conversion.unfit is not None else None
+    if why is not None:
         raise ConversionError(
             f"conversion {conversion.name!r} is not for this module: {why}", hint="a route goes another way: `transload convert`")
     with collected_findings() as refused:
@@ -216,7 +217,7 @@ def route_from(
                 raise
             raise ConversionError(f"{error.message} that are meant for this module", [
                 Finding(f"conversion {name!r}", why) for name, why in unfit.items()], error.hint) from None
-        found = {conversion.name: why for conversion in route if (why := why_unfit(conversion))}
+        found = {conversion.name: why for conversion in route if (why := why_unfit(conversion)) is not None}
         if not found:
             return route
         unfit.update(found)
@@ -229,12 +230,8 @@ def why_unfit(conversion: Conversion, module: Module, present: Iterable[str]) ->
     if conversion.unfit is None:
         return None
     concerned = any(dialect == conversion.source or takes(conversion, dialect) for dialect in present)
-    return _said_unfit(conversion, module) if concerned else None
-
-
-def _said_unfit(conversion: Conversion, module: Module) -> str | None:
-    """What a conversion says that it is unfit for; None where that is nothing, or an empty text."""
-    return (resolve(conversion.unfit)(module) or None) if conversion.unfit is not None else None
+    why: str | None = resolve(conversion.unfit)(module) if concerned else None
+    return why
 
 
 def takes(conversion: Conversion, dialect: str) -> bool:

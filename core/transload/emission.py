@@ -117,6 +117,8 @@ def _written(target: Target, module: Module, directory: Path, stem: str, setting
     wrong = _wrong_with(emitted, directory, module)
     if wrong is not None:
         raise failure(owner, f"target {target.name!r}.emit()", TypeError(wrong))
+    for each in (emitted, *emitted.parts):
+        each.files = list(dict.fromkeys(each.files))  # one that is named twice is one
     if emitted.parts:
         emitted.outputs = {name: emitted.outputs[name] for name in module.outputs}  # in the model's order
     return emitted

@@ -32,7 +32,10 @@ def model_file(folder: Path) -> Path:
         for name in reader.folder:
             if is_file(folder / name):
                 return folder / name
-    raise _foreign(folder, b"") or unreported(folder, _suffixes()) or ReadError(f"{folder}: is a directory, not a model file")
+    failed: list[PluginFailure] = []
+    foreign = _foreign(folder, b"", failed)
+    raise foreign or (failed[0] if failed else None) or unreported(folder, _suffixes()) or ReadError(
+        f"{folder}: is a directory, not a model file")
 
 
 def reader_for(source: Source) -> Reader:
@@ -49,23 +52,23 @@ def reader_for(source: Source) -> Reader:
         head = bytes(source.data[:HEAD])
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if by_suffix and (foreign := _foreign(path, head, shared=True)) is not None:
+    failed: list[PluginFailure] = []
+    if by_suffix and (foreign := _foreign(path, head, failed, shared=True)) is not None:
         raise foreign
-    failed: PluginFailure | None = None
     for reader in sorted(by_suffix or readers, key=lambda reader: reader.dialect == "builtin"):  # text of any dialect comes last
         try:
             if reader.detect is not None and resolve(reader.detect)(head, path):
                 return reader
         except PluginFailure as error:  # one that cannot tell its files leaves them to others
-            failed = error
+            failed.append(error)
         except OSError as error:
             raise ReadError(f"{path}: cannot be read: {reason_of(error, path)}") from None
     if undecided := [reader for reader in by_suffix if reader.detect is None]:
         return _the_one(undecided, "read", path, ReadError, "--format")
-    if (foreign := _foreign(path, head)) is not None:
+    if (foreign := _foreign(path, head, failed)) is not None:
         raise foreign
-    if failed is not None:
-        raise failed
+    if failed:
+        raise failed[-1]
     what = mistaken(head, path, None, [reader for reader in readers if reader not in by_suffix])
     if (not what or path.name == REPORT) and (written := unreported(path, _suffixes())) is not None:
         raise written
@@ -87,8 +90,10 @@ def _suffixes() -> list[str]:
     return [suffix for reader in host().readers.values() for suffix in reader.suffixes]
 
 
-def _foreign(path: Path, head: bytes, shared: bool = False) -> ReadError | None:
+def _foreign(path: Path, head: bytes, failed: list[PluginFailure], shared: bool = False) -> ReadError | None:
     """What to say of a file, or directory, in a format that is known and not read; None where it is not known either.
+
+    One that cannot tell leaves the file to others; its failure is added to `failed`, for where nobody knows it.
 
     With `shared`, of a suffix that formats which are read have, too: of those that say that they have it, and know their content.
     """
@@ -100,7 +105,9 @@ def _foreign(path: Path, head: bytes, shared: bool = False) -> ReadError | None:
                 folder = path if path.is_dir() else path.parent
                 way = format.way.replace("{path}", quoted(path)).replace("{folder}", quoted(folder))
                 return ReadError(f"{path}: is {format.title}, which is not read here", hint=way)
-        except (PluginFailure, OSError):  # one that cannot tell leaves the file to others
+        except PluginFailure as error:
+            failed.append(error)
+        except OSError:
             continue
     return None
 

@@ -7,6 +7,7 @@ place; `MAKERS` are for functions that return others, `LENDS` for what these are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ __all__ = [
     "wrong_outputs",
 ]
 
+_OPTION = re.compile(r"[A-Za-z0-9_][\w-]*", re.ASCII)
 _FEW = 8
 """Names that a message has."""
 _MOST = 1 << 20
@@ -36,6 +38,8 @@ def wrong_options(declared: Any) -> str | None:
     if not isinstance(declared, Mapping):
         return f"options must be a dictionary, and are {a_kind(declared)}"
     for name, entry in declared.items():
+        if isinstance(name, str) and not _OPTION.fullmatch(name):  # `--option name=value`, `conversion.name=value`
+            return f"an option's name must be letters, digits and _ -, and one is {name!r:.100}"
         fits = isinstance(name, str) and isinstance(entry, tuple) and len(entry) == 3 and isinstance(entry[2], str)
         if not fits or not (entry[0] in (bool, int, float, str) or (
                 isinstance(entry[0], tuple) and entry[0] and all(isinstance(word, str) for word in entry[0]))):
@@ -68,6 +72,11 @@ def _no_module(outcome: Any) -> str | None:
 
 def _no_reason(outcome: Any) -> str | None:
     return None if outcome is None or isinstance(outcome, str) else f"gives {a_kind(outcome)}, where None or a reason is wanted"
+
+
+def _reason(outcome: str | None) -> str | None:
+    """A reason, or None where there is none in an empty text."""
+    return outcome if outcome is not None and outcome.strip() else None
 
 
 def _no_findings(outcome: Any) -> str | None:
@@ -348,7 +357,8 @@ KEEPS: dict[tuple[str, str], Callable[[Any], Any]] = dict.fromkeys((
     ("runtimes", "undefined"), ("runtimes", "padded"), ("runtimes", "rounds_alone")), _kept)
 """Members that read a module, or samples, which are their caller's: they are to leave these as they are."""
 READS: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("scores", "measure"): _ours, ("scores", "total"): _ours,
+    ("scores", "measure"): _ours, ("scores", "total"): _ours, ("scores", "available"): _reason,
+    ("engines", "available"): _reason, ("runtimes", "available"): _reason, ("conversions", "unfit"): _reason,
     ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
 """Members whose outcome is looked into where its plugin is known."""
 TARGET_LETS: dict[str, tuple[type[BaseException], ...]] = {"emit": (OSError,)}
@@ -387,4 +397,5 @@ def _all_of(outcome: Any, kind: type, where: str) -> tuple[Any, ...]:
     return tuple(found)
 
 
-TARGET_READS: dict[str, Read] = {"check": _findings, "leaves": _ops, "run": _arrays}
+TARGET_READS: dict[str, Read] = {
+    "check": _findings, "leaves": _ops, "run": _arrays, "available": _reason, "runs_here": _reason, "cannot_run": _reason}

@@ -119,6 +119,16 @@ def test_what_it_says_that_it_wrote(
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["report.json"]  # of the refusal
 
 
+def test_a_file_that_it_names_twice_is_one(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(self: Any, module: Any, directory: Path, stem: str, options: Any) -> Emitted:
+        made = wrote(directory, "a.bin")
+        return Emitted([*made.files, *made.files])
+
+    monkeypatch.setattr(Strange, "emit", twice)
+    artifact = transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
+    assert [file.name for file in artifact.files] == ["a.bin", "report.json"] and artifact.report.files == {"a.bin": 1}
+
+
 def findings_that_raise() -> Iterator[Any]:
     yield from ()
     raise ZeroDivisionError

@@ -35,7 +35,7 @@ from transload.plugin_host import Host
 from transload.rewrite import RewriteTable
 from transload.testing import build_module
 
-from tests.support.plugins import registering
+from tests.support.plugins import beside_ours, raising, registering
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -313,6 +313,19 @@ def test_what_knows_files(tmp_path: Path) -> None:
 
     own.register(Plugin(), "strangers")
     with Context(own).bind(), pytest.raises(ReadError, match="cannot be read: Broken pipe"):
+        transload.load(tmp_path / "m.yy")
+
+
+@pytest.mark.parametrize("suffixes", [(), (".yy",)])
+def test_a_format_that_cannot_tell_its_files_is_told_where_nobody_knows_them(suffixes: tuple[str, ...], tmp_path: Path) -> None:
+    """It was passed over, and the user read that no reader knows the format."""
+    (tmp_path / "m.yy").write_bytes(b"MINE")
+    (tmp_path / "folder").mkdir()
+    mine = ForeignFormat("zz", "a stranger's model", "go", suffixes, detect=raising(KeyError("x")))
+    for file in ("m.yy", "folder"):
+        assert "format 'zz' (detect)" in failing(mine, "formats", lambda file=file: transload.load(tmp_path / file))
+    other = ForeignFormat("yy", "another's model", "go there", detect=lambda head, path: True)
+    with beside_ours(formats=[mine, other]).bind(), pytest.raises(ReadError, match="is another's model"):
         transload.load(tmp_path / "m.yy")
 
 

@@ -17,7 +17,7 @@ import transload
 from transload import hookspecs
 from transload.cli.app import app
 from transload.context import Context
-from transload.errors import PluginError, ReadError, UsageError
+from transload.errors import PluginError, PluginFailure, ReadError, UsageError
 from transload.facts import FactKind, Facts
 from transload.hookspecs import hookimpl
 from transload.ir import new_module
@@ -78,6 +78,7 @@ def made_of(**members: Any) -> Target:
     ("conversions", Conversion("c", "a", "b", extends="d"), "has no table"),
     ("conversions", Conversion("c", "a", "b", table="a.b:C", cost=float("nan")), "cost must be a number"),
     ("conversions", Conversion("c", "a", "b", table="a.b:C", options={"o": 5}), r"option 'o' must be \(type"),  # type: ignore[dict-item]
+    ("conversions", Conversion("c", "a", "b", table="a.b:C", options={"": (int, 1, "one")}), "an option's name must be letters"),
     ("passes", Pass("p", abs, requires="top"), "requires must be a tuple"),  # type: ignore[arg-type]
     ("passes", Pass("p", lambda module, must: None, at="hub"), "'p': with at='hub' it runs as it is, and must has no default"),
     ("readers", Reader("r", "d", (".one",), abs, folder="m.one"), "folder must be a tuple of texts, and is 'm.one'"),  # type: ignore[arg-type]
@@ -276,3 +277,10 @@ def test_entry_points_of_the_package_importlib_metadata_are_some() -> None:
     assert info_of(there, "images").error is None and "add-postprocess" in there.passes
     with pytest.raises(UsageError, match="takes a list of importlib"):
         Host([SimpleNamespace(name="images")], only="")  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("name", ["", "a=b", "a.b", "two words"])
+def test_an_option_that_nobody_could_give_is_told(name: str) -> None:
+    made = made_of(options=lambda self: {name: (int, 1, "one")})
+    with Context(acme(targets=[made])).bind(), pytest.raises(PluginFailure, match="an option's name must be letters"):
+        transload.host().targets["t"].options()

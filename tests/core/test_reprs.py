@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import transload
@@ -128,3 +129,12 @@ def test_targets_say_what_they_take() -> None:
     assert repr(targets["chip"]) == "<target 'chip', which takes tosa or top>"
     for name in ("foreign", "silent"):
         assert repr(targets[name]) == f"<target {name!r} of plugin 'acme' (acme-chips 1.2)>"
+
+
+def test_samples_say_how_many_they_are_and_of_what() -> None:
+    types = {"x": TensorType((4,), F32), "a\nb": TensorType((2, 2), F32)}
+    sample = {"x": np.zeros(4, np.float32), "a\nb": np.zeros((2, 2), np.float32)}
+    of = r" of x: tensor<4xf32>, a\nb: tensor<2x2xf32>>"
+    assert repr(transload.open_samples([sample] * 3, types)) == "<3 samples" + of
+    assert repr(transload.open_samples([sample], types)) == "<1 sample" + of
+    assert repr(transload.open_samples(iter([sample]), types)) == "<samples, nobody knows how many," + of

@@ -15,8 +15,9 @@ from transload.context import Context
 from transload.errors import PluginFailure, UsageError
 from transload.evaluation.evaluate import evaluate
 from transload.ir import Module
-from transload.plugin import Engine, Reader, Runtime
+from transload.plugin import Conversion, Emitted, Engine, Reader, Runtime, Score, Target
 from transload.plugin_host import Host, host
+from transload.rewrite import RewriteTable
 from transload.verification.compare import compare
 
 from tests.support.graphs import doubled
@@ -105,3 +106,26 @@ def test_an_engine_that_fails_to_say_so_is_not_chosen_and_is_an_error_where_it_i
     np.testing.assert_array_equal(transload.run(doubled(), GIVEN, engine="auto")["y"], 2 * GIVEN["x"])
     with pytest.raises(PluginFailure, match=r"engine 'broken'.*half_installed"):
         transload.run(doubled(), GIVEN, engine="broken")
+
+
+@pytest.mark.parametrize("said", ["", " "])
+def test_an_empty_text_is_no_reason(said: str) -> None:
+    """Notes ended in ": " and nothing."""
+    class Chip(Target):
+        name = "chip"
+        accepts = ("top",)
+        available = runs_here = staticmethod(lambda: said)  # type: ignore[assignment]
+        cannot_run = staticmethod(lambda emitted: said)  # type: ignore[assignment]
+
+        def emit(self, *given: Any) -> Any:
+            raise AssertionError("nothing is to be written")
+
+    made = Host()
+    made.register(SimpleNamespace(**registering(
+        targets=[Chip()], engines=[Engine("e", _twice, available=lambda: said)],
+        runtimes=[Runtime("r", "fmt", _twice, lambda: said)], scores=[Score("s", _twice, available=lambda: said)],
+        conversions=[Conversion("c", "a", "b", RewriteTable(), unfit=lambda module: said)])), "odd")
+    chip = made.targets["chip"]
+    assert [chip.available(), chip.runs_here(), chip.cannot_run(Emitted([]))] == [None] * 3
+    others = (made.engines["e"].available, made.runtimes["r"].available, made.scores["s"].available)
+    assert [each() for each in others] == [None] * 3 and made.conversions["c"].unfit(doubled()) is None

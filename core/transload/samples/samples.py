@@ -22,6 +22,7 @@ import numpy as np
 from ..arrays import lost_numbers
 from ..cores import cores
 from ..errors import ReadError, UsageError
+from ..escapes import escaped
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
 from ..ir.borders import input_limits
 from ..lending import read_only
@@ -154,6 +155,11 @@ class Samples:
         self.watch: Callable[[int], None] | None = None
         """Is told how many samples of a pass were given, as it goes."""
         self._is_lent = False
+
+    def __repr__(self) -> str:
+        known = self.known_length
+        count = "samples, nobody knows how many," if known is None else "1 sample" if known == 1 else f"{known:,} samples"
+        return escaped(f"<{count} of {', '.join(f'{name}: {type_}' for name, type_ in self.types.items())}>")
 
     @property
     def skipped(self) -> dict[str, str]:

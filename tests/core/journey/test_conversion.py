@@ -279,11 +279,3 @@ def test_why_no_conversion_is_fit_is_told_where_there_is_no_other_way(kit, act: 
         act(kit.module("a.x"))
     assert {finding.what: finding.why for finding in caught.value.findings} == {
         "conversion 'a-to-c'": "it takes no locks", "conversion 'a-to-b'": "it takes no keys"}
-
-
-def test_an_empty_text_is_no_reason(kit) -> None:
-    """As it is none of `available()`."""
-    kit.add(Conversion("a-to-b", "a", "b", renaming(a__x="b.x"), unfit=lambda module: ""))
-    module = kit.module("a.x")
-    convert_to(module, ("b",))
-    assert kit.names(module) == ["b.x"]
