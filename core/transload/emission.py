@@ -117,8 +117,9 @@ def _written(target: Target, module: Module, directory: Path, stem: str, setting
     wrong = _wrong_with(emitted, directory, module)
     if wrong is not None:
         raise failure(owner, f"target {target.name!r}.emit()", TypeError(wrong))
-    for each in (emitted, *emitted.parts):
-        each.files = list(dict.fromkeys(each.files))  # one that is named twice is one
+    emitted.files = list(dict.fromkeys(emitted.files))  # one that is named twice is one
+    for part in emitted.parts:
+        part.files = list(dict.fromkeys(part.files))
     if emitted.parts:
         emitted.outputs = {name: emitted.outputs[name] for name in module.outputs}  # in the model's order
     return emitted
