@@ -114,12 +114,13 @@ def _outcome(arguments: list[str], session: Session) -> int:
         raise
     except BaseException as error:  # a plugin's own kind of exception may be no Exception
         from .endings import ending
+        from .show import show_traceback
 
         if isinstance(error.__cause__, KeyboardInterrupt):  # click's Abort
             raise error.__cause__ from None
         end = ending(error, session)
         if session.debug and end.is_traced:
-            raise
+            show_traceback(error)
         if "--json" in arguments:
             end.print_json()
         end.show()

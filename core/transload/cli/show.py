@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -23,7 +24,8 @@ if TYPE_CHECKING:  # a command that prints nothing does not pay for it
 
 __all__ = [
     "bytes_text", "console", "error_console", "in_a_line", "lines", "number", "one_line", "printable", "prose", "seconds_text",
-    "short_names", "show_defect", "show_error", "show_findings", "show_usage", "sized", "table",
+    "short_names", "show_defect", "show_error", "show_findings", "show_traceback", "show_usage", "sized",
+    "table",
 ]
 
 
@@ -33,10 +35,7 @@ _USUAL = 80
 
 def console() -> Console:
     """Standard output, where control characters in what is printed are escaped."""
-    made = _console_class()(highlight=False, soft_wrap=False, quiet=session().quiet)
-    if made.width < 1:  # COLUMNS=0 says that nobody knows
-        made.width = _USUAL
-    return made
+    return _console_class()(highlight=False, soft_wrap=False, quiet=session().quiet)
 
 
 def error_console() -> Console:
@@ -54,6 +53,11 @@ def _console_class() -> type[Console]:
 
         A text is one line, and what it quotes below itself: `lines` are several.
         """
+
+        def __init__(self, **how: Any) -> None:
+            super().__init__(**how)
+            if self.width < 1:  # COLUMNS=0 says that nobody knows; in no columns nothing would be printed
+                self.width = _USUAL
 
         def print(self, *objects: Any, **how: Any) -> None:
             super().print(*map(shown, objects), **how)
@@ -268,6 +272,11 @@ def show_usage(error: Any) -> None:
         out.print(lines(context.get_usage()))
     told = error.format_message().replace("\n\t", " ")  # which it puts between the words that there are
     out.print(Text.assemble(("error: ", "bold red"), told))
+
+
+def show_traceback(error: BaseException) -> None:
+    """Where an exception was raised: shown before what is told of it, which is the same without."""
+    error_console().print(lines("".join(traceback.format_exception(error)).rstrip("\n")))
 
 
 def show_defect(error: BaseException) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -29,16 +30,27 @@ def test_terminals_that_do_not_say_how_wide_they_are(
     monkeypatch.setenv("COLUMNS", columns)
     assert transload.cli.run(["targets", "tosa"]) == 0
     assert "TOSA" in capsys.readouterr().out
+    assert transload.cli.run(["targets", "nothing"]) == 2 and "no target is called 'nothing'" in capsys.readouterr().err
+    assert transload.cli.run(["--nothing"]) == 2 and "No such option" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("said", "shown"), [("0", False), ("", False), ("1", True), ("yes", True)])
-def test_debug_is_asked_for(said: str, shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debug_is_asked_for(
+    said: str, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A traceback is shown beside what is told without it: the same words, the same JSON, the same exit code."""
     monkeypatch.setenv("TRANSLOAD_DEBUG", said)
-    if shown:
-        with pytest.raises(transload.TransloadError):
-            transload.cli.run(["inspect", "nothing.tflite"])
-    else:
-        assert transload.cli.run(["inspect", "nothing.tflite"]) == 3
+    assert transload.cli.run(["inspect", "nothing.tflite", "--json"]) == 3
+    told = capsys.readouterr()
+    assert json.loads(told.out)["exit_code"] == 3
+    assert "error: nothing.tflite: there is no such file" in told.err
+    assert ("Traceback" in told.err) == shown
+
+
+@pytest.mark.parametrize(("line", "code"), [(["convert", "nothing.tflite"], 3), (["targets", "nothing"], 2), (["targets", "-x"], 2)])
+def test_a_traceback_changes_no_exit_code(line: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert transload.cli.run([*line, "--debug"]) == transload.cli.run(line) == code
+    assert capsys.readouterr().err.count("Traceback") == (line[-1] != "-x")
 
 
 def test_names_too_long_for_a_disk_are_files_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
