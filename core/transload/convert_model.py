@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
-__all__ = ["Artifact", "convert", "plan"]
+__all__ = ["Artifact", "convert", "need_possible", "plan"]
 
 
 @dataclass
@@ -190,6 +190,23 @@ def convert(
                 work.verify(folder, limits, engine, seed, tolerance)
             work.close(folder)
     return work.artifact()
+
+
+def need_possible(
+    target: Target, *, host: str | None = None, options: Mapping[str, Any] | None = None, verify: bool | str = True,
+    tolerance: Tolerance | Sequence[str] | None = None, data: Any = None, quantize: str | None = None,
+    quantizer_options: Mapping[str, Any] | None = None, engine: str = "auto", seed: int = 0, passes: str = "",
+) -> None:
+    """Raise `UsageError` for arguments that `convert` refuses whatever the model is: who converts many asks before the first."""
+    quantization = _quantization(quantize, quantizer_options, target)
+    if quantization is not None:
+        quantization.need_options()
+    mode = verify_mode(verify, tolerance=tolerance, engine=engine, data=data if quantize is None else None, seed=seed,
+                       given=data is not None)
+    hosted, options = hosted_for(target, host, options or {})
+    settings = target_options(target, options)
+    limits_of(target, tolerance, settings)
+    _journey(target, settings, options, mode != "no", passes, quantization=quantization, hosted=hosted)
 
 
 class _Work:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,10 @@ class Quantization:
     def __post_init__(self) -> None:
         host().get("quantizers", self.scheme)
 
+    def need_options(self) -> None:
+        """Raise `UsageError` for options that the quantizer has not, or that are not of their types."""
+        _annotated(self.scheme, self.options)
+
     def __call__(self, module: Module) -> Module:
         """A new module of the hub that computes with integers."""
         self.made = quantize_at_hub(module, self.scheme, self.samples, self.options)
@@ -83,28 +87,32 @@ def quantize_at_hub(
     The new module knows what was said of it (`Module.quantization`). Where the quantizer does not say what stays float, that is
     found, without a reason. Raises `UsageError` for a scheme that there is not, and what the quantizer raises.
     """
-    quantizer = host().get("quantizers", scheme)
-    run = resolve(quantizer.run)
-    what = f"quantizer {scheme!r}"
-    need_options(what, run, (module, samples), options)
-    try:
-        options = as_annotated(what, run, 2, options)
-    except OURS:
-        raise
-    except FOREIGN as error:  # an annotation of something that is not there when it runs
-        raise failure(host().owner("quantizers", scheme), f"{what} (run)", error) from error
+    run, options = _annotated(scheme, options)
     made = run(module, owned(samples, module), **options)
     if isinstance(made, Module):
         made = Quantized(made)
     owner = host().owner("quantizers", scheme)
     if owner is not None and not owner.is_ours:
-        _need_same_borders(made.module, module, owner, f"{what} (run)")
+        _need_same_borders(made.module, module, owner, f"quantizer {scheme!r} (run)")
     verify(made.module)
     floats = made.floats if made.floats is not None else floats_in(made.module)
     given = module.clone()  # the caller's may be changed afterwards
     source = made.source if made.source is not None else given
     made.module.quantization = Quantized(None, floats, made.report, source, made.wide, given)
     return Quantized(made.module, floats, made.report, source, made.wide, given)
+
+
+def _annotated(scheme: str, options: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What runs the quantizer called `scheme`, and its options as the types that it says; `UsageError` for others."""
+    run: Callable[..., Any] = resolve(host().get("quantizers", scheme).run)
+    what, placed = f"quantizer {scheme!r}", ("module", "samples")
+    need_options(what, run, placed, options)
+    try:
+        return run, as_annotated(what, run, len(placed), options)
+    except OURS:
+        raise
+    except FOREIGN as error:  # an annotation of something that is not there when it runs
+        raise failure(host().owner("quantizers", scheme), f"{what} (run)", error) from error
 
 
 def _need_same_borders(made: Module, module: Module, owner: PluginInfo, place: str) -> None:

@@ -8,11 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import Finding, TransloadError, UsageError, VerificationError
 from .answer import print_json
 from .session import session
+
+if TYPE_CHECKING:
+    from ..scale.conversions import Converted
 
 __all__ = ["convert_each"]
 
@@ -54,6 +57,7 @@ def _convert_all(
     from ..scale.conversions import worst
     from .arguments import parse_options
     from .options import take_data, take_preprocess, take_quantizer
+    from .show import show_error
 
     said = next((flag for name, flag in _OF_ONE.items() if given.get(name)), None)
     if said is not None:
@@ -73,7 +77,22 @@ def _convert_all(
         print_json({"exit_code": worst(made), "models": made})
     elif not session().quiet:
         _show(made)
+    for each in made:
+        if each.exit_code != 0:
+            show_error(_told(each), session().verbose)
     return worst(made)
+
+
+def _told(made: Converted) -> TransloadError:
+    """What is wrong with a model or with what was made of it, to be told as of a model alone, with the model's name."""
+    if made.error is None:
+        checked = (made.report or {}).get("verification", {})
+        findings = [Finding(what, why) for what, _, why in (reason.partition(": ") for reason in checked.get("broken", ()))]
+        why = f": {checked['why']}" if checked.get("why") else ""
+        return VerificationError(f"{made.name}: converted, and verification {checked.get('status')}{why}", findings)
+    said = made.error.message
+    findings = [Finding(each.what, each.why, tuple(each.names), each.hint, each.count) for each in _findings(made.error)]
+    return TransloadError(said if made.name in said else f"{made.name}: {said}", findings, made.error.hint)
 
 
 @contextmanager

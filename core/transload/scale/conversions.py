@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..chosen_target import target_options, usable_target
-from ..convert_model import convert
+from ..convert_model import convert, need_possible
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
 from ..file_formats import model_file, reader_for
 from ..files import atomic_path, current_directory, need_directory
@@ -26,7 +26,7 @@ from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..json_text import json_text, plain
 from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, need_kinds, takes
-from ..plugin import Source
+from ..plugin import Source, Target
 from ..plugin_host import host
 from ..report import ErrorReport, error_report
 from ..samples.preprocess import Preprocess
@@ -48,6 +48,8 @@ _ASKED = (
     "options", "verify", "tolerance", "data", "preprocess", "fuse_preprocess", "add_postprocess", "quantize",
     "quantizer_options", "engine", "seed", "format", "passes", "host")
 """What can be asked for of many models: arguments of `convert`."""
+_OF_EACH = ("preprocess", "fuse_preprocess", "add_postprocess", "format")
+"""Those of which nothing can be said before a model is read, or nothing but their names."""
 _DEFAULTS = {"options": {}, "fuse_preprocess": False, "quantizer_options": {}, "engine": "auto", "seed": 0, "passes": ""}
 """What is the same as not to be asked for."""
 
@@ -94,6 +96,8 @@ def convert_all(
     found = found_in(_paths(models), asked.get("format"))
     directory = Path(out)
     need_directory(directory)
+    for each in found:
+        need_directory(directory / each.name)
     request = _request(target, asked)
     before = {} if anew else _read(directory / MANIFEST)
     store = None
@@ -135,7 +139,7 @@ def _size(model: Found) -> int:
 
 
 def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What is asked for, as data that travels; `UsageError` for what cannot be asked for of many models."""
+    """What is asked for, as data that travels; `UsageError` for what cannot be asked for of many models, or of any."""
     unknown = [name for name in asked if name not in _ASKED]
     if unknown:
         raise UsageError(f"{unknown[0]} is not for many models at once", hint=f"arguments: {', '.join(_ASKED)}")
@@ -144,7 +148,11 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     here = current_directory() or Path()
     made = {name: value for name, value in asked.items() if value is not None and value != _DEFAULTS.get(name)}
     made["verify"] = verify_mode(asked.get("verify", True))
-    made["target"] = _checked_target(target, asked.get("options") or {}, asked.get("host"))
+    chosen = _checked_target(target, asked.get("options") or {}, asked.get("host"))
+    need_possible(chosen, **{name: value for name, value in asked.items() if value is not None and name not in _OF_EACH})
+    if "format" in made:
+        host().get("readers", made["format"])
+    made["target"] = chosen.name
     made["sizes"], made["batch"] = sizes_said()
     if data is not None:
         whole = data if isinstance(data, Data) else Data(data)
@@ -158,8 +166,8 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     return request
 
 
-def _checked_target(name: str | None, options: Mapping[str, Any], host_name: str | None) -> str:
-    """The target's name, which can be used here, and so can the host's; `UsageError` for options that nobody has."""
+def _checked_target(name: str | None, options: Mapping[str, Any], host_name: str | None) -> Target:
+    """The target, which can be used here, and so can the host's; `UsageError` for options that nobody has."""
     chosen = usable_target(name)
     _, options = hosted_for(chosen, host_name, options)
     target_options(chosen, options)
@@ -169,7 +177,7 @@ def _checked_target(name: str | None, options: Mapping[str, Any], host_name: str
         guess = nearest(wrong, known)
         raise UsageError(f"neither {chosen.name!r} nor any way to it has an option {wrong}",
                          hint=f"did you mean {guess!r}?" if guess else "")
-    return chosen.name
+    return chosen
 
 
 def _used(request: Mapping[str, Any], models: Iterable[Found]) -> Iterator[tuple[str, str]]:
@@ -211,14 +219,15 @@ def convert_one(
     file = model_file(path) if path.is_dir() else path
     digest = digest_of_request(file, request)
     store = Cache(cache) if cache is not None else None
-    way, report, error = "kept", _kept(file, directory, digest, before), None
+    way, report, error, code = "kept", _kept(file, directory, digest, before), None, 0
     if report is None and store is not None and digest is not None:
         way, report = "cached", store.find(digest, file, directory)
     if report is None:
-        way, report, error = _made(path, directory, request)
+        way, report, error, code = _made(path, directory, request)
         if store is not None and digest is not None and way != "failed":
             store.keep(digest, directory)
-    return {"way": way, "report": report, "error": plain(error), "request": digest, "seconds": time.perf_counter() - start}
+    return {"way": way, "report": report, "error": plain(error), "exit_code": code, "request": digest,
+            "seconds": time.perf_counter() - start}
 
 
 def _kept(model: Path, directory: Path, request: str | None, before: str | None) -> dict[str, Any] | None:
@@ -227,7 +236,10 @@ def _kept(model: Path, directory: Path, request: str | None, before: str | None)
     return report if report is not None and beside_is_same(model, report["beside"]) else None
 
 
-def _made(model: Path, directory: Path, request: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None, ErrorReport | None]:
+def _made(
+    model: Path, directory: Path, request: Mapping[str, Any],
+) -> tuple[str, dict[str, Any] | None, ErrorReport | None, int]:
+    """What became of a model, its report, its error and the exit code of that, which a report says too, where there is one."""
     how = {name: value for name, value in request.items() if name not in ("target", "sizes", "batch")}
     if "data" in how:
         how["data"] = Data(**how["data"])
@@ -238,15 +250,15 @@ def _made(model: Path, directory: Path, request: Mapping[str, Any]) -> tuple[str
     try:
         with sizes_given(request["sizes"], request["batch"]):
             artifact = convert(model, request["target"], directory, **how)
-        return "converted", plain(artifact.report), None
+        return "converted", plain(artifact.report), None, 0
     except VerificationError as error:
         if error.artifact is None:
             raise
-        return "converted", plain(error.artifact.report), error_report(error)
+        return "converted", plain(error.artifact.report), error_report(error), error.exit_code
     except TransloadError as error:
         refused = error.exit_code == 3 and not isinstance(error, InternalError)
-        report = error.report
-        return "refused" if refused else "failed", plain(report) if refused and report is not None else None, error_report(error)
+        report = plain(error.report) if refused and error.report is not None else None
+        return "refused" if refused else "failed", report, error_report(error), error.exit_code
 
 
 def _tolerance(said: Mapping[str, Any]) -> Tolerance:
@@ -263,7 +275,7 @@ def _converted(name: str, model: Path, directory: Path, answer: Any) -> Converte
     if isinstance(answer, TransloadError):
         return Converted(name, model, directory, "failed", answer.exit_code, 0.0, None, error_report(answer))
     report, error = answer["report"], answer["error"]
-    code = report["exit_code"] if report is not None else 1
+    code = report["exit_code"] if report is not None else answer["exit_code"]
     why = error if error is not None else report.get("error") if report is not None else None
     return Converted(name, model, directory, answer["way"], code, answer["seconds"], report, _error(why))
 

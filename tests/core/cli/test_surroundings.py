@@ -47,7 +47,8 @@ def test_debug_is_asked_for(
     assert ("Traceback" in told.err) == shown
 
 
-@pytest.mark.parametrize(("line", "code"), [(["convert", "nothing.tflite"], 3), (["targets", "nothing"], 2), (["targets", "-x"], 2)])
+@pytest.mark.parametrize(("line", "code"), [
+    (["convert", "nothing.tflite"], 3), (["targets", "nothing"], 2), (["targets", "-x"], 2)])
 def test_a_traceback_changes_no_exit_code(line: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert transload.cli.run([*line, "--debug"]) == transload.cli.run(line) == code
     assert capsys.readouterr().err.count("Traceback") == (line[-1] != "-x")

@@ -223,11 +223,29 @@ def test_two_models_of_one_name_are_refused(zoo, tmp_path):
 
 @pytest.mark.parametrize(("how", "words"), [
     ({"inputs": {"x": (1,)}}, "inputs is not for many models"), ({"verify": "perhaps"}, "verify must be"),
-    ({"options": {"levle": "8K"}}, "levle"), ({"data": [1, 2]}, "a function by its name"), ({"workers": 0}, "1 is the least")])
+    ({"options": {"levle": "8K"}}, "levle"), ({"data": [1, 2]}, "a function by its name"), ({"workers": 0}, "1 is the least"),
+    ({"passes": "canonicalise"}, "canonicalise"), ({"passes": "layout{too=NHWC}"}, "too"), ({"engine": "nothing"}, "no engine"),
+    ({"tolerance": ["nothing=1"]}, "nothing"), ({"quantize": "nothing"}, "no quantizer"), ({"format": "nothing"}, "no reader"),
+    ({"quantizer_options": {"method": "mse"}}, "of which quantizer"), ({"verify": "no", "engine": "reference"}, "left out"),
+    ({"quantize": "float", "quantizer_options": {"nothing": "1"}}, "has no option nothing"), ({"host": "nothing"}, "nothing")])
 def test_mistakes_are_said_before_anything_is_done(zoo, tmp_path, how, words):
     with pytest.raises(UsageError, match=words):
         convert_all(zoo, "tosa", tmp_path / "out", **how)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_cannot_be_converted_into_itself(zoo, tmp_path):
+    before = files_of(zoo)
+    with pytest.raises(UsageError, match="is a file; give a directory"):
+        convert_all(zoo, "tosa", zoo)
+    assert files_of(zoo) == before
+
+
+def test_a_mistake_that_only_a_model_shows_is_one_still(zoo, tmp_path):
+    (made,) = convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "out", workers=1, add_postprocess="nothing")
+    with pytest.raises(UsageError) as alone:
+        transload.convert(zoo / "digits_int8.tflite", "tosa", tmp_path / "alone", add_postprocess="nothing")
+    assert (made.way, made.exit_code, made.error.kind) == ("failed", alone.value.exit_code, "UsageError")
 
 
 class TestCommand:
@@ -238,6 +256,17 @@ class TestCommand:
         out = capsys.readouterr().out
         assert code == json.loads((tmp_path / "out" / MANIFEST).read_text())["models"]["cut.tflite"]["exit_code"] == 3
         assert "float/digits_float.onnx" in out and "2 converted" in out
+
+    def test_standard_error_has_the_errors(self, zoo, tmp_path, capsys, monkeypatch):
+        models = [zoo / "cut.tflite", zoo / "float"]
+        made = convert_all(models, "stablehlo", tmp_path / "out", workers=1, tolerance=["max_abs=1e-30"])
+        monkeypatch.setattr("transload.scale.convert_all", lambda *given, **asked: made)
+        for how in ([], ["-q"], ["--json"]):
+            assert run(["convert", *map(str, models), *how]) == 4
+            told = capsys.readouterr()
+            assert bool(told.out) == (how != ["-q"])
+            assert told.err.count("error: ") == 2 and f"error: {zoo / 'cut.tflite'} cannot be read\n  • " in told.err
+            assert "error: digits_float.onnx: converted, and verification failed\n  • probabilities: max_abs" in told.err
 
     def test_json(self, zoo, tmp_path, capsys):
         code = run(["convert", str(zoo / "digits_int8.tflite"), str(zoo / "float"), "-o", str(tmp_path / "out"), "--json"])
