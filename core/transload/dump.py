@@ -22,7 +22,7 @@ from typing import Any
 
 from .apart import need_free, written_again
 from .errors import ReadError, UsageError
-from .files import atomic_path, reason_of
+from .files import atomic_path, need_directory, reason_of
 from .ir import Dense, Module
 from .ir.verify import check
 from .journey import HUB, QUANTIZE, READ, Observer, Stage
@@ -60,6 +60,7 @@ class Dump(Observer):
 
     def _clear(self) -> None:
         kept = {step["file"] for stage in self.stages for step in stage["steps"]} | {stage["file"] for stage in self.stages}
+        need_directory(self.directory)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             gone = [file for file in Dumped.files_of(self.directory) if file not in kept]

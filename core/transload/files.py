@@ -89,8 +89,8 @@ def bytes_of(path: str | Path) -> bytes:
 
 
 def _kind(mode: int) -> str:
-    """What there is at a path, where that is no regular file."""
-    kinds = {stat.S_ISDIR: "directory", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
+    """What there is at a path."""
+    kinds = {stat.S_ISREG: "file", stat.S_ISDIR: "directory", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
     return next((kind for is_one, kind in kinds.items() if is_one(mode)), "device")
 
 
@@ -104,6 +104,7 @@ def need_place(path: Path) -> None:
     try:
         mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
+        _need_folders_above(path)
         return
     except (OSError, ValueError) as error:  # too long a name, a folder that may not be looked into, a zero byte in the name
         why = getattr(error, "strerror", None) or error
@@ -117,12 +118,23 @@ def need_directory(path: Path, named: object = None) -> None:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
+        _need_folders_above(path)
         return
     except (OSError, ValueError) as error:  # too long a name, a loop of links, a zero byte in the name
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{str(named or path)[:80]!r} is no directory to write to: {why}") from None
     if not stat.S_ISDIR(mode):
         raise UsageError(f"{named or path} is a file; give a directory to write to")
+
+
+def _need_folders_above(path: Path) -> None:
+    """Raise `UsageError` where what is there of the way to a path is no directory, below which none can be made."""
+    for parent in path.parents:
+        with suppress(OSError, ValueError):  # what may not be looked at is told by who writes there
+            if not stat.S_ISDIR(parent.lstat().st_mode) and not parent.is_dir():
+                kind = "link that leads to no directory" if parent.is_symlink() else _kind(parent.lstat().st_mode)
+                raise UsageError(f"{path} cannot be written: {parent} is a {kind}", hint="choose another place, or remove it")
+            return
 
 
 def is_file(path: Path) -> bool:

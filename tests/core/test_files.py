@@ -155,6 +155,23 @@ def test_paths_that_cannot_be_opened(
         assert code == 3 and "symbolic links" in said, said
 
 
+@pytest.mark.parametrize("arguments", [*UNWRITTEN, ["convert", "M", "--cache", "P"], ["convert", "M", "--dump", "P"],
+                                       ["convert", "M", "M", "-o", "P"], ["convert", "M", "--trace-rewrites", "P"]], ids=" ".join)
+@pytest.mark.parametrize("place", ["file/x", "file/x/y", "nowhere/x"])
+def test_below_a_file_nothing_can_be_written(
+    arguments: list[str], place: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("nowhere").symlink_to("nothing")
+    np.save("x.npy", np.zeros((2, 1, 1, 8, 8), np.float32))
+    words = {"M": str(root / "examples" / "digits" / "digits_float.onnx"), "P": place}
+    code, _, said = cli(*(words.get(each, each) for each in arguments))
+    kind = "file" if place.startswith("file") else "link that leads to no directory"
+    assert code == 2 and f"{place.partition('/')[0]} is a {kind}" in " ".join(said.split()), said
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "nowhere", "x.npy"]
+
+
 def test_a_zero_byte_in_a_path_and_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ReadError, match="cannot be read"):
         transload.load("a\0b.onnx")

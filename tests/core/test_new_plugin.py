@@ -45,6 +45,18 @@ def test_a_made_plugin_passes_its_own_tests(kind, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.parametrize("folder", ["a b", "it's", "$HOME", "a\nb"])
+def test_the_command_to_try_can_be_pasted(folder, tmp_path, monkeypatch, cli):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = cli("new-plugin", "mine", "-o", folder)
+    assert code == 0 and out.count("\n") == 1
+    (_, command) = out.split("; try: ")
+    tried = command.replace("pip install -e", "ls -d").replace("pytest", "ls -d")
+    found = subprocess.run(["bash", "-c", tried], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    assert cli("new-plugin", "yours", "-o", folder, "-q") == (0, "", "")
+
+
 @pytest.mark.parametrize("name", ["My Chip", "", "-x", "a_b", "../up"])
 def test_names_that_no_package_can_have_are_refused(name, tmp_path):
     with pytest.raises(UsageError):

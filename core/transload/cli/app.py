@@ -11,7 +11,7 @@ import click
 
 from . import options
 from .once_more import ARGUMENTS
-from .options import OUT, PATH, OwnGroup, names_of
+from .options import OUT, PATH, PATH_TEXT, OwnGroup, names_of
 
 __all__ = ["app"]
 
@@ -150,7 +150,7 @@ def convert(**given: Any) -> int:
     "Models, or what convert wrote: folders, or files in them. The first is what the others are compared with."))
 @options.samples(needed=True)
 @click.option(
-    "--labels", metavar="PATH",
+    "--labels", metavar="PATH", type=PATH_TEXT,
     help="Labels: a text file, .npy, COCO's .json, a folder of masks; without it by the folders of the samples.")
 @click.option("--classes", metavar="FILE", type=PATH, help="Names of the classes, one a line, in order.")
 @click.option("--label-offset", metavar="N", type=int, default=0, help="Added to labels; 1 where class 0 is the background.")
@@ -315,7 +315,7 @@ def to_dat(**given: Any) -> int:
 
 
 @app.command()
-@click.argument("file", help="MLIR text in generic form, or - for standard input.")
+@click.argument("file", type=PATH_TEXT, help="MLIR text in generic form, or - for standard input.")
 @click.option("--passes", "-p", default="", show_default=False, help='A pipeline: "canonicalize,layout{to=NHWC}".')
 @click.option("--out", "-o", type=OUT, help="Where to write; standard output without it.")
 @click.option("--timing", is_flag=True, help="Print what each pass took.")
@@ -387,9 +387,13 @@ def coverage(source: str | None, target: str | None, json: bool) -> int:
 def new_plugin(name: str, kind: str, out: Path) -> int:
     """Make a plugin package to start from, with tests."""
     from ..new_plugin import make_plugin
+    from ..shell import quoted
+    from .show import console
 
     directory = make_plugin(name, kind, out)
-    click.echo(f"made {directory}; try: pip install -e {directory} && pytest {directory}")
+    place = quoted(directory)
+    said = f"made {directory}; try: pip install -e {place} && pytest {place}"
+    console().print(said, soft_wrap=True, markup=False)
     return 0
 
 

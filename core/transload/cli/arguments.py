@@ -50,6 +50,8 @@ def parse_given(
         _note(f"--input-data {data} is said as --input {quoted(data)} now")
         inputs = [*inputs, str(data)]
     for text in inputs:
+        if not text.rpartition("=")[2]:
+            raise UsageError(f"--input {text!r} names no file", hint="--input FILE, or --input NAME=FILE")
         name, file = _name_and_file(text)
         if file is None:
             _note(f"--input {text} gives a shape, which is said as --shape {quoted(text)} now")

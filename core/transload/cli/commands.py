@@ -13,7 +13,7 @@ from ..api import load, run, runnable
 from ..arrays import write_arrays
 from ..convert_model import Artifact, convert, plan, usable_target
 from ..errors import TargetError, UsageError, VerificationError
-from ..files import need_file, need_place
+from ..files import need_file
 from ..given import has_images, settled, shapes_of
 from ..input_shapes import static_inputs
 from ..ir import Blocks, Module, QuantType, TensorType, Type
@@ -326,7 +326,7 @@ def run_command(
     from .trace import Tracer
 
     shapes, data = parse_given(shape, input)
-    _need_asked(said_of_images(images), data, out)
+    need_images(said_of_images(images), has_images(data))
     need_random(seed, data is None)
     written = written_at(artifact) if format is None else None
     if written is not None:
@@ -370,13 +370,6 @@ def _ends(array: Any) -> list[str]:
     if array.dtype.kind == "c":
         return [""] * 3
     return [number(float(value)) for value in ((array.min(), array.max(), array.mean()) if array.size else (0, 0, 0))]
-
-
-def _need_asked(of_images: bool, data: Mapping[str, Any] | None, out: Path | None) -> None:
-    """Raise `UsageError`, before anything runs, for options that could have no effect, and a place that is none."""
-    need_images(of_images, has_images(data))
-    if out is not None:
-        need_place(out)
 
 
 def compare_command(

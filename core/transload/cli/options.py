@@ -20,15 +20,15 @@ from typing import Any
 import click
 
 from ..apart import need_apart
-from ..files import exists, is_file
+from ..files import exists, is_file, need_place
 from .answer import data_alone
 from .session import Session
 
 __all__ = [
-    "OUT", "PATH", "Decorator", "OwnCommand", "OwnGroup", "engine", "excepts", "format", "function", "fusing", "grouped", "host",
-    "images", "inputs", "json", "model", "models", "names_of", "need_images", "of_all_commands", "outputs", "quantizing",
-    "said_of_images", "samples", "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace",
-    "weights",
+    "OUT", "PATH", "PATH_TEXT", "Decorator", "OwnCommand", "OwnGroup", "engine", "excepts", "format", "function", "fusing",
+    "grouped", "host", "images", "inputs", "json", "model", "models", "names_of", "need_images", "of_all_commands", "outputs",
+    "quantizing", "said_of_images", "samples", "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer",
+    "trace", "weights",
 ]
 
 
@@ -45,13 +45,24 @@ class _Written(_SomePath):
     """A path that a command writes a file to."""
 
 
-class _WrittenOrPrinted(click.types.StringParamType):
-    """The same as text, where `-` is the terminal."""
+class _PathText(click.types.StringParamType):
+    """A path as text, in which something else may be said, as `-`; it is not empty, either."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _WrittenOrPrinted(_PathText):
+    """That of a file which a command writes, where `-` is the terminal."""
 
 
 PATH = _SomePath(path_type=Path)
+PATH_TEXT = _PathText()
 OUT = _Written(path_type=Path)
-"""That of a file which a command writes: it is refused where the command reads the file (`OwnCommand`)."""
+"""That of a file which a command writes: it is refused, before anything is done, where it can be none, and where the command
+reads the file (`OwnCommand`)."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -71,10 +82,12 @@ class OwnCommand(click.Command):
         super().__init__(name, **given)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Do it, where no file that is written is one that is read, or another that is written."""
+        """Do it, where files can be where they are to be written, and none of them is one that is read, or another such."""
         writes, reads = _named_files(self.params, ctx.params)
         if writes:
             need_apart(writes, reads)
+        for place in writes.values():
+            need_place(place)
         with data_alone() if ctx.params.get("json") is True else nullcontext():
             return super().invoke(ctx)
 
@@ -328,10 +341,11 @@ def take_data(given: dict[str, Any], many: bool = False) -> Any:
         if said is not None:
             raise UsageError(f"--{said.replace('_', '-')} is for samples, and none are given", hint="--data PATH gives them")
         return None
-    if "" in texts:
-        raise UsageError("--data '' names no samples", hint="--data PATH")
-    more["count"] = more["count"] or None
     named = [_named(text) for text in texts]
+    empty = next((text for text, (_, path) in zip(texts, named, strict=True) if not path), None)
+    if empty is not None:
+        raise UsageError(f"--data {empty!r} names no samples", hint="--data PATH, or --data NAME=PATH")
+    more["count"] = more["count"] or None
     if len(named) == 1 and not named[0][0]:
         return Data(named[0][1], **more)
     unnamed = [path for name, path in named if not name]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..files import exists
 from ..plugin_host import host
 from ..report import POOR, LayerReport, LayersReport, Nearness, QuantizationReport
 from .show import bytes_text, console, short_names, sized, table
@@ -122,8 +121,6 @@ def need_page(page: Path | None, scheme: str | None, data: Any) -> None:
         return
     if scheme is None or not data:
         raise UsageError("--report shows what quantizing cost on samples", hint="--quantize int8 --data PATH")
-    if exists(page) and page.is_dir():
-        raise UsageError(f"{page} is a folder; --report takes the file to write")
     if find_spec("jinja2") is None:
         raise UsageError("a page needs the package jinja2", hint="pip install 'transload[report]'")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transload.samples.preprocess import Preprocess
     from transload.samples.samples import Samples
 
-__all__ = ["calibrate", "need_places", "opened", "quantize"]
+__all__ = ["calibrate", "opened", "quantize"]
 
 
 @click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
@@ -57,7 +57,6 @@ def calibrate(
     from transload.plugin_host import host
     from transload.samples.samples import Data
 
-    need_places(out, plot, resume)
     module, samples, preprocess = _opened(model, given)
     assert samples is not None, "--data is required"
     others = Data(tune_list, tune).open(module, preprocess) if tune_list is not None else None
@@ -116,7 +115,6 @@ def quantize(
 
     need_page(page, quantize, given.get("data"))
     writer_for(out, (hub().name,))  # refuses what it cannot be written to before, not after
-    need_places(out, save_layers, resume)
     settings = {**options.take_quantizer(given), **({} if resume is None else {"resume": resume})}
     module, samples = opened(model, given)
     with going_through(samples) as clock:
@@ -133,15 +131,6 @@ def quantize(
                 f"{quoted(out)} --data ... --metric sqnr`")
     _say(samples, f"written to {out}")
     return 0
-
-
-def need_places(*paths: Path | None) -> None:
-    """Raise `UsageError` where one of the files that are to be written cannot be one."""
-    from transload.files import need_place
-
-    for path in paths:
-        if path is not None:
-            need_place(path)
 
 
 def opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:

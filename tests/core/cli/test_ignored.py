@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,7 +70,9 @@ def test_what_is_said_of_images_where_there_are_none(
     (["--no-verify", "--data", "{arrays}"], "data is for verification"),
     (["--excepts", ""], "no tensor that is compared is called ''"),
     (["--excepts", ","], "no tensor that is compared is called ''"),
-    (["-o", ""], "the path is empty"), (["--cache", ""], "the path is empty"),
+    (["-o", ""], "the path is empty"), (["--cache", ""], "the path is empty"), (["--trace-rewrites", ""], "the path is empty"),
+    (["-i", ""], "--input '' names no file"), (["-i", "image="], "--input 'image=' names no file"),
+    (["--data", "image="], "--data 'image=' names no samples"),
     (["--quantize", "int8", "--table", "{table}", "--method", "kl"], "and not chosen by 'kl'"),
     (["--quantize", "int8", "--table", "{table}", "--floats", ""], "no float tensor ''"),
     (["--quantize", "int8", "--table", "{table}", "--quantizer-option", "samples=x"], "no option samples"),
@@ -87,6 +90,7 @@ def test_options_of_what_is_not_there(
     ("convert {model} -o {out} --input {one} --seed 4", "none is random"),
     ("convert {model} -o {out} --data {arrays} --seed 4", "none is random"),
     ("run {model} --input {one} --seed 4", "none is random"),
+    ("opt ''", "the path is empty"), ("eval {model} --data {arrays} --labels ''", "the path is empty"),
     ("compare {model} {model} --input {one} --seed 4", "none is random"),
     ("gen-input {model} -o {out} --input {one} --seed 4", "none is random"),
     ("convert {model} --show-pipeline --dump {out}", "--show-pipeline makes none"),
@@ -112,7 +116,7 @@ def test_what_has_no_effect_beside_what_else_is_asked(
     one, labels, out = tmp_path / "one.npz", tmp_path / "labels.npy", tmp_path / "out"
     np.savez(one, image=np.load(arrays)["image"][:1])
     np.save(labels, np.arange(4))
-    code, _, error = cli(*line.format(model=model, arrays=arrays, one=one, labels=labels, out=out).split())
+    code, _, error = cli(*shlex.split(line.format(model=model, arrays=arrays, one=one, labels=labels, out=out)))
     assert code == 2 and said in " ".join(error.split()) and not out.exists()
 
 

@@ -65,13 +65,12 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
     from transload.cli.waiting import going_through, progress
     from transload.extraction import names_among, tensors_of
 
-    from ..commands import need_places, opened
+    from ..commands import opened
     from . import searching, tables
     from .promise import promise_of
 
     promise = promise_of(**{name: given.pop(name) for name in _PROMISED})
     loss_table, curve, made = (given.pop(name) for name in ("loss_table", "curve", "made"))
-    need_places(out, loss_table, curve, made, given["resume"])
     asked = {name: given.pop(name) for name in ("scheme", "calibration", "method", "layers", "scheduler", "resume")}
     types, excepts = [word for word in (given.pop("types") or "").split(",") if word], given.pop("excepts")
     known = {name: given.pop(name) for name in ("labels", "classes", "label_offset")}
