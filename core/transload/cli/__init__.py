@@ -27,8 +27,8 @@ def main(arguments: list[str] | None = None) -> None:
     """
     from .process import Signals, open_streams
 
+    out, errors = open_streams()  # before anything else is opened, which would take the place of one that is closed
     Signals()
-    out, errors = open_streams()
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:  # of somebody's own: a signal has ended the process before

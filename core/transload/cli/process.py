@@ -73,12 +73,23 @@ class Output:
 def open_streams() -> tuple[Output, Output]:
     """Standard output and standard error as they can be written to, whatever they are; they take the places of those."""
     codecs.register_error("transload", _in_ascii)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - to the process's end
+    _keep_closed()
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name) or open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123 - to the end
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="transload")
         setattr(sys, name, Output(stream))
     return sys.stdout, sys.stderr  # type: ignore[return-value]
+
+
+def _keep_closed() -> None:
+    """Have the numbers of standard streams that are closed be of nothing that can be written to: the system gives the lowest that
+    is free to the next file that is opened, and what is printed would go into that."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
 
 
 def encodable(text: str, stream: Any) -> str:

@@ -50,11 +50,24 @@ def test_an_ascii_terminal(text: Path, digits: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("line", "code"), [
-    ("transload ops top >&-", 0), ("transload inspect nosuch 2>&-", 3), ("transload ops top >&- 2>&- <&-", 0),
-    ("transload ops top --json >&-", 0), ("transload opt - <&-", 2), ("transload inspect nosuch 2>/dev/full", 3)])
+    ("transload ops top >&-", 1), ("transload inspect nosuch 2>&-", 3), ("transload ops top >&- 2>&- <&-", 1),
+    ("transload ops top --json >&-", 1), ("transload -V >&-", 1), ("transload -q targets >&-", 0), ("transload opt - <&-", 2),
+    ("transload inspect nosuch >&-", 3), ("transload inspect nosuch 2>/dev/full", 3)])
 def test_closed_streams(line: str, code: int) -> None:
+    """As a disk that is full: what was not printed is told, where there is something to print."""
     done = shell(line)
     assert done.returncode == code and "Traceback" not in done.stderr and "defect" not in done.stderr
+    told = "error: cannot write to standard output: Bad file descriptor\n"
+    assert (told in done.stderr) == (code == 1 and "2>&-" not in line)
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
+    """The number of a closed stream is that of the next file: what a library prints was in the model that was being written."""
+    code = ("import os, sys; from transload.cli.process import open_streams; open_streams(); file = open(sys.argv[1], 'w')\n"
+            "try: os.write(1, b'printed by a library')\nexcept OSError: file.write('alone')")
+    file = tmp_path / "file"
+    subprocess.run(["bash", "-c", '"$0" -c "$1" "$2" >&- 2>&- <&-', sys.executable, code, str(file)], check=True)
+    assert file.read_text() == "alone"
 
 
 @pytest.mark.parametrize("command", ["ops top", "ops top --json", "-h", "-V", "opt {text}", "completion bash"])
