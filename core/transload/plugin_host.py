@@ -146,10 +146,10 @@ class Host(PluginRegistry):
             if (refusal := getattr(there[name], "refusal", None)) is not None:
                 raise UsageError(f"{singular(kind)} {name!r} is not to be had: {refusal[0]}", hint=refusal[1])
             return there[name]
-        guess = nearest(name, there)
+        offered = [each for each, thing in there.items() if getattr(thing, "refusal", None) is None]
+        guess = nearest(name, offered)
         listing = kind if kind in ("targets", "passes") else "plugins"
         all_of_them = f"`transload {listing}` lists all {len(there)}"
-        offered = [each for each, thing in there.items() if getattr(thing, "refusal", None) is None]
         if 0 < len(offered) <= FEW:
             all_of_them = f"{kind}: {', '.join(offered)}"
         raise UsageError(

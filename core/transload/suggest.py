@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["nearest", "quantizing"]
 
 
+_NEAR, _BEGUN = 0.6, 3
+"""How much two names have in common of which one may be meant by the other; letters of a name that was not written to its end."""
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most like `name`, or None where none is near."""
-    found = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.5)
-    return found[0] if found else None
+    """The shortest candidate that begins with `name`, or else the one most like it; None where none is near."""
+    known = list(candidates)
+    begun = [each for each in known if each.startswith(name)] if len(name) >= _BEGUN else []
+    found = difflib.get_close_matches(name, known, n=1, cutoff=_NEAR)
+    return min(begun, key=len, default=found[0] if found else None)
 
 
 def quantizing(module: Module, target: str, preferred: Iterable[str] = ()) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import ConversionError, TransloadError, Unsupported, no_memory
 from ..files import LOST, lost_directory
@@ -25,19 +25,22 @@ class Ending:
     """Says it to standard error."""
     is_traced: bool
     """Whether `--debug` shows the traceback: not of a mistake in the command line."""
+    said: str = ""
+    """What is told, where that is not what the exception says itself."""
 
     def print_json(self) -> None:
         """What `--json` prints: the report of a conversion, else the error alone, in the same place."""
         from ..report import error_report
         from .answer import print_json
 
-        report = getattr(self.error, "report", None)
-        print_json(report if report is not None else {"exit_code": self.code, "error": error_report(self.error)})
+        report, told = getattr(self.error, "report", None), error_report(self.error)
+        told = replace(told, message=self.said or told.message)
+        print_json(report if report is not None else {"exit_code": self.code, "error": told})
 
 
 def ending(error: BaseException, session: Session) -> Ending:
     """What becomes of an exception that no command caught: an error of ours, one of click's, no memory, or a defect."""
-    from .show import error_console, show_defect, show_error, show_usage
+    from .show import error_console, show_defect, show_error, show_usage, usage_said
 
     if isinstance(error, ImportError) and any(words in str(error) for words in _UNMAPPED):
         error = no_memory(MemoryError(error)).with_traceback(error.__traceback__)
@@ -54,7 +57,7 @@ def ending(error: BaseException, session: Session) -> Ending:
         return Ending(error, 1, lambda: error_console().print("aborted"), False)
     code = getattr(error, "exit_code", None)
     if code is not None and hasattr(error, "format_message"):
-        return Ending(error, 2, lambda: show_usage(error), False)
+        return Ending(error, 2, lambda: show_usage(error), False, usage_said(error))
     if code is not None:
         return Ending(error, int(code), lambda: None, False)
     return Ending(error, 1, lambda: show_defect(error), True)

@@ -163,11 +163,12 @@ def _all(*decorators: Decorator) -> Decorator:
 
 
 def names_of(kind: str) -> Callable[..., list[str]]:
-    """Completes the names of what plugins registered: "targets", "engines", ..."""
+    """Completes the names of what plugins registered, "targets", "engines", ..., but for those that are always refused."""
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
         from ..plugin_host import host
 
-        return [name for name in getattr(host(), kind) if name.startswith(incomplete)]
+        return [name for name, each in getattr(host(), kind).items()
+                if name.startswith(incomplete) and getattr(each, "refusal", None) is None]
 
     return complete
 

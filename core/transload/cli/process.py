@@ -75,7 +75,7 @@ def open_streams() -> tuple[Output, Output]:
     codecs.register_error("transload", _in_ascii)
     _keep_closed()
     for name, number in (("stdout", 1), ("stderr", 2)):
-        stream = getattr(sys, name) or open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123 - to the end
+        stream = getattr(sys, name) or open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="transload")
         setattr(sys, name, Output(stream))

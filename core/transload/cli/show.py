@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Finding, TransloadError, causes
 from ..escapes import escaped
 from ..guard import DEBUG
+from ..suggest import nearest
 from .process import encodable
 from .session import session
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:  # a command that prints nothing does not pay for it
 __all__ = [
     "bytes_text", "console", "error_console", "in_a_line", "lines", "number", "one_line", "printable", "prose", "seconds_text",
     "short_names", "show_defect", "show_error", "show_findings", "show_traceback", "show_usage", "sized",
-    "table",
+    "table", "usage_said",
 ]
 
 
@@ -270,8 +271,19 @@ def show_usage(error: Any) -> None:
     context = getattr(error, "ctx", None)
     if context is not None:
         out.print(lines(context.get_usage()))
-    told = error.format_message().replace("\n\t", " ")  # which it puts between the words that there are
-    out.print(Text.assemble(("error: ", "bold red"), told))
+    out.print(Text.assemble(("error: ", "bold red"), usage_said(error)))
+
+
+def usage_said(error: Any) -> str:
+    """What the command-line library has to say of a mistake; of the words that it proposes, those that are near.
+
+    It counts what all options begin with, by which any short one is like any other.
+    """
+    proposed = getattr(error, "possibilities", None)
+    if proposed:
+        name = getattr(error, "option_name", None) or getattr(error, "command_name", "")
+        error.possibilities = [each for each in proposed if nearest(name.lstrip("-"), [each.lstrip("-")])]
+    return str(error.format_message()).replace("\n\t", " ")  # which it puts between the words that there are
 
 
 def show_traceback(error: BaseException) -> None:

@@ -70,6 +70,8 @@ def test_names_are_completed(capsys: pytest.CaptureFixture[str], monkeypatch: py
     monkeypatch.setenv("COMP_WORDS", "transload convert --target stab")
     monkeypatch.setenv("COMP_CWORD", "3")
     assert run([]) == 0 and capsys.readouterr().out == "plain,stablehlo\n"
+    monkeypatch.setenv("COMP_WORDS", "transload convert --quantize int")
+    assert run([]) == 0 and "plain,int8\n" in (offered := capsys.readouterr().out) and "int4" not in offered  # which is refused
 
 
 
