@@ -60,6 +60,8 @@ def open_arrays(path: Path) -> dict[str, TensorData]:
                 if not info.is_dir():
                     found[name] = _member(path, archive, info)
             return found
+    except PermissionError as error:  # of which nothing is known; other errors of the system may come of what an archive says
+        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
     except _DAMAGED as error:
         raise ReadError(f"{path}: is not an .npz of plain arrays: {_why(error)}") from None
 

@@ -31,6 +31,8 @@ REPORT = "report.json"
 """The file that says what the others are."""
 _OTHERS = 100
 """How many other files a folder may hold that is exchanged for a new one: one with more is somebody's own, and stays."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says where there is no room."""
 _EXCHANGE = 2
 """RENAME_EXCHANGE of Linux's renameat2(2)."""
 
@@ -66,9 +68,9 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
             _remove_emptied(final, gone)
         made = []
     except OSError as error:
+        what = "free space, or choose another -o" if error.errno in _FULL else "choose another -o"
         raise TransloadError(
-            f"cannot write to {place}: {reason_of(error, final.parent)}",
-            hint="nothing was left half-written; free space or choose another -o") from None
+            f"cannot write to {place}: {reason_of(error, final.parent)}", hint=f"nothing was left half-written; {what}") from None
     finally:
         if scratch is not None:
             scratch.remove()

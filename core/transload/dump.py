@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .apart import need_free, written_again
-from .errors import ReadError, UsageError
+from .errors import ReadError, TransloadError, UsageError
 from .files import atomic_path, need_directory, reason_of
 from .ir import Dense, Module
 from .ir.verify import check
@@ -68,7 +68,7 @@ class Dump(Observer):
             for file in gone:
                 (self.directory / file).unlink(missing_ok=True)
         except OSError as error:
-            raise UsageError(f"cannot write into {self.directory}: {reason_of(error, self.directory)}") from None
+            raise TransloadError(f"cannot write into {self.directory}: {reason_of(error, self.directory)}") from None
 
     def enters(self, stage: Stage) -> None:
         target = stage.conversion.target if stage.conversion is not None else None

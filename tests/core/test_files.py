@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -153,6 +154,30 @@ def test_paths_that_cannot_be_opened(
     if arguments in UNOPENED[:6]:
         code, _, said = cli(*(words.get(each, each) if each != "P" else "loop.onnx" for each in arguments))
         assert code == 3 and "symbolic links" in said, said
+
+
+@pytest.mark.parametrize("arguments", [
+    each for each in UNOPENED if each[:2] != ["eval", "P"] and "-i" not in each and "--data" not in each[:3]], ids=" ".join)
+def test_files_that_may_not_be_read(
+    arguments: list[str], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
+) -> None:
+    """Some were a mistake in the command line, and others no file of their kind."""
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.zeros((2, 1, 1, 8, 8), np.float32))
+    Path("locked.onnx").write_bytes(b"x")
+    locked, real, access = Path("locked.onnx").absolute(), io.open, os.access
+
+    def opened(file: Any, *how: Any, **more: Any) -> Any:
+        if isinstance(file, str | Path) and Path(file).absolute() == locked:  # as of another user: tests may be run by root
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+        return real(file, *how, **more)
+
+    monkeypatch.setattr("io.open", opened)
+    monkeypatch.setattr("builtins.open", opened)
+    monkeypatch.setattr("os.access", lambda path, mode, **how: Path(path).absolute() != locked and access(path, mode, **how))
+    words = {"M": str(root / "examples" / "digits" / "digits_float.onnx"), "P": "locked.onnx"}
+    code, _, said = cli(*(words.get(each, each) for each in arguments))
+    assert code == 3 and "Permission denied" in said and "is no" not in said, said
 
 
 @pytest.mark.parametrize("arguments", [*UNWRITTEN, ["convert", "M", "--cache", "P"], ["convert", "M", "--dump", "P"],

@@ -33,7 +33,13 @@ __all__ = [
 
 
 class _SomePath(click.Path):
-    """A path that is not empty: `-o "$OUT"` of a variable that is not set would be the current directory."""
+    """A path that is not empty: `-o "$OUT"` of a variable that is not set would be the current directory.
+
+    Whether it can be read is told by who reads it, as of any file that cannot; who writes there need not.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
@@ -58,9 +64,9 @@ class _WrittenOrPrinted(_PathText):
     """That of a file which a command writes, where `-` is the terminal."""
 
 
-PATH = _SomePath(path_type=Path)
+PATH = _SomePath()
 PATH_TEXT = _PathText()
-OUT = _Written(path_type=Path)
+OUT = _Written()
 """That of a file which a command writes: it is refused, before anything is done, where it can be none, and where the command
 reads the file (`OwnCommand`)."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

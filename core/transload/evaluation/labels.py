@@ -145,7 +145,9 @@ def _lines(path: Path) -> list[str]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             lines = [line.strip() for _, line in zip(range(_LINES), file, strict=False)]
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise ReadError(f"{path}: is no text file: {error}") from None
     return [line for line in lines if line and not line.startswith("#")]
 
