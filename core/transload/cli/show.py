@@ -281,7 +281,7 @@ def usage_said(error: Any) -> str:
     """
     proposed = getattr(error, "possibilities", None)
     if proposed:
-        name = getattr(error, "option_name", None) or getattr(error, "command_name", "")
+        name = str(getattr(error, "option_name", "") or getattr(error, "command_name", ""))
         error.possibilities = [each for each in proposed if nearest(name.lstrip("-"), [each.lstrip("-")])]
     return str(error.format_message()).replace("\n\t", " ")  # which it puts between the words that there are
 
