@@ -201,7 +201,7 @@ class _Analysis(Forward[Known]):
         operands = [Known(limits(operand.type)) if shape_only else self._operand(op, index, need, width.of)
                     for index, operand in enumerate(op.operands)]
         intervals = result_intervals(op, [operand.interval for operand in operands])
-        if op.name == "top.Reduce" and need == EXACT:
+        if op.name == "top.Reduce" and need == EXACT and op.attribute("mode") != "ReduceMean":
             self._check_sum(op, operands[0].interval)
         skipped = subscripts_of(op) + tuple(width.of)
         counted = [known for index, known in enumerate(operands) if index not in skipped and is_wide(op.operands[index].type)]
@@ -345,7 +345,7 @@ class _Analysis(Forward[Known]):
         return BITS
 
     def _check_sum(self, op: Op, interval: Interval) -> None:
-        """Means and norms of integers are made of a sum, which must fit, too."""
+        """Norms of integers are made of a sum, which must fit, too. A mean is computed without it."""
         shape = op.operands[0].shape_or_none or ()
         count = 1
         for axis in op.attribute("axes"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transload.analysis.intervals import inside, limits, product
 from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.build import counted
@@ -21,6 +22,7 @@ from transload_hub.scales import Scale, per_step, scale16, scale32
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import DOUBLE, any_quantized, narrow, quant, requantize, rounding_of, widen
+from ..prepare.sources import sources
 from .cast import cast_value
 from .common import (
     MAX_RANK,
@@ -32,6 +34,7 @@ from .common import (
     like,
     normal_axes,
     normal_axis,
+    pad,
     reshape,
     select,
     static_shape,
@@ -128,6 +131,47 @@ def mean(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     return binary(rw, "intdiv", summed, like(rw, summed, count))
 
 
+def _long_mean(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
+    """The mean of i32 whose sum 32 bits may not hold, truncated, without that sum: frameworks add in 64 bits.
+
+    With `n` numbers `x = q * n + r` each, the sum is `sum(q) * n + sum(r)`, and `sum(q)` lies in i32, as the mean does.
+    """
+    shape = static_shape(x)
+    count = math.prod(shape[axis] for axis in axes)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    rows = reshape(rw, transpose(rw, x, [*kept, *sorted(axes)]), (math.prod(shape[axis] for axis in kept), count))
+    quotient, rest = _divided_sum(rw, rows, count)
+    zero, one = like(rw, rest, 0), like(rw, rest, 1)
+    below = binary(rw, "logical_and", compare(rw, "Greater", quotient, zero), compare(rw, "Less", rest, zero))
+    above = binary(rw, "logical_and", compare(rw, "Less", quotient, zero), compare(rw, "Greater", rest, zero))
+    towards_zero = binary(rw, "sub", select(rw, above, one, zero), select(rw, below, one, zero))
+    made = binary(rw, "add", quotient, towards_zero)
+    return reshape(rw, made, tuple(1 if axis in axes else size for axis, size in enumerate(shape)))
+
+
+def _divided_sum(rw: Rewriter, x: Value, divisor: int) -> tuple[Value, Value]:
+    """Quotient and rest, less than `divisor` and of either sign, of the sums of the rows of `x`, i32 of [rows, size].
+
+    Rests are added in groups of as many as 32 bits hold; the sums of groups are divided again.
+    """
+    rows, size = static_shape(x)
+    by = like(rw, x, divisor)
+    quotient = binary(rw, "intdiv", x, by)
+    rest = binary(rw, "sub", x, binary(rw, "mul", quotient, by))
+    quotient = rw.emit("tosa.reduce_sum", quotient, axis=1)
+    if size == 1:
+        return quotient, rest
+    group = min(I32.range[1] // (divisor - 1), size)
+    if group < 2:
+        raise Unsupported(f"the mean of {divisor} integers", "cast them to floats first")
+    groups = -(-size // group)
+    rest = pad(rw, rest, 1, 0, groups * group - size, 0)
+    rest = reshape(rw, rest, (rows * groups, group))
+    rest = reshape(rw, rw.emit("tosa.reduce_sum", rest, axis=1), (rows, groups))
+    carried, rest = _divided_sum(rw, rest, divisor)
+    return binary(rw, "add", quotient, carried), rest
+
+
 @_mode("ReduceMax")
 def _max(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     return reduce_axes(rw, x, axes, _by(rw, "any" if x.element == BOOL else "max"))
@@ -199,9 +243,19 @@ def reduce_(op: Reduce, rw: Rewriter) -> Value | None:
         raise Unsupported(f"{op.mode} of truth values", "cast them to integers first")
     if op.mode in _IN_FLOAT or (x.is_float and op.mode not in ("ReduceMax", "ReduceMin")):
         x = cast(rw, x, F32)  # sums of narrower floats are beyond their range, and what is made of them seldom is
-    made = _MODES[op.mode](rw, x, normal_axes(op.axes, x.rank))
+    axes = normal_axes(op.axes, x.rank)
+    make = _long_mean if op.mode == "ReduceMean" and not x.is_float and _may_wrap(op, axes) else _MODES[op.mode]
+    made = make(rw, x, axes)
     made = reshape(rw, made, static_shape(op.result))
     return flat(rw, made, lambda made: cast_value(rw, made, op.result.element, "Trunc"))
+
+
+def _may_wrap(op: Reduce, axes: Sequence[int]) -> bool:
+    """Whether the sum of an op's plain integers may need more than 32 bits, as far as is known."""
+    count = math.prod(static_shape(op.input)[axis] for axis in axes)
+    if count < 2 or op in sources().short_sums:
+        return False
+    return not inside(product(limits(op.input.type), (count, count)), I32.range)
 
 
 # --- quantized numbers

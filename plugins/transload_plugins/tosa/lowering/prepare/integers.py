@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Literal
 
+from transload.analysis.intervals import Intervals, inside, product
 from transload.findings import refuse
-from transload.ir import Module
+from transload.ir import I32, IntegerType, Module, Op
 from transload_hub.analysis.integer_widths import narrowing_of
 
 from .sources import sources
@@ -16,5 +19,20 @@ __all__ = ["narrow_integers"]
 def narrow_integers(module: Module, int64: Literal["proved", "assumed"] = "proved") -> bool:
     """Refuse the ops whose numbers 32 bits may not hold: where that is not proved or, with `int64="assumed"`, not possible."""
     found = sources().integers = narrowing_of(module, assumed=int64 == "assumed")
+    sources().short_sums = set(_short_sums(module))
     refuse(found.findings)
     return False
+
+
+def _short_sums(module: Module) -> Iterator[Op]:
+    """The means of plain integers whose sums lie in i32, so that they are divided sums there too."""
+    intervals = Intervals()
+    for op in module.walk():
+        if op.name != "top.Reduce" or op.attribute("mode") != "ReduceMean":
+            continue
+        shape = op.operands[0].known_shape
+        if shape is None or not isinstance(op.operands[0].element, IntegerType):
+            continue
+        count = math.prod(shape[axis] for axis in op.attribute("axes"))
+        if inside(product(intervals.of(op.operands[0]), (count, count)), I32.range):
+            yield op

@@ -28,6 +28,8 @@ class Sources:
     """Of each `top.Pow` the type that its exponent was stored in."""
     integers: Narrowing = field(default_factory=Narrowing)
     """What is known of integers of 64 bits, and unsigned ones of 32, that became i32."""
+    short_sums: set[Op] = field(default_factory=set)
+    """Each `top.Reduce` of plain integers whose sum is known to lie in i32."""
 
 
 def sources() -> Sources:

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from transload.api import lower, run
-from transload.ir import F32, I8, I16, I32, UI8, QuantType, TensorType
+from transload.ir import F32, I8, I16, I32, UI8, QuantType, TensorType, Type
+from transload.testing import build_module
+from transload_hub.build import cast
 
 from tests.support.graphs import Graph
 
@@ -45,6 +47,35 @@ def test_exponentials_do_not_overflow(same_op: Same, normal: Any) -> None:
 def test_integers(same_op: Same, mode: str, dtype: Any) -> None:
     x = np.random.default_rng(0).integers(-4, 5, (2, 3, 5)).astype(dtype)
     same_op("Reduce", x, axes=(1, 2), keepdims=False, mode=mode)
+
+
+@pytest.mark.parametrize("number", [np.iinfo(np.int32).min, np.iinfo(np.int32).max, -(1 << 30) - 1, 60000])
+def test_means_of_integers_whose_sum_32_bits_do_not_hold(same_op: Same, number: int) -> None:
+    """Frameworks add in 64 bits. 65,536 rests of up to 65,535 are beyond 32 bits, too, and are added in groups."""
+    x = np.full((2, 256, 256), number, np.int32)
+    x[1, 0] = -3
+    same_op("Reduce", x, axes=(1, 2), keepdims=True, mode="ReduceMean")
+    same_op("Reduce", x[:, :3, :5], axes=(0, 2), keepdims=False, mode="ReduceMean")
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("count", [2, 7, 70000])
+def test_means_of_integers_are_cut_off(same_op: Same, dtype: Any, count: int) -> None:
+    ends = np.iinfo(dtype if dtype != np.int64 else np.int32)
+    x = np.random.default_rng(0).integers(ends.min // 2, ends.max // 2, (3, count)).astype(dtype)
+    x[1], x[2] = x[1] // 1000, -abs(x[2])
+    same_op("Reduce", x, axes=(1,), keepdims=False, mode="ReduceMean", official=dtype != np.int64)
+
+
+def test_means_of_small_integers_divide_their_sum() -> None:
+    """Where the model says that the numbers are small, the sum is not taken apart."""
+    def names(element: Type) -> list[str]:
+        module = build_module([TensorType((4, 8), element)], lambda rw, x: rw.emit(
+            "top.Reduce", cast(rw, x, I32), axes=(1,), mode="ReduceMean"))
+        return [op.name for op in lower(module).ops()]
+
+    assert names(UI8).count("tosa.intdiv") == 1
+    assert names(I32).count("tosa.intdiv") > 1
 
 
 def test_truth_values(same_op: Same, sample: Any) -> None:
