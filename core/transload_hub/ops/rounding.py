@@ -34,10 +34,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from transload.ir import Module
+from transload.ir import Module, Op
 from transload.ir.declare import attribute, enum
 
-__all__ = ["WORDS", "round_all", "round_once", "rounds"]
+__all__ = ["WORDS", "round_all", "round_once", "rounds", "rounds_results"]
 
 WORDS = ("exact", "double", "once", "float32", "truncate")
 """All words; `rounds` says which of them an op knows."""
@@ -48,6 +48,11 @@ _DOC = "how a quantized result is rounded, see `transload_hub.ops.rounding`"
 def rounds(*words: str, default: Callable[[Any], str] | None = None) -> str:
     """Declare the attribute `rounding` of an op that knows these words, the default first, or what `default(op)` says."""
     return attribute(enum(*words), _DOC, default=default or words[0])
+
+
+def rounds_results(op: Op) -> bool:
+    """Whether an op's declaration says how its quantized results are rounded: that of an op which only moves numbers does not."""
+    return op.declaration is not None and "rounding" in op.declaration.attributes
 
 
 def round_all(module: Module, word: str, *, anew: bool = False) -> bool:

@@ -19,6 +19,7 @@ from transload.ir import I8, I32, FloatType, Module, Op, QuantType, SplatData, T
 from transload.ir.build import constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
 
+from ..ops.rounding import rounds_results
 from ..tables import distinct
 from .biases import PRODUCTS, finest, output_axis, reach_of
 from .weights import grid_of, real_weight
@@ -267,6 +268,11 @@ def compute(op: Op, rw: Rewriter) -> Any:
         made = _mean(rw, sources[0], _quant(quantizers[0].results[0]))  # type: ignore[arg-type]
         made.owner.location = quantizers[0].location  # type: ignore[union-attr]
         return _replace(op, quantizers, made)
+    if not rounds_results(op):  # it moves numbers: it is a cast that rounds them
+        kind = _quant(quantizers[0].results[0])
+        sources = [
+            source if source.element == kind else rw.emit("top.Cast", source, element=kind, round_mode="HalfToEven")  # type: ignore[union-attr]
+            for source in sources]
     return _quantized(op, rw, sources, quantizers, relu)
 
 

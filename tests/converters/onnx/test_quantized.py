@@ -13,7 +13,10 @@ import pytest
 import transload
 from transload.errors import ConversionError
 from transload.ir import F32, I8, I32, UI8, QuantType
+from transload.plugin_host import host
 from transload_converters.onnx.writer import model_of
+from transload_hub.ops.base import TOP
+from transload_hub.simplify.qdq import COMPUTE
 
 from tests.support.judge_versions import newer_onnxruntime
 from tests.support.onnx_models import make_model, node, op_names, read_model
@@ -87,6 +90,23 @@ def test_quantized_ops_say_that_they_round_once(compare: Callable[..., Any]) -> 
     assert said == {"top.MatMul": "once", "top.LeakyRelu": "once"}
     assert [op.attributes.get("rounding") for op in hub.ops() if op.name == "top.Cast"] == [None, None]
     assert not [name for name in hub.attributes if name.startswith("transload.")]
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
+def test_padding_between_scales_is_rounded_once(compare: Callable[..., Any], mode: str) -> None:
+    """All 256 numbers: gemmlowp's rounding, twice, gives another number for every ninth."""
+    x = np.arange(-128, 128, dtype=np.int8)
+    nodes = [dq("x", "d"), node("Pad", ["d", "p"], ["h"], mode=mode), q("h", "y", "o")]
+    constants = {"a_scale": scale(0.02), "a_zero": np.int8(0), "o_scale": scale(0.1), "o_zero": np.int8(0), "p": np.array([2, 3])}
+    hub = compare(nodes, {"x": x}, ("y",), constants, opset=21)
+    (cast,) = [op for op in hub.ops() if op.name == "top.Cast" and op.operands[0].is_quantized and op.result.is_quantized]
+    assert cast.rounding == "once"
+
+
+def test_quantized_ops_say_how_they_round_or_only_move() -> None:
+    """An op in between whose declaration has no rounding gets a cast in front, which is right of ops that move numbers alone."""
+    computing = [name for name in COMPUTE if "rounding" not in TOP.ops[f"top.{name}"].attributes]
+    assert all(host().facts("moves")[f"top.{name}"] is not None for name in computing)
 
 
 @pytest.mark.parametrize("limit", [None, 0.9])
