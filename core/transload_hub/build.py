@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F64, Dense, IntegerType, QuantType, SplatData, TensorType, Type, Value, dtype_of
+from transload.ir import BOOL, F64, I32, Dense, IntegerType, QuantType, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 from transload.ir.quantization import spread
 
@@ -18,7 +18,7 @@ from . import tables
 from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
-    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "quantized_as_stored",
+    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "padded", "pads_for", "permute", "quantized_as_stored",
     "reduced_over_nothing", "reshape", "same_padding", "scalar_like", "slice_along", "splat", "wrapped_places",
 ]
 
@@ -111,6 +111,16 @@ def scalar_like(build: Builder, value: Value, number: float) -> Value:
         return build.constant(np.array(number, dtype_of(element)), element=element)
     except (OverflowError, ValueError):  # an integer out of range, no number
         raise Unsupported(f"{number} is none of {element}, which the tensor is of") from None
+
+
+def padded(build: Builder, value: Value, paddings: Sequence[int], number: float) -> Value:
+    """`value` with a number around it; a real one, where the elements are quantized.
+
+    `top.Pad` says it as a float. A plain integer beyond 32 bits may be none, and is an operand.
+    """
+    if value.is_integer and not I32.range[0] <= number <= I32.range[1]:
+        return build.emit("top.Pad", value, scalar_like(build, value, number), paddings=tuple(paddings))
+    return build.emit("top.Pad", value, paddings=tuple(paddings), val=float(number))
 
 
 # --- windows

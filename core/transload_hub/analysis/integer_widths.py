@@ -208,6 +208,9 @@ class _Analysis(Forward[Known]):
         kind = need if need else EXACT
         for known in counted:
             kind &= known.kind
+        moves = moves_of(op)
+        if moves is not None and not moves.by_value and not all(inside((n, n), I32_RANGE) for n in moves.constants):
+            kind &= BITS  # of numbers that the op has itself, as padding, the low bits stay
         if need == EXACT:
             kind = 0  # a result beyond i32 means nothing
         blame = next((known.blame for known in counted if known.blame is not None), None)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, Op, QuantType, Value
+from transload.ir import Op, QuantType, Value
 from transload.rewrite import Rewriter
-from transload_hub.build import slice_along, wrapped_places
+from transload_hub.build import padded, slice_along, wrapped_places
 
 from .table import (
     Impossible,
@@ -242,7 +242,7 @@ def pad(op: Op, rw: Rewriter) -> Value:
     rank = len(shape_of(value))
     mode = attr(op, "mode", "constant")
     fill: Value | None = None
-    number = 0.0
+    number: float = 0.0
     if opset(op) < 11:
         pads, axes = need_attr(op, "pads"), None
         number = float(attr(op, "value", 0.0))
@@ -273,9 +273,11 @@ def pad(op: Op, rw: Rewriter) -> Value:
         number = np.asarray(constant).reshape(-1)[0]
         if isinstance(value.element, QuantType) and not isinstance(fill.element, QuantType):
             number = (float(number) - value.element.zero_point) * value.element.scale
-        elif not isinstance(value.element, FloatType | QuantType) and float(number) != number:
-            return rw.emit("top.Pad", value, reshape(rw, fill, ()), paddings=tuple(pads), mode=mode)
-    return rw.emit("top.Pad", value, paddings=tuple(pads), mode=mode, val=float(number))
+        elif value.is_integer:
+            number = int(number)
+    if mode == "constant":
+        return padded(rw, value, pads, number)
+    return rw.emit("top.Pad", value, paddings=tuple(pads), mode=mode)
 
 
 def _wrap(rw: Rewriter, value: Value, pads: Sequence[int]) -> Value:

@@ -12,7 +12,7 @@ from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
-from transload_hub.build import counted, need_place, wrapped_places
+from transload_hub.build import counted, need_place, padded, wrapped_places
 
 from .table import (
     MAX_CONSTANT,
@@ -21,7 +21,6 @@ from .table import (
     axes_of,
     axis_of,
     cast,
-    number_like,
     pairs,
     permute,
     reshape,
@@ -529,7 +528,4 @@ def pad(call: Call, rw: Rewriter) -> Value:
         return value
     if _MODES[mode] != "constant":
         return rw.emit("top.Pad", value, paddings=paddings, mode=_MODES[mode])
-    number = call.value or 0
-    if isinstance(number, int) and number > 1 << 53:
-        return rw.emit("top.Pad", value, number_like(rw, number, value.element), paddings=paddings, mode="constant")
-    return rw.emit("top.Pad", value, paddings=paddings, mode="constant", val=float(number))
+    return padded(rw, value, paddings, call.value or 0)

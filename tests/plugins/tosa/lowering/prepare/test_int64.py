@@ -31,6 +31,7 @@ from transload.ir import (
 from transload.ir.build import Builder
 from transload.ir.module import set_results
 from transload.plugin_host import host
+from transload_hub.build import padded
 
 IDS = np.array([0, 1, -1, 7, 1 << 20, (1 << 30) - 1, -(1 << 30), 12345], np.int64)
 MOST = np.iinfo(np.int64).max
@@ -128,6 +129,13 @@ def test_all_numbers_of_ui32(lowered: Callable, make: Callable) -> None:
     lowered(make, x, tolerance=0.0)
 
 
+def test_padding_of_ui32_with_2_to_the_31_and_more(lowered: Callable) -> None:
+    x = np.array([0, 5, 1 << 31, (1 << 32) - 1], np.uint32)
+    for make in (lambda rw, x: rw.emit("top.Pad", x, paddings=(1, 1), val=3e9), lambda rw, x: padded(rw, x, (1, 1), 3 * 10**9)):
+        lowered(make, x)
+        lowered(lambda rw, x, make=make: rw.emit("top.Compare", make(rw, x), number(rw, 9, np.uint32), mode="Greater"), x)
+
+
 def test_bits_of_ui32_in_64(lowered: Callable) -> None:
     x = np.array([0, 1, 1 << 31, (1 << 32) - 1], np.uint32)
     lowered(lambda rw, x: rw.emit("top.Cast", rw.emit("top.Cast", x, element=I64), element=UI32), x)
@@ -172,9 +180,11 @@ def test_a_loop_that_may_leave_32_bits() -> None:
     (lambda rw, x: rw.emit("top.Reduce", x, axes=(0,), mode="ReduceSum"), "to 8589934584"),
     (lambda rw, x: rw.emit("top.Reduce", x, axes=(0,), mode="ReduceL1"), "the sum of 8 numbers may need more than 32 bits"),
     (lambda rw, x: rw.emit("top.Compare", rw.emit("top.Mul", x, number(rw, 3)), x, mode="Less"), "top.Compare 'y' needs all of"),
+    (lambda rw, x: rw.emit("top.Pad", x, paddings=(1, 1), val=2.0**40), "they lie from -1073741824 to 1099511627776, and func.return"),
+    (lambda rw, x: padded(rw, x, (1, 1), MOST), "to 9223372036854775807, and func.return"),
     (lambda rw, x: rw.emit("top.Add", x, number(rw, MOST)), "to 9223372036854775807"),
     (lambda rw, x: rw.emit("top.ShiftRight", rw.emit("top.Bitcast", x, element=UI64), number(rw, 1, np.uint64)), "of ui64"),
-], ids=["product", "sum", "norm", "comparison", "constant", "bits"])
+], ids=["product", "sum", "norm", "comparison", "padding", "padding by an operand", "constant", "bits"])
 def test_refused(make: Callable, why: str) -> None:
     assert why in refusal(make, EIGHT)
 
