@@ -274,6 +274,7 @@ class _Work:
         outputs: Sequence[str] = (),
     ) -> None:
         """Read the model, and have its runtime start what takes time to start."""
+        self.report.function = function
         with static_inputs():
             self.source = self.journey.through(READ, lambda: loaded(
                 self.model, "convert", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))

@@ -95,6 +95,12 @@ def reported_options(artifact: Path) -> dict[str, Any]:
     return dict(said) if isinstance(said, dict) else {}
 
 
+def reported_function(artifact: Path) -> str | None:
+    """The function or signature of its model that an artifact was made of, as its report has it; None for the main one."""
+    said = _report(artifact).get("function")
+    return said if isinstance(said, str) else None
+
+
 @dataclass(frozen=True)
 class Changes:
     """Tensors that an artifact holds otherwise than its model, by name, and what takes them makes up for it."""

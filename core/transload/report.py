@@ -257,6 +257,7 @@ class Report:
     beside: Annotated[dict[str, str], "the same of files that were read with it (weights), by path from its folder"] = field(
         default_factory=dict)
     format: Annotated[str | None, "name of the reader"] = None
+    function: Annotated[str | None, "the function or signature that was asked for; null: the model's main one"] = None
     target: str
     host: Annotated[str | None, "the target of what the target leaves to the host; null: engines run it"] = None
     dialect: Annotated[str | None, "in which the target was given the model"] = None

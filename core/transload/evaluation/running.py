@@ -24,7 +24,7 @@ from ..ir import Module, QuantType, TensorType, asked_inputs
 from ..ir.borders import input_limits
 from ..ir.types import Type
 from ..kinds import PATH
-from ..meanings import as_stored, reported_types, with_meanings
+from ..meanings import as_stored, reported_function, reported_types, with_meanings
 from ..plugin_host import host
 from ..samples.preprocess import FILE, Preprocess, beside_of
 from ..samples.samples import Data, Samples
@@ -145,9 +145,10 @@ def _open(
         module = loaded(model, "evaluate", **how)
     else:
         written = written_at(Path(model)) if how.get("format") is None else None
+        function = how.get("function") or _function_of(others)
         module = written.module if written is not None else with_batch_of(
             _of_known_sizes(others), how.get("inputs") or {},
-            lambda inputs: loaded(model, "evaluate", **{**how, "inputs": inputs}))
+            lambda inputs: loaded(model, "evaluate", **{**how, "inputs": inputs, "function": function}))
         if written is not None:
             alone = first is None and not others
             written.need_unasked(Path(model), how.get("inputs"), how.get("function"), how.get("weights"), sizes=alone)
@@ -163,6 +164,12 @@ def _open(
     inputs, outputs = with_meanings(module.inputs, meanings), with_meanings(module.outputs, meanings)
     beside = beside_of(Path(model)) if not isinstance(model, Module) else None
     return _Opened(name, module, own if own is not None else _by_engine(module, engine), inputs, outputs, notes, beside)
+
+
+def _function_of(models: Sequence[Module | str | Path]) -> str | None:
+    """The function that the first of these was made of which says one."""
+    said = (reported_function(Path(model)) for model in models if not isinstance(model, Module))
+    return next((name for name in said if name is not None), None)
 
 
 def _of_known_sizes(models: Sequence[Module | str | Path]) -> Module | None:

@@ -30,6 +30,7 @@ from ..meanings import (
     note_ranges,
     quantized_tensors,
     reported_changes,
+    reported_function,
     reported_options,
     reported_types,
     taken_rounded,
@@ -287,9 +288,10 @@ def compare(
     that has the program take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides
     know by one name is compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before
     anything takes it, behind that. Where the artifact was quantized on its way, its report says what its integers stand for,
-    and random inputs are of the range that it takes. `format`, `function`, `weights` and `outputs` are as in `load`;
-    `excepts` names tensors that do not count; `tolerance` is how near outputs are to be, the usual one of floats without it
-    (`Comparison.broken`). Raises `UsageError` where the model's runtime is not installed.
+    and random inputs are of the range that it takes. `format`, `function`, `weights` and `outputs` are as in `load`,
+    and the function is that of the artifact's report where none is said; `excepts` names tensors that do not count; `tolerance`
+    is how near outputs are to be, the usual one of floats without it (`Comparison.broken`). Raises
+    `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, model_of, run, runnable
     from ..written import with_batch_of
@@ -302,6 +304,8 @@ def compare(
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
     written, result = _opened(artifact)
+    if function is None and not isinstance(artifact, Module):
+        function = reported_function(Path(artifact))
     source = with_batch_of(
         result if not is_fused else None, types,
         lambda inputs: load(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))

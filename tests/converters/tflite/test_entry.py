@@ -75,6 +75,23 @@ def test_litert_judges_it(file: Path, tmp_path: Path) -> None:
     assert np.array_equal(ours["power"], theirs["power"][:1])
 
 
+@pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
+def test_an_artifact_is_compared_with_the_signature_that_it_is_of(file: Path, tmp_path: Path) -> None:
+    """The report names it, and sizes are the artifact's; what is asked for goes before."""
+    out = tmp_path / "out"
+    made = transload.convert(file, out=out, function="growth", inputs={"x": (2, 5)})
+    assert made.report.function == "growth"
+    compared = transload.compare(file, out)
+    assert [(each.name, each.shape) for each in compared.tensors] == [("power", (2, 5))] and compared.worst("max_abs") < 1e-5
+    x = np.linspace(-1, 1, 40, dtype=np.float32).reshape(4, 2, 5)
+    scored = transload.evaluate([file, out], {"x": x}, metrics=["sqnr"])
+    assert list(scored.scores.values())[1]["sqnr"].value > 100
+    with pytest.raises(UsageError, match="the artifact has 1 inputs"):
+        transload.compare(file, out, function="minus")
+    assert transload.convert(file, out=out).report.function is None
+    assert [each.name for each in transload.compare(file, out).tensors] == ["y"]
+
+
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     """Beside the first subgraph one called `step` of signature `main`: `y = x + total`, and `total`, a variable, becomes `y`."""
