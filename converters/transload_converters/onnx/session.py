@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import MissingKernel, RunError
+from transload.ir import Packed4Data
 
 from .bundles import element_name
 from .saturation import made_exact, saturates
@@ -115,38 +116,64 @@ _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(fl
 
 
 _TEXTS = "tensor(string)"
-_BF16, _BF16_CODE = "tensor(bfloat16)", 16
-"""What onnxruntime neither takes from numpy nor gives to it, and the number that ONNX has for it."""
+_CARRIED = {
+    "tensor(bfloat16)": (16, "bfloat16"), "tensor(float8e4m3fn)": (17, "float8_e4m3fn"),
+    "tensor(float8e4m3fnuz)": (18, "float8_e4m3fnuz"), "tensor(float8e5m2)": (19, "float8_e5m2"),
+    "tensor(float8e5m2fnuz)": (20, "float8_e5m2fnuz"), "tensor(uint4)": (21, "uint4"), "tensor(int4)": (22, "int4")}
+"""What onnxruntime does not take from numpy: the number that ONNX has for each type, and the name that ml_dtypes has."""
 
 
 def exchanged(session: Any, names: Sequence[str], fed: Mapping[str, Any], options: Any = None) -> list[Any]:
-    """The outputs of one run. Where bf16 goes in or out, all goes as onnxruntime's own values, and that as bits."""
+    """The outputs of one run. Where numbers that numpy lacks go in or out, all goes as onnxruntime's values, and those as bits.
+
+    Raises `MissingKernel` where something else than tensors goes in or out beside them.
+    """
     inputs, outputs = ({entry.name: entry.type for entry in entries} for entries in (session.get_inputs(), session.get_outputs()))
     taken = [inputs[name] for name in fed]
     given = [outputs[name] for name in names]
-    if _BF16 not in (*taken, *given):
+    carried = next((each for each in (*taken, *given) if each in _CARRIED), None)
+    if carried is None:
         return list(session.run(names, fed, options))
     if others := [each for each in (*taken, *given) if not each.startswith("tensor(")]:
-        raise MissingKernel(f"onnxruntime exchanges bf16 beside tensors alone, and here is {others[0]}")
+        raise MissingKernel(f"onnxruntime exchanges {carried} beside tensors alone, and here is {others[0]}")
     import onnxruntime
 
     made = onnxruntime.OrtValue
+    stored = {name: _bits(np.asarray(array), inputs[name]) for name, array in fed.items()}
     values = {
-        name: made.ortvalue_from_numpy_with_onnx_type(_contiguous(array).view(np.uint16), _BF16_CODE)
-        if inputs[name] == _BF16 else made.ortvalue_from_numpy(_contiguous(array)) for name, array in fed.items()}
+        name: made.ortvalue_from_numpy_with_onnx_type(array, _CARRIED[inputs[name]][0])
+        if inputs[name] in _CARRIED else made.ortvalue_from_numpy(array) for name, array in stored.items()}
     results = session.run_with_ort_values(list(names), values, options)
-    return [_bits_of(each) if type_ == _BF16 else each.numpy() for each, type_ in zip(results, given, strict=True)]
+    return [_contents(each, type_) if type_ in _CARRIED else each.numpy() for each, type_ in zip(results, given, strict=True)]
 
 
-def _contiguous(array: np.ndarray) -> np.ndarray:
-    return np.require(array, requirements=["C", "A"])
+def _bits(array: np.ndarray, type_: str) -> np.ndarray:
+    """An array as onnxruntime holds it: numbers that numpy lacks as their bits, those of 4 bits packed in its first half."""
+    array = np.require(array, requirements=["C", "A"])
+    if type_ not in _CARRIED:
+        return array
+    if not type_.endswith("int4)"):
+        return array.view(np.dtype(f"u{array.itemsize}"))
+    packed = Packed4Data.of(array, signed=type_ == "tensor(int4)").packed
+    held = np.zeros(array.shape, np.uint8)
+    held.reshape(-1)[: packed.size] = packed
+    return held
 
 
-def _bits_of(value: Any) -> np.ndarray:
-    """A copy of the numbers of 16 bits that a value of onnxruntime on the CPU holds."""
-    shape = tuple(value.shape())
-    size = 2 * math.prod(shape)
-    return np.frombuffer(ctypes.string_at(value.data_ptr(), size), np.uint16).reshape(shape)
+def _contents(value: Any, type_: str) -> np.ndarray:
+    """A copy of the numbers, of a type that numpy lacks, that a value of onnxruntime on the CPU holds."""
+    shape, dtype = tuple(value.shape()), _carried_dtype(type_)
+    size = math.prod(shape)
+    if type_.endswith("int4)"):
+        packed = np.frombuffer(ctypes.string_at(value.data_ptr(), (size + 1) // 2), np.uint8)
+        return Packed4Data(packed, shape, signed=type_ == "tensor(int4)").numpy()
+    return np.frombuffer(ctypes.string_at(value.data_ptr(), size * dtype.itemsize), dtype).reshape(shape)
+
+
+def _carried_dtype(type_: str) -> np.dtype:
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, _CARRIED[type_][1]))
 
 
 def _fed(entry: Any, inputs: Mapping[str, np.ndarray]) -> Any:
@@ -171,26 +198,17 @@ def _given(entry: Any, value: Any) -> list[tuple[str, Any]]:
 def _as_wanted(entry: Any, given: np.ndarray) -> np.ndarray:
     """An array in the dtype that the session wants."""
     array = np.asarray(given)
-    if entry.type == _BF16:
-        import ml_dtypes
-
-        return array.astype(ml_dtypes.bfloat16, copy=False)
+    if entry.type in _CARRIED:
+        return array.astype(_carried_dtype(entry.type), copy=False)
     wanted = next((dtype for name, dtype in _DTYPES.items() if name in entry.type), array.dtype)
     return array.astype(wanted, copy=False)
 
 
-_BITS = {"tensor(bfloat16)": "bfloat16", "tensor(float8e4m3fn)": "float8_e4m3fn", "tensor(float8e4m3fnuz)": "float8_e4m3fnuz",
-         "tensor(float8e5m2)": "float8_e5m2", "tensor(float8e5m2fnuz)": "float8_e5m2fnuz"}
-
-
 def told(entry: Any, value: Any) -> Any:
     """An output in its own element type: onnxruntime gives numbers that numpy does not have as the integers of their bits."""
-    name = _BITS.get(entry.type)
-    if name is None:
+    if entry.type not in _CARRIED:
         return value
-    import ml_dtypes
-
-    dtype = np.dtype(getattr(ml_dtypes, name))
+    dtype = _carried_dtype(entry.type)
     return value.view(dtype) if value.dtype.kind == "u" and value.dtype.itemsize == dtype.itemsize else value
 
 

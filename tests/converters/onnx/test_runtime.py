@@ -129,6 +129,41 @@ def test_numbers_of_bf16_go_in_and_come_out(shape: tuple[int, ...], keep: bool, 
     np.testing.assert_array_equal(found["z"].astype(np.float32), (wide * 3).astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
+SMALL = {"INT4": "int4", "UINT4": "uint4", "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
+         "FLOAT8E5M2": "float8_e5m2", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz"}
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 4), (), (0, 3)])
+@pytest.mark.parametrize("name", SMALL)
+def test_numbers_of_8_and_4_bits_go_in_and_come_out(name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    """onnxruntime takes none from numpy, and gives no numbers of 4 bits to it, of which two are in a byte."""
+    kind, dtype = getattr(TensorProto, name), np.dtype(getattr(ml_dtypes, SMALL[name]))
+    least = 0 if name == "UINT4" else -8
+    x = np.resize(np.arange(least, 8), shape).astype(dtype)
+    nodes = [node("Transpose", ["x"], ["y"]), node("Cast", ["x"], ["f"], to=TensorProto.FLOAT)]
+    model = make_model(nodes, {"x": np.zeros(shape, np.float32)}, ["y", "f"], opset=21)
+    model.graph.input[0].type.tensor_type.elem_type = kind
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    found = runtime.open_model(file)({"x": x})
+    np.testing.assert_array_equal(found["f"], x.astype(np.float32))
+    assert found["y"].dtype == dtype
+    np.testing.assert_array_equal(found["y"].astype(np.float32), x.T.astype(np.float32))
+
+
+@pytest.mark.parametrize("element", ["i4", "f8E4M3FN"])
+def test_files_that_take_numbers_of_few_bits_are_judged(element: str, tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib", reason="it judges StableHLO")
+    (file := tmp_path / "m.mlir").write_text(
+        f"func.func @main(%a: tensor<3x5x{element}>) -> tensor<5x3x{element}> {{\n"
+        f"  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<3x5x{element}>) -> tensor<5x3x{element}>\n"
+        f"  return %0 : tensor<5x3x{element}>\n}}\n")
+    made = transload.convert(file, "onnx", tmp_path / "out", format="stablehlo", verify="require")
+    assert made.verification is not None and made.verification.passed
+    for target in ("tosa", "onnx"):
+        again = transload.convert(made.files[0], target, tmp_path / "again", verify="require").verification
+        assert again is not None and again.passed
+
+
 def test_a_file_that_says_other_dimensions_than_it_computes_is_judged(tmp_path: Path) -> None:
     """Its runtime is not to blame: what computes the output says what it has."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2])
