@@ -14,11 +14,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from .budget import budget
-from .contents import constant_bytes, dialects_in
+from .contents import STRUCTURE, constant_bytes, dialects_in
 from .context import new_run
 from .conversion import hint_for, options_of, owners_of, route_from, run_conversion, steps_of, takes, why_unfit
 from .errors import ConversionError, Finding, UsageError
@@ -211,7 +212,7 @@ class Journey:
             return
         if self._is_there(module) and not own_options(Owner("", own), self.options).keys() >= self.options.keys():
             self._by_hub = self._by_hub or self._has_round_trip(module)
-        conversions = self.conversions(module) or [  # a module without ops: its options have nothing to do
+        conversions = self.conversions(module) or [  # a module without ops that is there: its options have nothing to do
             conversion for conversion in host().conversions.values()
             if conversion.extends is None and conversion.target in self.accepted]
         owners = [] if self._target is None else [Owner(self._target.name, own)]
@@ -262,8 +263,19 @@ class Journey:
         return copy
 
     def _place(self, module: Module) -> _Place:
-        present = dialects_in(module) or Counter([] if self._reached is None else [self._reached])
+        present = dialects_in(module) or Counter(self._origin(module) if self._reached is None else [self._reached])
         return _Place(present, self._hub_due, self._quantize_due, self._pipeline_due, module)
+
+    def _origin(self, module: Module) -> Iterator[str]:
+        """The dialect in which a module without ops begins: that of its reader, else the hub's; none from where no way leads.
+
+        Its functions have types all the same, which the conversions on the way change.
+        """
+        reader = host().readers.get(module.source_format or "")
+        dialect = self._center.name if reader is None or reader.dialect in STRUCTURE else reader.dialect
+        with suppress(ConversionError):
+            route_from(Counter([dialect]), self.accepted, lambda each: True)
+            yield dialect
 
     def _planned(self, place: _Place) -> Iterator[Stage]:
         """The stages from a place on; `place` goes along. What the module will hold is taken from what conversions declare."""

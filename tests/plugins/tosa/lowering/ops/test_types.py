@@ -10,7 +10,9 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import F32, I32, FloatType, QuantType
+from transload.ir import F32, I32, FloatType, QuantType, TensorType, element_type_of
+from transload.testing import build_module
+from transload_targets.tosa.check import findings_of
 
 from tests.support.graphs import Graph
 
@@ -179,3 +181,18 @@ def test_small_floats_that_tosa_does_not_have(element: str, target: str) -> None
     assert len(caught.value.findings) == 1
     assert target in caught.value.findings[0].hint
     transload.lower(module, "stablehlo")
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.int64, np.float64, np.int16, np.bool_])
+def test_what_passes_straight_through_gets_a_type_of_tosa(dtype: Any) -> None:
+    """As beside ops, too: a module without any begins in its reader's dialect, or the hub's."""
+    element = element_type_of(dtype)
+    text = f"func.func @main(%a: tensor<2x3x{element}>) -> tensor<2x3x{element}> {{\n  return %a : tensor<2x3x{element}>\n}}\n"
+    x = np.array([[0, 1, 1], [1, 1, 0]], dtype)
+    made = build_module([TensorType(x.shape, element)], lambda rw, a: a)
+    for module in (transload.load(text=text, format="stablehlo"), made):
+        lowered = transload.lower(module, "tosa")
+        ((name, _),) = lowered.inputs.items()
+        (value,) = transload.run(lowered, {name: x}).values()
+        assert np.array_equal(value, x)
+        assert not findings_of(lowered)
