@@ -219,10 +219,16 @@ def _known(size: Size, sizes: Mapping[str, int]) -> Size:
     return sizes.get(size, size) if isinstance(size, str) else size
 
 
-def _is_batch(shape: Sequence[Size]) -> bool:
-    """Whether the leading size of a shape, which is open, is taken for a batch."""
+def _repeated(shapes: Mapping[str, Sequence[Size] | None]) -> set[Size]:
+    """The names of sizes that one of the shapes has twice, as a square has, whose second size no batch is."""
+    held = [list(shape) for shape in shapes.values() if shape is not None]
+    return {size for shape in held for size in shape if isinstance(size, str) and shape.count(size) > 1}
+
+
+def _is_batch(shape: Sequence[Size], repeated: Collection[Size]) -> bool:
+    """Whether the leading size of a shape, which is open, is taken for a batch; one that is `repeated` in any shape is none."""
     first = shape[0]
-    if isinstance(first, str) and first in shape[1:]:  # of a square, whose second size no batch is
+    if first in repeated:
         return False
     if isinstance(first, str) and _BATCH.search(first) is not None:
         return True
@@ -239,11 +245,12 @@ def _choose_batches(
     chosen: dict[tuple[str, int], list[str]] = {}
     asked = _GIVEN.get(_NONE).batch
     batch = 1 if asked is None else asked
+    repeated = _repeated(shapes)
     for name, shape in shapes.items():
         if not shape or isinstance(_known(shape[0], sizes), int):
             continue
         first = shape[0]
-        if _is_batch(shape):
+        if _is_batch(shape, repeated):
             shape[0] = made = batch if asked is not None else nearest_of(batch, allowed.get(str(first)))
             if isinstance(first, str):
                 sizes[first] = made
@@ -295,6 +302,8 @@ def _examples(
 
     A matrix that another is multiplied by has as many rows as that has columns; both begin as what may be a batch.
     """
+    repeated = _repeated(shapes)
+
     def made(open_: Collection[str], whole: int | None = None) -> dict[str, tuple[int, ...]]:
         named: dict[str, int] = {}
         found: dict[str, tuple[int, ...]] = {}
@@ -308,7 +317,7 @@ def _examples(
                     size if isinstance(size, int) else _same(size, whole or _LENGTH, named, allowed)
                     for size in _without_batch(declared[name], shape))
             else:
-                found[name] = tuple(_likely(shape, place, named, allowed) for place in range(len(shape)))
+                found[name] = tuple(_likely(shape, place, named, allowed, repeated) for place in range(len(shape)))
         return found
 
     yield made(())
@@ -344,13 +353,15 @@ def _flag(name: str, sizes: Sequence[int | str]) -> str:
     return f"--shape {quoted(name + ':' + ('x'.join(map(str, sizes)) or 'scalar'))}"
 
 
-def _likely(shape: Sequence[Size], place: int, named: dict[str, int], allowed: Mapping[str, range]) -> int:
+def _likely(
+    shape: Sequence[Size], place: int, named: dict[str, int], allowed: Mapping[str, range], repeated: Collection[Size],
+) -> int:
     """A size for the example: pixels in images, 1 for what lies between the first and the last of three, else a length."""
     size = shape[place]
     if isinstance(size, int):
         return size
     likely = _PIXELS if len(shape) >= 4 else _LENGTH
-    if (place == 0 and len(shape) > 1 and (size is None or size not in shape[1:])) or (place == 1 and len(shape) == 3):
+    if (place == 0 and len(shape) > 1 and size not in repeated) or (place == 1 and len(shape) == 3):
         likely = 1
     return _same(size, likely, named, allowed)
 

@@ -277,6 +277,21 @@ def test_a_size_that_a_shape_has_twice_is_no_batch() -> None:
         assert shapes_of(read_model(dynamic({"a": ["n", "n"]}))) == [(5, 5)]
 
 
+@pytest.mark.parametrize("name", ["nodes", "n"])
+def test_a_size_that_a_shape_has_twice_is_no_batch_of_others_either(name: str) -> None:
+    """Features of nodes, and which of these are next to which: one node would be a graph without an edge."""
+    inputs = {"x": [name, 4], "edges": [name, name], "z": ["batch", 3]}
+    for order in (inputs, dict(reversed(inputs.items()))):
+        with pytest.raises(ReadError, match=f"sizes that only the user knows: {name}x4") as caught:
+            read_model(dynamic(order))
+        assert "--shape x:128x4" in str(caught.value) and "--shape edges:128x128" in str(caught.value)
+        with sizes_given({name: 5}):
+            made = read_model(dynamic(order))
+        assert dict(zip(order, shapes_of(made), strict=True)) == {"x": (5, 4), "edges": (5, 5), "z": (1, 3)}
+        given = read_model(dynamic(order), {"edges": (6, 6)})
+        assert dict(zip(order, shapes_of(given), strict=True)) == {"x": (6, 4), "edges": (6, 6), "z": (1, 3)}
+
+
 def test_an_example_is_what_the_model_takes() -> None:
     def product(left: list[Any], right: list[Any]) -> Any:
         graph = helper.make_graph(
