@@ -288,10 +288,9 @@ def compare(
     that has the program take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides
     know by one name is compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before
     anything takes it, behind that. Where the artifact was quantized on its way, its report says what its integers stand for,
-    and random inputs are of the range that it takes. `format`, `function`, `weights` and `outputs` are as in `load`,
-    and the function is that of the artifact's report where none is said; `excepts` names tensors that do not count; `tolerance`
-    is how near outputs are to be, the usual one of floats without it (`Comparison.broken`). Raises
-    `UsageError` where the model's runtime is not installed.
+    and random inputs are of the range that it takes. `format`, `function` (else that of its report), `weights` and `outputs` are
+    as in `load`; `excepts` names tensors that do not count; `tolerance` is how near outputs are to be, the usual one of floats
+    without it (`Comparison.broken`). Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, model_of, run, runnable
     from ..written import with_batch_of
@@ -303,9 +302,7 @@ def compare(
     preprocess = _preprocess_of(preprocess, given_arrays, artifact)
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
-    written, result = _opened(artifact)
-    if function is None and not isinstance(artifact, Module):
-        function = reported_function(Path(artifact))
+    written, result, function = _opened(artifact, function)
     source = with_batch_of(
         result if not is_fused else None, types,
         lambda inputs: load(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
@@ -361,14 +358,15 @@ def _judge_of(source: Module, model: str | Path) -> Runtime:
     return runtime
 
 
-def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module]:
-    """What a target wrote there, if one did, and the module that is run."""
+def _opened(artifact: str | Path | Module, function: str | None) -> tuple[Written | None, Module, str | None]:
+    """What a target wrote there, if one did, the module that is run, and the `function` of the model that it is of, which its
+    report says where nobody does."""
     from ..valid import module_given
     from ..written import opened_at
 
     if isinstance(artifact, Module):
-        return None, module_given(artifact, "compare").clone()
-    return opened_at(Path(artifact))
+        return None, module_given(artifact, "compare").clone(), function
+    return *opened_at(Path(artifact)), function if function is not None else reported_function(Path(artifact))
 
 
 def _as_taken(
