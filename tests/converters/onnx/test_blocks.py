@@ -216,3 +216,82 @@ def test_blocked_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         {"x": real(6, 8)}, ["y"], constants, opset=21).SerializeToString())
     with pytest.raises(transload.TransloadError, match="do not fit"):
         transload.legalize(transload.load(file))
+
+
+def signed(scales: np.ndarray) -> np.ndarray:
+    """Scales of which every other is negative, and the third 0."""
+    made = scales * np.where(np.arange(scales.size) % 2, -1, 1).reshape(scales.shape).astype(np.float32)
+    made.reshape(-1)[2] = 0
+    return made
+
+
+@pytest.mark.parametrize("with_zero", [False, True])
+@pytest.mark.parametrize(("axis", "block", "shape"), [(1, 4, (6, 10)), (0, 4, (8, 6)), (1, 0, (5, 6)), (0, 0, ())])
+@pytest.mark.parametrize("dtype", LIMITS)
+def test_scales_that_are_negative_or_nothing(
+    everywhere: Callable[..., Module], dtype: Any, axis: int, block: int, shape: tuple[int, ...], with_zero: bool,
+) -> None:
+    """As a dequantization multiplies by them: per block, per channel and per tensor; weights in blocks stay integers."""
+    low, high = LIMITS[dtype]
+    constants = blocks(dtype, shape or (6, 10), axis, block or 1, with_zero)
+    if not block:  # per channel: a row of one for each place; or one for all
+        constants |= {k: v[0] if shape else v[0, 0] for k, v in constants.items() if k in "sz"}
+    constants["s"] = signed(constants["s"]) if shape else -constants["s"]
+    constants["w"].reshape(-1)[:3] = np.array([low, high, low]).astype(dtype)
+    more: dict[str, Any] = {"block_size": block} if block else {}
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"][: 2 + with_zero], ["d"], axis=axis, **more),
+        node("Mul", ["x", "d"], ["y"])]
+    hub = everywhere(nodes, {"x": real(*(shape or (6, 10)))}, constants, atol=1e-6)
+    assert [min(kind.scales) > 0 for kind in quantized_types(hub)] == [True] * bool(block)  # the others are floats by then
+
+
+@pytest.mark.parametrize("scale", [-0.02, 0.0])
+def test_activations_with_such_scales_are_computed_as_floats(everywhere: Callable[..., Module], scale: float) -> None:
+    constants = {"s": np.float32(scale), "z": np.uint8(7)}
+    nodes = [node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["y"])]
+    everywhere(nodes, {"x": real(3, 8)}, constants, atol=1e-6)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("form", ["MatMulNBits", "GatherBlockQuantized"])
+def test_the_largest_number_as_the_least_integer(everywhere: Callable[..., Module], form: str, bits: int) -> None:
+    """What onnxruntime's quantizer of few bits writes: half of the scales are negative."""
+    n, k, block = 6, 64, 16
+    stored = G.integers(0, 256, (n, k // block, block * bits // 8)).astype(np.uint8)
+    scales = signed(G.uniform(0.01, 0.1, (n, k // block)).astype(np.float32))
+    if form == "MatMulNBits":
+        nodes, inputs = [node(form, ["x", "w", "s"], ["y"], K=k, N=n, bits=bits, block_size=block, **MS)], {"x": real(2, k)}
+    else:
+        stored = stored.reshape(n, -1)
+        nodes = [
+            node(form, ["w", "i", "s"], ["d"], bits=bits, block_size=block, quantize_axis=1, gather_axis=0, **MS),
+            node("Mul", ["x", "d"], ["y"])]
+        inputs = {"x": real(2, k)}
+    constants: dict[str, Any] = {"w": stored, "s": scales, "i": np.array([4, 1])}
+    everywhere(nodes, inputs, {name: constants[name] for name in nodes[0].input if name in constants}, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf])
+@pytest.mark.parametrize("block", [0, 4])
+def test_scales_that_are_not_finite_are_refused(tmp_path: Path, scale: float, block: int) -> None:
+    scales = np.full((4, 2) if block else (4,), 0.1, np.float32)
+    scales.reshape(-1)[1] = scale
+    more: dict[str, Any] = {"axis": 1, "block_size": block} if block else {"axis": 0}
+    dq = node("DequantizeLinear", ["w", "s"], ["d"], **more)
+    model = make_model(
+        [dq, node("Mul", ["x", "d"], ["y"])], {"x": real(4, 8)}, ["y"], {"w": np.ones((4, 8), np.int8), "s": scales}, opset=21)
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model.SerializeToString())
+    with pytest.raises(transload.TransloadError, match="scales must be finite"):
+        transload.legalize(transload.load(file))
+
+
+def test_an_operator_on_integers_with_a_negative_scale_says_what_takes_one(tmp_path: Path) -> None:
+    constants = {"s": np.float32(-0.1), "z": np.uint8(3), "b": np.full((8, 4), 9, np.uint8)}
+    product = node("QLinearMatMul", ["q", "s", "z", "b", "s", "z", "s", "z"], ["y"])
+    model = make_model([product], {"q": np.zeros((2, 8), np.uint8)}, ["y"], constants, opset=21)
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model.SerializeToString())
+    with pytest.raises(transload.TransloadError, match=r"scales positive[\s\S]*between DequantizeLinear and QuantizeLinear"):
+        transload.legalize(transload.load(file))

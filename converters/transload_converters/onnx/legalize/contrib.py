@@ -22,7 +22,7 @@ from .convolution import conv_attributes, read_window
 from .matmul import gemm_product, integer_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider
-from .quantize import bias_of, blocked, kind_of, quantized_conv, quantized_operand, result_type
+from .quantize import bias_of, blocked, kind_of, mirrored, over_blocks, quantized_conv, quantized_operand, result_type
 from .table import OnnxTable, attr, axis_of, cast, first_of, flag, need, need_attr, operand, permute, reshape, shape_of
 
 __all__ = ["TABLE", "activated", "unpacked"]
@@ -225,6 +225,7 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
         held = cast(rw, rw.constant(weights), value.element)
     else:
         storage = IntegerType(bits, "u")
+        stored, scales, zeros = mirrored(stored, scales, zeros, storage, over_blocks(1, block, columns))
         kind = blocked(storage, scales, zeros, 1, block, (rows, columns), value.element)
         numbers = rw.constant(stored.astype(dtype_of(storage)), element=kind)
         held = kept(rw, "top.Cast", numbers, element=value.element, stored=True)

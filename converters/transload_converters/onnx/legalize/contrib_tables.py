@@ -16,7 +16,7 @@ from transload_hub.simplify.qdq import kept
 
 from .contrib import unpacked
 from .indexing import gathered
-from .quantize import blocked
+from .quantize import blocked, mirrored, over_blocks
 from .table import OnnxTable, attr, axis_of, constant_int, need, operand, reshape, shape_of
 
 __all__ = ["TABLE"]
@@ -57,8 +57,10 @@ def gather_block_quantized(op: Op, rw: Rewriter) -> Value:
     axis = axis_of(attr(op, "quantize_axis", 1), rank, "quantize_axis")
     if zeros is None:
         zeros = tables.full(numbers.shape, middle)
-    quantized = blocked(
-        storage, numbers.astype(np.float32), zeros.astype(np.int64), axis, block, stored.shape, scales.element)
+    fine = numbers.astype(np.float32)
+    if numbers.shape == tuple(-(-n // block) if dim == axis else n for dim, n in enumerate(stored.shape)) == zeros.shape:
+        stored, fine, zeros = mirrored(stored, fine, zeros, storage, over_blocks(axis, block, stored.shape[axis]))
+    quantized = blocked(storage, fine, zeros.astype(np.int64), axis, block, stored.shape, scales.element)
     real = kept(rw, "top.Cast", rw.constant(stored.astype(dtype_of(storage)), element=quantized), element=scales.element)
     return gathered(rw, real, need(op, 1), axis_of(attr(op, "gather_axis", 0), rank, "gather_axis"))
 

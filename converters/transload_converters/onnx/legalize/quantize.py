@@ -7,12 +7,12 @@ Scales in blocks, too. What no quantized type can say (scales computed at run ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value
+from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.ir.quantization import block_size_for, quantized_over
 from transload.rewrite import Rewriter
@@ -29,6 +29,7 @@ __all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quant
 TABLE = OnnxTable()
 
 STORAGE_WIDTHS = (2, 4, 8, 16, 32)
+_IN_REALS = "write the operator on floats, between DequantizeLinear and QuantizeLinear, which take any finite scales"
 
 
 # --- scales and zero points
@@ -37,7 +38,10 @@ STORAGE_WIDTHS = (2, 4, 8, 16, 32)
 def quantized_type(
     rw: Rewriter, storage: Type, scale: Value, zero: Value | None, axis: int, rank: int, expressed: Type = F32,
 ) -> QuantType | None:
-    """The quantized type of a scale and a zero point; None where they are not constant or no such type says it."""
+    """The quantized type of a scale and a zero point; None where they are not constant or no such type says it.
+
+    None for scales that are not positive, too: those are what numbers are multiplied by, and no step of a grid.
+    """
     if not isinstance(storage, IntegerType) or storage.width not in STORAGE_WIDTHS:
         return None
     scales = rw.constant_of(scale)
@@ -51,10 +55,9 @@ def quantized_type(
     if not {scales.size, zeros.size} <= {1, count}:
         raise Unsupported(f"has {scales.size} scales and {zeros.size} zero points")
     values = tuple(np.broadcast_to(scales.reshape(-1), count).tolist())
-    if not all(s > 0 and np.isfinite(s) for s in values):
-        wrong = next(s for s in values if not (s > 0 and np.isfinite(s)))
-        hint = "quantize it again, calibrated over finite values: a mask of -inf makes such scales" if np.isinf(wrong) else ""
-        raise Unsupported(f"has a scale of {wrong}; scales must be positive numbers", hint)
+    _need_finite(scales)
+    if min(values, default=1.0) <= 0:
+        return None
     points = tuple(int(z) for z in zeros.reshape(-1))
     return QuantType(storage, expressed, values, points, axis_of(axis, rank) if count > 1 else None)
 
@@ -64,7 +67,7 @@ def block_type(
 ) -> QuantType | None:
     """The quantized type of a scale and a zero point for each block of `block` places along a dimension.
 
-    The last block may be shorter. None where they are not constant, or not integers.
+    The last block may be shorter. None where they are not constant, not integers, or scales are not positive.
     """
     if not isinstance(storage, IntegerType) or storage.width not in STORAGE_WIDTHS:
         return None
@@ -72,20 +75,25 @@ def block_type(
     zeros = None if scales is None else tables.zeros(scales.shape, np.int64) if zero is None else rw.constant_of(zero)
     if scales is None or zeros is None or (zeros.dtype.kind not in "iu" and zero is not None and zero.is_float):
         return None
-    return blocked(storage, np.asarray(scales), np.asarray(zeros), axis_of(axis, len(shape)), block, shape, expressed)
+    scales = np.asarray(scales)
+    _need_finite(scales)
+    if (scales <= 0).any():
+        return None
+    return blocked(storage, scales, np.asarray(zeros), axis_of(axis, len(shape)), block, shape, expressed)
 
 
 def blocked(
     storage: IntegerType, scales: np.ndarray, zeros: np.ndarray, axis: int, block: int, shape: Sequence[int], expressed: Type,
 ) -> QuantType:
-    """The type of a tensor with scales and zero points of its rank, one for `block` places along a dimension, the last fewer."""
+    """The type of a tensor with scales and zero points of its rank, one for `block` places along a dimension, the last fewer.
+
+    The scales are positive; `mirrored` makes others so.
+    """
     wanted = tuple(-(-size // block) if dim == axis else size for dim, size in enumerate(shape))
     if scales.shape != wanted or zeros.shape != wanted:
         raise Unsupported(
             f"scales {list(scales.shape)} and zero points {list(zeros.shape)} in blocks of {block} do not fit a tensor of shape "
             f"{list(shape)}")
-    if not (np.isfinite(scales.astype(np.float64)) & (scales.astype(np.float64) > 0)).all():
-        raise Unsupported("has a scale that is not a positive number")
     size = block_size_for(shape[axis], block)
     place = tables.arange(0, shape[axis], size) // block  # a block that does not fill the dimension is several smaller ones
     sizes = [size if dim == axis else 1 for dim in range(len(shape))]
@@ -94,9 +102,85 @@ def blocked(
         zeros.astype(np.int64).take(place, axis), sizes)
 
 
-def _kind_of_linear(op: Op, rw: Rewriter, value: Value, storage: Type, axis: int, expressed: Type) -> QuantType | None:
-    """The quantized type that a QuantizeLinear makes, or a DequantizeLinear reads."""
-    scale, zero, block, shape = need(op, 1), operand(op, 2), attr(op, "block_size", 0), shape_of(value)
+def _need_finite(scales: np.ndarray) -> None:
+    """Refuse scales of which one is infinite or NaN."""
+    wrong = scales[~np.isfinite(scales)]
+    if wrong.size:
+        hint = "a mask of -inf makes such scales" if np.isinf(wrong[0]) else "something that was calibrated was NaN"
+        hint = f"quantize it again, calibrated over finite values: {hint}"
+        raise Unsupported(f"has a scale of {float(wrong[0])}; scales must be finite", hint)
+
+
+def mirrored(
+    stored: np.ndarray, scales: np.ndarray, zeros: np.ndarray, storage: IntegerType, spread: Callable[[np.ndarray], np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Integers, scales and zero points that stand for the same `(stored - zero) * scale`, to the bit, with positive scales.
+
+    A negative scale is no grid's step, but is what a product has: onnxruntime's quantizer of few bits gives the number of the
+    largest magnitude the integer of the largest, which is the least one, and half of its scales are negative. There the
+    integers are mirrored about the zero point; if one of them has no place then, all are mirrored about the middle of the
+    type, zero points with them. All numbers of a scale of 0 are its zero point, and the scale is 1.
+    `spread` makes scales and zero points broadcast to the integers. Raises Unsupported for scales that are not finite.
+    """
+    _need_finite(scales)
+    if (scales > 0).all():
+        return stored, scales, zeros
+    low, high = storage.range
+    exact = np.int32 if storage.width < 32 else np.int64
+    numbers, points = stored.astype(exact), zeros.astype(exact)
+    turned = scales < 0
+    twice = np.where(turned, 2 * points, 0)
+    if not _within(np.where(spread(turned), spread(twice) - numbers, low), low, high):
+        twice = np.where(turned, low + high, 0)
+        points = np.where(turned, low + high - points, points)
+    numbers = np.where(spread(turned), spread(twice) - numbers, numbers)
+    numbers = np.where(spread(scales == 0), spread(points), numbers)
+    steps = np.where(scales == 0, np.ones_like(scales), np.abs(scales))
+    return numbers.astype(dtype_of(storage)), steps, points
+
+
+def _within(numbers: np.ndarray, low: int, high: int) -> bool:
+    return bool(numbers.min(initial=low) >= low and numbers.max(initial=high) <= high)
+
+
+def over_blocks(axis: int, block: int, size: int) -> Callable[[np.ndarray], np.ndarray]:
+    """What gives each of the `size` places of a dimension the number of its block."""
+    places = tables.arange(0, size) // block
+    return lambda grid: grid.take(places, axis)
+
+
+def _with_positive_scales(rw: Rewriter, op: Op, storage: Type, axis: int) -> tuple[Value, Value, Value | None]:
+    """What a DequantizeLinear reads, scales and zero points; those of a constant with other scales `mirrored`."""
+    value, scale, zero, block, shape = need(op, 0), need(op, 1), operand(op, 2), attr(op, "block_size", 0), shape_of(need(op, 0))
+    stored, scales = rw.constant_of(value), rw.constant_of(scale)
+    zeros = None if zero is None else rw.constant_of(zero)
+    as_they_are = value, scale, zero
+    if stored is None or scales is None or (zero is not None and (zeros is None or zero.is_float)):
+        return as_they_are
+    if not isinstance(storage, IntegerType) or storage.width not in STORAGE_WIDTHS or bool((np.asarray(scales) > 0).all()):
+        return as_they_are
+    points = tables.zeros(scales.shape, np.int64) if zeros is None else np.broadcast_to(zeros, scales.shape)
+    place = axis_of(axis, len(shape)) if block or scales.size > 1 else 0
+    if block and scales.shape != tuple(-(-n // block) if i == place else n for i, n in enumerate(shape)):
+        return as_they_are  # and is refused for that
+    spread = over_blocks(place, block, shape[place]) if block else _over_axis(place, len(shape))
+    numbers, steps, points = mirrored(np.asarray(stored), np.asarray(scales), points, storage, spread)
+    kind = storage if zero is None else zero.element
+    return (rw.constant(numbers, element=value.element), rw.constant(steps, element=scale.element),
+            rw.constant(points.astype(dtype_of(kind)), element=kind))
+
+
+def _over_axis(axis: int, rank: int) -> Callable[[np.ndarray], np.ndarray]:
+    """What makes one number, or one for each place of a dimension, broadcast to a tensor of a rank."""
+    return lambda held: held.reshape([-1 if i == axis else 1 for i in range(rank)]) if held.size > 1 else held.reshape(())
+
+
+def _kind_of_linear(
+    op: Op, rw: Rewriter, parts: tuple[Value, Value, Value | None], storage: Type, axis: int, expressed: Type,
+) -> QuantType | None:
+    """The quantized type that a QuantizeLinear makes, or a DequantizeLinear reads, of a value, scales and zero points."""
+    value, scale, zero = parts
+    block, shape = attr(op, "block_size", 0), shape_of(value)
     if not block:
         kind = quantized_type(rw, storage, scale, zero, axis, len(shape), expressed)
         if kind is not None and kind.axis is not None and shape[kind.axis] not in (None, len(kind.scales)):
@@ -117,7 +201,7 @@ def quantized_operand(rw: Rewriter, value: Value, scale: Value, zero: Value | No
     """The integers `value` with scale and zero point as a value of a quantized type."""
     kind = quantized_type(rw, _integers_of(value), scale, zero, axis, len(shape_of(value)))
     if kind is None:
-        raise Unsupported("its scales and zero points must be constants, one or one per channel")
+        raise Unsupported("its scales and zero points must be constants, one or one per channel, and scales positive", _IN_REALS)
     return _as_quantized(rw, value, kind)
 
 
@@ -211,7 +295,7 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
         storage = element_of(attr(op, "output_dtype", 0)) or UI8
     real = value if value.is_float else cast(rw, value, F32)
     axis = attr(op, "axis", 1)
-    kind = _kind_of_linear(op, rw, value, storage, axis, real.element)
+    kind = _kind_of_linear(op, rw, (value, scale, zero), storage, axis, real.element)
     if kind is not None:
         return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
     steps = rw.emit("top.Div", real, cast(rw, _along(rw, op, scale, real, axis), real.element))
@@ -226,11 +310,11 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.DequantizeLinear", "onnx.com.microsoft.DequantizeLinear", stored="native")
 def dequantize_linear(op: Op, rw: Rewriter) -> Value:
     """DequantizeLinear: a cast from a quantized type. That of a weight is kept, for what uses it to take the integers."""
-    value, scale, zero = need(op, 0), need(op, 1), operand(op, 2)
-    element = element_of(attr(op, "output_dtype", 0)) or scale.element
+    element = element_of(attr(op, "output_dtype", 0)) or need(op, 1).element
     axis = attr(op, "axis", 1)
-    storage = _integers_of(value)
-    kind = _kind_of_linear(op, rw, value, storage, axis, element)
+    storage = _integers_of(need(op, 0))
+    value, scale, zero = _with_positive_scales(rw, op, storage, axis)
+    kind = _kind_of_linear(op, rw, (value, scale, zero), storage, axis, element)
     dense = constant_of(value)
     if kind is not None and (dense is not None or _same(value.element, kind)):
         stored = value if dense is None else rw.constant(dense, element=kind)
@@ -306,7 +390,7 @@ def result_type(op: Op, rw: Rewriter, scale: int, storage: Type) -> QuantType:
     zero = operand(op, scale + 1)
     kind = quantized_type(rw, storage if zero is None else zero.element, need(op, scale), zero, 0, 0)
     if kind is None:
-        raise Unsupported("the scale and zero point of its result must be constants")
+        raise Unsupported("the scale and zero point of its result must be constants, and the scale positive", _IN_REALS)
     return kind
 
 
@@ -346,7 +430,8 @@ def qlinear_matmul(op: Op, rw: Rewriter) -> Value:
     left = quantized_type(rw, _integers_of(a), need(op, 1), operand(op, 2), -2, len(shape_of(a)))
     right = quantized_type(rw, _integers_of(b), need(op, 4), operand(op, 5), -1, len(shape_of(b)))
     if left is None or right is None:
-        raise Unsupported("its scales and zero points must be constants, one or one per row or column")
+        raise Unsupported(
+            "its scales and zero points must be constants, one or one per row or column, and scales positive", _IN_REALS)
     kind = result_type(op, rw, 6, left.storage)
     if left.per_tensor and (right.per_tensor or constant_of(b) is not None):
         return rw.emit("top.MatMul", _as_quantized(rw, a, left), _as_quantized(rw, b, right), element=kind, rounding="float32")
