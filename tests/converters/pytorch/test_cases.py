@@ -49,6 +49,26 @@ def test_padding_round_the_ends_wraps_what_is_left(low: int, high: int) -> None:
     np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [wanted])), cases.all[0])[0], wanted)
 
 
+@pytest.mark.parametrize(("size", "wanted"), [((8, 8), [3, 3]), ((7, 5), [3, 4]), ((3, 4), [5, 6])])
+def test_parts_that_are_shorter_are_filled_with_nothing_far_away(size: tuple[int, int], wanted: list[int]) -> None:
+    """Their last place is there again, and the first of equal places counts, as in PyTorch; a fill would take the whole scale."""
+    cases = Cases()
+    cases.add("adaptive_max_pool2d.default", t(1, 2, *size), wanted)
+    x = cases.all[0].make()["self"]
+    x[:] = np.round(x)  # many are equal
+    numbers = np.arange(size[0] * size[1]).reshape(size)
+    best, places = np.zeros((1, 2, *wanted), np.float32), np.zeros((1, 2, *wanted), np.int64)
+    for c, i, j in np.ndindex(2, *wanted):
+        part = tuple(slice(k * n // m, -(-(k + 1) * n // m)) for k, n, m in zip((i, j), size, wanted, strict=True))
+        first = int(x[0, c][part].argmax())
+        best[0, c, i, j], places[0, c, i, j] = x[0, c][part].ravel()[first], numbers[part].ravel()[first]
+    hub = transload.legalize(module_of(cases.all[0], [best, places]))
+    assert not [op for op in hub.walk() if op.name == "top.Where"]
+    found = list(transload.run(hub, {next(iter(hub.inputs)): x}).values())
+    np.testing.assert_array_equal(found[0], best)
+    np.testing.assert_array_equal(found[1], places)
+
+
 @pytest.mark.parametrize(("op", "shape"), [
     ("det.default", (2, 3, 3)), ("linalg_det.default", (5, 5)), ("_linalg_det.default", (2, 4, 4))])
 def test_determinants(op: str, shape: tuple[int, ...]) -> None:

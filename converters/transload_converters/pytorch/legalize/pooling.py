@@ -14,7 +14,7 @@ from transload_hub import tables
 from transload_hub.build import counted, need_place
 
 from .elementwise import finite_range
-from .table import AtenTable, Call, cast, is_float, number_like, per_dimension, reshape, shape_of, splat
+from .table import AtenTable, Call, cast, is_float, per_dimension, reshape, shape_of, splat
 
 TABLE = AtenTable()
 
@@ -166,7 +166,10 @@ def _along(rw: Rewriter, value: Value, axis: int, matrix: Value) -> Value:
 
 @TABLE("adaptive_max_pool1d.default", "adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
 def adaptive_max_pool(call: Call, rw: Rewriter) -> list[Value]:
-    """The greatest of so many parts of each dimension, and where it is, if somebody asks."""
+    """The greatest of so many parts of each dimension, and where it is, if somebody asks.
+
+    Parts that are shorter than others have their last place again, which is no greater than itself, and behind it.
+    """
     n = _rank(call)
     value, single = _batched(rw, call.self, n)
     sizes = shape_of(value)[2:]
@@ -174,25 +177,18 @@ def adaptive_max_pool(call: Call, rw: Rewriter) -> list[Value]:
     if 0 in sizes or 0 in wanted:
         raise Unsupported(f"pools {list(sizes)} to {list(wanted)}")
     tables.need_place(*wanted, *(size // want + 2 for size, want in zip(sizes, wanted, strict=True)), width=8)
-    least, _ = finite_range(value.element)
     windows = [[(place * size // want, -(-(place + 1) * size // want)) for place in range(want)]
                for size, want in zip(sizes, wanted, strict=True)]
     longest = [max(end - begin for begin, end in each) for each in windows]
     numbers = counted(math.prod(sizes)).reshape(sizes)
-    inside: np.ndarray = tables.ones((1,) * 2 * n, bool)
     for axis, (each, most) in enumerate(zip(windows, longest, strict=True)):
         places = np.array([[min(begin + i, end - 1) for i in range(most)] for begin, end in each])
-        there = np.array([[begin + i < end for i in range(most)] for begin, end in each])
         numbers = np.take(numbers, places, axis=2 * axis)
-        inside = inside & there.reshape([*(1,) * 2 * axis, *there.shape, *(1,) * 2 * (n - axis - 1)])
         value = rw.emit("top.Gather", value, rw.constant(places.astype(np.int64)), axis=2 + 2 * axis)
     order = [*range(0, 2 * n, 2), *range(1, 2 * n, 2)]
     value = rw.emit("top.Permute", value, order=(0, 1, *(2 + axis for axis in order)))
     flat = (*shape_of(value)[: 2 + n], math.prod(longest))
-    mask = np.broadcast_to(inside, numbers.shape).transpose(order).reshape(1, 1, *wanted, -1)
     value = reshape(rw, value, flat)
-    if not mask.all():
-        value = rw.emit("top.Where", rw.constant(np.ascontiguousarray(mask)), value, number_like(rw, least, value.element))
     greatest = rw.emit("top.Reduce", value, axes=(2 + n,), keepdims=False, mode="ReduceMax")
     results = [_back(rw, greatest, single)]
     if len(call.op.results) > 1:
