@@ -38,9 +38,9 @@ from .calibration import Calibration
 from .compensation import compensated_floats, moments_of
 from .costly import costly, nearer
 from .effort import options_for
+from .fills import has_far_numbers, without_far_numbers
 from .groups import rule_of
 from .layers import FLOAT, MODES, Floats, Layers, check_tensors, floats_of, words_of
-from .masks import has_masks, without_far_masks
 from .measure import Sample, Spread, some_of
 from .names import with_our_names
 from .observe import can_be_quantized, observed
@@ -110,9 +110,9 @@ def held_in(
     written_out = module.clone()
     changed = [write_out(written_out) for write_out in (unroll_recurrent, write_out_einsums, constants_to_layers)]
     module = written_out if any(changed) else module
-    if samples is not None and has_masks(module):  # infinities of masks have no range
+    if samples is not None and has_far_numbers(module):  # infinities of masks have no range
         some, samples = some_of(samples, 2 * ROUNDED)
-        module = without_far_masks(module, some)
+        module = without_far_numbers(module, some)
     kept, formats = _asked(module, format, floats, layers)
     check_tensors(module, (*kept, *formats))
     source = with_biases(module) if bias_correction else module

@@ -38,6 +38,7 @@ from .completing import completed, is_partly_quantized
 from .differences import write_out_squared_differences
 from .effort import best, options_for
 from .equalization import equalized
+from .fills import has_far_numbers, lost_beside_fills, without_far_numbers
 from .float8 import with_layers_in
 from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
@@ -46,7 +47,6 @@ from .islands import FINE, Form, Held, Islands, find, unlike
 from .kept import islands_of, kept_float, nothing_quantized
 from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
 from .learning import free_of, learned
-from .masks import has_masks, without_far_masks
 from .measure import Sample, Spread, some_of
 from .names import with_our_names
 from .observe import observed
@@ -220,10 +220,10 @@ def _prepared(
     calibration = Calibration.of(calibration)
     if calibration is not None:
         calibration = with_our_names(calibration, observed(module))
-        module = without_far_masks(module, table=calibration.ranges)
-    elif samples is not None and has_masks(module):
+        module = without_far_numbers(module, table=calibration.ranges)
+    elif samples is not None and has_far_numbers(module):
         some, samples = some_of(samples, CORRECTED)
-        module = without_far_masks(module, some)
+        module = without_far_numbers(module, some)
     if equalization and not given and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric, lambda name, axis, factors: scaled.update(
@@ -305,7 +305,7 @@ class _Work:
         """`inputs` and `outputs` of integers are integers, too; others are floats, whatever they are held in before or behind."""
         self.module = with_biases(module)
         self.scheme = scheme
-        self.ranges = ranges
+        self.ranges = self._calibrated = ranges
         self.floats = floats
         self.wide = wide if scheme.activations.width == 8 else {}
         self.weights: Mapping[str, np.ndarray] = {}
@@ -479,6 +479,7 @@ class _Work:
         """
         result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights,
                                  self.inputs, self.outputs)
+        self.told["notes"] += lost_beside_fills(self.module, self._calibrated, self._bits)
         small = with_layers_in(result, layers, self.ranges)
         write_out_squared_differences(result)
         self.told["notes"] += take_casts_off(result, self.inputs, self.outputs, self.floats, self.islands)
@@ -494,6 +495,10 @@ class _Work:
         report["layers"] = {**report["layers"], **small}
         self._saved.finish()
         return Quantized(result, kept_float(result, self.floats), report, source, self.wide)
+
+    def _bits(self, name: str) -> int | None:
+        """How many bits a tensor is held in; None where it stays float."""
+        return None if name in self.floats else 16 if name in self.wide else self.scheme.activations.width
 
     def make_room(self, samples: Sequence[Sample], seen: Mapping[str, Histogram]) -> None:
         """Let outputs reach farther than on the samples, where that costs next to nothing."""
@@ -554,7 +559,7 @@ def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **optio
     """The ranges of a module's tensors by a method; see `calibration.calibrate`."""
     _refuse_unknown(f"the method {method}", calibrations.calibrate, options)
     module = _written_out(module)
-    if has_masks(module):
+    if has_far_numbers(module):
         some, samples = some_of(samples, CORRECTED)
-        module = without_far_masks(module, some)
+        module = without_far_numbers(module, some)
     return calibrations.calibrate(module, samples, method, **options)

@@ -1,0 +1,131 @@
+"""Fills that a maximum never shows need no range: what is filled keeps its steps. onnxruntime judges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir.build import constant_of
+from transload.metrics import sqnr
+from transload.quantization import floats_in
+from transload_plugins.quantize.fills import has_far_numbers, without_far_numbers
+
+from tests.support.graphs import Graph
+from tests.support.onnx_models import make_model, node
+
+pytest.importorskip("onnxruntime")
+LEAST = float(np.finfo(np.float32).min)
+G = np.random.default_rng(3)
+SEEN = G.random((1, 8, 8, 8)) > 0.4
+WEIGHTS = (G.standard_normal((8, 3, 3, 3)) * 0.3).astype(np.float32)
+
+
+def samples(count: int) -> list[dict[str, np.ndarray]]:
+    rng = np.random.default_rng(count)
+    return [{"x": rng.standard_normal((1, 3, 8, 8)).astype(np.float32)} for _ in range(count)]
+
+
+def network(form: str, fill: float) -> tuple[list[Any], dict[str, Any]]:
+    """A convolution and SiLU, filled and shown by `form`: nodes and constants."""
+    nodes = [node("Conv", ["x", "w"], ["c"], pads=[1] * 4), node("Sigmoid", ["c"], ["s"]), node("Mul", ["c", "s"], ["a"])]
+    constants: dict[str, Any] = {"w": WEIGHTS, "fill": np.float32(fill)}
+    where = node("Where", ["seen", "a", "fill"], ["q"])
+    match form:
+        case "pad":
+            constants["pads"] = np.array([0, 0, 1, 1, 0, 0, 1, 1])
+            nodes += [node("Pad", ["a", "pads", "fill"], ["q"]),
+                      node("MaxPool", ["q"], ["y"], kernel_shape=[3, 3], strides=[2, 2])]
+        case "concat":
+            constants["fill"] = np.full((1, 8, 8, 1), fill, np.float32)
+            nodes += [node("Concat", ["a", "fill"], ["q"], axis=3),
+                      node("MaxPool", ["q"], ["y"], kernel_shape=[2, 3], strides=[2, 3])]
+        case "greatest" | "least":
+            constants["seen"] = SEEN
+            nodes += [where, node(f"Reduce{'Max' if form == 'greatest' else 'Min'}", ["q"], ["y"], axes=[1], keepdims=0)]
+        case "moved":
+            constants |= {"seen": SEEN, "shape": np.array([8, 64])}
+            nodes += [where, node("Reshape", ["q", "shape"], ["r"]), node("Transpose", ["r"], ["t"]),
+                      node("ReduceMax", ["t"], ["y"], axes=[1])]
+        case "limited":
+            constants["seen"] = SEEN
+            nodes += [where, node("Relu", ["q"], ["y"])]
+        case "added":
+            constants["fill"] = np.where(SEEN, np.float32(0), np.float32(fill))
+            nodes += [node("Add", ["a", "fill"], ["q"]), node("ReduceMax", ["q"], ["y"], axes=[1])]
+    return nodes, constants
+
+
+@pytest.mark.parametrize(("form", "fill"), [
+    ("pad", -1e9), ("concat", LEAST), ("concat", -np.inf), ("greatest", -1e9), ("greatest", -np.inf), ("least", 1e9),
+    ("least", np.inf), ("moved", LEAST), ("limited", -1e9), ("limited", -np.inf), ("added", -1e9)])
+def test_what_is_filled_keeps_its_steps(tmp_path: Path, form: str, fill: float) -> None:
+    """Infinite fills were refused; with others one scale reached over all, and outputs were zeros on chips of integers."""
+    from transload_converters.onnx.runtime import open_model
+
+    path, (nodes, constants) = tmp_path / "model.onnx", network(form, fill)
+    path.write_bytes(make_model(nodes, samples(1)[0], ["y"], constants, opset=13).SerializeToString())
+    made = transload.quantize(transload.load(path), "int8", samples(8), islands="none")
+    assert not floats_in(made)
+    given = samples(4)
+    wanted = np.stack([open_model(path)(sample)["y"] for sample in given])
+    for module in (made, transload.lower(made, "tosa")):
+        actual = np.stack([transload.run(module, sample, engine="reference")["y"] for sample in given])
+        assert sqnr(wanted, actual) > 25.0
+    table = transload.calibrate(transload.load(path), samples(8), method="minmax").save(tmp_path / "table")
+    made = transload.quantize(transload.load(path), "int8", calibration=str(table))
+    assert sqnr(wanted, np.stack([transload.run(made, sample)["y"] for sample in given])) > 20.0  # without rounding and biases
+
+
+def test_what_shows_its_fill_stays() -> None:
+    """Rows that are filled throughout, what others take, too, near fills, and biases."""
+    g = Graph((2, 8))
+    (x,) = g.inputs
+    far = np.array(-1e9, np.float32)
+    throughout = g.Reduce(g.Where(np.zeros((2, 8), bool), x, far), axes=(1,), mode="ReduceMax")
+    seen = np.eye(2, 8, dtype=bool)
+    taken = g.Where(seen, x, far)
+    both = g.Add(g.Reduce(taken, axes=(1,), mode="ReduceMax"), taken)
+    near = g.Reduce(g.Where(seen, x, np.array(-1.0, np.float32)), axes=(1,), mode="ReduceMax")
+    biased = g.Relu(g.Add(x, np.full((2, 8), -100.0, np.float32)))
+    module = g.done(throughout, both, near, biased)
+    assert has_far_numbers(module)
+    given = [{"x0": np.linspace(-1, 1, 16, dtype=np.float32).reshape(2, 8)}]
+    assert without_far_numbers(module, given) is module
+
+
+def test_a_place_of_a_maximum_stays() -> None:
+    """With its number; the fill comes to lie on the least of what it is beside."""
+    g = Graph((2, 8))
+    chosen = g.Where(np.eye(2, 8, k=3, dtype=bool), g.inputs[0], np.array(-1e9, np.float32))
+    places = g.Arg(chosen, axis=1, mode="ArgMax", keepdims=False)
+    module = g.done(places, g.Reduce(chosen, axes=(1,), mode="ReduceMax"))
+    x = {"x0": -np.linspace(1, 2, 16, dtype=np.float32).reshape(2, 8)}
+    made = without_far_numbers(module, [x])
+    (where,) = [op for op in made.walk() if op.name == "top.Where"]
+    dense = constant_of(where.operands[2])
+    assert dense is not None and dense.numpy() == -2.0
+    for before, after in zip(transload.run(module, x).values(), transload.run(made, x).values(), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_a_network_without_fills_needs_no_samples() -> None:
+    g = Graph((1, 8, 8, 4))
+    (x,) = g.inputs
+    pooled = g.MaxPool(g.Relu(g.Add(x, g.random(4))), kernel_shape=(2, 2), strides=(2, 2), pads=(0, 0, 0, 0), layout="NHWC")
+    assert not has_far_numbers(g.done(g.Concat(pooled, g.Neg(pooled), axis=3)))
+
+
+@pytest.mark.parametrize(("islands", "told"), [("none", True), ("float", False)])
+def test_an_output_that_shows_its_fill_says_what_is_lost(islands: str, told: bool) -> None:
+    g = Graph((1, 64))
+    x = g.MatMul(g.Reshape(g.inputs[0], shape=(1, 64)), g.random(64, 64))
+    module = g.done(g.Where(np.arange(64)[None] < 40, x, np.array(-1e9, np.float32)))
+    given = [{"x0": np.random.default_rng(i).standard_normal((1, 64)).astype(np.float32)} for i in range(4)]
+    made = transload.quantize(module, "int8", given, islands=islands)
+    assert made.quantization is not None
+    notes = [note for note in made.quantization.report["notes"] if "is filled with numbers as far as 1e+09" in note]
+    assert len(notes) == told and all("islands=float leaves it float" in note for note in notes)
