@@ -18,12 +18,29 @@ from transload.ir import F32, I32, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload_hub import tables
 
-from .build import Window, cast, need_place, permute, reshape, scalar_like, slice_along, splat
+from .build import Window, cast, counted, need_place, permute, reshape, scalar_like, slice_along, splat
 
-__all__ = ["Axis", "columns_to_image", "deformed", "grid_sampled", "regions_aligned", "sampled"]
+__all__ = ["Axis", "affine_grid", "columns_to_image", "deformed", "grid_sampled", "regions_aligned", "sampled"]
 
 _CUBIC = -0.75
 """The coefficient of cubic convolution."""
+
+
+def affine_grid(build: Builder, matrices: Value, sizes: Sequence[int], align: bool, alone: float) -> Value:
+    """Places [N, *sizes, n] of the pixels of images, from -1 to 1, the last dimension first, moved by `matrices` [N, n, n + 1].
+
+    With `align` the outermost pixels lie on -1 and 1, one that is alone in its dimension at `alone`; else half a pixel within.
+    Source: PyTorch's affine_grid, ONNX's AffineGrid.
+    """
+    n = len(sizes)
+    need_place(*sizes)
+    if align:
+        lines = [tables.linspace(-1, 1, size) if size > 1 else tables.full((1,), alone) for size in sizes]
+    else:
+        lines = [(counted(size) * 2 + 1) / size - 1 for size in sizes]
+    grid = np.stack([*tables.meshgrid(*lines, indexing="ij")[::-1], tables.ones(sizes)], axis=-1).reshape(1, -1, n + 1)
+    moved = build.emit("top.MatMul", build.constant(grid.astype(dtype_of(matrices.element))), matrices, right_transpose=True)
+    return reshape(build, moved, (matrices.static_shape[0], *sizes, n))
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,38 @@ def test_grid_sample_of_volumes_reads_between_eight(compare: Callable[..., Any])
     compare(node("GridSample", ["x", "g"], ["y"], mode="linear", padding_mode="border"), inputs, opset=20)
 
 
+@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize("size", [(1, 3, 10, 12), (3, 2, 5, 4), (1, 1, 3, 4, 5), (2, 1, 4, 5, 6)])
+def test_affine_grid(compare: Callable[..., Any], size: tuple[int, ...], align: int) -> None:
+    """Of images and volumes, one or several: ONNX's own definition takes one matrix of images apart wrongly."""
+    n = len(size) - 2
+    inputs = {"theta": G.standard_normal((size[0], n, n + 1)).astype(np.float32)}
+    grid = node("AffineGrid", ["theta", "size"], ["y"], align_corners=align)
+    hub = compare(grid, inputs, constants={"size": np.array(size)}, opset=20)
+    (made,) = _in_tosa(hub, inputs)
+    np.testing.assert_allclose(made, transload.run(hub, inputs)["y"], rtol=1e-4, atol=1e-5)
+
+
+def test_one_pixel_lies_where_the_definition_of_an_affine_grid_has_it() -> None:
+    """At -1, where corners are aligned, as `onnx.reference` computes; onnxruntime has it at 1."""
+    from onnx.reference import ReferenceEvaluator
+
+    inputs = {"theta": np.eye(3, 4, dtype=np.float32)[None]}
+    model = make_model([node("AffineGrid", ["theta", "size"], ["y"], align_corners=1)], inputs, ["y"],
+                       {"size": np.array([1, 1, 1, 3, 2])}, opset=20)
+    with np.errstate(divide="ignore"):
+        (wanted,) = ReferenceEvaluator(model).run(None, inputs)
+    np.testing.assert_allclose(transload.run(transload.legalize(read_model(model)), inputs)["y"], wanted, atol=1e-6)
+
+
+def test_an_affine_grid_of_another_size_is_refused() -> None:
+    inputs = {"theta": np.zeros((1, 2, 3), np.float32)}
+    constants = {"size": np.array([1, 1, 2, 3, 4])}
+    model = make_model([node("AffineGrid", ["theta", "size"], ["y"])], inputs, ["y"], constants, opset=20)
+    with pytest.raises(ConversionError, match=r"size \[1, 1, 2, 3, 4\] by matrices of shape \[1, 2, 3\]"):
+        transload.legalize(read_model(model))
+
+
 def test_a_cubic_grid_of_volumes_is_refused() -> None:
     inputs = {"x": np.zeros((1, 1, 2, 2, 2), np.float32), "g": np.zeros((1, 1, 1, 1, 3), np.float32)}
     model = make_model([node("GridSample", ["x", "g"], ["y"], mode="cubic")], inputs, ["y"], opset=20)

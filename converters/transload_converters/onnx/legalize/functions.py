@@ -23,7 +23,7 @@ from .table import OnnxTable, attr, flag, operand, opset
 TABLE = OnnxTable()
 
 DEFINED = (
-    "AffineGrid", "Attention", "BlackmanWindow", "CausalConvWithState", "HammingWindow", "HannWindow",
+    "Attention", "BlackmanWindow", "CausalConvWithState", "HammingWindow", "HannWindow",
     "LinearAttention", "NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss", "SwiGLU",
 )
 

@@ -7,7 +7,7 @@ from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub.build import Window
 from transload_hub.regions import greatest_of_bins
-from transload_hub.sampling import columns_to_image, deformed, grid_sampled, regions_aligned
+from transload_hub.sampling import affine_grid, columns_to_image, deformed, grid_sampled, regions_aligned
 
 from .convolution import read_window
 from .movement import slice_along
@@ -16,6 +16,20 @@ from .table import OnnxTable, attr, cast, constant_ints, flag, need, need_attr, 
 __all__ = ["TABLE"]
 
 TABLE = OnnxTable()
+
+
+@TABLE("onnx.AffineGrid")
+def affine_grid_of_a_size(op: Op, rw: Rewriter) -> Value:
+    """AffineGrid, of a constant size [N, C, H, W] or [N, C, D, H, W].
+
+    ONNX's definition by other operators takes a batch of one matrix apart as if there were none. A pixel that is alone in its
+    dimension lies at -1, as there and in ONNX's reference, where corners are aligned; onnxruntime puts it at 1.
+    """
+    size, align = constant_ints(rw, need(op, 1), "the size"), flag(op, "align_corners")
+    batch, rows, columns = shape_of(need(op, 0), rank=3)
+    if len(size) not in (4, 5) or (batch, rows, columns) != (size[0], len(size) - 2, len(size) - 1):
+        raise Unsupported(f"moves places of size {list(size)} by matrices of shape {[batch, rows, columns]}")
+    return affine_grid(rw, need(op, 0), size[2:], bool(align), alone=-1.0)
 
 
 @TABLE("onnx.GridSample")

@@ -6,16 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter
-from transload_hub import tables
-from transload_hub.build import counted
-from transload_hub.sampling import grid_sampled
+from transload_hub.sampling import affine_grid, grid_sampled
 
-from .table import AtenTable, Call, pairs, reshape, shape_of
+from .table import AtenTable, Call, pairs, shape_of
 
 TABLE = AtenTable()
 
@@ -116,13 +112,6 @@ def grid_sampler(call: Call, rw: Rewriter) -> Value:
 
 
 @TABLE("affine_grid_generator.default")
-def affine_grid(call: Call, rw: Rewriter) -> Value:
+def affine_grid_generator(call: Call, rw: Rewriter) -> Value:
     """The places of an image's pixels, moved by a matrix."""
-    batch, _, *sizes = call.size
-    n = len(sizes)
-    lines = [tables.linspace(-1, 1, size) if call.align_corners else (counted(size) * 2 + 1) / size - 1 for size in sizes]
-    if call.align_corners:
-        lines = [np.zeros(1) if size == 1 else line for size, line in zip(sizes, lines, strict=True)]
-    grid = np.stack([*tables.meshgrid(*lines, indexing="ij")[::-1], tables.ones(sizes)], axis=-1).reshape(-1, n + 1)
-    made = rw.emit("top.MatMul", rw.constant(grid.astype(np.float32)[None]), call.theta, right_transpose=True)
-    return reshape(rw, made, (batch, *sizes, n))
+    return affine_grid(rw, call.theta, call.size[2:], bool(call.align_corners), alone=0.0)
