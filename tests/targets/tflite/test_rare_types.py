@@ -12,6 +12,7 @@ import pytest
 import transload
 from transload.errors import ConversionError, TargetError, TransloadError
 from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, FloatType, IntegerType, TensorType, dtype_of
+from transload.ir.constants import element_type_of
 from transload_converters.tflite.writer import ModelWriter
 from transload_converters.tflite.writer_module import serialize
 
@@ -104,6 +105,42 @@ def test_sequences_of_rare_types_are_turned_round(dtype: Any, tmp_path: Path) ->
 def test_parts_of_rare_types(dtype: Any, tmp_path: Path) -> None:
     given = {"x": integers(dtype, 4, 3)}
     model = make_model([node("Split", ["x", "n"], ["y", "z"], axis=0)], given, ["y", "z"], {"n": np.array([1, 3])})
+    assert converted(model, given, tmp_path).verification.passed
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint16, np.int16, np.int64])
+def test_tensors_of_rare_types_are_taken_apart(dtype: Any, axis: int, tmp_path: Path) -> None:
+    """Edges of a graph are two rows of subscripts of 64 bits; LiteRT's UNPACK takes none, nor u16."""
+    graph = Graph(TensorType((2, 3), element_type_of(dtype)))
+    parts = graph.emit("Unpack", graph.inputs[0], axis=axis, types=[TensorType((3 - axis,), element_type_of(dtype))] * (2 + axis))
+    x = integers(dtype, 2, 3)
+    found = run_litert(serialize(transload.lower(graph.done(*parts), "tfl")), [x])
+    for made, wanted in zip(found, np.moveaxis(x, axis, 0), strict=True):
+        np.testing.assert_array_equal(made, wanted)
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int64])
+def test_places_of_extremes_of_rare_types(dtype: Any, operator: str, last: int) -> None:
+    """LiteRT's ARG_MAX takes none of them: ties, ends of the types, and what f32 and int32 do not tell apart."""
+    limits, rng = np.iinfo(dtype), np.random.default_rng(4)
+    x = rng.choice(np.array([limits.min, limits.max, limits.max - 1, 3, limits.min + 1], dtype), (2, 1, 3, 2, 5))
+    graph = Graph(TensorType(x.shape, element_type_of(dtype)))
+    module = graph.done(graph.Arg(graph.inputs[0], axis=4, mode=operator, keepdims=False, select_last_index=bool(last)))
+    [made] = run_litert(serialize(transload.lower(module, "tfl")), [x])
+    find = np.argmax if operator == "ArgMax" else np.argmin
+    np.testing.assert_array_equal(made, 4 - find(x[..., ::-1], -1) if last else find(x, -1))
+
+
+@pytest.mark.parametrize("nodes", [
+    [node("Concat", ["x", "x"], ["y"], axis=1)], [node("Gather", ["x", "i"], ["y"], axis=1)],
+    [node("GatherElements", ["x", "i"], ["y"], axis=1)], [node("GatherND", ["x", "i"], ["y"])]])
+def test_unsigned_numbers_of_16_bits_are_joined_and_taken(nodes: Any, tmp_path: Path) -> None:
+    given = {"x": np.array([[65535, 3, 40000], [0, 32768, 7]], np.uint16)}
+    constants = {"i": np.array([[0, 1], [1, 0]])}
+    model = make_model(nodes, given, ["y"], {name: constants[name] for name in nodes[0].input if name in constants})
     assert converted(model, given, tmp_path).verification.passed
 
 

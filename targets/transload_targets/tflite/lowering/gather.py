@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I16, I32, I64, IntegerType, QuantType, TensorType, Value, dtype_of
+from transload.ir import BOOL, I16, I32, I64, UI16, IntegerType, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
@@ -60,7 +60,14 @@ def gather(op: Gather, rw: Rewriter) -> Value:
     """GATHER."""
     axis = axes_of((op.axis,), op.input.rank)[0]
     indices = _indices(rw, op.indices, static_shape(op.input)[axis])
-    return emit(rw, "gather", moved(rw, op), indices, like=op.output, axis=axis, batch_dims=op.batch_dims)
+    return _taken(rw, op, "gather", indices, axis=axis, batch_dims=op.batch_dims)
+
+
+def _taken(rw: Rewriter, op: Gather | GatherElements | GatherND, name: str, places: Value, **attributes: Any) -> Value:
+    """What GATHER or GATHER_ND takes; of u16, of which they have no kernels, as int32."""
+    value, wanted = moved(rw, op), op.output.element
+    element = I32 if wanted == UI16 else wanted
+    return widened(rw, emit(rw, name, widened(rw, value, element), places, like=op.output, element=element, **attributes), wanted)
 
 
 @TABLE("top.GatherND")
@@ -73,7 +80,7 @@ def gather_nd(op: GatherND, rw: Rewriter) -> Value:
         grid = constant(rw, np.stack(list(tables.indices(sizes))[:common], -1).astype(np.int32))
         places = emit(rw, "concatenation", grid, int32(rw, places), shape=(*sizes, common + static_shape(places)[-1]),
                       element=I32, axis=len(sizes))
-    return emit(rw, "gather_nd", moved(rw, op), places, like=op.output)
+    return _taken(rw, op, "gather_nd", places)
 
 
 def subscripts(rw: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
@@ -100,7 +107,7 @@ def element_places(rw: Rewriter, indices: Value, shape: tuple[int, ...], axis: i
 @TABLE("top.GatherElements")
 def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
     """GATHER_ND by the subscripts of each element."""
-    return emit(rw, "gather_nd", moved(rw, op), element_places(rw, op.indices, static_shape(op.input), op.axis), like=op.output)
+    return _taken(rw, op, "gather_nd", element_places(rw, op.indices, static_shape(op.input), op.axis))
 
 
 @TABLE("top.OneHot")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,22 @@ from transload.ir import BOOL, F32, I8, I32, I64, UI8, UI16, IntegerType, Op, Qu
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import counted
 
-from .common import activated, axes_of, constant, emit, fused, int32, ints, quant, real, reshape, retyped, static_shape, transpose
+from .common import (
+    activated,
+    axes_of,
+    constant,
+    emit,
+    fused,
+    int32,
+    ints,
+    quant,
+    real,
+    reshape,
+    retyped,
+    static_shape,
+    transpose,
+    widened,
+)
 
 if TYPE_CHECKING:
     from transload_hub.ops.movement import (
@@ -32,7 +47,6 @@ if TYPE_CHECKING:
         Roll,
         Squeeze,
         Tile,
-        Unpack,
         Unsqueeze,
     )
     from transload_hub.ops.space import BatchToSpace, Depth2Space, SpaceToBatch
@@ -79,12 +93,15 @@ def tile(op: Tile, rw: Rewriter) -> Value:
 
 @TABLE("top.Concat")
 def concat(op: Concat, rw: Rewriter) -> Value:
-    """CONCATENATION, of operands in the type of the result."""
+    """CONCATENATION, of operands in the type of the result; of u16, of which it has no kernel, as int32."""
     target = quant(op.output)
     values = [value for value in op.inputs if 0 not in (value.shape or ())] or [op.inputs[0]]
     if target is None or target.storage != UI8:  # LiteRT's kernel of uint8, alone, looks at scales
         values = [retyped(rw, value, op.output.element) for value in values]
     axis = axes_of((op.axis,), op.output.rank)[0]
+    if op.output.element == UI16 and len(values) > 1:
+        made = emit(rw, "concatenation", *(int32(rw, value) for value in values), like=op.output, element=I32, axis=axis)
+        return widened(rw, made, UI16)
     made = emit(rw, "concatenation", *values, like=op.output, axis=axis) if len(values) > 1 else values[0]
     if not op.do_relu:
         return made
@@ -100,14 +117,6 @@ def pack(op: Pack, rw: Rewriter) -> Value:
         shape[axis] = 1
         return emit(rw, "concatenation", *(reshape(rw, value, shape) for value in values), like=op.output, axis=axis)
     return emit(rw, "pack", *values, like=op.output, axis=axes_of((op.axis,), op.output.rank)[0], values_count=len(values))
-
-
-@TABLE("top.Unpack")
-def unpack(op: Unpack, rw: Rewriter) -> Any:
-    """UNPACK."""
-    axis = axes_of((op.axis,), op.input.rank)[0]
-    types = [result.type for result in op.outputs]
-    return rw.emit("tfl.unpack", moved(rw, op), types=types, axis=axis, num=len(types))
 
 
 # --- padding, order

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, I32, I64, UI8, Value, dtype_of
+from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
@@ -102,14 +103,19 @@ def _log_sum_exp(op: Reduce, rw: Rewriter, value: Value, axes: tuple[int, ...]) 
 
 @TABLE("top.Arg")
 def arg(op: Arg, rw: Rewriter) -> Value:
-    """ARG_MAX, ARG_MIN: the first of equal elements; the last one is the first from the end. Of quantized numbers of 16 bits, for
-    which LiteRT lacks them, of the stored ones: they have the same order."""
+    """ARG_MAX, ARG_MIN: the first of equal elements; the last one is the first from the end.
+
+    LiteRT has them of no numbers of 16 bits, which are cast, quantized ones as they are stored: they have the same order; and of
+    none of 64, of which the first that equals the greatest is looked for.
+    """
     axis = axes_of((op.axis,), op.input.rank)[0]
     value, shape = op.input, static_shape(op.input)
-    if value.quant is not None and value.quant.storage == I16:
-        value = int32(rw, value)
-    made_shape = (*shape[:axis], *shape[axis + 1 :])
     name = "arg_max" if op.mode == "ArgMax" else "arg_min"
+    if (value.element if value.quant is None else value.quant.storage) in (I16, UI16):
+        value = int32(rw, value)
+    elif value.element == I64:
+        value, name = _extremes(rw, value, axis, name.replace("arg", "reduce")), "arg_max"
+    made_shape = (*shape[:axis], *shape[axis + 1 :])
     element = op.output.element if op.output.element in (I32, I64) else I32
     if op.select_last_index:
         value = emit(rw, "reverse_v2", value, ints(rw, axis), like=value)
@@ -121,3 +127,12 @@ def arg(op: Arg, rw: Rewriter) -> Value:
     if element != op.output.element:
         made = emit(rw, "cast", made, like=made, element=op.output.element)
     return reshape(rw, made, static_shape(op.output))
+
+
+def _extremes(rw: Rewriter, value: Value, axis: int, name: str) -> Value:
+    """Whether each element is the greatest, or least, along a dimension."""
+    shape = static_shape(value)
+    flat = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))  # EQUAL broadcasts four dimensions
+    value = reshape(rw, value, flat)
+    most = emit(rw, name, value, ints(rw, 1), like=value, shape=(flat[0], 1, flat[2]), keep_dims=True)
+    return reshape(rw, emit(rw, "equal", value, most, like=value, element=BOOL), shape)

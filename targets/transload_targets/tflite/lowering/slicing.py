@@ -1,4 +1,4 @@
-"""SLICE, STRIDED_SLICE, SPLIT, SPLIT_V."""
+"""SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, F64, UI16, Value
+from transload.ir import BOOL, F32, F64, I8, I16, I32, UI8, UI16, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.movement import slice_range
 
-from .common import axes_of, constant, emit, ints, static_shape
+from .common import axes_of, constant, emit, ints, reshape, static_shape
 from .movement import moved
 
 if TYPE_CHECKING:
-    from transload_hub.ops.movement import Slice, Split
+    from transload_hub.ops.movement import Slice, Split, Unpack
 
 __all__ = ["TABLE"]
 
@@ -56,6 +56,26 @@ def split(op: Split, rw: Rewriter) -> Any:
     if len(set(sizes)) == 1:
         return rw.emit("tfl.split", dim, value, types=types, num_splits=len(sizes))
     return rw.emit("tfl.split_v", value, ints(rw, *sizes), dim, types=types, num_splits=len(sizes))
+
+
+_UNPACKED = (F32, I8, UI8, I16, I32, BOOL)
+"""What UNPACK has kernels of (`unpack.cc`, Eval)."""
+
+
+@TABLE("top.Unpack")
+def unpack(op: Unpack, rw: Rewriter) -> Any:
+    """UNPACK; of what that has no kernel of, as subscripts of 64 bits, SLICE and RESHAPE."""
+    axis = axes_of((op.axis,), op.input.rank)[0]
+    value, types = moved(rw, op), [result.type for result in op.outputs]
+    if op.input.quant is not None or op.input.element in _UNPACKED:
+        return rw.emit("tfl.unpack", value, types=types, axis=axis, num=len(types))
+    shape = static_shape(op.input)
+    sizes, pieces = ints(rw, *shape[:axis], 1, *shape[axis + 1 :]), []
+    for place, result in enumerate(op.outputs):
+        begins = ints(rw, *(place if dim == axis else 0 for dim in range(len(shape))))
+        piece = emit(rw, "slice", value, begins, sizes, like=result, shape=(*shape[:axis], 1, *shape[axis + 1 :]))
+        pieces.append(reshape(rw, piece, static_shape(result)))
+    return pieces
 
 
 def _piece(rw: Rewriter, value: Value, axis: int, start: int, like: Value) -> Value:

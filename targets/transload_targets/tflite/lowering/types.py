@@ -41,8 +41,8 @@ _WIDENED = frozenset(f"top.{name}" for name in (
     "Abs", "Add", "AddConst", "BitwiseAnd", "BitwiseNot", "Ceil", "Clip", "CumSum", "Floor", "FloorMod", "Max", "Min", "MulConst",
     "Neg", "Relu", "Round", "Sign", "Square", "SquaredDifference", "Sub", "TruncMod"))
 """Ops that are computed in a wider type (`common.wider`)."""
-_QUOTIENTS = ("top.Div", "top.FloorDiv")
-"""Of 16 bits; there are none of 64, which 32 would want."""
+_OF_16 = ("top.Arg", "top.Div", "top.FloorDiv", "top.Gather")
+"""Ops that are computed of unsigned integers of 16 bits in 32; there are none of 64 for those of 32."""
 _NOT_OF_64 = ("top.BitwiseXor", "top.Cast", "top.Compare", "top.Mul")
 """Of `_ON_UNSIGNED` those that LiteRT has no kernels of 64 bits for."""
 _NOT_OF_FLAGS = frozenset(f"top.{name}" for name in ("CumSum", "Interp", "PRelu", "TopK"))
@@ -129,7 +129,7 @@ def _unsigned(op: Op) -> tuple[str, str] | None:
     if wide == UI64:
         may_do = op.name in _ON_UNSIGNED and op.name not in _NOT_OF_64
     else:
-        may_do = op.name in _ON_UNSIGNED | _WIDENED or (op.name in _QUOTIENTS and wide == UI16)
+        may_do = op.name in _ON_UNSIGNED | _WIDENED or (op.name in _OF_16 and wide == UI16)
     moves = moves_of(op)
     if may_do or (moves is not None and not moves.by_value and op.name not in ("top.Gather", "top.Pad")):
         return None
