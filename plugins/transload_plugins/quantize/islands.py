@@ -355,4 +355,4 @@ def _decibels(loss: float) -> float:
 
 
 def _text(loss: float) -> str:
-    return f"{_decibels(loss):.1f} dB"
+    return f"{round(_decibels(loss), 1) + 0.0:.1f} dB"  # of what rounds to -0.0, too, 0.0

@@ -20,17 +20,23 @@ def can_be_quantized(value: Value) -> bool:
 def observed(module: Module) -> dict[str, Value]:
     """The float tensors of the main function that are computed or given and that can be quantized, by name, in order.
 
-    Names are those of the model's tensors; one that occurs again, or that there is none of, gets a number behind it.
+    Names are those of the model's tensors; one that occurs again gets a number behind it. What has no name, within what an op
+    of several results became, has the first of these with a number.
     """
     named: dict[str, Value] = {}
     numbers: Counter[str] = Counter()  # of thousands of tensors without a name each looks at one number, not at all before it
     for value in _tensors(module):
-        name = stem = value.name or "tensor"
-        while name in named:
+        name = stem = value.name or _origin(value) or "tensor"
+        while name in named or (value.name is None and name == _origin(value)):
             numbers[stem] += 1
             name = f"{stem}#{numbers[stem]}"
         named[name] = value
     return named
+
+
+def _origin(value: Value) -> str | None:
+    """The name of the tensor that what makes a value was made for."""
+    return value.op.origin if value.op is not None else None
 
 
 def _tensors(module: Module) -> Iterator[Value]:

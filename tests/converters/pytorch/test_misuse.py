@@ -50,6 +50,8 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("avg_pool2d.default", [X], {"kernel_size": [2, 2], "stride": [1, 0]}, "its stride is"),
     ("adaptive_avg_pool2d.default", [X], {"output_size": [1, 1, 1]}, "its output_size has 3 numbers"),
     ("adaptive_max_pool2d.default", [X], {"output_size": [0, 1]}, "pools"),
+    ("embedding_bag.default", [t(6, 3), t(5, d="i64", lo=0, hi=5), t(2, d="i64")], {},
+     r"the beginnings of its bags are computed[\s\S]*indices \[bags, size\]"),
     ("upsample_nearest2d.vec", [X], {"output_size": [4]}, "sizes and output_size must have"),
     ("upsample_nearest2d.vec", [X], {"scale_factors": [2.0, 2.0, 2.0]}, "sizes and scales must have the same length"),
     ("grid_sampler.default", [X, t(1, 2, 2, 2)], {"interpolation_mode": 7, "padding_mode": 0, "align_corners": False},

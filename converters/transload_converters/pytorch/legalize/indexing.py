@@ -400,7 +400,12 @@ def _bag_without_padding(rw: Rewriter, bag: Value, kept: Value, mode: str) -> Va
 def embedding_bag(call: Call, rw: Rewriter) -> list[Value]:
     """Rows of a table, added up or averaged over bags whose beginnings are known; those of an index of padding are left out."""
     shape_of(call.offsets, 1)
-    offsets = np.asarray(rw.need_constant(call.offsets, "the beginnings of the bags")).tolist()
+    known = rw.constant_of(call.offsets)
+    if known is None:
+        raise Unsupported(
+            "the beginnings of its bags are computed at run time, or given",
+            "bags of one size need none: indices [bags, size]; fill shorter ones with padding_idx, which is left out")
+    offsets = np.asarray(known).tolist()
     places = shape_of(call.indices)[0]
     if call.get("include_last_offset", False):
         offsets = offsets[:-1]
