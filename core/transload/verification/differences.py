@@ -14,6 +14,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from .offsets import Offset, measure_offset
 from .others import Others, others_of
+from .scales import Scales, measure_scales
 
 __all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted",
            "not_measured", "of_plain"]
@@ -38,6 +39,8 @@ class TensorDifference:
     """Of integers, the share of elements that are the same."""
     offset: Offset | None = None
     """Of floats, how far they are apart beside what varies of them (`offsets`)."""
+    scales: Scales | None = field(default=None, repr=False)
+    """Of floats, how far those of each size are apart, which differences of larger ones hide (`scales`)."""
     others: Others | None = field(default=None, repr=False)
     """How many elements are others, and would be whatever was computed; None where that is not counted."""
 
@@ -65,7 +68,7 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
     equal = float(np.mean(reference == actual)) if reference.dtype.kind in "iub" and reference.size else None
     return TensorDifference(
         name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, measure_offset(reference, actual),
-        others_of(reference, actual))
+        measure_scales(reference, actual), others_of(reference, actual))
 
 
 def is_counted(dtype: np.dtype) -> bool:

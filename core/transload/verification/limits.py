@@ -26,7 +26,8 @@ def broken_limits(
     Integers and truths that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where
     no more than the usual step is allowed; integers that are `plain` (`plain_outputs`) are counts, of however few bits. Those
     that are `chosen` (`chosen_outputs`), truths and labels, are judged by how many are others, however far these are. With the
-    `unit` of the roundings of what computes floats, these are to be near beside what varies of them, too (`offsets`).
+    `unit` of the roundings of what computes floats, these are to be near beside what varies of them, too (`offsets`), and the
+    small ones beside their own size (`scales`).
     """
     if tensor.name in tolerance.excepts:
         return []
@@ -52,11 +53,7 @@ def broken_limits(
         return []
     broken = _beyond(
         tensor, [("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False)])
-    if broken or unit is None or tensor.offset is None or not tolerance.keeps_floats:
-        return broken
-    near = tensor.offset.near(unit)
-    return [] if near >= tolerance.euclid else [
-        f"{tensor.name}: euclid {near:g} of what is left without its mean, allowed {tolerance.euclid:g}: all else is an offset"]
+    return broken if broken or unit is None or not tolerance.keeps_floats else _hidden(tensor, tolerance, unit)
 
 
 def breaks_usual(tensor: TensorDifference, chosen: bool = False, unit: float | None = None) -> bool:
@@ -73,6 +70,16 @@ def passes_if_constant(
         return False
     counted = plain or (tensor.is_integer and is_counted(np.dtype(tensor.dtype)))
     return others.spread <= (1 + 1e-3) * unit and others.telling <= others.most_steps(unit, counted)
+
+
+def _hidden(tensor: TensorDifference, tolerance: Tolerance, unit: float) -> list[str]:
+    """Differences that an offset, or larger numbers, hide from a cosine and a distance beside the size of the whole."""
+    parts = [(tensor.offset, "of what is left without its mean", "all else is an offset"),
+             (tensor.scales, "of its small numbers", "beside the large ones these do not show")]
+    for measured, what, why in parts:
+        if measured is not None and not (near := measured.near(unit)) >= tolerance.euclid:
+            return [f"{tensor.name}: euclid {near:g} {what}, allowed {tolerance.euclid:g}: {why}"]
+    return []
 
 
 def _of_chosen(tensor: TensorDifference, tolerance: Tolerance) -> list[str]:

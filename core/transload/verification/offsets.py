@@ -18,7 +18,7 @@ from ..ir import FloatType, Module, TensorType, dtype_of
 from ..ir.build import constant_of
 from ..metrics import comparable
 
-__all__ = ["Offset", "is_constant", "measure_offset", "unit_of", "unit_of_module"]
+__all__ = ["Offset", "is_constant", "is_real", "measure_offset", "rounded_by", "thinned", "unit_of", "unit_of_module"]
 
 ROUNDINGS = 32
 """How many units in the last place the roundings of a whole network add up to, beside the size of its output."""
@@ -40,21 +40,21 @@ class Offset:
 
     def near(self, unit: float) -> float:
         """`1 - apart / varying` where least of the reference varies, but for roundings by `unit`: 1 where it is within these."""
-        rounded = _rounded(unit)
+        rounded = rounded_by(unit)
         if not self.apart > rounded:
             return 1.0
         return 1.0 - self.apart / min((each for each in self.varying if each > rounded), default=math.inf)
 
 
-def _rounded(unit: float) -> float:
+def rounded_by(unit: float) -> float:
     return min(ROUNDINGS * unit, _LARGEST)
 
 
 def measure_offset(reference: np.ndarray, actual: np.ndarray) -> Offset | None:
     """How far two arrays of floats are apart beside what varies; None where they are no floats, or nothing of it is a number."""
-    if not _is_real(reference) or actual.dtype.kind == "c" or reference.size < 2:
+    if not is_real(reference) or actual.dtype.kind == "c" or reference.size < 2:
         return None
-    reference, actual = _thinned(reference), _thinned(actual)
+    reference, actual = thinned(reference), thinned(actual)
     with np.errstate(all="ignore"):
         a, b = comparable(reference, actual)
         size, scale = a.size, float(np.abs(a).max(initial=0.0))
@@ -70,7 +70,7 @@ def measure_offset(reference: np.ndarray, actual: np.ndarray) -> Offset | None:
     return Offset(math.sqrt(apart / squares), tuple(math.sqrt(max(each, 0.0) / squares) for each in rest))
 
 
-def _thinned(array: np.ndarray) -> np.ndarray:
+def thinned(array: np.ndarray) -> np.ndarray:
     """Every so manieth of the longest dimension, where all numbers together would take much memory in float64: what varies shows
     in some millions of them."""
     if array.size <= _MOST:
@@ -94,10 +94,10 @@ def is_constant(numbers: np.ndarray, unit: float, floor: float) -> bool:
     """Whether a constant would be as near to finite numbers as roundings by `unit`, or within `floor` of them."""
     parts = [numbers.real, numbers.imag] if numbers.dtype.kind == "c" else [numbers]
     largest = max(float(np.abs(part).max()) for part in parts)
-    return all(float(part.max()) / 2 - float(part.min()) / 2 <= max(_rounded(unit) * largest, floor) for part in parts)
+    return all(float(part.max()) / 2 - float(part.min()) / 2 <= max(rounded_by(unit) * largest, floor) for part in parts)
 
 
-def _is_real(array: np.ndarray) -> bool:
+def is_real(array: np.ndarray) -> bool:
     return array.dtype.kind not in "iubc" and unit_of(array.dtype) > 0.0
 
 
