@@ -90,8 +90,8 @@ class Comparison:
         silent = [name for name in self.silent if name not in self.excepts]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
         usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
-        unsaid = [f"not conclusive for {tried.said_nothing(silent)}"] if silent else []
-        return [*usual, *self.of_found, *not_measured(self.tensors), *unsaid]
+        why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
+        return [*usual, *self.of_found, *not_measured(self.tensors), *([f"not conclusive for {why}"] if silent else [])]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,22 +1,23 @@
 """Whether outputs say anything: a check that would pass whatever was computed is none.
 
 A network that is given noise may answer with zeros, with NaN, or with numbers that all lie at an end of their type. Two
-programs that agree there need not agree anywhere else. Such outputs are found here, and other inputs tried.
+programs that agree there need not agree anywhere else. Such outputs are found here, and other inputs tried. A mean that is spread
+over all of an output is one number whatever is tried: there it says something that it is another one on other inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir import Module
 from .inputs import plain_integers, random_inputs
-from .offsets import is_constant, unit_of
+from .offsets import is_constant, rounded_by, unit_of
 from .tolerance import Tolerance
 
-__all__ = ["Tried", "attempts", "is_informative", "is_nan_throughout", "is_saturated"]
+__all__ = ["Tried", "are_apart", "attempts", "is_informative", "is_nan_throughout", "is_saturated", "number_throughout"]
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
@@ -36,39 +37,65 @@ class Tried:
         """Inputs that were given are not asked for once more: others are."""
         return cls("the inputs given", "others") if given else cls("all inputs tried", "real inputs")
 
-    def said_nothing(self, names: Iterable[str]) -> str:
-        """Why outputs of these names are no proof."""
+    def said_nothing(self, names: Iterable[str], of_one: Collection[str] = ()) -> str:
+        """Why outputs of these names are no proof, of which some are `of_one` number throughout (`number_throughout`)."""
+        beside = (f"; {', '.join(of_one)}: one number throughout says something beside another one, on other inputs: give "
+                  "several with --data") if of_one else ""
         return (f"{', '.join(names)}: constant, empty, saturated or not finite on {self.inputs}, as it might be whatever is "
-                f"computed; give {self.others} with --input NAME=FILE")
+                f"computed; give {self.others} with --input NAME=FILE{beside}")
 
 
 def is_informative(output: np.ndarray, chosen: bool = False) -> bool:
     """Whether an output would differ between programs that compute different things.
 
-    It would not where it is empty, where no element is finite, where all elements of several are the same, but for what floats
-    are rounded by or may differ by, and where every element of an 8- or 16-bit integer output is the least or the greatest of
-    its type: but for masks of 0 and 255, say, which are `chosen` and not cut off. A single zero says nothing, either.
+    It would not where it is empty, where no element is finite, where it is one number (`number_throughout`), and where every
+    element of an 8- or 16-bit integer output is the least or the greatest of its type: but for masks of 0 and 255, say, which are
+    `chosen` and not cut off.
     """
-    numbers = np.asarray(output)
-    unit = unit_of(numbers.dtype)
-    if not numbers.size:
+    numbers = _finite(output)
+    if not numbers.size or number_throughout(output, chosen) is not None:
         return False
-    if numbers.dtype.kind not in "iub":
-        with np.errstate(invalid="ignore"):
-            numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64)
-        numbers = numbers[np.isfinite(numbers)]
-        if not numbers.size:
-            return False
-    if numbers.size == 1:
-        constant = not numbers.any()
-    elif numbers.dtype.kind in "fc":
-        constant = is_constant(numbers, unit, Tolerance.floor)
-    else:
-        constant = bool((numbers == numbers.flat[0]).all())
-    if constant or chosen or numbers.dtype.kind not in "iu" or numbers.dtype.itemsize > 2:
-        return not constant
+    if chosen or numbers.dtype.kind not in "iu" or numbers.dtype.itemsize > 2:
+        return True
     ends = np.iinfo(numbers.dtype)
     return not ((numbers == ends.min) | (numbers == ends.max)).all()
+
+
+def number_throughout(output: np.ndarray, chosen: bool = False) -> complex | None:
+    """The number that all finite elements of an output are, but for what floats are rounded by or may differ by.
+
+    None where there are others, or none, and of a single number, which hardly any other program would give: but for 0, and for 1
+    where it is a truth or a label (`chosen`), or a float, which may be a truth that was cast, or a chance: half of them might.
+    """
+    numbers = _finite(output)
+    if numbers.size == 1:
+        is_one = not numbers.any() or (bool((numbers == 1).all()) and (chosen or numbers.dtype.kind in "bf"))
+    elif numbers.dtype.kind in "fc":
+        is_one = bool(numbers.size) and is_constant(numbers, unit_of(np.asarray(output).dtype), Tolerance.floor)
+    else:
+        is_one = bool(numbers.size) and bool((numbers == numbers.flat[0]).all())
+    return numbers.flat[0].item() if is_one else None
+
+
+def are_apart(number: complex, other: complex, step: float | None, unit: float, tolerance: Tolerance) -> bool:
+    """Whether two numbers, each of all of an output, are so far apart that no third would be near enough to both.
+
+    `step` is that between two integers, dequantized ones too, and 0 of labels and of what is exact; None of floats, which are
+    rounded by `unit`.
+    """
+    size = max(abs(number), abs(other))
+    of_floats = max(tolerance.floor, size * max(1.0 - tolerance.euclid, rounded_by(unit)))
+    return abs(number - other) > 2 * (of_floats if step is None else tolerance.integer * step)
+
+
+def _finite(output: np.ndarray) -> np.ndarray:
+    """The finite elements of an output, floats in 64 bits."""
+    numbers = np.asarray(output)
+    if numbers.dtype.kind in "iub":
+        return numbers
+    with np.errstate(invalid="ignore"):
+        numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64)
+    return numbers[np.isfinite(numbers)]
 
 
 def is_saturated(output: np.ndarray) -> bool:

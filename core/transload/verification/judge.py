@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from .differences import TensorDifference, compare_outputs, not_measured, of_pla
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
 from .fineness import output_steps, plain_outputs
-from .information import Tried, is_informative, is_nan_throughout, is_saturated
+from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import breaks_usual, broken_limits, passes_if_constant
 from .offsets import ROUNDINGS, unit_of, unit_of_module
@@ -82,6 +82,8 @@ class Judge:
         """Whether the runtime does not run the model."""
         self._saturated = set[int]()
         """Places of the outputs that were all but 0 and 1: other inputs are tried, and the best of these taken."""
+        self._numbers = dict[int, list[complex]]()
+        """By place of the output, what it was throughout where it was one number, on each of the inputs."""
         self._endless = False
         """Whether an output was not finite on the last inputs, in the source or in the result."""
         self._no_number = ""
@@ -162,7 +164,8 @@ class Judge:
             self._say_whose_it_is(verdict)
         elif silent and not (told | self._saturated) & judged:
             verdict.status = "inconclusive"
-            verdict.why = self.tried.said_nothing(silent)
+            places = [place for place in sorted(self._numbers) if verdict.tensors[place].name in silent]
+            verdict.why = self.tried.said_nothing(silent, [verdict.tensors[place].name for place in places])
         elif silent:
             verdict.notes.append(
                 f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on {self.tried.inputs}")
@@ -269,6 +272,7 @@ class Judge:
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         notes += not_measured(tensors)
+        informative |= self._others_than_before(reference, limits)
         status = "failed" if broken else "passed"
         types = self.source.outputs
         told = [each if isinstance(type_ := types.get(each.name), TensorType) and isinstance(type_.element, QuantType)
@@ -324,6 +328,26 @@ class Judge:
         """The places of outputs whose steps are so few that one number throughout would pass."""
         return {index for index, step in enumerate(self._steps(len(tensors))) if index not in self._exact
                 and passes_if_constant(tensors[index], self.tolerance, step, index in self._plain, index in self._chosen)}
+
+    def _others_than_before(self, reference: Mapping[str, np.ndarray], broken: Collection[int]) -> set[int]:
+        """The places of outputs that are one number throughout, and were another one on inputs before: no constant is near both.
+
+        Those at the places that are `broken` are not kept: that they are others says nothing.
+        """
+        found = set[int]()
+        for index, (array, step) in enumerate(zip(reference.values(), self._steps(len(reference)), strict=True)):
+            number = number_throughout(array, index in self._chosen)
+            if number is None or index in broken:
+                continue
+            if index in self._chosen or index in self._exact:
+                step = 0.0
+            elif array.dtype.kind in "iub":
+                step = 1.0
+            before = self._numbers.setdefault(index, [])
+            if any(are_apart(number, each, step, self._unit or 0.0, self.tolerance) for each in before):
+                found.add(index)
+            before.append(number)
+        return found
 
     def _steps(self, number: int) -> list[float | None]:
         steps = output_steps(self.hub)[:number] if self.hub is not None else []

@@ -6,8 +6,8 @@ may have the wrong sign. So the numbers are counted by their size, in powers of 
 ones, too: those below each power, on their own.
 
 Small numbers may be what is left of large ones, and are rounded as these are: by units in the last place of the largest. A
-network that rounds by more does so to the numbers of the next sizes, too. And a number far out that many places have is of a mask:
-none of the others was computed with it.
+network that rounds by more does so to the numbers of the next sizes, too. And a number far out that many places have is of a
+mask, with which none of the others was computed.
 """
 
 from __future__ import annotations

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 import transload
+from transload.api import at_hub
 from transload.budget import TimeOver, allowed, timed
 from transload.ir import F32, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType, TensorType
-from transload.verification.information import is_informative, is_saturated
+from transload.verification.information import are_apart, is_informative, is_saturated
 from transload.verification.inputs import plain_integers, random_inputs
+from transload.verification.tolerance import Tolerance
 from transload.verification.verify import Verification, verify_conversion
 from transload.verification.ways import Ways
 
 from tests.support.graphs import Graph
+from tests.support.onnx_models import make_model, node
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -364,3 +367,69 @@ def test_a_factor_of_which_products_are_infinite(factor: float, status: str, tmp
     nothing = wrong.done(wrong.Log(wrong.Sub(wrong.Abs(wrong.inputs[0]), 9.0)))
     verdict = verified(path, nothing, inputs={"x": np.arange(-4.0, 4.0, dtype=np.float32)[None]})
     assert verdict.status == status, verdict
+
+
+@pytest.mark.parametrize(("output", "chosen", "says"), [
+    (True, False, False), (False, False, False), (np.int64(1), True, False),
+    (np.int64(7), True, True), (np.int64(1), False, True), (np.float32(1), False, False),
+    (np.float32(0.99), False, True)])
+def test_what_a_single_number_says(output: Any, chosen: bool, says: bool) -> None:
+    """Half of all programs say True."""
+    assert is_informative(np.array([[output]]), chosen) is says
+
+
+@pytest.mark.parametrize(("number", "other", "step", "settings", "apart"), [
+    (1.0, -1.0, None, {}, True), (1.0, 1.03, None, {}, False), (1.0, 1.05, None, {}, True), (1e-7, -1e-7, None, {}, False),
+    (0.0, 1.0, 0.0, {}, True), (3, 5, 1.0, {}, False), (3, 6, 1.0, {}, True), (3, 4, 1.0, {"integer": 0}, True),
+    (0.5, 0.75, 0.25, {}, False), (1j, 1.0, None, {}, True)])
+def test_numbers_to_which_no_third_is_near(number: Any, other: Any, step: Any, settings: dict[str, Any], apart: bool) -> None:
+    assert are_apart(number, other, step, 2**-24, Tolerance(**settings)) is apart
+
+
+def one_number(path: Path, nodes: list[Any], constants: dict[str, Any]) -> Path:
+    """A model of `x[4,8]` that gives `y`."""
+    path.write_bytes(make_model(nodes, {"x": np.zeros((4, 8), np.float32)}, ["y"], constants).SerializeToString())
+    return path
+
+
+GREATER = [node("ReduceSum", ["x"], ["s"]), node("Greater", ["s", "k"], ["b"])]
+
+
+@pytest.mark.parametrize(
+    "last", [node("Identity", ["b"], ["y"]), node("Cast", ["b"], ["y"], to=7), node("Cast", ["b"], ["y"], to=1)])
+def test_a_single_truth_says_something_beside_another(last: Any, tmp_path: Path) -> None:
+    """What always says True, or always 1, was right wherever the first inputs gave it."""
+    path = one_number(tmp_path / "m.onnx", [*GREATER, last], {"k": np.float32(0)})
+    source = transload.load(path)
+    assert verified(path, hub=at_hub(source)).status == "passed"
+    for limit in (-1e6, 1e6):  # always True, and always False
+        wrong = transload.load(one_number(tmp_path / "w.onnx", [*GREATER, last], {"k": np.float32(limit)}))
+        for seed in range(3):
+            assert verified(path, transload.lower(wrong, "tosa"), hub=at_hub(source), seed=seed).status == "failed"
+
+
+def test_a_truth_that_is_never_another_is_not_conclusive(tmp_path: Path) -> None:
+    path = one_number(tmp_path / "m.onnx", [*GREATER, node("Identity", ["b"], ["y"])], {"k": np.float32(-1e6)})
+    verdict = verified(path, hub=at_hub(transload.load(path)))
+    assert verdict.status == "inconclusive" and "y: one number throughout" in verdict.why and "several with --data" in verdict.why
+
+
+MEAN = [node("ReduceMean", ["x"], ["m"], keepdims=1), node("Expand", ["m", "s"], ["y"])]
+
+
+def test_a_number_that_is_spread_over_all_of_an_output(tmp_path: Path) -> None:
+    """It is constant on any inputs, and another one on each."""
+    path = one_number(tmp_path / "m.onnx", MEAN, {"s": np.array([4, 16])})
+    source = transload.load(path)
+    assert verified(path, hub=at_hub(source)).status == "passed"
+    nodes = [MEAN[0], node("Abs", ["m"], ["a"]), node("Expand", ["a", "s"], ["y"])]
+    wrong = transload.load(one_number(tmp_path / "w.onnx", nodes, {"s": np.array([4, 16])}))
+    assert "failed" in {verified(path, transload.lower(wrong, "tosa"), hub=at_hub(source), seed=seed).status for seed in range(3)}
+
+
+@pytest.mark.parametrize(("several", "status"), [(False, "inconclusive"), (True, "passed")])
+def test_numbers_throughout_of_inputs_that_are_given(several: bool, status: str, tmp_path: Path) -> None:
+    path = one_number(tmp_path / "m.onnx", MEAN, {"s": np.array([4, 16])})
+    samples = [{"x": np.full((4, 8), number, np.float32)} for number in (1.0, 1.0, -2.0)]
+    verdict = verified(path, hub=at_hub(transload.load(path)), inputs=samples if several else samples[0])
+    assert verdict.status == status and ("--data" in verdict.why) == (not several)
