@@ -12,6 +12,7 @@ from ..errors import PluginFailure, UsageError
 from ..guard import noted
 from ..plugin import resolve
 from ..plugin_host import host
+from .exact import share_of_same
 from .offsets import Offset, measure_offset
 from .others import Others, others_of
 from .scales import Scales, measure_scales
@@ -43,6 +44,8 @@ class TensorDifference:
     """Of floats, how far those of each size are apart, which differences of larger ones hide (`scales`)."""
     others: Others | None = field(default=None, repr=False)
     """How many elements are others, and would be whatever was computed; None where that is not counted."""
+    same: float | None = field(default=None, repr=False)
+    """The share of elements that are the same, of floats but for one rounding (`share_of_same`)."""
 
     @property
     def is_integer(self) -> bool:
@@ -65,10 +68,11 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
             if error.plugin is None or error.plugin.is_ours:  # verdicts rest on these
                 raise
             measured[key], unmeasured[key] = math.nan, noted(error)
-    equal = float(np.mean(reference == actual)) if reference.dtype.kind in "iub" and reference.size else None
+    same = share_of_same(reference, actual)
+    equal = same if reference.dtype.kind in "iub" else None
     return TensorDifference(
         name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, measure_offset(reference, actual),
-        measure_scales(reference, actual), others_of(reference, actual))
+        measure_scales(reference, actual), others_of(reference, actual), same)
 
 
 def is_counted(dtype: np.dtype) -> bool:

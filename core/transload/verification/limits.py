@@ -23,11 +23,11 @@ def broken_limits(
 ) -> list[str]:
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer.
 
-    Integers and truths that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where
-    no more than the usual step is allowed; integers that are `plain` (`plain_outputs`) are counts, of however few bits. Those
-    that are `chosen` (`chosen_outputs`), truths and labels, are judged by how many are others, however far these are. With the
-    `unit` of the roundings of what computes floats, these are to be near beside what varies of them, too (`offsets`), and the
-    small ones beside their own size (`scales`).
+    Outputs that are `exact`, nothing being rounded on the way to them (`exact_outputs`), have to be the same, where no more than
+    the usual step is allowed of integers, and the usual distance of floats; integers that are `plain` (`plain_outputs`) are
+    counts, of however few bits. Those that are `chosen` (`chosen_outputs`), truths and labels, are judged by how many are others,
+    however far these are. With the `unit` of the roundings of what computes floats, these are to be near beside what varies of
+    them, too (`offsets`), and the small ones beside their own size (`scales`).
     """
     if tensor.name in tolerance.excepts:
         return []
@@ -37,9 +37,8 @@ def broken_limits(
               if name in tensor.metrics]
     if broken := _beyond(tensor, others):
         return broken
-    if exact and tensor.is_integer and tolerance.integer == 1 and tensor.equal is not None and tensor.equal < 1.0:
-        return [f"{tensor.name}: {1.0 - tensor.equal:.2%} of its numbers are others, and all have to be the same, as nothing is "
-                "rounded on the way to them"]
+    if exact and tensor.is_integer and tolerance.integer == 1 and (broken := _of_same(tensor)):
+        return broken
     if tensor.dtype == "bool" or chosen:
         return _of_chosen(tensor, tolerance)
     if tensor.is_integer:
@@ -53,7 +52,9 @@ def broken_limits(
         return []
     broken = _beyond(
         tensor, [("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False)])
-    return broken if broken or unit is None or not tolerance.keeps_floats else _hidden(tensor, tolerance, unit)
+    if broken or not tolerance.keeps_floats:
+        return broken
+    return (_of_same(tensor) if exact else []) or (_hidden(tensor, tolerance, unit) if unit is not None else [])
 
 
 def breaks_usual(tensor: TensorDifference, chosen: bool = False, unit: float | None = None) -> bool:
@@ -70,6 +71,13 @@ def passes_if_constant(
         return False
     counted = plain or (tensor.is_integer and is_counted(np.dtype(tensor.dtype)))
     return others.spread <= (1 + 1e-3) * unit and others.telling <= others.most_steps(unit, counted)
+
+
+def _of_same(tensor: TensorDifference) -> list[str]:
+    """Numbers are others where nothing is rounded on the way to them."""
+    return [] if tensor.same is None or tensor.same == 1.0 else [
+        f"{tensor.name}: {1.0 - tensor.same:.2%} of its numbers are others, and all have to be the same, as nothing is "
+        "rounded on the way to them"]
 
 
 def _hidden(tensor: TensorDifference, tolerance: Tolerance, unit: float) -> list[str]:

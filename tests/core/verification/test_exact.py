@@ -1,10 +1,11 @@
-"""Integers that nothing rounded reaches have to be the same."""
+"""Numbers that nothing rounded reaches have to be the same."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ pytest.importorskip("onnxruntime")
 
 import transload
 from transload.api import at_hub
-from transload.verification.exact import exact_outputs
+from transload.verification.exact import exact_outputs, share_of_same
 from transload.verification.tolerance import Tolerance
 from transload.verification.verify import verify_conversion
 
@@ -41,10 +42,14 @@ def model(nodes: list[Any], x: np.ndarray, constants: dict[str, Any] | None = No
     ([node("Mul", ["x", "c"], ["m"]), node("Cast", ["m"], ["y"], to=TO["int64"])], FLOATS, {"c": np.float32(0.3)}, False),
     ([node("Mul", ["x", "c"], ["m"]), node("ArgMax", ["m"], ["y"], axis=0)], FLOATS, {"c": np.float32(0.3)}, False),
     ([node("Cast", ["x"], ["m"], to=TO["float"]), node("Cast", ["m"], ["y"], to=TO["int64"])], INTEGERS, {}, False),
-    ([PAD, node("Identity", ["m"], ["y"])], FLOATS, {}, False),
+    ([PAD, node("Identity", ["m"], ["y"])], FLOATS, {}, True),
+    ([PAD, node("Identity", ["m"], ["y"])], FLOATS.astype(np.float64), {}, True),
+    ([node("Greater", ["x", "c"], ["b"]), node("Where", ["b", "x", "c"], ["y"])], FLOATS, {"c": np.float32(3.5)}, True),
+    ([node("Mul", ["x", "x"], ["m"]), node("Where", ["b", "m", "x"], ["y"])], FLOATS, {"b": FLOATS > 3}, False),
+    ([node("Cast", ["x"], ["y"], to=TO["float"])], FLOATS.astype(np.float64), {}, False),
 ])
 def test_which_outputs_have_to_be_the_same(nodes: list[Any], x: np.ndarray, constants: dict[str, Any], exact: bool) -> None:
-    """Floats have not, whatever is done to them; nor what is made of them, where these may be held in fewer bits."""
+    """Floats have where they are moved alone; but not, nor what is made of them, where these may be held in fewer bits."""
     module = transload.load(text=model(nodes, x, constants), format="onnx")
     assert exact_outputs(at_hub(module)) == [exact]
     assert exact_outputs(at_hub(module), floats=False) == [exact and x.dtype == np.int32]
@@ -87,3 +92,33 @@ def test_a_chip_that_computes_in_fewer_bits_is_judged_by_its_tolerance(tmp_path:
         path, "tp-large", tmp_path / "out", input_data={"x": x.reshape(1, 1, 64, 64)}, options={"floats": "bfloat16"})
     assert made.verification is not None and made.verification.passed
     assert 0.99 < (made.verification.tensors[0].equal or 0) < 1.0
+
+
+@pytest.mark.parametrize(("settings", "status"), [([], "failed"), (["cos=0.99"], "passed"), (["floor=10"], "passed")])
+def test_one_float_from_a_wrong_place_fails(settings: list[str], status: str, tmp_path: Path) -> None:
+    """Of 20000 it is nothing beside the size of the others."""
+    places = np.random.default_rng(0).integers(0, 64, 20_000)
+    other = np.where(np.arange(20_000) == 777, (places + 1) % 64, places)
+    x = np.random.default_rng(1).normal(size=64).astype(np.float32)
+    right, wrong = (model([node("Gather", ["x", "i"], ["y"], axis=0)], x, {"i": each}) for each in (places, other))
+    path = tmp_path / "right.onnx"
+    path.write_bytes(right)
+    source, made = transload.load(path), transload.lower(transload.load(text=wrong, format="onnx"), "tosa")
+    verdict = verify_conversion(source, made, hub=at_hub(source), tolerance=Tolerance.parse(settings))
+    assert verdict.status == status and len(verdict.broken) == (status == "failed")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+def test_floats_that_are_the_same(dtype: Any) -> None:
+    """But for a rounding to what holds them, the sign of 0, and what is so small that processors take it for 0."""
+    numbers = np.array([1 / 3, -2.5, 0.0, 1e-40, np.inf, -np.inf, np.nan, 7e4], np.float64)
+    with np.errstate(over="ignore"):
+        right = numbers.astype(dtype)
+    held = right.astype(np.float64).astype(np.float32)
+    held[2:4] = -0.0, 0.0
+    assert share_of_same(right, held) == share_of_same(right, right.copy()) == 1.0
+    for place in range(right.size):
+        wrong = held.copy()
+        wrong[place] = 1.0 if place != 1 else np.nextafter(np.nextafter(held[1], 0), 0)
+        assert share_of_same(right, wrong) == 1 - 1 / right.size, place
+    assert share_of_same(right[:0], right[:0]) is None and share_of_same(np.array([1j]), np.array([1j])) is None
