@@ -15,6 +15,7 @@ from ..plugin_host import host
 from .exact import share_of_same
 from .offsets import Offset, measure_offset
 from .others import Others, others_of
+from .parts import Parts, measure_parts
 from .scales import Scales, measure_scales
 
 __all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted",
@@ -46,6 +47,8 @@ class TensorDifference:
     """How many elements are others, and would be whatever was computed; None where that is not counted."""
     same: float | None = field(default=None, repr=False)
     """The share of elements that are the same, of floats but for one rounding (`share_of_same`)."""
+    parts: Parts | None = field(default=None, repr=False)
+    """Of floats, which rows, channels and the like alone are wrong (`parts`)."""
 
     @property
     def is_integer(self) -> bool:
@@ -72,7 +75,8 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
     equal = same if reference.dtype.kind in "iub" else None
     return TensorDifference(
         name, reference.shape, str(reference.dtype), measured, "", unmeasured, equal, measure_offset(reference, actual),
-        measure_scales(reference, actual), others_of(reference, actual), same)
+        measure_scales(reference, actual), others_of(reference, actual), same,
+        measure_parts(reference, actual))
 
 
 def is_counted(dtype: np.dtype) -> bool:

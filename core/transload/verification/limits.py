@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import PluginFailure
 from ..plugin_host import host
 from .differences import TensorDifference, is_counted
+from .parts import LEAST
 from .tolerance import Tolerance
 
 __all__ = ["breaks_usual", "broken_limits", "passes_if_constant"]
@@ -27,7 +28,7 @@ def broken_limits(
     the usual step is allowed of integers, and the usual distance of floats; integers that are `plain` (`plain_outputs`) are
     counts, of however few bits. Those that are `chosen` (`chosen_outputs`), truths and labels, are judged by how many are others,
     however far these are. With the `unit` of the roundings of what computes floats, these are to be near beside what varies of
-    them, too (`offsets`), and the small ones beside their own size (`scales`).
+    them, too (`offsets`), and the small ones, and each row or channel, beside their own size (`scales`, `parts`).
     """
     if tensor.name in tolerance.excepts:
         return []
@@ -81,10 +82,14 @@ def _of_same(tensor: TensorDifference) -> list[str]:
 
 
 def _hidden(tensor: TensorDifference, tolerance: Tolerance, unit: float) -> list[str]:
-    """Differences that an offset, or larger numbers, hide from a cosine and a distance beside the size of the whole."""
-    parts = [(tensor.offset, "of what is left without its mean", "all else is an offset"),
-             (tensor.scales, "of its small numbers", "beside the large ones these do not show")]
-    for measured, what, why in parts:
+    """Differences that an offset, larger numbers or many right ones hide from a cosine and a distance of the whole."""
+    part, allowed = tensor.parts.farthest(unit) if tensor.parts is not None else None, min(tolerance.euclid, LEAST)
+    if part is not None and not part.near >= allowed:
+        return [f"{tensor.name}: euclid {part.near:g} at place {part.place} of dimension {part.dimension}, allowed {allowed:g}: "
+                "beside all the others that does not show"]
+    hidden = [(tensor.offset, "of what is left without its mean", "all else is an offset"),
+              (tensor.scales, "of its small numbers", "beside the large ones these do not show")]
+    for measured, what, why in hidden:
         if measured is not None and not (near := measured.near(unit)) >= tolerance.euclid:
             return [f"{tensor.name}: euclid {near:g} {what}, allowed {tolerance.euclid:g}: {why}"]
     return []

@@ -18,7 +18,8 @@ from ..ir import FloatType, Module, TensorType, dtype_of
 from ..ir.build import constant_of
 from ..metrics import comparable
 
-__all__ = ["Offset", "is_constant", "is_real", "measure_offset", "rounded_by", "thinned", "unit_of", "unit_of_module"]
+__all__ = ["Offset", "is_constant", "is_real", "measure_offset", "rounded_by", "step_of", "thinned", "unit_of",
+           "unit_of_module"]
 
 ROUNDINGS = 32
 """How many units in the last place the roundings of a whole network add up to, beside the size of its output."""
@@ -71,12 +72,15 @@ def measure_offset(reference: np.ndarray, actual: np.ndarray) -> Offset | None:
 
 
 def thinned(array: np.ndarray) -> np.ndarray:
-    """Every so manieth of the longest dimension, where all numbers together would take much memory in float64: what varies shows
-    in some millions of them."""
-    if array.size <= _MOST:
-        return array
-    step, axis = math.ceil(array.size / _MOST), int(np.argmax(array.shape))
-    return array[(slice(None),) * axis + (slice(None, None, step),)]
+    """Every so manieth of the longest dimension (`step_of`), where all numbers together would take much memory in float64: what
+    varies shows in some millions of them."""
+    step, axis = step_of(array)
+    return array if step == 1 else array[(slice(None),) * axis + (slice(None, None, step),)]
+
+
+def step_of(array: np.ndarray) -> tuple[int, int]:
+    """Of which dimension `thinned` takes every so manieth, as `(step, dimension)`."""
+    return max(1, math.ceil(array.size / _MOST)), int(np.argmax(array.shape)) if array.ndim else 0
 
 
 def _rest(array: np.ndarray, squares: float) -> list[float]:

@@ -20,7 +20,7 @@ import numpy as np
 from ..metrics import comparable
 from .offsets import is_real, rounded_by, thinned, unit_of
 
-__all__ = ["Scales", "measure_scales"]
+__all__ = ["Scales", "is_rounded", "largest_of", "measure_scales"]
 
 _POWERS = 64
 """How many powers of two below the largest number are told apart."""
@@ -76,11 +76,11 @@ def measure_scales(reference: np.ndarray, actual: np.ndarray) -> Scales | None:
         return None
     reference, actual = thinned(reference), thinned(actual)
     with np.errstate(all="ignore"):
-        if _is_rounded(reference, actual):
+        if is_rounded(reference, actual):
             return None
         a, b = comparable(reference, actual)
         sizes = np.abs(a)
-        largest, fills, where = _largest(a, b, sizes)
+        largest, fills, where = largest_of(a, b, sizes)
         if not 0.0 < largest < math.inf:
             return None
         if where is not None:
@@ -96,7 +96,7 @@ def measure_scales(reference: np.ndarray, actual: np.ndarray) -> Scales | None:
                       tuple(np.bincount(powers, apart).tolist()), fills)
 
 
-def _is_rounded(reference: np.ndarray, actual: np.ndarray) -> bool:
+def is_rounded(reference: np.ndarray, actual: np.ndarray) -> bool:
     """Whether no two numbers are farther apart than roundings of float32 are, beside a largest one that is of no mask: most right
     results, found without much work."""
     a, b = (each.astype(np.promote_types(each.dtype, np.float32), copy=False) for each in (reference, actual))
@@ -107,7 +107,7 @@ def _is_rounded(reference: np.ndarray, actual: np.ndarray) -> bool:
     return bool(((sizes >= largest / _FAR) & (sizes < largest)).any())
 
 
-def _largest(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> tuple[float, float, np.ndarray | None]:
+def largest_of(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> tuple[float, float, np.ndarray | None]:
     """The largest number but for those of masks, how far these are apart, and where all others are; None: everywhere."""
     where, fills, kept = None, 0.0, sizes
     largest = float(sizes.max(initial=0.0))
