@@ -197,7 +197,7 @@ class Judge:
         far = ROUNDINGS * unit_of(np.dtype(np.float32))
         near = {name: (array * (1 + far * random.choice((-1, 1), array.shape))).astype(array.dtype)
                 if array.dtype.kind == "f" else array for name, array in given.items()}
-        return not self._limits_broken(compare_outputs(self._reference(given), self._reference(near)))
+        return not self._limits_broken(compare_outputs(self._reference(given), self._reference(near)), exact=frozenset())
 
     def _undefined(self) -> str:
         """Why the source's framework does not say what was to be given, where it does not."""
@@ -315,11 +315,15 @@ class Judge:
         post = self.post
         return run if post is None else lambda given: post.outputs(run(given))
 
-    def _limits_broken(self, tensors: Sequence[TensorDifference]) -> dict[int, list[str]]:
-        """By place of the output, which limits it breaks."""
+    def _limits_broken(
+        self, tensors: Sequence[TensorDifference], exact: Collection[int] | None = None,
+    ) -> dict[int, list[str]]:
+        """By place of the output, which limits it breaks; `exact` are the places of those that have to be the same, none
+        where the inputs are others."""
+        exact = self._exact if exact is None else exact
         found = {
             index: broken_limits(
-                tensors[index], self.tolerance, step, index in self._exact, index in self._plain, index in self._chosen,
+                tensors[index], self.tolerance, step, index in exact, index in self._plain, index in self._chosen,
                 self._unit)
             for index, step in enumerate(self._steps(len(tensors)))}
         return {index: reasons for index, reasons in found.items() if reasons}

@@ -47,7 +47,8 @@ def verified(right: Path, wrong: Path, **more: Any) -> Verification:
 @pytest.mark.parametrize("bound", [3e38, 3.0])
 def test_an_upper_bound_is_reached(bound: float, tmp_path: Path) -> None:
     def model(name: str, bound: float) -> Path:
-        return saved(tmp_path / name, [("Clip", "x low high", "y")], [1, 400], {"low": 0.0, "high": bound})
+        return saved(tmp_path / name, [("Mul", "x part", "m"), ("Clip", "m low high", "y")], [1, 400],
+                     {"part": 0.7, "low": 0.0, "high": bound})
 
     right, wrong = model("right.onnx", 6.0), model("wrong.onnx", bound)
     assert verified(right, right).passed
@@ -55,6 +56,14 @@ def test_an_upper_bound_is_reached(bound: float, tmp_path: Path) -> None:
     assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
     given = {"x": np.random.default_rng(0).uniform(-1, 1, (1, 400)).astype(np.float32)}
     assert verified(right, wrong, inputs=given).passed  # what is given is all that is tried
+
+
+def test_floats_that_are_moved_alone_are_steady(tmp_path: Path) -> None:
+    """They have to be the same, and are not of inputs that are moved."""
+    right, wrong = (saved(tmp_path / f"{bound}.onnx", [("Clip", "x low high", "y")], [1, 400], {"low": 0.0, "high": bound})
+                    for bound in (6.0, 3e38))
+    verdict = verified(right, wrong)
+    assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
 
 
 TO_FLOAT = ("Cast", "x", "f", {"to": 1})
