@@ -76,7 +76,8 @@ Kind = TypeVar("Kind")
 
 _MOST_SPREAD = 1 << 25
 """Numbers of a constant that is one number, said once: as many as rewrites are given an array of."""
-_CONTRADICTORY = "types or attributes of the model contradict each other, or are none that the dialect has"
+_CONTRADICTORY = "types or attributes of the model contradict each other"
+_NOT_SERVED = "the conversion has no right form of an op of these types and attributes: give it others in the model, as by casts around it"
 DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
 MOST_IN_A_ROW = 1000
@@ -317,7 +318,7 @@ class Rewriting:
                     self._refuse_endlessness(function, rewriter, before)
                     rewriter.put(outcome)
                 elif not op.regions and not self._concerns[op.name] and (faults := faults_of(op)):
-                    raise Unsupported(f"of it this does not hold: {faults[0]}", _CONTRADICTORY)
+                    raise Unsupported(f"of it this does not hold: {faults[0]}", _NOT_SERVED)  # the rule's own doing
                 return None
             except Unsupported as reason:
                 why, advice, follows = reason.why, reason.hint, reason.follows
@@ -325,7 +326,7 @@ class Rewriting:
                 why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
                 advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
             except (Unfit, OverflowError) as error:
-                why, advice = _misfit(error), "types of the model contradict each other, or are none that this op is for"
+                why, advice = _misfit(error), _whose_fault(op)
             except PluginFailure as error:  # of what the rule called: a kernel, a shape rule
                 self.failures.append(error)
                 why, advice = (error.findings[0].why if error.findings else error.message), error.hint
@@ -363,7 +364,7 @@ class Rewriting:
             faults = faults_of(made) if is_done else ()
             if faults:
                 raise Unsupported(f"it would become {made.name}, of which this does not hold: {faults[0]}",
-                                  _CONTRADICTORY)
+                                  _whose_fault(op))
             for value in made.results:
                 if (why := beyond(value.type)):
                     raise Unsupported(f"it would become {made.name}, whose result {why}", "sizes of the model are damaged")
@@ -458,6 +459,11 @@ def _refused(op: Op, error: Exception) -> PassError:
     if isinstance(error, MemoryError):
         return PassError(f"{where} needs more memory than there is{after_colon(error)}")
     return PassError(f"{where}: {_misfit(error)}")
+
+
+def _whose_fault(op: Op) -> str:
+    """What to do where a rule makes of `op` what does not hold: the model is to blame only where it broke a rule of `op`'s own."""
+    return _CONTRADICTORY if faults_of(op) else _NOT_SERVED
 
 
 def _misfit(error: Exception) -> str:

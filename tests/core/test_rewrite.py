@@ -79,6 +79,23 @@ def test_a_number_beyond_its_type_is_the_model_s():
             apply_greedily(chain(name), table)
 
 
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_what_a_rule_made_wrongly_is_not_the_model_s_fault(is_wrong):
+    """Only an op that breaks a rule of its own contradicts itself."""
+    table = RewriteTable()
+
+    @table("top.Sigmoid")
+    def mixed(op, rw):
+        return rw.create("tosa.add", [op.operands[0], rw.constant(np.zeros(2, np.int32), dialect="tosa")], [T]).result
+
+    module = chain("top.Sigmoid")
+    if is_wrong:
+        next(iter(module.ops())).attributes["log"] = 3
+    with pytest.raises(ConversionError, match="it would become tosa.add, of which this does not hold") as caught:
+        convert_ops(module, table, "top")
+    assert ("contradict" in caught.value.findings[0].hint) is is_wrong
+
+
 def test_few_bytes_that_stand_for_many_numbers_are_no_array_to_compute_with():
     table = RewriteTable()
 

@@ -18,6 +18,7 @@ pytest.importorskip("onnxruntime")
 from transload_converters.onnx.writer import model_of
 
 from tests.support.graphs import Graph
+from tests.support.hub_text import one_op, tensor
 from tests.support.judge_versions import is_before
 from tests.support.onnx_models import make_model, node, read_model
 from tests.support.onnx_ops.measure import cell_of, node_cases
@@ -94,7 +95,7 @@ def test_hyperbolic_and_error_functions_of_f64(name: str) -> None:
     x = np.array([*np.linspace(-7, 7, 501), 0, -0.0, 1, -1, 1e-300, 5e-324, 1e-9, -1e-5, 709.9, -710.4, 720, 1e8, -1e9, 1e200,
                   1.7e308, np.inf, -np.inf, np.nan, *np.linspace(-1, 1, 99), 1 + 1e-9, 1 - 1e-12])
     t = f"tensor<{x.size}xf64>"
-    module = _one_op(f"top.{name}", "", {"x": t}, t)
+    module = one_op(f"top.{name}", "", {"x": t}, t)
     found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
     with np.errstate(all="ignore"):
         if name in ("Erf", "GELU"):
@@ -165,22 +166,6 @@ def test_angles_of_points_in_every_quadrant() -> None:
         np.testing.assert_allclose(found, wanted, rtol=3e-7)  # onnxruntime's Where gives 0 for -0
 
 
-def _one_op(op: str, attributes: str, types: dict[str, str], result: str) -> Module:
-    """A module of one op of the hub, whose operands are the inputs."""
-    inputs = ", ".join(f'%{name}: {type_} loc("{name}")' for name, type_ in types.items())
-    operands, taken = ", ".join(f"%{name}" for name in types), ", ".join(types.values())
-    return parse_module(f"""
-        "func.func"() ({{
-        ^bb0({inputs}):
-          %r = "{op}"({operands}) {{{attributes}}} : ({taken}) -> {result} loc("r")
-          "func.return"(%r) : ({result}) -> ()
-        }}) {{function_type = ({taken}) -> {result}, sym_name = "main"}} : () -> ()""")
-
-
-def _tensor(shape: tuple[int, ...], element: str = "f32") -> str:
-    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
-
-
 @pytest.mark.parametrize(("common", "axis", "indexed", "rank"), [
     (1, 2, 2, 3), (1, 2, 1, 3), (1, 3, 2, 4), (2, 3, 3, 4), (1, 2, 3, 4), (1, 1, 2, 3), (2, 3, 2, 5)])
 def test_gathering_behind_dimensions_in_common(common: int, axis: int, indexed: int, rank: int) -> None:
@@ -188,8 +173,8 @@ def test_gathering_behind_dimensions_in_common(common: int, axis: int, indexed: 
     shape = tuple(range(2, 2 + rank))
     places = (*shape[:common], *range(3, 3 + indexed - common))
     result = (*shape[:axis], *places[common:], *shape[axis + 1 :])
-    module = _one_op("top.Gather", f"axis = {axis} : i64, batch_dims = {common} : i64",
-                     {"x": _tensor(shape), "i": _tensor(places, "i32")}, _tensor(result))
+    module = one_op("top.Gather", f"axis = {axis} : i64, batch_dims = {common} : i64",
+                     {"x": tensor(shape), "i": tensor(places, "i32")}, tensor(result))
     x, i = random.random(shape, np.float32), random.integers(0, shape[axis], places).astype(np.int32)
     found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x, "i": i})
     wanted = np.stack([np.take(x[at], i[at], axis - common) for at in np.ndindex(shape[:common])]).reshape(result)
@@ -215,7 +200,7 @@ def test_reductions_over_nothing_are_written(mode: str, dtype: type) -> None:
 def test_one_place_alone_is_one_hot(axis: int, element: str) -> None:
     """ONNX's OneHot takes no indices of rank 0, which the greatest element of a vector has: onnxruntime refused the file."""
     scalar = f"tensor<{element}>"
-    module = _one_op("top.OneHot", f"depth = 4 : i64, axis = {axis} : i64", {"i": "tensor<i64>", "on": scalar, "off": scalar},
+    module = one_op("top.OneHot", f"depth = 4 : i64, axis = {axis} : i64", {"i": "tensor<i64>", "on": scalar, "off": scalar},
                      f"tensor<4x{element}>")
     dtype = np.float32 if element == "f32" else np.int32
     given = {"i": np.array(2), "on": np.array(5, dtype), "off": np.array(-1, dtype)}
@@ -228,7 +213,7 @@ def test_one_place_alone_is_one_hot(axis: int, element: str) -> None:
 def test_one_hot_of_what_onnxruntime_refuses(shape: tuple[int, ...], element: str, depth: int) -> None:
     """It has no OneHot of f64, and takes no depth of 0 for one."""
     scalar, sizes = f"tensor<{element}>", "".join(f"{size}x" for size in shape)
-    module = _one_op("top.OneHot", f"depth = {depth} : i64, axis = -1 : i64",
+    module = one_op("top.OneHot", f"depth = {depth} : i64, axis = -1 : i64",
                      {"i": f"tensor<{sizes}i64>", "on": scalar, "off": scalar}, f"tensor<{sizes}{depth}x{element}>")
     dtype = np.float64 if element == "f64" else np.int8
     given = {"i": np.full(shape, 2), "on": np.array(5, dtype), "off": np.array(-1, dtype)}
@@ -241,8 +226,8 @@ def test_one_hot_of_what_onnxruntime_refuses(shape: tuple[int, ...], element: st
 def test_mirroring_with_the_outermost_element(paddings: tuple[int, ...]) -> None:
     x = np.random.default_rng(1).random((3, 3, 4), np.float32)
     wanted = np.pad(x, list(zip(paddings[:3], paddings[3:], strict=True)), mode="symmetric")
-    module = _one_op("top.Pad", f'mode = "symmetric", paddings = array<i64: {", ".join(map(str, paddings))}>',
-                     {"x": _tensor(x.shape)}, _tensor(wanted.shape))
+    module = one_op("top.Pad", f'mode = "symmetric", paddings = array<i64: {", ".join(map(str, paddings))}>',
+                     {"x": tensor(x.shape)}, tensor(wanted.shape))
     found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
     np.testing.assert_array_equal(found, wanted)
 
@@ -253,8 +238,8 @@ def test_negative_padding_takes_off_behind_what_is_mirrored(mode: str) -> None:
     x = np.random.default_rng(1).random((3, 3, 4), np.float32)
     grown = np.pad(x, [(0, 0), (0, 2), (3, 0)], mode=mode)  # type: ignore[call-overload]
     wanted = grown[1:, 2:, :-2]
-    module = _one_op("top.Pad", f'mode = "{mode}", paddings = array<i64: -1, -2, 3, 0, 2, -2>',
-                     {"x": _tensor(x.shape)}, _tensor(wanted.shape))
+    module = one_op("top.Pad", f'mode = "{mode}", paddings = array<i64: -1, -2, 3, 0, 2, -2>',
+                     {"x": tensor(x.shape)}, tensor(wanted.shape))
     found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
     np.testing.assert_array_equal(found, wanted)
 
@@ -267,8 +252,8 @@ def test_integers_are_activated(op: str, number: int, element: str) -> None:
     x = np.array([0, 1, 9, np.iinfo(dtype).max], dtype)
     if dtype.itemsize < 8:
         x[2] = np.iinfo(dtype).min
-    module = _one_op(f"top.{op}", f"const_val = {number}.0 : f64, do_relu = true",
-                     {"x": _tensor(x.shape, element)}, _tensor(x.shape, element))
+    module = one_op(f"top.{op}", f"const_val = {number}.0 : f64, do_relu = true",
+                     {"x": tensor(x.shape, element)}, tensor(x.shape, element))
     (found,) = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
     other = np.asarray(number).astype(dtype)
     np.testing.assert_array_equal(found, np.maximum(x + other if op == "AddConst" else x * other, 0))
@@ -280,7 +265,7 @@ def test_logarithms_near_one_are_exact(element: str) -> None:
     """By numpy in f64: `1 + x` loses what is small, of f16 three digits of four."""
     dtype = dtype_of(FloatType(element))
     x = np.array([3.6e-4, -1.2e-3, 1e-7, -0.4, 0.49, 0.51, 3, 6e4, 0, -0.0, -1, -2, np.inf, np.nan], dtype)
-    module = _one_op("top.Log1p", "", {"x": _tensor(x.shape, element)}, _tensor(x.shape, element))
+    module = one_op("top.Log1p", "", {"x": tensor(x.shape, element)}, tensor(x.shape, element))
     (found,) = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
     with np.errstate(all="ignore"):
         wanted = np.log1p(x.astype(np.float64)).astype(dtype)
@@ -291,7 +276,7 @@ def test_logarithms_near_one_are_exact(element: str) -> None:
 def test_infinity_stays_where_nothing_limits_it(low: str, high: str) -> None:
     """onnxruntime's Clip of one limit takes it for the greatest finite number."""
     x = np.array([np.inf, -np.inf, 1, np.nan], np.float32)
-    module = _one_op("top.Clip", f"min = {low} : f64, max = {high} : f64", {"x": _tensor(x.shape)}, _tensor(x.shape))
+    module = one_op("top.Clip", f"min = {low} : f64, max = {high} : f64", {"x": tensor(x.shape)}, tensor(x.shape))
     wanted = np.maximum(x, 0) if low == "0.0" else np.minimum(x, 2)
     for made in (module, transload.lower(module, "tosa")):
         (found,) = run_model(model_of(transload.lower(made, "onnx")), {"x": x})
@@ -299,7 +284,7 @@ def test_infinity_stays_where_nothing_limits_it(low: str, high: str) -> None:
 
 
 def test_no_factor_with_a_fraction_is_cut_off() -> None:
-    module = _one_op("top.MulConst", "const_val = 0.5 : f64", {"x": _tensor((4,), "i32")}, _tensor((4,), "i32"))
+    module = one_op("top.MulConst", "const_val = 0.5 : f64", {"x": tensor((4,), "i32")}, tensor((4,), "i32"))
     with pytest.raises(ConversionError, match=r"multiplies integers by integers, and not by 0\.5"):
         transload.lower(module, "onnx")
 
@@ -307,8 +292,8 @@ def test_no_factor_with_a_fraction_is_cut_off() -> None:
 @pytest.mark.parametrize(("time", "batch"), list(itertools.permutations(range(4), 2)))
 def test_reversing_sequences_along_any_dimensions(time: int, batch: int) -> None:
     shape = (2, 3, 4, 5)
-    module = _one_op("top.ReverseSequence", f"seq_axis = {time} : i64, batch_axis = {batch} : i64",
-                     {"x": _tensor(shape), "n": _tensor((shape[batch],), "i32")}, _tensor(shape))
+    module = one_op("top.ReverseSequence", f"seq_axis = {time} : i64, batch_axis = {batch} : i64",
+                     {"x": tensor(shape), "n": tensor((shape[batch],), "i32")}, tensor(shape))
     x = np.random.default_rng(2).random(shape, np.float32)
     lengths = np.arange(shape[batch], dtype=np.int32) % shape[time] + 1
     found, = run_model(model_of(transload.lower(module, "onnx")), {"x": x, "n": lengths})
@@ -320,7 +305,7 @@ def test_reversing_sequences_along_any_dimensions(time: int, batch: int) -> None
 
 @pytest.mark.parametrize("element", ["f8E3M4", "f8E4M3B11FNUZ"])
 def test_floats_that_onnx_has_not_are_told_so(element: str) -> None:
-    module = _one_op("top.Cast", "", {"x": "tensor<2xf32>"}, f"tensor<2x{element}>")
+    module = one_op("top.Cast", "", {"x": "tensor<2xf32>"}, f"tensor<2x{element}>")
     with pytest.raises(ConversionError, match=f"ONNX has no element type {element}"):
         transload.lower(module, "onnx")
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import I8, I32, UI8, Value
+from transload.ir import I8, I32, I64, UI8, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
-from .common import broadcast, constant, emit, finish, ints, need_channels_second
+from .common import broadcast, cast, constant, emit, finish, ints, need_channels_second, static_shape
 
 if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
@@ -37,18 +37,52 @@ def conv(op: Conv, rw: Rewriter) -> Value:
     y = _of_integers(rw, op, x, geometry)
     if op.bias is not None:
         shape = (op.bias.static_shape[0], *(1,) * len(op.kernel_shape))
-        y = broadcast(rw, "Add", y, emit(rw, "Reshape", op.bias, ints(rw, shape), shape=shape))
-    return finish(rw, op, y)
+        y = broadcast(rw, "Add", y, emit(rw, "Reshape", cast(rw, op.bias, y.element), ints(rw, shape), shape=shape))
+    return finish(rw, op, cast(rw, y, op.result.element))
 
 
 def _of_integers(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> Value:
-    """ConvInteger, of numbers of 8 bits that a zero point may have been taken from."""
-    pair, weights = _as_bytes(rw, x), _as_bytes(rw, op.filter, channels=True)
-    if pair is None or weights is None or op.result.element != I32:
-        raise Unsupported(f"ConvInteger takes integers of 8 bits and gives i32, not {op.input.element} and {op.result.element}")
+    """ConvInteger, of numbers of 8 bits that a zero point may have been taken from, whose sums are i32; else a product of matrices."""
+    pair, weights = (_as_bytes(rw, x), _as_bytes(rw, op.filter, channels=True)) if op.result.element == I32 else (None, None)
+    if pair is None or weights is None:
+        return _as_matrices(rw, op, x, geometry)
     zeros = [None if zero is None else emit(rw, "Reshape", zero, ints(rw, shape), shape=shape) for zero, shape in (
         (pair[1], ()), (weights[1], () if weights[1] is None else (math.prod(weights[1].static_shape),)))]
     return emit(rw, "ConvInteger", pair[0], weights[0], *zeros, like=op.result, **geometry)
+
+
+def _as_matrices(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> Value:
+    """A convolution of integers that ConvInteger does not take: its windows gathered side by side, times the filter, by MatMul.
+
+    It is computed in i32, or in i64 where the result is: lower bits are the same, and wrap round as the op's do.
+    """
+    element = op.result.element
+    sums = I64 if isinstance(element, IntegerType) and element.width > 32 else I32
+    x, weight = cast(rw, x, sums), cast(rw, op.filter, sums)
+    if any(geometry["pads"]):
+        x = _padded(rw, x, geometry["pads"])
+    (batch, channels, *spatial), (outputs, inner, *kernel) = static_shape(x), static_shape(weight)
+    places = _places(spatial, kernel, geometry["strides"], geometry["dilations"])
+    shape = (batch, channels, math.prod(spatial))
+    windows = emit(rw, "Gather", emit(rw, "Reshape", x, ints(rw, shape), shape=shape), constant(rw, places, I64),
+                   shape=(batch, channels, *places.shape), axis=2)
+    shape = (batch, op.group, inner * len(places), places.shape[1])
+    windows = emit(rw, "Reshape", windows, ints(rw, shape), shape=shape)
+    shape = (op.group, outputs // op.group, inner * len(places))
+    weight = emit(rw, "Reshape", weight, ints(rw, shape), shape=shape)
+    y = emit(rw, "MatMul", weight, windows, shape=(batch, *shape[:2], places.shape[1]))
+    return emit(rw, "Reshape", y, ints(rw, static_shape(op.result)), shape=static_shape(op.result))
+
+
+def _places(spatial: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> np.ndarray:
+    """Where in flattened spatial dimensions windows lie, int64 [elements of the kernel, windows]."""
+    places = np.zeros((1, 1), np.int64)
+    for size, taps, stride, dilation in zip(spatial, kernel, strides, dilations, strict=True):
+        windows = max(0, (size - (taps - 1) * dilation - 1) // stride + 1)
+        along = np.arange(taps)[:, None] * dilation + np.arange(windows) * stride
+        both = places[:, None, :, None] * size + along[None, :, None, :]
+        places = both.reshape(len(places) * taps, -1)
+    return places
 
 
 def _as_bytes(rw: Rewriter, x: Value, channels: bool = False) -> tuple[Value, Value | None] | None:
@@ -107,7 +141,7 @@ def _padded(rw: Rewriter, x: Value, pads: Sequence[int]) -> Value:
 def deconv(op: Deconv, rw: Rewriter) -> Value:
     need_channels_second(op)
     if not op.input.is_float:
-        raise Unsupported("ONNX has no transposed convolution of integers")
+        raise Unsupported("ONNX has no transposed convolution of integers", "the targets tosa and stablehlo have one")
     return finish(rw, op, emit(
         rw, "ConvTranspose", op.input, op.filter, op.bias, like=op.result, kernel_shape=tuple(op.kernel_shape),
         strides=tuple(op.strides), pads=tuple(op.pads), dilations=tuple(op.dilations), group=op.group,

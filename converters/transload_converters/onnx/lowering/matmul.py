@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from typing import TYPE_CHECKING
 
-from transload.ir import I32, IntegerType, Value
+from transload.ir import I8, I32, I64, UI8, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.matmul import expand_equation
 
@@ -21,7 +21,10 @@ TABLE = RewriteTable()
 
 @TABLE("top.MatMul")
 def matmul(op: MatMul, rw: Rewriter) -> Value:
-    """Gemm or MatMul; of integers of 8 bits MatMulInteger."""
+    """Gemm or MatMul; of integers of 8 bits whose sums are i32 MatMulInteger.
+
+    Other integers are multiplied as i32, or as i64 where the sums are: lower bits are the same, and wrap round as the op's do.
+    """
     a, b = op.input, op.right
     if a.is_float and a.rank == b.rank == 2:
         bias = op.bias if op.bias is None or op.bias.rank <= 2 else None
@@ -33,13 +36,17 @@ def matmul(op: MatMul, rw: Rewriter) -> Value:
         a = transposed(rw, a, _last_two_swapped(a.rank))
     if op.right_transpose and b.rank > 1:
         b = transposed(rw, b, _last_two_swapped(b.rank))
-    if isinstance(a.element, IntegerType) and a.element.width < 32:
-        if op.result.element != I32 or a.element.width != 8:
-            raise Unsupported(f"MatMulInteger takes integers of 8 bits and gives i32, not {a.element} and {op.result.element}")
+    target = op.result.element
+    if not isinstance(a.element, IntegerType) or not isinstance(target, IntegerType):
+        y = emit(rw, "MatMul", a, cast(rw, b, a.element), like=op.result, element=a.element)
+    elif target == I32 and {a.element, b.element} <= {I8, UI8}:
         y = emit(rw, "MatMulInteger", a, b, like=op.result)
     else:
-        y = emit(rw, "MatMul", a, cast(rw, b, a.element), like=op.result, element=a.element)
-    return finish(rw, op, y if op.bias is None else broadcast(rw, "Add", y, cast(rw, op.bias, y.element)))
+        sums = I64 if target.width > 32 else I32
+        y = emit(rw, "MatMul", cast(rw, a, sums), cast(rw, b, sums), like=op.result, element=sums)
+    if op.bias is not None:
+        y = broadcast(rw, "Add", y, cast(rw, op.bias, y.element))
+    return finish(rw, op, cast(rw, y, target))  # before the ReLU: sums that wrap round are below 0 where the result's type has it
 
 
 def _last_two_swapped(rank: int) -> tuple[int, ...]:

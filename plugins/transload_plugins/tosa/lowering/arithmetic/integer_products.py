@@ -53,10 +53,12 @@ def by_digits(
     same: dict[str, Any] = {key: value for key, value in op.attributes.items() if key not in ("do_relu", "relu_limit")}
     alone = len(lefts) == len(rights) == 1 and op.name != "top.MatMul" and constant_of(op.bias) is not None
     bias = op.bias if alone else None  # TOSA's convolutions add it themselves
+    target = op.result.element
+    places = min(DIGITS, -(-target.width // 8)) if isinstance(target, IntegerType) else DIGITS  # beyond these the result wraps
     terms = []
     for i, left in enumerate(lefts):
         for j, right in enumerate(rights):
-            if i + j < DIGITS:
+            if i + j < places:
                 term = rw.emit(op.name, left, right, bias, element=I32, **same)
                 if i + j:
                     term = binary(rw, "logical_left_shift", term, build.scalar(rw, 8 * (i + j), I32))
@@ -82,9 +84,9 @@ def digits(rw: Rewriter, x: Value) -> list[Value]:
         point = 0 if low >= -128 and high <= 127 else point
         if numbers is not None:
             return [build.const(rw, (numbers + point).astype(np.int8), _digit(point))]
-        moved = binary(rw, "add", x, build.scalar(rw, point, I32)) if point else x
+        moved = binary(rw, "add", build.cast(rw, x, I32), build.scalar(rw, point, I32)) if point else x
         return [build.cast(rw, moved, _digit(point))]
-    rest: Any = x if numbers is None else numbers
+    rest: Any = build.cast(rw, x, I32) if numbers is None else numbers  # of i16, whose halves rounded up may be beyond it
     count = next((n for n in range(2, DIGITS) if -128 * _ones(n) <= low and high <= 127 * _ones(n)), DIGITS)
     made = []
     for place in range(count):

@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
+
+from tests.support.hub_text import one_op, tensor
+from tests.support.tosa_reference import run_module
+
 RNG = np.random.default_rng(2)
 
 
@@ -110,3 +115,26 @@ def test_weights_only_quantized(lowered: Callable) -> None:
     element = QuantType(I8, F32, (0.02,), (3,))
     lowered(lambda rw, x: rw.emit(
         "top.MatMul", x, rw.emit("top.Cast", rw.constant(weights, element), element=F32), right_transpose=True), f(4, 5))
+
+
+@pytest.mark.parametrize("inner", [3, 4096])
+@pytest.mark.parametrize(("of", "to"), [("i16", "i16"), ("i16", "i32"), ("i8", "i16"), ("i32", "i32"), ("ui16", "ui16")])
+def test_products_of_plain_integers(of: str, to: str, inner: int) -> None:
+    """By the reference model, in sums of up to 31 bits: those of i16 were refused. Many are taken apart into digits."""
+    dtype, target = (np.dtype(element.replace("i", "int")) for element in (of, to))
+    most = min(np.iinfo(dtype).max, int((2**30 / inner) ** 0.5))
+    a, b = (RNG.integers(-most * (dtype.kind == "i"), most, (rows, inner), dtype=dtype, endpoint=True) for rows in (5, 7))
+    module = one_op("top.MatMul", "right_transpose = true", {"a": tensor(a.shape, of), "b": tensor(b.shape, of)}, tensor((5, 7), to))
+    wanted = a.astype(target) @ b.astype(target).T
+    np.testing.assert_array_equal(run_module(transload.lower(module, "tosa"), [a, b], "NONE")[0], wanted, strict=True)
+
+
+@pytest.mark.parametrize("to", ["i16", "i32"])
+def test_convolutions_of_plain_integers(to: str) -> None:
+    """Of i16, which were refused; by the reference model."""
+    x, w = (RNG.integers(-6000, 6000, shape).astype(np.int16) for shape in ((1, 6, 6, 2), (3, 3, 3, 2)))
+    module = one_op("top.Conv", 'kernel_shape = array<i64: 3, 3>, layout = "NHWC"',
+                    {"x": tensor(x.shape, "i16"), "w": tensor(w.shape, "i16")}, tensor((1, 4, 4, 3), to))
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int32), (3, 3), (1, 2))
+    wanted = np.einsum("nhwcij,oijc->nhwo", windows, w.astype(np.int32)).astype(to.replace("i", "int"))
+    np.testing.assert_array_equal(run_module(transload.lower(module, "tosa"), [x, w], "NONE")[0], wanted, strict=True)
