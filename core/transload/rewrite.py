@@ -77,7 +77,7 @@ Kind = TypeVar("Kind")
 _MOST_SPREAD = 1 << 25
 """Numbers of a constant that is one number, said once: as many as rewrites are given an array of."""
 _CONTRADICTORY = "types or attributes of the model contradict each other"
-_NOT_SERVED = "the conversion has no right form of an op of these types and attributes: give it others in the model, as by casts around it"
+_NOT_SERVED = "the conversion has no right form of an op of such types and attributes: give it others in the model, by casts"
 DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
 MOST_IN_A_ROW = 1000
@@ -462,7 +462,7 @@ def _refused(op: Op, error: Exception) -> PassError:
 
 
 def _whose_fault(op: Op) -> str:
-    """What to do where a rule makes of `op` what does not hold: the model is to blame only where it broke a rule of `op`'s own."""
+    """What to do where a rule makes of `op` what does not hold: the model is to blame where it broke a rule of `op`'s own."""
     return _CONTRADICTORY if faults_of(op) else _NOT_SERVED
 
 

@@ -91,7 +91,7 @@ def test_what_a_rule_made_wrongly_is_not_the_model_s_fault(is_wrong):
     module = chain("top.Sigmoid")
     if is_wrong:
         next(iter(module.ops())).attributes["log"] = 3
-    with pytest.raises(ConversionError, match="it would become tosa.add, of which this does not hold") as caught:
+    with pytest.raises(ConversionError, match=r"it would become tosa\.add, of which this does not hold") as caught:
         convert_ops(module, table, "top")
     assert ("contradict" in caught.value.findings[0].hint) is is_wrong
 

@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import FloatType, Module, dtype_of
+from transload.ir import FloatType, dtype_of
 from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")

@@ -42,7 +42,7 @@ def conv(op: Conv, rw: Rewriter) -> Value:
 
 
 def _of_integers(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> Value:
-    """ConvInteger, of numbers of 8 bits that a zero point may have been taken from, whose sums are i32; else a product of matrices."""
+    """ConvInteger, of numbers of 8 bits that a zero point may have been taken from, whose sums are i32; else MatMul."""
     pair, weights = (_as_bytes(rw, x), _as_bytes(rw, op.filter, channels=True)) if op.result.element == I32 else (None, None)
     if pair is None or weights is None:
         return _as_matrices(rw, op, x, geometry)

@@ -124,7 +124,8 @@ def test_products_of_plain_integers(of: str, to: str, inner: int) -> None:
     dtype, target = (np.dtype(element.replace("i", "int")) for element in (of, to))
     most = min(np.iinfo(dtype).max, int((2**30 / inner) ** 0.5))
     a, b = (RNG.integers(-most * (dtype.kind == "i"), most, (rows, inner), dtype=dtype, endpoint=True) for rows in (5, 7))
-    module = one_op("top.MatMul", "right_transpose = true", {"a": tensor(a.shape, of), "b": tensor(b.shape, of)}, tensor((5, 7), to))
+    types = {"a": tensor(a.shape, of), "b": tensor(b.shape, of)}
+    module = one_op("top.MatMul", "right_transpose = true", types, tensor((5, 7), to))
     wanted = a.astype(target) @ b.astype(target).T
     np.testing.assert_array_equal(run_module(transload.lower(module, "tosa"), [a, b], "NONE")[0], wanted, strict=True)
 
