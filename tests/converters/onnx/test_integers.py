@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")
 
@@ -56,3 +57,39 @@ def test_convolutions_of_any_integers(of: str, to: str) -> None:
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 4), (3, 4))[:, :, :, ::2, :, :, ::3]
     wanted = np.einsum("ngchwij,gocij->ngohw", windows, w.astype(target).reshape(2, 3, 2, 3, 2)).reshape(2, 6, 3, 5)
     np.testing.assert_array_equal(found, wanted + bias[:, None, None], strict=True)
+
+
+def raised(base: int, exponent: int) -> int:
+    """A power modulo 2^64; of negative exponents those of 1 and -1, and 0 of others."""
+    if exponent >= 0:
+        return pow(base, exponent, 1 << 64)
+    return base ** (exponent & 1) % (1 << 64) if abs(base) == 1 else 0
+
+
+def powers(of: str, by: str) -> tuple[np.ndarray, np.ndarray]:
+    """Bases in rows, exponents in columns."""
+    base, exponent = dtype_named(of), dtype_named(by)
+    ends, most = np.iinfo(base), np.iinfo(exponent)
+    bases = [ends.min, ends.max, 0, 1, 2, 3, 7, *((-1, -3) if base.kind == "i" else ())]
+    exponents = [0, 1, 2, 5, 25, 35, 63, 64, most.max, *((-1, -2, most.min) if exponent.kind == "i" else ())]
+    return np.array(bases, base)[:, None], np.array(exponents, exponent)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(("of", "by"), [(of, of) for of in WIDTHS] + [("i64", "i8"), ("i8", "i32"), ("ui16", "ui64")])
+def test_powers_of_integers_wrap_round(of: str, by: str, is_known: bool) -> None:
+    """onnxruntime's Pow goes by way of f64, which holds 53 bits, and saturates."""
+    base, exponent = powers(of, by)
+    t, u = tensor(base.shape, of), tensor(exponent.shape, by)
+    r = tensor((base.size, exponent.size), of)
+    held = f'%b = "top.Weight"() <{{value = dense<{exponent.tolist()}> : {u}}}> : () -> {u}'
+    module = parse_module(f"""
+        "func.func"() ({{
+        ^bb0(%a: {t} loc("a"){"" if is_known else f', %b: {u} loc("b")'}):
+          {held if is_known else ""}
+          %c = "top.Pow"(%a, %b) : ({t}, {u}) -> {r} loc("c")
+          "func.return"(%c) : ({r}) -> ()
+        }}) {{function_type = ({t}{"" if is_known else f", {u}"}) -> {r}, sym_name = "main"}} : () -> ()""")
+    (found,) = run_model(model_of(transload.lower(module, "onnx")), {"a": base, "b": exponent})
+    wanted = np.array([[raised(int(x), int(by)) for by in exponent] for x in base[:, 0]], np.uint64).astype(base.dtype)
+    np.testing.assert_array_equal(found, wanted, strict=True)

@@ -288,6 +288,17 @@ def test_integers_to_a_constant_power_wrap_round(element: IntegerType) -> None:
         np.testing.assert_array_equal(found, np.power(x, dtype.type(exponent)))
 
 
+@pytest.mark.parametrize("element", [I8, I16, I32, I64], ids=str)
+def test_integers_to_powers_of_their_own_wrap_round(element: IntegerType) -> None:
+    """By numpy: LiteRT's POW goes by way of doubles, and cuts what they have beyond 32 bits."""
+    dtype = dtype_of(element)
+    base, exponent = np.array([3, -3, 7, -11, 0, 1, -1], dtype)[:, None], np.array([0, 1, 2, 11, 25, 35, 41, 62], np.int32)
+    module = network(lambda build, *values: build.emit("top.Pow", *values), TensorType((7, 1), element), TensorType((8,), I32))
+    [found] = run_litert(serialize(transload.lower(module, "tfl")), [base, exponent])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(found, base ** exponent.astype(dtype), strict=True)
+
+
 def test_no_factor_with_a_fraction_is_cut_off() -> None:
     for name, options in (("MulConst", {"const_val": 0.5}), ("Add", {"coeff": (0.5, 1.0)})):
         count = 2 if name == "Add" else 1

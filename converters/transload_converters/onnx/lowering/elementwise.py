@@ -11,6 +11,7 @@ import numpy as np
 
 from transload.ir import BOOL, F32, F64, I32, I64, UI64, FloatType, IntegerType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.algebra.powers import whole_power
 
 from .common import broadcast, cast, clipped, constant, emit, finish, scalar
 from .functions_of_f64 import OF_F64, arctangent, has_minus
@@ -139,25 +140,12 @@ def scale(op: Scale, rw: Rewriter) -> Value:
     return finish(rw, op, broadcast(rw, "Add", broadcast(rw, "Mul", op.input, op.scale), op.bias))
 
 
-_MOST_PRODUCTS = 64
-"""Exponents up to which powers are written as products: 12 at most."""
-
-
 @TABLE("top.Pow")
 def power(op: Pow, rw: Rewriter) -> Value:
-    """Pow; of integers by one constant products, which wrap round: onnxruntime's Pow goes by way of f64, and loses digits."""
-    held = rw.constant_of(op.exponent) if op.base.is_integer else None
-    if held is None or held.size != 1 or not 1 <= int(held.reshape(())) <= _MOST_PRODUCTS or op.result.shape != op.base.shape:
-        return broadcast(rw, "Pow", op.base, op.exponent)
-    left, square, made = int(held.reshape(())), op.base, None
-    while True:
-        if left & 1:
-            made = square if made is None else emit(rw, "Mul", made, square)
-        left >>= 1
-        if not left:
-            assert made is not None
-            return made
-        square = emit(rw, "Mul", square, square)
+    """Pow; of integers by integers products, which wrap round: onnxruntime's Pow goes by way of f64, and loses digits."""
+    if op.base.is_integer and op.exponent.is_integer:
+        return whole_power(rw, op.base, op.exponent)
+    return broadcast(rw, "Pow", op.base, op.exponent)
 
 
 @TABLE("top.Atan2")

@@ -1,4 +1,4 @@
-"""Integers of 64 bits, and unsigned ones of 32, where LiteRT has no kernel of them: computed in int32 as far as they fit.
+"""Integers that LiteRT has no kernel of, 64 bits and unsigned 32, computed in int32 as far as they fit; powers beyond it as products.
 
 What frameworks give as 64 bits is mostly small: the place of a maximum, a size, an index. Where it follows from the model that
 all numbers of such an op lie in 32 bits (`transload.analysis.intervals`), the op is computed there, between casts.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from transload.analysis.intervals import Interval, Intervals, inside
 from transload.ir import I32, I64, UI32, Module, Op, Value
-from transload.ir.build import Builder
+from transload.ir.build import Builder, constant_of
+from transload_hub.algebra.powers import whole_power
 from transload_hub.build import cast
 
 __all__ = ["WITHOUT_64", "narrow_integers"]
@@ -19,15 +20,43 @@ _NARROWED = (*WITHOUT_64, "top.Pow", "top.ShiftRight")
 """Those, and ops of which that is so but where an operand is constant."""
 _I32: Interval = (-(1 << 31), (1 << 31) - 1)
 _PLACES: Interval = (0, 31)
+_EXPONENTS: Interval = (0, _I32[1])
 
 
 def narrow_integers(module: Module) -> bool:
     """Compute ops of `_NARROWED` in int32 whose operands and results lie there; whether there were any."""
+    has_powers = _spell_out_powers(module)
     intervals = Intervals()
     found = [op for op in module.walk() if op.name in _NARROWED and _fits(op, intervals)]
     for op in found:
         _narrow(op)
+    return bool(found) or has_powers
+
+
+def _spell_out_powers(module: Module) -> bool:
+    """Make products of powers of integers that POW may not give: it computes in f64, and cuts what lies beyond int32.
+
+    Exponents have 32 bits for it, of which it must be known, or are constant: LiteRT divides no others. Whether there were any.
+    """
+    intervals = Intervals()
+    found = [op for op in module.walk() if op.name == "top.Pow" and _needs_products(op, intervals)]
+    for op in found:
+        base, exponent = op.operands
+        most = intervals.of(exponent)[1]
+        before = Builder(op.parent, before=op, location=op.location)  # type: ignore[arg-type]
+        if constant_of(exponent) is None:
+            exponent = _cast(before, exponent)
+        op.replace_with([whole_power(before, base, exponent, max(int(most), 1).bit_length())])
     return bool(found)
+
+
+def _needs_products(op: Op, intervals: Intervals) -> bool:
+    base, exponent = op.operands
+    if not base.is_integer or not exponent.is_integer:
+        return False
+    if constant_of(exponent) is None and not inside(intervals.of(exponent), _I32):
+        return False
+    return not (inside(intervals.of(exponent), _EXPONENTS) and inside(intervals.of(op.results[0]), _I32))
 
 
 def _fits(op: Op, intervals: Intervals) -> bool:
