@@ -21,7 +21,7 @@ def whole_power(build: Builder, base: Value, exponent: Value, bits: int | None =
     """`base ** exponent` of plain integers by ops of `top`, modulo the base's range: the shape that both broadcast to, of the
     base's type. `bits` is how many bits the exponents that are 0 or more take, where that is known.
 
-    It is computed in i32, or i64 where the base is wider: lower bits are the same. Of a negative exponent the quotient is cut off:
+    It is computed in i32, or i64 where the base is wider: lower bits are the same. Of a negative exponent the quotient is cut:
     powers of 1 and -1 are left, as in `top.Pow`.
     """
     wide = I64 if _width(base) > 32 else I32
@@ -63,7 +63,7 @@ def _by_squaring(build: Builder, x: Value, exponent: Value, numbers: np.ndarray 
             if made is not None and not is_set.any():
                 continue
             # A number without dimensions broadcasts to the base's, others perhaps beyond them.
-            whole = is_set.all() and (made is not None or numbers.size == 1 and numbers.ndim <= (x.rank or 0))
+            whole = is_set.all() and (made is not None or (numbers.size == 1 and numbers.ndim <= (x.rank or 0)))
             factor = square if whole else build.emit("top.Where", build.constant(is_set, BOOL), square, one)
         made = factor if made is None else build.emit("top.Mul", made, factor)
     assert made is not None

@@ -49,4 +49,4 @@ def matmul(op: MatMul, left: Array, right: Array, bias: Array | None = None) -> 
 @KERNELS("top.Einsum")
 def einsum(op: Einsum, *inputs: Array) -> Array:
     terms, outcome = expand_equation(op, [x.ndim for x in inputs])
-    return finish(op, np.einsum(f"{','.join(terms)}->{outcome}", *_factors(*inputs), optimize="greedy"))
+    return finish(op, whole(op, np.einsum(f"{','.join(terms)}->{outcome}", *_factors(*inputs), optimize="greedy")))

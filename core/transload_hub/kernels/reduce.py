@@ -21,13 +21,14 @@ KERNELS = KernelTable()
 
 
 def _sum(x: Array, **over: Any) -> Array:
-    return x.sum(dtype=np.int64 if is_integer(x) or x.dtype.kind == "b" else np.float64, **over)
+    whole = np.uint64 if x.dtype == np.uint64 else np.int64
+    return x.sum(dtype=whole if is_integer(x) or x.dtype.kind == "b" else np.float64, **over)
 
 
 def _mean(x: Array, **over: Any) -> Array:
     total = _sum(x, **over)
-    count = np.array(x.size // max(total.size, 1))
-    return truncated_quotient(total, count) if total.dtype.kind == "i" else total / count
+    count = np.array(x.size // max(total.size, 1), total.dtype)
+    return truncated_quotient(total, count) if is_integer(total) else total / count
 
 
 def _max(x: Array, **over: Any) -> Array:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
+from transload.errors import ConversionError
 from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")
@@ -93,3 +95,77 @@ def test_powers_of_integers_wrap_round(of: str, by: str, is_known: bool) -> None
     (found,) = run_model(model_of(transload.lower(module, "onnx")), {"a": base, "b": exponent})
     wanted = np.array([[raised(int(x), int(by)) for by in exponent] for x in base[:, 0]], np.uint64).astype(base.dtype)
     np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare")
+BINARY = (
+    "Add", "Sub", "Mul", "Div", "FloorDiv", "FloorMod", "TruncMod", "Max", "Min", "SquaredDifference", "BitwiseAnd", "BitwiseXor")
+UNARY = ("Abs", "Neg", "Sign", "Square", "BitwiseNot", "Relu", "Floor")
+
+
+def of_one_type(element: str) -> Iterator[tuple[str, str, dict[str, np.ndarray], str]]:
+    """Ops of integers: name, attributes, operands, the type of the result."""
+    a, b = anywhere(element, 4, 6), np.maximum(anywhere(element, 4, 6, seed=1), 1)
+    t = tensor(a.shape, element)
+    yield from ((name, "", {"a": a}, t) for name in UNARY)
+    yield from ((name, "", {"a": a, "b": b}, t) for name in BINARY)
+    yield from (("Compare", f'mode = "{mode}"', {"a": a, "b": b}, tensor(a.shape, "i1"))
+                for mode in ("Equal", "Less", "GreaterOrEqual"))
+    yield from (("Reduce", f'mode = "{mode}", axes = array<i64: 1>, keepdims = true', {"a": a}, tensor((4, 1), element))
+                for mode in REDUCTIONS)
+    yield "Reduce", 'mode = "ReduceSum", axes = array<i64: 0, 1>, keepdims = false', {"a": a}, f"tensor<{element}>"
+    yield from (("Arg", f'mode = "{mode}", axis = 1 : i64, keepdims = true', {"a": a}, tensor((4, 1), "i64"))
+                for mode in ("ArgMax", "ArgMin"))
+    yield "Where", "", {"c": a % 3 == 0, "a": a, "b": b}, t
+    yield "CumSum", "axis = 1 : i64, reverse = true", {"a": a}, t
+    yield "Clip", "min = 2.0 : f64, max = 100.0 : f64", {"a": a}, t
+    yield "Einsum", 'equation = "ij,kj->ik"', {"a": a, "b": b}, tensor((4, 4), element)
+    yield "Trilu", "upper = true", {"a": a}, t
+    yield "Pad", 'paddings = array<i64: 1, 1, 0, 2>, mode = "constant", val = 3.0 : f64', {"a": a}, tensor((5, 9), element)
+    yield from (("Cast", "", {"a": a}, tensor(a.shape, to)) for to in WIDTHS)
+
+
+@pytest.mark.parametrize("element", WIDTHS)
+def test_integers_of_any_size_are_exact(element: str) -> None:
+    """As in the reference engine: onnxruntime sums in f64, and has no kernels of some types, for which models were written."""
+    wrong = []
+    for name, attributes, arrays, result in of_one_type(element):
+        types = {key: tensor(array.shape, "i1" if array.dtype == bool else array.dtype.name.replace("int", "i"))
+                 for key, array in arrays.items()}
+        module = one_op(f"top.{name}", attributes, types, result)
+        (found,) = run_model(model_of(transload.lower(module, "onnx")), arrays)
+        wanted = transload.run(module, arrays, engine="reference")["r"]
+        if found.dtype != wanted.dtype or not np.array_equal(found, wanted):
+            wrong.append((name, attributes))
+    assert not wrong
+
+
+@pytest.mark.parametrize("element", ["i64", "ui64"])
+def test_sums_of_64_bits_keep_all_digits(element: str) -> None:
+    """By numpy: 2^53 and three ones."""
+    x = np.array([[2**53, 1, 1, 1], [2**62, 2**62, 2**62, 5]], dtype_named(element))
+    found = outcome("top.Reduce", 'mode = "ReduceSum", axes = array<i64: 1>, keepdims = false', {"x": x}, tensor((2,), element))
+    np.testing.assert_array_equal(found, x.sum(1), strict=True)
+
+
+@pytest.mark.parametrize(("largest", "order"), [("true", [3, 1]), ("false", [0, 2])])
+def test_the_greatest_of_unsigned_numbers(largest: str, order: list[int]) -> None:
+    """onnxruntime has no TopK of them."""
+    x = np.array([3, 1 << 63, 5, (1 << 64) - 1], np.uint64)
+    module = parse_module(f"""
+        "func.func"() ({{
+        ^bb0(%a: tensor<4xui64> loc("a")):
+          %v, %i = "top.TopK"(%a) {{axis = 0 : i64, k = 2 : i64, largest = {largest}}} : (tensor<4xui64>)
+              -> (tensor<2xui64>, tensor<2xi64>)
+          "func.return"(%v, %i) : (tensor<2xui64>, tensor<2xi64>) -> ()
+        }}) {{function_type = (tensor<4xui64>) -> (tensor<2xui64>, tensor<2xi64>), sym_name = "main"}} : () -> ()""")
+    values, places = run_model(model_of(transload.lower(module, "onnx")), {"a": x})
+    assert places.tolist() == order and values.tolist() == x[order].tolist()
+
+
+def test_what_runtimes_cannot_compute_is_refused() -> None:
+    """A model was written that onnxruntime does not load."""
+    module = one_op("top.Interp", 'mode = "nearest", sizes = array<i64: 4, 4>', {"x": tensor((1, 1, 2, 2), "i64")},
+                    tensor((1, 1, 4, 4), "i64"))
+    with pytest.raises(ConversionError, match="onnxruntime has no kernel of Resize for i64"):
+        transload.lower(module, "onnx")

@@ -20,6 +20,7 @@ from transload.ir import (
     UI8,
     UI16,
     UI32,
+    UI64,
     FloatType,
     IntegerType,
     Op,
@@ -35,8 +36,8 @@ from ..dialect import schema_of
 from ..types import OPSET_WRITTEN, element_code, type_word
 
 __all__ = [
-    "activated", "broadcast", "cast", "clipped", "constant", "emit", "finish", "ints", "need_channels_second", "scalar",
-    "static_shape", "transposed", "wider",
+    "activated", "broadcast", "cast", "clipped", "constant", "emit", "finish", "ints", "need_channels_second", "ordered",
+    "scalar", "static_shape", "transposed", "unordered", "wider",
 ]  # fmt: skip
 
 
@@ -47,7 +48,8 @@ def emit(
     """The only result of an operator of ONNX: its shape and element type are those of `like` (by default the first operand's).
 
     Numbers that the operator is not defined for, or that onnxruntime has no kernel for, are computed in the next wider type that
-    has one: floats in f32, integers in i32 or i64, whose lower bits are the same.
+    has one: floats in f32, integers in i32 or i64, whose lower bits are the same. Unsigned ones of 64 bits are signed ones where
+    bits are all that counts; what there is no other way for is `Unsupported`.
     """
     model = like if like is not None else operands[0]
     assert model is not None
@@ -57,7 +59,12 @@ def emit(
 
 def _emit(rw: Builder, name: str, operands: Sequence[Value | None], type_: TensorType, attributes: Mapping[str, Any]) -> Value:
     narrow = next((value.element for value in operands if value is not None and _is_narrow(value)), None)
+    narrow = narrow or _wide_of(name, operands)
     wide = wider(name, narrow) if narrow is not None else None
+    if narrow is not None and wide is None and narrow in _WITHOUT_KERNEL.get(name, ()):
+        raise Unsupported(
+            f"onnxruntime has no kernel of {name} for {narrow}",
+            "the targets tosa and stablehlo may take it, or cast to i32 before it and back behind, where numbers fit")
     if narrow is not None and wide is not None:
         if name == "Cast":
             raise Unsupported(f"ONNX's Cast of opset {OPSET_WRITTEN} takes no {narrow}", "the target stablehlo has casts of it")
@@ -74,18 +81,33 @@ def _is_narrow(value: Value) -> bool:
     return isinstance(element, FloatType | IntegerType) and element != BOOL and dtype_of(element).itemsize < 8
 
 
+def _wide_of(name: str, operands: Sequence[Value | None]) -> Type | None:
+    """The integer type of 64 bits that an operator without narrower numbers computes with, if any."""
+    first = operands[_place_of(name)] if operands else None
+    return None if first is None else first.element_or_none if first.element_or_none in (I64, UI64) else None
+
+
+def _place_of(name: str) -> int:
+    """Which operand has the type that an operator computes in."""
+    return 1 if name == "Where" else 0
+
+
 _EXTREMES = ("MaxPool",)
 """Operators that give one of their numbers, which floats of more bits hold as they are."""
 
 
 _OF_16 = (I16, UI16)
 _SMALL = (I8, UI8, *_OF_16, UI32)
+_UNSIGNED = (UI32, UI64)
 _WITHOUT_KERNEL: Mapping[str, Sequence[Type]] = {
-    "ArgMax": (*_OF_16, UI32), "ArgMin": (*_OF_16, UI32), "Clip": _OF_16, "CumSum": (UI32,), "Einsum": _SMALL,
-    "NonZero": (I8, *_OF_16, UI32), "Pad": _OF_16, "Relu": (I16,), "Resize": _OF_16, "TopK": (UI16, UI32), "Trilu": _SMALL,
-    "Where": _OF_16, **{f"Reduce{mode}": (UI32,) for mode in ("Sum", "Mean", "Max", "Min", "SumSquare", "L1", "L2")},
+    "ArgMax": (*_OF_16, *_UNSIGNED), "ArgMin": (*_OF_16, *_UNSIGNED), "Clip": _OF_16, "CumSum": _UNSIGNED,
+    "Einsum": (*_SMALL, UI64), "NonZero": (I8, *_OF_16, *_UNSIGNED), "Pad": _OF_16, "Relu": (I16,), "Resize": (*_OF_16, I64, *_UNSIGNED),
+    "TopK": (UI16, *_UNSIGNED), "Trilu": (*_SMALL, UI64), "Where": (*_OF_16, UI64),
+    **{f"Reduce{mode}": _UNSIGNED for mode in ("Sum", "Mean", "Max", "Min", "Prod", "SumSquare", "L1", "L2")},
 }
 """Integers that operators are defined for, and that onnxruntime 1.32 cannot compute on CPUs."""
+_OF_BITS = ("CumSum", "Einsum", "Neg", "NonZero", "ReduceProd", "ReduceSum", "Trilu", "Where")
+"""Operators whose results have the same bits whether numbers are signed or not."""
 
 
 @cache
@@ -93,12 +115,14 @@ def wider(name: str, element: Type) -> Type | None:
     """The type that an operator computes in what it is not defined for; None where it is defined, or for none that is wider."""
     if _knows(name, element):
         return None
+    if element == UI64:
+        return I64 if name in _OF_BITS else None
     size = dtype_of(element).itemsize
     if isinstance(element, FloatType):
         candidates: Sequence[Type] = (F32,) if size < 4 else ()
     else:
         candidates = (I32, I64) if size < 4 else (I64,)
-        if name in _EXTREMES:
+        if name in _EXTREMES and size < 8:
             candidates = (*candidates, F32, F64) if size < 4 else (*candidates, F64)
     return next((wide for wide in candidates if wide != element and _knows(name, wide)), None)
 
@@ -107,8 +131,7 @@ def wider(name: str, element: Type) -> Type | None:
 def _knows(name: str, element: Type) -> bool:
     """Whether an operator may compute with this element type, as its schema says, and runtimes do it."""
     schema = schema_of(name, OPSET_WRITTEN)
-    place = 1 if name == "Where" else 0
-    known = schema is None or f"tensor({type_word(element)})" in schema.inputs[place].types
+    known = schema is None or f"tensor({type_word(element)})" in schema.inputs[_place_of(name)].types
     return known and element not in _WITHOUT_KERNEL.get(name, ())
 
 
@@ -150,6 +173,24 @@ def cast(rw: Builder, x: Value, element: Type) -> Value:
     if code is None:
         raise Unsupported(f"ONNX has no element type {element}", "the target stablehlo may have it")
     return emit(rw, "Cast", x, element=element, to=code)
+
+
+def ordered(rw: Builder, x: Value) -> Value:
+    """`x`, for operators that ask for the order of numbers: those of ui64, which onnxruntime has not got there, less 2^63 as i64.
+
+    `unordered` makes them what they were.
+    """
+    return cast(rw, _by_half(rw, x), I64) if x.element == UI64 else x
+
+
+def unordered(rw: Builder, x: Value, element: Type) -> Value:
+    """What an operator made of `ordered` numbers that were of type `element`."""
+    return _by_half(rw, cast(rw, x, UI64)) if element == UI64 else cast(rw, x, element)
+
+
+def _by_half(rw: Builder, x: Value) -> Value:
+    """`x` of ui64 plus 2^63, which wraps round: the order of signed numbers, or of unsigned ones, in the other."""
+    return broadcast(rw, "Add", x, scalar(rw, 1 << 63, UI64))
 
 
 def clipped(rw: Builder, x: Value, low: float, high: float) -> Value:

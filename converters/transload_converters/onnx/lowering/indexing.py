@@ -9,7 +9,7 @@ from transload.ir import BOOL, F16, F32, F64, I32, I64, FloatType, TensorType, T
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import broadcast, cast, constant, emit, ints, scalar, static_shape, transposed, wider
+from .common import broadcast, cast, constant, emit, ints, ordered, scalar, static_shape, transposed, unordered, wider
 from .constant import reshaped
 
 if TYPE_CHECKING:
@@ -112,12 +112,13 @@ def _one_hot(op: OneHot, rw: Rewriter, both: Value) -> Value:
 @TABLE("top.TopK")
 def top_k(op: TopK, rw: Rewriter) -> Sequence[Value]:
     values, places = op.results
-    element = wider("TopK", values.element) or values.element
+    x = ordered(rw, op.input)
+    element = wider("TopK", x.element) or x.element
     made = rw.emit(
-        "onnx.TopK", cast(rw, op.input, element), ints(rw, (op.k,)),
+        "onnx.TopK", cast(rw, x, element), ints(rw, (op.k,)),
         types=[values.tensor_type.with_element(element), TensorType(places.tensor_type.shape, I64)], axis=op.axis,
         largest=int(op.largest), sorted=int(op.sorted))
-    return cast(rw, made[0], values.element), cast(rw, made[1], places.element)
+    return unordered(rw, made[0], values.element), cast(rw, made[1], places.element)
 
 
 @TABLE("top.CumSum")

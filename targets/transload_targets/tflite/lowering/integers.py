@@ -1,4 +1,4 @@
-"""Integers that LiteRT has no kernel of, 64 bits and unsigned 32, computed in int32 as far as they fit; powers beyond it as products.
+"""Integers of 64 bits and unsigned ones of 32, computed in int32 as far as they fit; powers beyond as products.
 
 What frameworks give as 64 bits is mostly small: the place of a maximum, a size, an index. Where it follows from the model that
 all numbers of such an op lie in 32 bits (`transload.analysis.intervals`), the op is computed there, between casts.
