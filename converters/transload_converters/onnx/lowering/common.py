@@ -101,7 +101,8 @@ _SMALL = (I8, UI8, *_OF_16, UI32)
 _UNSIGNED = (UI32, UI64)
 _WITHOUT_KERNEL: Mapping[str, Sequence[Type]] = {
     "ArgMax": (*_OF_16, *_UNSIGNED), "ArgMin": (*_OF_16, *_UNSIGNED), "Clip": _OF_16, "CumSum": _UNSIGNED,
-    "Einsum": (*_SMALL, UI64), "NonZero": (I8, *_OF_16, *_UNSIGNED), "Pad": _OF_16, "Relu": (I16,), "Resize": (*_OF_16, I64, *_UNSIGNED),
+    "Einsum": (*_SMALL, UI64), "NonZero": (I8, *_OF_16, *_UNSIGNED), "Pad": _OF_16,
+    "Relu": (I16,), "Resize": (*_OF_16, I64, *_UNSIGNED),
     "TopK": (UI16, *_UNSIGNED), "Trilu": (*_SMALL, UI64), "Where": (*_OF_16, UI64),
     **{f"Reduce{mode}": _UNSIGNED for mode in ("Sum", "Mean", "Max", "Min", "Prod", "SumSquare", "L1", "L2")},
 }

@@ -69,6 +69,8 @@ def _gather(op: DynamicGather | Gather, operand: Array, indices: Array, sizes: t
     batch, offsets = iter(vectors.shape[:-1]), iter([size for i, size in enumerate(sizes) if i not in gone])
     total = vectors.ndim - 1 + len(d.offset_dims)
     shape = tuple(next(offsets) if i in d.offset_dims else next(batch) for i in range(total))
+    if 0 in sizes:  # no element is taken; where the dimension is collapsed the result has some all the same, of 0 in XLA
+        return np.zeros(shape, operand.dtype)
     index = _window_index(
         operand.ndim,
         shape,

@@ -34,6 +34,7 @@ from .table import (
     refuse_complex,
     reshape,
     static,
+    zeros,
 )
 
 if TYPE_CHECKING:
@@ -159,7 +160,10 @@ def _joined(rw: Rewriter, x: Value, update: Value, places: Sequence[int], axis: 
 
 @TABLE("stablehlo.gather", "stablehlo.dynamic_gather")
 def gather(op: DynamicGather | Gather, rw: Rewriter) -> Value:
-    """Slices at many places: `top.Gather` along one dimension, `top.GatherND` of several or of larger windows."""
+    """Slices at many places: `top.Gather` along one dimension, `top.GatherND` of several or of larger windows.
+
+    Slices of no elements whose dimensions are collapsed leave something in the result: zeros, as XLA has it.
+    """
     refuse_complex(op)
     x, indices = op.operands[:2]
     sizes = _slice_sizes(op, rw) if isinstance(op, DynamicGather) else op.slice_sizes
@@ -167,6 +171,8 @@ def gather(op: DynamicGather | Gather, rw: Rewriter) -> Value:
     if nothing:
         return nothing[0]
     shape = static(x, "the operand")
+    if 0 in sizes:
+        return zeros(rw, op)[0]
     if 0 in shape:
         raise Unsupported("takes slices of a tensor without elements")
     return _Slices(op.dimension_numbers, shape, sizes).gathered(rw, x, indices)

@@ -125,6 +125,11 @@ def empty(rw: Rewriter, op: Op) -> list[Value] | None:
     types = [result.type for result in op.results]
     if not types or not all(isinstance(type_, TensorType) and type_.is_static and 0 in shape_of(type_) for type_ in types):
         return None
+    return zeros(rw, op)
+
+
+def zeros(rw: Rewriter, op: Op) -> list[Value]:
+    """Constants of zeros for the results of an op, whose shapes are known."""
     made: list[Value] = []
     for result in op.results:
         element = element_of(result)

@@ -228,6 +228,26 @@ def test_rows_by_subscripts_are_one_gather() -> None:
     _same(module, top, rng.normal(size=(7, 3)).astype(np.float32), rng.integers(-3, 12, (2, 5)).astype(np.int32))
 
 
+@pytest.mark.parametrize("rows", [3, 4, 0])
+@pytest.mark.parametrize("batching", [False, True])
+def test_slices_of_no_elements_leave_zeros(batching: bool, rows: int) -> None:
+    """By XLA. Where the dimension without elements is collapsed, a place behind the last was read, or the operand."""
+    dims, sizes = "collapsed_slice_dims = [0, 1], start_index_map = [0, 1]", "0, 1"
+    shape, places = (rows, 4), (4, 2)
+    if batching:
+        dims = ("collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], "
+                "start_index_map = [1]")
+        sizes, shape, places = "1, 0", (4, rows), (4, 1)
+    line = (f'%y = "stablehlo.gather"(%x, %k) <{{dimension_numbers = #stablehlo.gather<{dims}, index_vector_dim = 1>, '
+            f"slice_sizes = array<i64: {sizes}>}}> : ({_tensor(shape)}, {_tensor(places, 'i32')}) -> tensor<4xf32>")
+    module, top = _raised([("%x", _tensor(shape)), ("%k", _tensor(places, "i32"))], [line], ("%y", "tensor<4xf32>"))
+    arrays = [np.ones(shape, np.float32), np.full(places, rows, np.int32)]
+    for made in (module, top):
+        for engine in ("reference", "xla"):
+            (found,) = transload.run(made, dict(zip(made.inputs, arrays, strict=True)), engine=engine).values()
+            np.testing.assert_array_equal(found, np.zeros(4, np.float32))
+
+
 QUANTIZED = "!quant.uniform<i8:f32, 0.05:3>"
 
 
