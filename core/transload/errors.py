@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingKernel", "MissingPackage",
-    "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError",
-    "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon",
-    "causes", "is_short", "merge_findings", "no_memory",
+    "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError",
+    "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError",
+    "after_colon", "causes", "is_short", "merge_findings", "no_memory",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -297,6 +297,10 @@ class Unfit(TypeError, ValueError):
 
     Where a rewrite function takes an answer for granted, the model is what does not fit, and the op cannot be converted.
     """
+
+
+class NumberError(BuildError, Unfit):
+    """A number is to be held in a type that it is no number of. Where a rewrite function does so, its op does not fit."""
 
 
 def merge_findings(findings: Sequence[Finding]) -> list[Finding]:

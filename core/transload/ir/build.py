@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..context import current
 from ..errors import BuildError, Finding, InternalError, PluginFailure, ShapeError, TransloadError
 from ..kinds import need
 from . import registry
 from .attributes import Attribute, own_attributes
-from .constants import Dense, LazyData, dtype_of
+from .constants import Dense
 from .core import Block, Op, Region, Value
+from .exact import in_element, need_whole
 from .given import misfit_part, need_part
 from .locations import FusedLocation, Location, location_names
 from .misuse import no_constants, no_name, no_place, no_types, not_a_type, refusal, unknown_op
@@ -214,8 +213,10 @@ class Builder:
         """A constant op of `dialect`, or of the hub, holding `data` (array, number, `TensorData` or `Dense`).
 
         `element` is the value's element type where it differs from the array's own: a quantized
-        type over its storage, or `i4`/`i48` over a wider numpy integer.
+        type over its storage, or `i4`/`i48` over a wider numpy integer. Floats are rounded to it; a number that it does not
+        hold (300 as an `i8`, 1.7 as an `i32`, 1e300 as an `f32`) is a `NumberError`.
         """
+        need_whole(data)
         dense = data if isinstance(data, Dense) else Dense(data)
         type_ = dense.type
         if element is not None and not isinstance(element, Type):
@@ -225,7 +226,7 @@ class Builder:
             if isinstance(element, TensorType | FunctionType | TupleType):
                 raise not_a_type("constant", "element", element)
             if dense.type.element != stored:
-                dense = Dense(_with_dtype(dense.data, dtype_of(stored)), TensorType(type_.shape, stored))
+                dense = Dense(in_element(dense.data, stored), TensorType(type_.shape, stored))
             type_ = TensorType(type_.shape, element)
         if dialect is None:
             dialect = current().host.in_role("hub").name
@@ -306,12 +307,6 @@ def values_for(op: Op, outcome: Any) -> Sequence[Value]:
     if len(values) != len(op.results):
         raise TypeError(f"gives {len(values)} values, where the op has {len(op.results)} results")
     return values
-
-
-def _with_dtype(data: Any, dtype: np.dtype) -> Any:
-    if data.dtype == dtype:
-        return data
-    return LazyData(lambda: data.numpy().astype(dtype), tuple(data.shape), dtype)
 
 
 def part_location(location: Location, part: str) -> Location:
