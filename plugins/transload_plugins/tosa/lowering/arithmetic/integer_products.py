@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import F32, I8, I32, IntegerType, Op, QuantType, Value
+from transload.ir import F32, I8, I32, IntegerType, QuantType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
 from ... import build
 from ...dialect.base import storage_of
 from ..ops.common import binary
+from .bounds import DEPTH, bounds_of
 from .rescaling import fused_activation, quant, retyped, shift_right
 
 if TYPE_CHECKING:
@@ -30,13 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["are_integers", "by_digits", "digits"]
 
-Bounds = tuple[int, int]
-
 DIGITS = 4
 """As many digits as an i32 has."""
-
-DEPTH = 8
-"""How many ops back it is looked where numbers come from."""
 
 
 def are_integers(*values: Value) -> bool:
@@ -76,7 +72,7 @@ def digits(rw: Rewriter, x: Value) -> list[Value]:
     found = _stored_in_8_bits(rw, x)
     if found is not None:
         return [retyped(rw, found[0], _digit(found[1]))]
-    low, high = _bounds(x)
+    low, high = bounds_of(x)
     held = constant_of(x)
     numbers = held.numpy().astype(np.int64) if held is not None else None
     point = min(max(-128 - low, -128), 127)
@@ -138,46 +134,3 @@ def _stored_in_8_bits(rw: Rewriter, x: Value, depth: int = DEPTH) -> tuple[Value
         return None
     point = int(numbers.flat[0]) * (1 if maker.name == "tosa.sub" else -1)
     return (inner.operands[0], point) if -128 <= point <= 127 else None
-
-
-def _bounds(x: Value, depth: int = DEPTH) -> Bounds:
-    """Between which numbers integers lie, from the ops that made them."""
-    whole: Bounds = storage_of(x).range  # type: ignore[attr-defined]
-    held = constant_of(x)
-    if held is not None:
-        numbers = held.numpy()
-        return (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
-    maker = x.op
-    if maker is None or depth == 0:
-        return whole
-    found = _bounds_of_result(maker, depth - 1)
-    return found if found is not None and whole[0] <= found[0] and found[1] <= whole[1] else whole
-
-
-def _bounds_of_result(op: Op, depth: int) -> Bounds | None:
-    """The same of an op's result, if nothing wraps round; None where nothing is known."""
-    if op.name == "tosa.rescale":  # of an unsigned argument, to what it stands for
-        alone = op.input_unsigned and not op.output_unsigned and storage_of(op.input) == I8
-        same = all(constant_of(value) is not None and (constant_of(value).numpy() == number).all()  # type: ignore[union-attr]
-                   for value, number in zip(op.operands[1:], (1 << 30, 30, 0, 0), strict=True))
-        return (0, 255) if alone and same else None
-    operands = op.operands[: _BOUNDED.get(op.name, 0)]
-    if not operands or not all(isinstance(storage_of(value), IntegerType) for value in operands):
-        return None
-    known = [_bounds(value, depth) for value in operands]
-    (low, high), (least, most) = known[0], known[-1]
-    if op.name == "tosa.add":
-        return low + least, high + most
-    if op.name == "tosa.sub":
-        return low - most, high - least
-    if op.name == "tosa.maximum":
-        return max(low, least), max(high, most)
-    if op.name == "tosa.minimum":
-        return min(low, least), min(high, most)
-    return low, high
-
-
-_BOUNDED = {
-    "tosa.add": 2, "tosa.sub": 2, "tosa.maximum": 2, "tosa.minimum": 2, "tosa.cast": 1, "tosa.identity": 1, "tosa.reshape": 1,
-    "tosa.transpose": 1, "tosa.slice": 1, "tosa.reverse": 1, "tosa.tile": 1}
-"""Ops whose results' bounds follow from those of so many operands."""

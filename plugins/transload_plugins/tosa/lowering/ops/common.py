@@ -22,11 +22,12 @@ from transload_hub.permuting import merged
 
 from ... import build
 from ...dialect.base import storage_of
+from ..arithmetic.bounds import bounds_of
 from ..arithmetic.rescaling import any_quantized, fused_activation
 
 __all__ = [
     "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "finished", "flat",
-    "gather_rows", "has_minus", "is_constant_splat", "like", "narrowed", "negate", "normal_axes", "normal_axis", "pad",
+    "gather_rows", "has_minus", "is_constant_splat", "like", "magnitude", "narrowed", "negate", "normal_axes", "normal_axis", "pad",
     "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
@@ -295,6 +296,15 @@ def narrowed(rw: Rewriter, x: Value, op: Op) -> Value:
 def finished(rw: Rewriter, x: Value, op: Op) -> Value:
     """`narrowed`, then the activation that `op` asks for."""
     return flat(rw, narrowed(rw, x, op), lambda x: fused_activation(rw, x, op))
+
+
+def magnitude(rw: Builder, x: Value) -> Value:
+    """`|x|` of floats or i32, that of the least i32 wrapping round to itself: ABS is not defined of it."""
+    if x.is_float or bounds_of(x)[0] > I32.range[0]:
+        return unary(rw, "abs", x)
+    least = like(rw, x, I32.range[0])
+    inside = binary(rw, "maximum", x, like(rw, x, I32.range[0] + 1))
+    return select(rw, compare(rw, "Equal", x, least), x, unary(rw, "abs", inside))
 
 
 def is_constant_splat(value: Value) -> float | None:

@@ -27,6 +27,7 @@ from .common import (
     has_minus,
     is_constant_splat,
     like,
+    magnitude,
     narrowed,
     negate,
     plain_into,
@@ -202,7 +203,7 @@ def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value, bits: int)
             square = binary(rw, "mul", square, square)
         left_out = compare(rw, "Equal", binary(rw, "bitwise_and", rest, like(rw, rest, 1 << bit)), zero)
         made = select(rw, left_out, made, binary(rw, "mul", made, square))
-    unit = compare(rw, "Equal", unary(rw, "abs", x), like(rw, x, 1))
+    unit = compare(rw, "Equal", magnitude(rw, x), like(rw, x, 1))
     lost = binary(rw, "logical_and", negative, unary(rw, "logical_not", unit))
     return select(rw, lost, like(rw, made, 0), made)
 
@@ -253,7 +254,7 @@ def direct(op: BitwiseNot | LogicalNot | Unary, rw: Rewriter) -> Value:
 @plain("top.Abs")
 def absolute(op: UnaryNumber, rw: Rewriter) -> Value:
     """ABS (tf.Abs)."""
-    return narrowed(rw, unary(rw, "abs", widened(rw, op.input)), op)
+    return narrowed(rw, magnitude(rw, widened(rw, op.input)), op)
 
 
 @plain("top.Neg")

@@ -32,6 +32,7 @@ from .common import (
     cut,
     flat,
     like,
+    magnitude,
     normal_axes,
     normal_axis,
     pad,
@@ -200,7 +201,7 @@ def _product(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
 
 @_mode("ReduceL1")
 def _l1(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
-    return total(rw, unary(rw, "abs", x), axes)
+    return total(rw, magnitude(rw, x), axes)
 
 
 @_mode("ReduceSumSquare")

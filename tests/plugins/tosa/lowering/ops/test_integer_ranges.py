@@ -82,3 +82,14 @@ def test_powers_by_a_constant(exponent: int) -> None:
     module = build_module(types, lambda rw, x: rw.emit("top.Pow", x, rw.constant(np.array(exponent, np.uint8))))
     lowered = check(module, [x], official=False)
     assert len(list(lowered.ops())) < 40
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
+def test_the_absolute_value_of_the_least_integer_is_itself(dtype: Any) -> None:
+    """By the reference model, which refuses it of ABS in 32 bits."""
+    ends = np.iinfo(dtype)
+    x = np.array([ends.min, ends.min + 1, -3, 0, ends.max], dtype)
+    module = lower(build_module([TensorType(x.shape, element_type_of(x.dtype))], lambda rw, x: rw.emit("top.Abs", x)), "tosa")
+    np.testing.assert_array_equal(run_module(module, [x])[0], np.abs(x))
+    (found,) = run(module, dict(zip(module.inputs, [x], strict=True))).values()
+    np.testing.assert_array_equal(found, np.abs(x))
