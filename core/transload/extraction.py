@@ -177,6 +177,9 @@ def _renamed(names: Names) -> dict[str, str]:
         raise UsageError(f"give names of tensors as a list, [{names!r}], or as a dict with their new names")
     given = dict(names) if isinstance(names, Mapping) else dict(zip(texts := _texts(names), texts, strict=True))
     _texts([*given, *given.values()])
+    for name, new_name in given.items():
+        if not new_name and name:
+            raise UsageError(f"tensor {name!r} is to have an empty name", "give it one, or leave it out for its own")
     return given
 
 

@@ -32,6 +32,7 @@ from typing import Any, TypeVar
 from .budget import budget
 from .context import pinned
 from .errors import (
+    BuildError,
     ConversionError,
     Finding,
     InternalError,
@@ -339,7 +340,7 @@ class Rewriting:
                 failed.__cause__ = error
                 self.failures.append(failed)
                 why, advice = failed.findings[0].why, failed.hint
-            with suppress(ValueError):  # what a function that failed had put to use already stays
+            with suppress(BuildError):  # what a function that failed had put to use already stays
                 _erase_since(op, before)
             break
         else:

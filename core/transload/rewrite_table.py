@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import Unsupported
+from .errors import PluginError, Unsupported
 from .watched import Watched, told
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ class RewriteTable(Watched):
         return self.functions
 
     def __call__(self, *names: str) -> Callable[[F], F]:
-        """Decorator: use the function for the ops of these names."""
+        """Decorator: use the function for the ops of these names, or of `"dialect.*"`; `PluginError` for what is no name of an op."""
+        for name in names:
+            if not isinstance(name, str) or not all(name.partition(".")[::2]):
+                raise PluginError(f"a table of rewrites is asked for rules of {name!r:.60}, and an op is called 'dialect.op'")
 
         def add(function: F) -> F:
             for name in names:

@@ -13,6 +13,8 @@ from transload.errors import UsageError
 from transload.ir import Module
 from transload.ir.verify import check
 
+from tests.support.hub_text import one_op
+
 
 @pytest.fixture(scope="module", params=["digits_float.onnx", "digits_int8.tflite"])
 def model(request: pytest.FixtureRequest, examples: Path) -> Module:
@@ -138,3 +140,11 @@ def test_a_cut_at_no_tensor(examples: Path, capsys: pytest.CaptureFixture[str]) 
     assert "pooled" in capsys.readouterr().out
     with pytest.raises(UsageError, match="as a list"):
         transload.load(path, outputs="pooled")
+
+
+def test_no_tensor_is_to_have_an_empty_name() -> None:
+    """It was not heard."""
+    module = one_op("top.Neg", "", {"x": "tensor<2xf32>"}, "tensor<2xf32>")
+    for names in ({"inputs": {"x": ""}}, {"outputs": {"r": ""}}):
+        with pytest.raises(UsageError, match=r"tensor '[xr]' is to have an empty name"):
+            transload.extract(module, **names)

@@ -7,7 +7,7 @@ import pytest
 
 import transload
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, Finding, PassError, Unsupported, UsageError
+from transload.errors import ConversionError, Finding, PassError, PluginError, Unsupported, UsageError
 from transload.ir import F32, FusedLocation, Op, SplatData, TensorType, new_module, set_results, verify
 from transload.plugin import Conversion
 from transload.plugin_host import Host
@@ -272,3 +272,10 @@ def test_what_is_renamed_in_place_is_looked_at_too(element: str):
         f'"func.return"(%c) : ({t}) -> () }}) : () -> () }}) : () -> ()')
     with pytest.raises(ConversionError, match=rf"element types: output {element}"):
         transload.lower(module, "tosa")
+
+
+@pytest.mark.parametrize("name", [5, "tanh", "", "stablehlo.", ".tanh", None])
+def test_a_table_has_rules_of_ops_by_their_names(name):
+    """They were taken, and never matched."""
+    with pytest.raises(PluginError, match=r"asked for rules of .*, and an op is called 'dialect\.op'"):
+        RewriteTable()(name)

@@ -17,7 +17,7 @@ from ..errors import BuildError, Unfit
 from . import registry
 from .apart import Connected
 from .attributes import Attribute, own_attributes
-from .given import items_of, misfit_part, need_part, values_of, whole_of
+from .given import calling_line, items_of, misfit_part, need_part, values_of, whole_of
 from .locations import FusedLocation, Location, first_name, located
 from .operands import MANY, ManyOperands, many_of
 from .readable import block_text, called_text, function_text, op_text, value_text
@@ -348,11 +348,12 @@ class Op(Connected):
                 op = following
 
     def erase(self) -> None:
-        """Remove the op from its block, and drop what it uses. Its results must have no uses, and have no owner any more."""
+        """Remove the op from its block, and drop what it uses. Its results lose their owner; `BuildError` if they are used."""
         for result in self.results:
             if result.uses:
                 users = ", ".join(sorted({user.name for user in result.uses}))
-                raise ValueError(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}")
+                raise BuildError(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}",
+                                 "op.replace_with(values) gives users others", calling_line())
         self._drop_uses()
         if self.regions:
             self.drop_references()
@@ -375,7 +376,8 @@ class Op(Connected):
             if value.__class__ is not Value:
                 values = values_of(f"{self.name} is replaced by", values, Value)
         if len(values) != len(self.results):
-            raise ValueError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given")
+            raise BuildError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given",
+                             "a value for each result", calling_line())
         if len(values) < 2 or any(value.owner is self for value in values):
             for result, value in zip(self.results, values, strict=True):
                 result.replace_all_uses_with(value)
@@ -471,11 +473,13 @@ class Block(Connected):
         return value
 
     def erase_argument(self, index: int) -> None:
-        """Remove an argument that has no uses."""
+        """Remove an argument that has no uses; `BuildError` if it has."""
         if not 0 <= whole_of(index, "erase_argument()", "index") < len(self.arguments):
             raise misfit_part("erase_argument()", "index", index, f"the number of one of {len(self.arguments)} arguments")
         if self.arguments[index].uses:
-            raise ValueError(f"cannot erase argument {index}: it is used")
+            raise BuildError(f"cannot erase argument {index}: it is used",
+                             "argument.replace_all_uses_with(value) gives users another",
+                             calling_line())
         del self.arguments[index]
         for place, argument in enumerate(self.arguments):
             argument.index = place

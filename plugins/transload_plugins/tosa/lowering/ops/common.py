@@ -27,8 +27,8 @@ from ..arithmetic.rescaling import any_quantized, fused_activation
 
 __all__ = [
     "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "finished", "flat",
-    "gather_rows", "has_minus", "is_constant_splat", "like", "magnitude", "narrowed", "negate", "normal_axes", "normal_axis", "pad",
-    "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
+    "gather_rows", "has_minus", "is_constant_splat", "like", "magnitude", "narrowed", "negate", "normal_axes", "normal_axis",
+    "pad", "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
 MAX_RANK = 6
