@@ -34,7 +34,7 @@ class RewriteTable(Watched):
         return self.functions
 
     def __call__(self, *names: str) -> Callable[[F], F]:
-        """Decorator: use the function for the ops of these names, or of `"dialect.*"`; `PluginError` for what is no name of an op."""
+        """Decorator: use the function for the ops of these names, or of `"dialect.*"`; `PluginError` for other names."""
         for name in names:
             if not isinstance(name, str) or not all(name.partition(".")[::2]):
                 raise PluginError(f"a table of rewrites is asked for rules of {name!r:.60}, and an op is called 'dialect.op'")

@@ -352,8 +352,8 @@ class Op(Connected):
         for result in self.results:
             if result.uses:
                 users = ", ".join(sorted({user.name for user in result.uses}))
-                raise BuildError(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}",
-                                 "op.replace_with(values) gives users others", calling_line())
+                why = f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}"
+                raise BuildError(why, "op.replace_with(values) gives users others", calling_line())
         self._drop_uses()
         if self.regions:
             self.drop_references()
@@ -376,8 +376,7 @@ class Op(Connected):
             if value.__class__ is not Value:
                 values = values_of(f"{self.name} is replaced by", values, Value)
         if len(values) != len(self.results):
-            raise BuildError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given",
-                             "a value for each result", calling_line())
+            raise BuildError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given")
         if len(values) < 2 or any(value.owner is self for value in values):
             for result, value in zip(self.results, values, strict=True):
                 result.replace_all_uses_with(value)
@@ -477,9 +476,7 @@ class Block(Connected):
         if not 0 <= whole_of(index, "erase_argument()", "index") < len(self.arguments):
             raise misfit_part("erase_argument()", "index", index, f"the number of one of {len(self.arguments)} arguments")
         if self.arguments[index].uses:
-            raise BuildError(f"cannot erase argument {index}: it is used",
-                             "argument.replace_all_uses_with(value) gives users another",
-                             calling_line())
+            raise BuildError(f"cannot erase argument {index}: it is used", "replace_all_uses_with() before", calling_line())
         del self.arguments[index]
         for place, argument in enumerate(self.arguments):
             argument.index = place
