@@ -179,7 +179,7 @@ def _renamed(names: Names) -> dict[str, str]:
     _texts([*given, *given.values()])
     for name, new_name in given.items():
         if not new_name and name:
-            raise UsageError(f"tensor {name!r} is to have an empty name", "give it one, or leave it out for its own")
+            raise UsageError(f"tensor {name!r} is to have an empty name", hint="give it one, or leave it out for its own")
     return given
 
 

@@ -352,8 +352,7 @@ class Op(Connected):
         for result in self.results:
             if result.uses:
                 users = ", ".join(sorted({user.name for user in result.uses}))
-                why = f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}"
-                raise BuildError(why, "op.replace_with(values) gives users others", calling_line())
+                raise BuildError(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}")
         self._drop_uses()
         if self.regions:
             self.drop_references()

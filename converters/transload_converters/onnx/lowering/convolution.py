@@ -63,7 +63,7 @@ def _as_matrices(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> 
         x = _padded(rw, x, geometry["pads"])
     (batch, channels, *spatial), (outputs, inner, *kernel) = static_shape(x), static_shape(weight)
     places = _places(spatial, kernel, geometry["strides"], geometry["dilations"])
-    shape = (batch, channels, math.prod(spatial))
+    shape: tuple[int, ...] = (batch, channels, math.prod(spatial))
     windows = emit(rw, "Gather", emit(rw, "Reshape", x, ints(rw, shape), shape=shape), constant(rw, places, I64),
                    shape=(batch, channels, *places.shape), axis=2)
     shape = (batch, op.group, inner * len(places), places.shape[1])
