@@ -21,8 +21,6 @@ __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingKernel", "MissingPackage",
     "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError",
     "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError",
-    "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError",
-    "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError",
     "after_colon", "causes", "is_short", "merge_findings", "no_memory",
 ]
 
