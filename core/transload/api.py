@@ -174,7 +174,7 @@ def _need_right(module: Module, reader: Reader, source: Source) -> None:
         _need_elements(module, owner, reader.name)
         if findings := check(module):
             raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
-    check_limits(module, source.name)
+    check_limits(module, source.name, source.size)
 
 
 def _need_elements(module: Module, owner: PluginInfo, reader: str) -> None:

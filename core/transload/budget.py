@@ -23,7 +23,7 @@ from .errors import RunError, Unsupported, UsageError
 
 __all__ = [
     "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline", "most_ops",
-    "need_elements", "seconds_left", "timed"]
+    "need_elements", "seconds_left", "text_fault", "timed"]
 
 VARIABLE = "TRANSLOAD_BUDGET"
 
@@ -55,6 +55,11 @@ class Allowance:
     """What one execution of a module by the reference engine may take, and what a quantizer may look for beside ranges."""
     rounds: float = 60.0
     """Seconds that the verification of a module may take whose loops end when their data says so."""
+    text: int = 1 << 26
+    """Characters of the names, attributes and scales of a model's ops, with what its calls stand for.
+
+    A file holds a name once that is the name of a hundred thousand values, and each of them is written out.
+    """
 
 
 _OPS_OF_ONE = 16
@@ -64,11 +69,12 @@ _OPS_OF_ONE = 16
 class Budget:
     """What is left of a run's allowance."""
 
-    __slots__ = ("allowance", "folded", "grown", "most_ops", "ops")
+    __slots__ = ("allowance", "folded", "grown", "most_ops", "most_text", "ops", "text")
 
     def __init__(self) -> None:
         self.allowance = allowance()
         self.ops = self.most_ops = self.allowance.ops
+        self.text = self.most_text = _OPS_OF_ONE * self.allowance.text
         self.grown = self.allowance.grown
         self.folded = self.allowance.folded
 
@@ -85,11 +91,15 @@ class Budget:
         raise Unsupported(f"it would take more than {self.most_ops:,} ops to say what this model computes",
                           f"{VARIABLE}=ops={4 * self.most_ops} allows more")
 
-    def spend_ops(self, count: int) -> None:
-        """Count ops; `Unsupported` where there are too many."""
+    def spend_ops(self, count: int, text: int = 0) -> None:
+        """Count ops, and the characters of their names; `Unsupported` where there are too many."""
         self.ops -= count
+        self.text -= text
         if self.ops < 0:
             self.over()
+        if self.text < 0:
+            raise Unsupported(f"the ops that say what this model computes have names of more than {self.most_text:,} characters",
+                              f"give shorter names; {VARIABLE}=text={4 * self.allowance.text} allows more")
 
     def may_fold(self, read: int, written: int) -> bool:
         """Whether constants of so many bytes may become others of so many; then they are counted."""
@@ -122,7 +132,7 @@ def allowance() -> Allowance:
 
 @contextmanager
 def allowed(**changes: float) -> Iterator[None]:
-    """Allow runs that begin inside more or less: `ops`, `grown`, `folded`, `seconds`."""
+    """Allow runs that begin inside more or less: a field of `Allowance` each."""
     token = _allowance.set(replace(allowance(), **changes))  # type: ignore[arg-type]
     try:
         yield
@@ -185,6 +195,18 @@ def need_elements(shape: Sequence[int], what: str) -> None:
     count, most = math.prod(shape), allowance().elements
     if count > most:
         raise RunError(f"{what} would have {count:,} elements", hint=f"{VARIABLE}=elements={count} allows that")
+
+
+def text_fault(count: int, size: int) -> tuple[str, str]:
+    """What is wrong with a model whose ops have so many characters together, and what to do; both empty where nothing is.
+
+    `size` is what they are in the file, or were before calls were replaced: a large model may have four times as many.
+    """
+    most = max(allowance().text, 4 * size)
+    if count <= most:
+        return "", ""
+    return (f"the names and attributes of its ops have {count:,} characters together, and {most:,} are the limit",
+            f"give shorter names; {VARIABLE}=text={4 * count} allows more")
 
 
 def seconds_left() -> float:

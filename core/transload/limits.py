@@ -7,11 +7,13 @@ nothing that can be computed.
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from .budget import text_fault
 from .errors import Finding, ReadError, merge_findings
-from .ir import Module, QuantType, TensorType, Type, Value
+from .ir import FusedLocation, Module, NamedLocation, Op, OpaqueLocation, QuantType, TensorType, Type, Value
 
-__all__ = ["MAX_ELEMENTS", "MAX_NAME", "MAX_RANK", "beyond", "check_limits"]
+__all__ = ["MAX_ELEMENTS", "MAX_NAME", "MAX_RANK", "beyond", "check_limits", "text_length"]
 
 MAX_RANK = 64
 """Dimensions of a tensor: numpy's limit."""
@@ -21,9 +23,14 @@ MAX_NAME = 1 << 16
 """Characters of a tensor's name."""
 
 
-def check_limits(module: Module, name: str) -> None:
-    """Raise `ReadError` with every value of a module, read from the file `name`, whose type or name is beyond the limits."""
+def check_limits(module: Module, name: str, size: int = 0) -> None:
+    """Raise `ReadError` with every value of a module, read from the file `name`, whose type or name is beyond the limits.
+
+    All names together have a limit, too (`Allowance.text`), and four times the `size` of the file where that is more: a file
+    may hold one name, and give it to every value.
+    """
     findings: list[Finding] = []
+    length = 0
 
     def look(value: Value, what: str) -> None:
         why = beyond(value.type)
@@ -31,6 +38,7 @@ def check_limits(module: Module, name: str) -> None:
             findings.append(Finding(what, why, (value.name,) if value.name else ()))
 
     for op in module.walk():
+        length += text_length(op)
         if isinstance(op.location, str) and len(op.location) > MAX_NAME:
             findings.append(Finding(op.name, f"has a name of {len(op.location):,} characters; {MAX_NAME:,} are the limit"))
         for value in op.results:
@@ -41,6 +49,45 @@ def check_limits(module: Module, name: str) -> None:
                     look(value, f"an argument of {op.name}")
     if findings:
         raise ReadError(f"{name}: {len(findings)} value(s) are beyond what can be computed", merge_findings(findings))
+    why, hint = text_fault(length, size)
+    if why:
+        raise ReadError(f"{name}: {why}", hint=hint)
+
+
+def text_length(op: Op) -> int:
+    """About how many characters the names, attributes and types of an op are when they are written out.
+
+    Copies share them (`Op.clone`), and so may files; text, artifacts and reports spell each of them. Without ops inside.
+    """
+    length = _length(op.location)
+    for value in op.attributes.values():
+        length += _length(value)
+    for result in op.results:
+        length += _length(result.type)
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                length += _length(argument.location) + _length(argument.type)
+    return length
+
+
+def _length(value: Any) -> int:
+    """The same of an attribute, a location or a type: what is short and no list counts for nothing."""
+    if isinstance(value, str):
+        return len(value) + (_length(value.child) if isinstance(value, NamedLocation) else 0)
+    if isinstance(value, TensorType):
+        value = value.element
+    if isinstance(value, QuantType):
+        return value.count
+    if isinstance(value, list | tuple):
+        return len(value) + sum(map(_length, value))
+    if isinstance(value, dict):
+        return sum(len(key) + _length(held) for key, held in value.items())
+    if isinstance(value, FusedLocation):
+        return _length(value.locations) + len(value.metadata or "")
+    if isinstance(value, OpaqueLocation):
+        return len(value.text)
+    return 0
 
 
 def beyond(type_: Type) -> str:

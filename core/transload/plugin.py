@@ -128,6 +128,16 @@ class Source:
                     self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return memoryview(self._data)
 
+    @property
+    def size(self) -> int:
+        """How many bytes the file has; 0 of a folder, and of a file that is gone."""
+        if self._data is not None:
+            return len(memoryview(self._data))
+        try:
+            return self.path.stat().st_size if self.path is not None and self.path.is_file() else 0
+        except OSError:
+            return 0
+
 
 @dataclass(frozen=True)
 class Reader:

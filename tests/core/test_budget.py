@@ -129,6 +129,34 @@ def test_functions_that_call_the_next_twice_are_not_inlined_without_end() -> Non
         inline_calls(module)
 
 
+@pytest.mark.parametrize("held", ['loc("NAME")', 'loc(fused["NAME", "x"])', 'loc("x"("NAME"))', '{a.b = ["NAME"]}'])
+def test_what_a_function_says_is_counted_for_each_call(held: str) -> None:
+    """A location of 60,000 characters, in a function of a module of a megabyte, became gigabytes of text."""
+    attributes, location = (held.replace("NAME", "n" * 1000), "") if held[0] == "{" else ("", held.replace("NAME", "n" * 1000))
+    chain = "".join(f'%{i + 1} = "func.call"(%{i}) {{callee = @f}} : (f32) -> f32\n' for i in range(40)).replace("%0)", "%x)")
+    function = """"func.func"() ({{
+      ^bb0(%x: f32):
+        {}
+        "func.return"(%{}) : (f32) -> ()
+      }}) {{function_type = (f32) -> f32, sym_name = "{}"}} : () -> ()"""
+    leaf = f'%1 = "a.leaf"(%x) {attributes} : (f32) -> f32 {location}'
+    module = parse_module('"builtin.module"() ({\n' + function.format(chain, 40, "main") + function.format(leaf, 1, "f")
+                          + "}) : () -> ()")
+    with allowed(text=20_000), pytest.raises(PassError, match=r"have 40,.* characters together, and 20,000 are the limit"):
+        inline_calls(module)
+    with allowed(text=60_000):
+        inline_calls(module)
+    assert sum(op.name == "a.leaf" for op in module.main.walk()) == 40
+
+
+def test_names_of_the_ops_that_are_made_are_counted() -> None:
+    with allowed(text=10):
+        held = Budget()
+    held.spend_ops(1, 160)
+    with pytest.raises(Unsupported, match="names of more than 160 characters"):
+        held.spend_ops(1, 1)
+
+
 ENDLESS = """"builtin.module"() ({
   "func.func"() ({
   ^bb0(%x: tensor<i32>):

@@ -6,9 +6,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import transload
+from transload.budget import allowed
 from transload.errors import ReadError
-from transload.ir import F32, I8, QuantType, TensorType
-from transload.limits import MAX_ELEMENTS, MAX_RANK, beyond
+from transload.ir import F32, I8, Op, QuantType, TensorType
+from transload.limits import MAX_ELEMENTS, MAX_RANK, beyond, text_length
 
 from tests.support.onnx_models import node
 from tests.support.tflite_models import write_operator
@@ -50,3 +51,22 @@ def test_every_reader_refuses_them() -> None:
     for content, format in ((model, "onnx"), (text, "mlir"), (lite, "tflite")):
         with pytest.raises(ReadError, match=r"limit"):
             transload.load(text=content, format=format)
+
+
+def test_names_that_are_long_together_are_refused() -> None:
+    """A file holds a location once, that many ops refer to: a megabyte became as many copies as it has ops."""
+    chain = "".join(f'%{i + 1} = "stablehlo.negate"(%{i}) : (tensor<f32>) -> tensor<f32> loc(#n)\n' for i in range(100))
+    text = f"""#n = loc("{'n' * 1000}")
+    module {{ func.func public @main(%arg0: tensor<f32>) -> tensor<f32> {{
+    {chain.replace("%0)", "%arg0)")} return %100 : tensor<f32> }} }}"""
+    with allowed(text=1000), pytest.raises(ReadError, match="characters together, and") as caught:
+        transload.load(text=text, format="mlir")
+    assert "TRANSLOAD_BUDGET=text=" in caught.value.hint
+    with allowed(text=150_000):
+        transload.load(text=text, format="mlir")
+
+
+def test_scales_are_counted_where_values_share_their_type() -> None:
+    scales = QuantType(I8, F32, (0.5,) * 100, (0,) * 100, axis=0)
+    op = Op("a.b", (), [TensorType((100,), scales), TensorType((100,), scales)], {"c": [1, 2, {"d": "ef"}]}, (), "name")
+    assert text_length(op) == 200 + 4 + 3 + 1 + 2

@@ -32,6 +32,8 @@ def inlined(model: bytes) -> bytes:
         result.functions.extend(functions[key] for key in sorted(called - below))
         alike -= called - below  # once each: it leaves alone those whose other domains have other versions than the model's
         result = inliner.inline_local_functions(result)
+        if not result.ir_version:  # what protobuf cannot write becomes an empty model, without a word
+            raise ValueError("with them inlined, the model would exceed the 2 GB of a file of protobuf")
     del result.functions[:]
     rest = _called(result.graph.node, functions)
     for key in list(rest):

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from transload.budget import VARIABLE, allowance
+from transload.budget import VARIABLE, allowance, text_fault
 from transload.errors import ForeignContent, MissingPackage, ReadError, TransloadError
 from transload.ir import Module, Op, TensorType, Type, new_module, set_results
 from transload.ir.verify import check
@@ -200,26 +200,38 @@ def _inline_functions(model: Any, where: str) -> Any:
 
 
 def _refuse_endless_functions(model: Any, where: str) -> None:
-    """Functions that call themselves would be inlined without end; those that each call the next twice, nearly so."""
-    calls = {(f.domain, f.name, f.overload): Counter(map(_call_of, _all_nodes(f.node))) for f in model.functions}
-    sizes: dict[tuple[str, str, str], int] = {}
+    """Functions that call themselves would be inlined without end; those that each call the next twice, nearly so.
 
-    def size_of(key: tuple[str, str, str], path: tuple[tuple[str, str, str], ...]) -> int:
-        """How many nodes a function, or an operator that is none, is when all that it calls is inlined."""
+    Each call becomes the nodes of the function, with all that is in them: long names are copied for each.
+    """
+    calls = {(f.domain, f.name, f.overload): Counter(map(_call_of, _all_nodes(f.node))) for f in model.functions}
+    own = {(f.domain, f.name, f.overload): f.ByteSize() for f in model.functions}
+    sizes: dict[tuple[str, str, str], tuple[int, int]] = {}
+
+    def size_of(key: tuple[str, str, str], path: tuple[tuple[str, str, str], ...]) -> tuple[int, int]:
+        """How many nodes a function, or an operator that is none, is with all that it calls inlined, and bytes of functions."""
         if key in path or len(path) > 100:
             raise ReadError(f"{where}: function {key[1]!r} calls itself")
         if key not in sizes:
             inner = calls.get(key)
-            sizes[key] = 1 if inner is None else sum(size_of(each, (*path, key)) * count for each, count in inner.items())
+            sizes[key] = (1, 0) if inner is None else added(inner, (*path, key), own[key])
         return sizes[key]
+
+    def added(inner: Counter[tuple[str, str, str]], path: tuple[tuple[str, str, str], ...], size: int) -> tuple[int, int]:
+        each = [(size_of(key, path), count) for key, count in inner.items()]
+        return sum(nodes * count for (nodes, _), count in each), size + sum(more * count for (_, more), count in each)
 
     for key in calls:
         size_of(key, ())
-    total, most = sum(size_of(_call_of(node), ()) for node in _all_nodes(model.graph.node)), allowance().ops
+    total, length = added(Counter(map(_call_of, _all_nodes(model.graph.node))), (), 0)
+    most = allowance().ops
     if total > most:
         raise ReadError(
             f"{where}: with its functions inlined the model has {total:,} nodes, and {most:,} ops may be made",
             hint=f"{VARIABLE}=ops={4 * total} allows more")
+    why, hint = text_fault(length, model.ByteSize())
+    if why:
+        raise ReadError(f"{where}: with its functions inlined, {why}", hint=hint)
 
 
 def _call_of(node: Any) -> tuple[str, str, str]:

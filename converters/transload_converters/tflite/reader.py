@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from transload.budget import text_fault
 from transload.entry import choose_entry
 from transload.errors import Finding, ForeignContent, ReadError, UsageError
 from transload.flatbuffer import FlatFile, Table
@@ -123,7 +124,7 @@ def entry_of(file: FlatFile, model: Table, wanted: str | None) -> Entry:
     """The first subgraph, or that of a signature, or of a name, which the user wants. `UsageError` where there is none."""
     signatures = {table.text(_SIGNATURE_KEY): table for table in model.tables(_SIGNATURES)}
     places = {key: int(table.scalar(_SIGNATURE_SUBGRAPH, "I")) for key, table in signatures.items()}
-    functions = _function_names(model.tables(_SUBGRAPHS))
+    functions = _function_names(file, model.tables(_SUBGRAPHS))
     place = 0 if wanted is None else places.get(wanted, functions.index(wanted) if wanted in functions else None)
     if place is None or (wanted is not None and place >= len(functions)):
         there = [*signatures, *functions]
@@ -139,8 +140,8 @@ def entry_of(file: FlatFile, model: Table, wanted: str | None) -> Entry:
     return Entry(place, signatures.get(key or ""), (note,) if len(signatures) > 1 or others else ())
 
 
-def _function_names(subgraphs: Sequence[Table]) -> list[str]:
-    return _unique(["main", *(table.text(_NAME) for table in subgraphs[1:])], "subgraph")
+def _function_names(file: FlatFile, subgraphs: Sequence[Table]) -> list[str]:
+    return _unique(file, ["main", *(table.text(_NAME) for table in subgraphs[1:])], "subgraph")
 
 
 class Names(NamedTuple):
@@ -164,7 +165,7 @@ def tensor_names(source: Source, function: str | None = None) -> Names:
         file.fail("the model has no subgraph")
     entry = entry_of(file, model, function)
     table = subgraphs[entry.subgraph]
-    names = _unique([tensor_name(each) for each in table.tables(_TENSORS)])
+    names = _unique(file, [tensor_name(each) for each in table.tables(_TENSORS)])
 
     def pick(indices: Sequence[int]) -> list[str]:
         if not all(0 <= index < len(names) for index in indices):
@@ -178,19 +179,28 @@ def tensor_names(source: Source, function: str | None = None) -> Names:
 
     inputs, outputs = (pick(table.numbers(slot, "i")) for slot in (_INPUTS, _OUTPUTS))
     key = entry.signature.text(_SIGNATURE_KEY) if entry.signature is not None else ""
-    return Names(inputs, _unique(outputs), names, (named(_SIGNATURE_INPUTS), named(_SIGNATURE_OUTPUTS)), key, entry.subgraph)
+    distinct = _unique(file, outputs)
+    return Names(inputs, distinct, names, (named(_SIGNATURE_INPUTS), named(_SIGNATURE_OUTPUTS)), key, entry.subgraph)
 
 
-def _unique(names: Sequence[str], stem: str = "tensor") -> list[str]:
-    """The names, made distinct by a number behind those that are there already; none is empty."""
+def _unique(file: FlatFile, names: Sequence[str], stem: str = "tensor") -> list[str]:
+    """The names, made distinct by a number behind those that are there already; none is empty.
+
+    Raises `ReadError` where that would be too many characters: the file holds a name once, that is the name of many tensors.
+    """
     taken: set[str] = set()
     unique = []
+    made = 0
     for index, name in enumerate(names):
         candidate = name or f"{stem}{index}"
         if candidate in taken:
             candidate = f"{candidate}_{index}"
             while candidate in taken:
                 candidate += "_"
+            made += len(candidate)
+            why, hint = text_fault(made, file.size)
+            if why:
+                file.fail(why, hint)
         taken.add(candidate)
         unique.append(candidate)
     return unique
@@ -213,7 +223,7 @@ class _ModelReader:
         file.place = "the list of buffers"
         self.buffers = model.tables(_BUFFERS)
         self.subgraphs = model.tables(_SUBGRAPHS)
-        self.functions = _function_names(self.subgraphs)
+        self.functions = _function_names(file, self.subgraphs)
 
     def module(self) -> Module:
         """The whole model."""
@@ -277,7 +287,7 @@ class _SubgraphReader:
             if held.blocks is not None:
                 self.file.place = f"{self.where}tensor {number}"
                 held.element = blocked_element(held, held.blocks, self.tensors, self._numbers)
-        self.names = _unique([tensor.name for tensor in self.tensors])
+        self.names = _unique(self.file, [tensor.name for tensor in self.tensors])
         self.values: dict[int, Value] = {}
         self.stale = self.fixed = False
         self.op: Any = None
@@ -309,7 +319,7 @@ class _SubgraphReader:
         file.place = f"{self.where}outputs"
         outputs = self.table.numbers(_OUTPUTS, "i")
         self._check_indices(outputs)
-        set_results(self.op, [self._value(i) for i in outputs], _unique([self.names[i] for i in outputs]))
+        set_results(self.op, [self._value(i) for i in outputs], _unique(file, [self.names[i] for i in outputs]))
         if self.index:
             self.op.attributes["sym_visibility"] = "private"
         return self.op

@@ -123,7 +123,7 @@ class Builder:
                 raise refusal(name, operands, attributes or {}) from None
             raise
         if (budget := self.budget) is not None:
-            budget.spend_ops(1)
+            budget.spend_ops(1, len(op.origin or ""))
         return self.block.insert(op, self.before)
 
     def emit(

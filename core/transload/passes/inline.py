@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..budget import VARIABLE, budget
+from ..budget import VARIABLE, budget, text_fault
 from ..dialects.func import misfit
 from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
+from ..limits import text_length
 
 __all__ = ["calls_itself", "inline_calls", "named_functions"]
 
@@ -17,14 +18,15 @@ def inline_calls(module: Module) -> bool:
     """Replace every `func.call` by a copy of the function's ops, then remove private functions that nothing names any more.
 
     Functions are finished innermost first, so that each is copied as it ends up. Raises `PassError` for calls of
-    functions that are not there, that call themselves, or that would become too many ops.
+    functions that are not there, that call themselves, or that would become too many ops, or ops with too much text.
     """
     functions = module.functions
     calls = {name: [op for op in function.walk() if op.name == "func.call"] for name, function in functions.items()}
     findings: list[Finding] = []
-    done: dict[str, int] = {}
+    done: dict[str, tuple[int, int]] = {}
+    own = sum(map(text_length, module.walk())) if any(calls.values()) else 0
     for name in functions:
-        _finish(name, functions, calls, done, findings)
+        _finish(name, functions, calls, done, own, findings)
     if findings:
         raise PassError("calls cannot be replaced by what they call", findings)
     removed = _remove_unnamed(module)
@@ -32,8 +34,13 @@ def inline_calls(module: Module) -> bool:
 
 
 def _finish(
-    start: str, functions: dict[str, Op], calls: dict[str, list[Op]], done: dict[str, int], findings: list[Finding]) -> None:
-    """Replace the calls in a function, and in those it calls first; without recursion, for chains may be long."""
+    start: str, functions: dict[str, Op], calls: dict[str, list[Op]], done: dict[str, tuple[int, int]], own: int,
+    findings: list[Finding],
+) -> None:
+    """Replace the calls in a function, and in those it calls first; without recursion, for chains may be long.
+
+    `done` gets the ops of each that is finished, and the characters of their text; `own` are those of the whole module before.
+    """
     path = {start: iter(calls[start])}  # each with the calls that have not been looked at
     most = budget().ops
     while path:
@@ -55,15 +62,18 @@ def _finish(
         if pending is not None:
             path[pending] = iter(calls[pending])
             continue
-        copied = sum(done[call.attribute("callee")] for call in calls[name])
+        copied, text = (sum(done[call.attribute("callee")][which] for call in calls[name]) for which in (0, 1))
+        why, hint = text_fault(text, own)
         if copied > most:
-            findings.append(Finding(
-                f"@{name}", f"would become more than {most:,} ops larger", (),
-                f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more"))
+            why, hint = (f"would become more than {most:,} ops larger",
+                         f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more")
+        if why:
+            findings.append(Finding(f"@{name}", why, (), hint))
             return
         for call in calls[name]:
             _inline(call, functions[str(call.attribute("callee"))])
-        done[name] = sum(1 for _ in functions[name].walk())
+        lengths = [text_length(op) for op in functions[name].walk()]
+        done[name] = len(lengths), sum(lengths)
         path.popitem()
 
 

@@ -10,7 +10,9 @@ import pytest
 from onnx import parser
 
 import transload
+from transload.budget import allowed
 from transload.errors import ReadError
+from transload_converters.onnx import process
 
 from tests.support.onnx_models import read_model
 
@@ -134,6 +136,26 @@ def test_overloads_are_functions_of_their_own(called: str, last: str) -> None:
         return
     with pytest.raises(ReadError, match="function 'act' calls itself"):
         read_model(model)
+
+
+def test_long_names_in_functions_are_counted_before_they_are_inlined() -> None:
+    """A value of a long name in a function became as many copies of it as there are calls: 3.4 GB of a file of 228 KB."""
+    chain = " ".join(f"v{number + 1} = my.two(v{number})" for number in range(50))
+    model = model_of("g (float[3,4] v0) => (float[3,4] v50) { " + chain + " }" + f"""
+        <domain: "my", opset_import: ["": 19, "my": 1]> two (a) => (b) {{ c = my.act(a) b = my.act(c) }}
+        <domain: "my", opset_import: ["": 19]> act (a) => (b) {{ {"n" * 1000} = Neg(a) b = Neg({"n" * 1000}) }}""")
+    with allowed(text=1000), pytest.raises(ReadError, match=r"with its functions inlined, the names .* 2[01][0-9],[0-9]* char"):
+        read_model(model)
+    with allowed(text=300_000):
+        assert transload.run(read_model(model), {"v0": X})["v50"].tolist() == X.tolist()
+
+
+def test_what_protobuf_cannot_write_is_no_model_without_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnx's inliner gives an empty model in place of one of more than 2 GB."""
+    monkeypatch.setattr("onnx.inliner.inline_local_functions", lambda model: onnx.ModelProto())
+    model = model_of("g (float[3,4] x) => (float[3,4] y) { y = my.act(x) }" + ACT.format("", "b = Neg(a)").replace("<>", ""))
+    with pytest.raises(ValueError, match="exceed the 2 GB"):
+        process.inlined(model.SerializeToString())
 
 
 @pytest.mark.parametrize("opset", [11, 19])

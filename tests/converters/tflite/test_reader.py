@@ -14,6 +14,7 @@ import pytest
 
 import transload
 from transload.api import legalize
+from transload.budget import allowed
 from transload.errors import ReadError, TransloadError, UsageError
 from transload.input_shapes import sizes_given
 from transload.ir import NONE, Module, Packed4Data, QuantType, TensorType, input_names, output_names
@@ -122,6 +123,20 @@ def test_repeated_and_empty_names(load: Callable[..., Module]) -> None:
     module = load(model.finish())
     assert input_names(module.main) == ["tensor0"] and output_names(module.main) == ["tensor3"]
     assert [op.location for op in ops(module, "tfl.abs")] == ["a", "a_2", "tensor3"]
+
+
+def test_a_name_of_many_tensors_is_not_copied_for_each(load: Callable[..., Module]) -> None:
+    """A file of 250 KB had gigabytes of names: it holds the name once, and each tensor gets one of its own."""
+    model = ModelWriter()
+    tensors = [model.add_tensor("n" * 1000, (1,), F) for _ in range(100)]
+    for source, target in itertools.pairwise(tensors):
+        model.add_operator("ABS", [source], [target])
+    model.inputs, model.outputs = tensors[:1], tensors[-1:]
+    content = model.finish()
+    with allowed(text=1000), pytest.raises(ReadError, match=r"tensor \d+: the names and attributes of its ops have .* together"):
+        load(content)
+    with allowed(text=200_000):
+        assert len(ops(load(content), "tfl.abs")) == 99
 
 
 def test_constants_behind_the_flatbuffer(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
