@@ -28,6 +28,7 @@ import zlib
 from typing import Any, NoReturn
 
 from transload.errors import ForeignContent, ReadError
+from transload.json_text import room_for_json
 from transload.plugin import Source
 
 __all__ = ["OLD_PROGRAM", "Archive", "Members"]
@@ -35,8 +36,6 @@ __all__ = ["OLD_PROGRAM", "Archive", "Members"]
 OLD_PROGRAM = "serialized_exported_program.json"
 """The member that tells an archive from before PyTorch 2.8."""
 
-MAX_TEXT = 1 << 29
-"""Bytes of JSON that a member may hold when it is unpacked."""
 MAX_MEMBERS = 1 << 20
 MAX_RATIO = 200
 """How much larger than its compressed bytes a member of text may be."""
@@ -122,10 +121,16 @@ class Members:
         """The names of all members."""
         return tuple(self._members)
 
-    def text(self, name: str, most: int = MAX_TEXT) -> bytes:
-        """The bytes of a member of text, unpacked where it is compressed; no more of them than `most`."""
+    @property
+    def size(self) -> int:
+        """How many bytes the archive has."""
+        return len(self._data)
+
+    def text(self, name: str, most: int | None = None) -> bytes:
+        """The bytes of a member of text, unpacked where it is compressed; no more than `most`, or than there is room for."""
         member = self._member(name)
         packed = self._packed(member)
+        most = room_for_json(self.size) if most is None else most
         if member.file_size > most or member.file_size > MAX_RATIO * max(len(packed), 1 << 16):
             self.fail(f"{name} claims {member.file_size:,} bytes, of {len(packed):,} in the file")
         if member.compress_type == zipfile.ZIP_STORED:

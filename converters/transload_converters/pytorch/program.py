@@ -13,6 +13,7 @@ from typing import Any
 
 from transload.errors import ReadError
 from transload.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, ComplexType, FloatType, Type
+from transload.json_text import values_of_json
 
 from .archive import OLD_PROGRAM, Archive
 from .payload import Payload, TensorMeta
@@ -163,19 +164,19 @@ class Json:
         return chosen[0]
 
 
-def parsed(data: bytes, where: str, name: str) -> Json:
-    """A JSON document. Raises `ReadError` for what is none, and for one that is nested without end."""
+def document_of(archive: Archive, name: str) -> Json:
+    """The JSON document in a member. Raises `ReadError` for what is none, is nested without end, or is too much."""
     try:
-        return Json(json.loads(data), where, name)
-    except (ValueError, RecursionError) as error:
-        raise ReadError(f"{where}: {name} is no JSON: {type(error).__name__ if isinstance(error, RecursionError) else error}",
+        return Json(values_of_json(archive.text(name), archive.size), archive.where, name)
+    except ValueError as error:
+        raise ReadError(f"{archive.where}: {name} cannot be read as JSON: {error}",
                         hint="the file is damaged or was cut short") from None
 
 
 def read_program(archive: Archive) -> Program:
     """The program of an archive. Raises `ReadError` for what is wrong with it, and for programs of other versions."""
     member = OLD_PROGRAM if archive.is_old else _only_model(archive)
-    document = parsed(archive.text(member), archive.where, member)
+    document = document_of(archive, member)
     version = document["schema_version"]
     major = version.integer() if isinstance(version.value, int) else version["major"].integer()
     if major not in (MAJORS if archive.is_old else (MAJORS[-1],)):
@@ -211,7 +212,7 @@ def _new_payloads(archive: Archive, model: str) -> dict[str, Payload]:
     for kind in ("weights", "constants"):
         config = f"data/{kind}/{model}_{kind}_config.json"
         if config in archive.names:
-            payloads.update(_payloads(parsed(archive.text(config), archive.where, config), f"data/{kind}/"))
+            payloads.update(_payloads(document_of(archive, config), f"data/{kind}/"))
     return payloads
 
 

@@ -6,7 +6,6 @@ Nothing here runs code of a file: the config is text, weights are numbers. They 
 from __future__ import annotations
 
 import io
-import json
 import math
 import zipfile
 import zlib
@@ -22,6 +21,7 @@ import numpy as np
 from transload.errors import ForeignContent, MissingPackage, ReadError, TransloadError
 from transload.files import archive_names
 from transload.ir import ArrayData, Dense
+from transload.json_text import room_for_json, values_of_json
 from transload.limits import MAX_ELEMENTS
 from transload.plugin import Source
 from transload.worker import ChildEnded
@@ -31,8 +31,6 @@ from .isolated import HDF5, most_unpacked
 __all__ = ["DAMAGED", "KerasFile", "Weights", "detect", "read_file"]
 
 DAMAGED = "the file is damaged or was cut short: write it again, or get it anew"
-MAX_CONFIG = 1 << 28
-"""Characters of a config."""
 _RATIO = 1100
 """What a compressed byte may become."""
 _HDF5 = "transload_converters.tensorflow.keras.hdf5"
@@ -145,10 +143,11 @@ def read_file(source: Source) -> KerasFile:
 def _read_archive(source: Source) -> KerasFile:
     try:
         with zipfile.ZipFile(_stream(source)) as archive:
-            config = _json(_member(archive, "config.json", source), source)
+            room = room_for_json(source.size)
+            config = _json(_member(archive, "config.json", source, room), source)
             version = ""
             if "metadata.json" in archive.namelist():
-                version = str(_json(_member(archive, "metadata.json", source), source).get("keras_version", ""))
+                version = str(_json(_member(archive, "metadata.json", source, room), source).get("keras_version", ""))
             weights = _archived_weights(archive, source)
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError,
             zlib.error) as error:
@@ -180,7 +179,7 @@ def _archived_weights(archive: zipfile.ZipFile, source: Source) -> Weights:
     return Weights(source, start, size=info.file_size)
 
 
-def _member(archive: zipfile.ZipFile, name: str, source: Source, most: int = MAX_CONFIG, magic: bytes = b"") -> bytes:
+def _member(archive: zipfile.ZipFile, name: str, source: Source, most: int, magic: bytes = b"") -> bytes:
     """The bytes of a file in the archive, which begin with `magic` and are no more than `most`, whatever it says."""
     if name not in archive.namelist():
         raise ForeignContent(f"{source.name}: is no Keras model: the archive holds no {name}")
@@ -196,9 +195,9 @@ def _member(archive: zipfile.ZipFile, name: str, source: Source, most: int = MAX
 
 def _json(text: bytes | str, source: Source) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ReadError(f"{source.name}: its config is no JSON: {str(error)[:200]}", hint=DAMAGED) from None
+        found = values_of_json(text, source.size)
+    except ValueError as error:
+        raise ReadError(f"{source.name}: its config cannot be read as JSON: {str(error)[:200]}", hint=DAMAGED) from None
     if not isinstance(found, dict):
         raise ReadError(f"{source.name}: its config is a {type(found).__name__}, not the description of a model")
     return found

@@ -12,6 +12,7 @@ import pytest
 
 import transload
 from transload import Facts, hookimpl, host
+from transload.budget import allowed
 from transload.contents import op_counts
 from transload.context import Context
 from transload.errors import ReadError
@@ -229,8 +230,8 @@ def test_a_missing_weight(tmp_path: Path) -> None:
     (b"", "is no Keras model"), (b"\x89HDF\r\n\x1a\n" + b"\0" * 64, "is no HDF5 file, or a damaged one"),
     (hdf5({"a": BIAS}), "is an HDF5 file, but no Keras model"),
     (hdf5({"layers/dense/vars/0": BIAS}), "holds weights without a network"),
-    (hdf5({}, {"": {"model_config": "{"}}), "its config is no JSON"),
-    (hdf5({}, {"": {"model_config": "[" * 100_000}}), "its config is no JSON"),
+    (hdf5({}, {"": {"model_config": "{"}}), "its config cannot be read as JSON"),
+    (hdf5({}, {"": {"model_config": "[" * 100_000}}), "its config cannot be read as JSON"),
     (hdf5({}, {"": {"model_config": "[]"}}), "its config is a list"),
     (hdf5({}, {"": {"model_config": json.dumps({"class_name": "Mine", "config": {}})}}), "the model is of class 'Mine'"),
     (b"PK\x03\x04 damaged", "is a damaged zip archive"),
@@ -242,6 +243,18 @@ def test_files_that_are_none(tmp_path: Path, content: bytes, why: str) -> None:
     if content:
         with pytest.raises(ReadError, match=why):
             transload.load(text=content, format="keras")
+
+
+def test_a_config_that_is_more_than_its_text_is_not_read(tmp_path: Path) -> None:
+    """`{},` packs to a thousandth, and becomes forty times its length in memory: 2.6 GB of a file of 100 KB."""
+    file = tmp_path / "m.keras"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("config.json", '{"class_name": "Sequential", "config": [' + "{}," * 100_000 + "0]}")
+        archive.writestr("metadata.json", "{}")
+    with allowed(memory=2_000_000), pytest.raises(ReadError, match=r"cannot be read as JSON: .* would take about"):
+        transload.load(file)
+    with allowed(memory=1_000_000), pytest.raises(ReadError, match=r"config\.json claims 300,0"):
+        transload.load(file)
 
 
 def test_claims_beyond_the_file(tmp_path: Path) -> None:
