@@ -6,8 +6,9 @@
     data = LITERT.call("package.module:function", data)                       # or a function, once
 
 Other people's C++ ends the process that gives it a model it did not expect. So it runs in a process of its own, which is
-isolated (`transload.child`), started when it is first needed and kept for the next call, and limited in time and memory. Where
-it ends, `ChildEnded` says so and why; the next call starts another one.
+isolated (`transload.child`), started when it is first needed and kept for the next call, and limited in time and memory: to a
+part of the machine's, and where a call says how many bytes it is `about`, to a multiple of them (`room_for`). Where it ends,
+`ChildEnded` says so and why; the next call starts another one.
 
 A message is a header in JSON and the bytes of its arrays, each behind its length; nothing is pickled, so that a child that was
 taken over can send back data and nothing else. None, booleans, numbers, text, bytes, arrays, lists, tuples and dictionaries
@@ -40,10 +41,13 @@ from .child import PythonChild
 from .errors import Finding, RunError, TransloadError
 from .scratch import temporary
 
-__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken"]
+__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "answered", "function_called", "room_for", "serve", "taken"]
 
 _START = "from transload.worker import serve; serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])"
 _CHUNK = 1 << 20
+_OF_VALUES, _OF_A_BYTE = 8, 64
+"""Memory that a call may take, which says what it is about: so many times what a model's values may (`Allowance.memory`), or as
+many bytes of each that it is about."""
 GRACE = 30
 """Seconds beyond a call's limit after which the system ends the process, where nobody else did."""
 
@@ -104,16 +108,20 @@ class Worker:
         with self._lock:
             self._running()
 
-    def call(self, function: str, *arguments: Any, within: float | None = None) -> Any:
+    def call(self, function: str, *arguments: Any, within: float | None = None, about: int | None = None) -> Any:
         """What the function `module:name` gives there. Raises what it raises, and `ChildEnded`.
 
         `within` are the seconds that it may take, where they are fewer than the limits say and than what is left (`timed`).
+        `about` are the bytes of the files that it is about, beside those of its arguments: its memory is limited by them.
         """
-        return self._ask(["call", function, list(arguments)], within)
+        return self._ask(["call", function, list(arguments)], within, about)
 
-    def open(self, function: str, *arguments: Any) -> Remote:
-        """What the function `module:name` makes there stays there; what comes back calls it. Raises what it raises."""
-        return Remote(self, function, arguments)
+    def open(self, function: str, *arguments: Any, about: int | None = None) -> Remote:
+        """What the function `module:name` makes there stays there; what comes back calls it. Raises what it raises.
+
+        `about` is that of `call`, for all its calls.
+        """
+        return Remote(self, function, arguments, about)
 
     def stop(self) -> None:
         """End the process, where one runs."""
@@ -147,9 +155,10 @@ class Worker:
         finally:
             self._lock.release()
 
-    def _ask(self, request: list[Any], within: float | None = None) -> Any:
+    def _ask(self, request: list[Any], within: float | None = None, about: int | None = None) -> Any:
         from .budget import seconds_left  # the child, which imports this module, has no use for it
 
+        room = 0 if about is None else room_for(about + _bytes_in(request))
         seconds = min(self.limits.seconds, within or math.inf, max(seconds_left(), 1.0))
         with self._lock:
             process = self._running()
@@ -164,7 +173,7 @@ class Worker:
             timer.start()
             try:
                 closed, self._closed = self._closed, []
-                _send(process.stdin, [*request, closed, seconds])
+                _send(process.stdin, [*request, closed, room, seconds])
                 answer = _receive(process.stdout)
             except (OSError, ValueError):
                 why = f"took longer than {seconds:g} s" if late.is_set() else self._why(process)
@@ -220,14 +229,14 @@ class Worker:
 class Remote:
     """An object in a worker's process, made again where that was started anew; calling it calls the object."""
 
-    def __init__(self, worker: Worker, function: str, arguments: Sequence[Any]) -> None:
-        self._worker, self._made = worker, (function, list(arguments))
+    def __init__(self, worker: Worker, function: str, arguments: Sequence[Any], about: int | None = None) -> None:
+        self._worker, self._made, self._about = worker, (function, list(arguments)), about
         self._generation = 0
         self._number = -1
         self._open()
 
     def _open(self) -> None:
-        self._number = self._worker._ask(["open", *self._made])
+        self._number = self._worker._ask(["open", *self._made], about=self._about)
         self._generation = self._worker.generation
         weakref.finalize(self, self._worker.forget, self._number)
 
@@ -236,7 +245,25 @@ class Remote:
             self._worker._running()
             if self._generation != self._worker.generation:
                 self._open()
-            return self._worker._ask(["use", self._number, list(arguments)])
+            return self._worker._ask(["use", self._number, list(arguments)], about=self._about)
+
+
+def room_for(size: int) -> int:
+    """How many bytes of memory a call may take, beside what the process holds, that is about so many."""
+    from .budget import allowance
+
+    return max(_OF_VALUES * allowance().memory, _OF_A_BYTE * size)
+
+
+def _bytes_in(value: Any) -> int:
+    """The bytes of arrays and of bytes in what is sent."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return memoryview(value).nbytes
+    if isinstance(value, dict):
+        return sum(map(_bytes_in, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_bytes_in, value))
+    return int(getattr(value, "nbytes", 0))
 
 
 _alive: weakref.WeakSet[Worker] = weakref.WeakSet()
@@ -368,8 +395,9 @@ def _unpacked(value: Any, buffers: Sequence[bytearray]) -> Any:
 def serve(memory: int = 0, file: int = 0, first: Sequence[str] = ()) -> None:
     """What the process does: import the modules `first`, and answer calls until there are no more.
 
-    `memory` is the most that it may take, and `file` the most that it may write to a file, in bytes. A call says the seconds
-    that it may take: who asked for it ends it before, but may be gone himself. With him the process goes, as soon as it can.
+    `memory` is the most that it may take, and `file` the most that it may write to a file, in bytes. A call says how much of the
+    memory and the seconds it may take: who asked for it ends it before, but may be gone himself. With him the process goes, as
+    soon as it can.
     """
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -382,11 +410,12 @@ def serve(memory: int = 0, file: int = 0, first: Sequence[str] = ()) -> None:
     numbers = itertools.count(1)
     while True:
         try:
-            how, what, arguments, closed, seconds = _receive(source)
+            how, what, arguments, closed, room, seconds = _receive(source)
         except OSError:
             return
         for number in closed:
             objects.pop(number, None)
+        _make_room(room, memory)
         with _alarm(seconds):
             answer = answered(_called, (objects, how, what, arguments))
         if how == "open" and answer[0] == "done":
@@ -442,3 +471,22 @@ def _limit(memory: int, file: int) -> None:
         with contextlib.suppress(OSError, ValueError):
             _, hard = resource.getrlimit(which)
             resource.setrlimit(which, (most if hard < 0 else min(most, hard), hard))
+
+
+def _make_room(room: int, memory: int) -> None:
+    """Let memory be refused from now on beyond what the process has and `room` bytes more, and beyond `memory` (0: no limit)."""
+    try:
+        import resource
+
+        held = next(int(line.split()[1]) << 10 for line in _status() if line.startswith("VmData:"))
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        limits = [most for most in (memory, held + room if room else 0, hard) if most > 0]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(limits, default=hard), hard))
+    except (ImportError, AttributeError, OSError, ValueError, StopIteration):  # a system without such limits
+        return
+
+
+def _status() -> list[str]:
+    """What Linux says of this process, line by line."""
+    with open("/proc/self/status", encoding="ascii") as file:  # noqa: PTH123 - the path is no file's
+        return file.read().splitlines()

@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from transload.budget import allowed
 from transload.errors import ReadError, RunError
 from transload.worker import ChildEnded, Limits, Worker
 
@@ -72,6 +73,21 @@ def test_memory_is_limited() -> None:
             worker.call("numpy:ones", 1 << 30)
     finally:
         worker.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say what a process holds")
+def test_memory_is_limited_by_what_a_call_is_about(worker: Worker) -> None:
+    """A file of 400 KB had a judge take 12 GB: there was a limit, of three quarters of the machine's memory."""
+    with allowed(memory=1 << 20):  # eight times that
+        for ask in (lambda **about: worker.call("numpy:zeros", 1 << 24, **about),
+                    lambda **about: worker.open("numpy:zeros", 1 << 24, **about)):
+            with pytest.raises(RunError, match=r"MemoryError|ended"):
+                ask(about=1000)
+            ask(about=4 << 20)
+            ask()  # of which nobody said what it is about
+        with pytest.raises(RunError, match=r"MemoryError|ended"):
+            worker.call("numpy:tile", np.zeros(1 << 10), 1 << 14, about=0)
+        worker.call("numpy:tile", np.zeros(1 << 19), 2, about=0)  # arguments count
 
 
 def test_what_is_printed_does_not_get_among_the_answers(worker: Worker) -> None:

@@ -164,7 +164,7 @@ def _upgrade(model: Any, opset: int, source: Source) -> Any:
     from onnx import ModelProto
 
     try:
-        return ModelProto.FromString(ONNX.call(f"{_PROCESS}:upgraded", source.data, FIRST_OPSET + 1))
+        return ModelProto.FromString(ONNX.call(f"{_PROCESS}:upgraded", source.data, FIRST_OPSET + 1, about=0))
     except TransloadError as error:
         raise ReadError(
             f"{source.name}: uses ONNX opset {opset}, older than {FIRST_OPSET}, and ONNX's converter cannot bring it up: "
@@ -188,7 +188,7 @@ def _inline_functions(model: Any, where: str) -> Any:
 
     _refuse_endless_functions(model, where)
     try:
-        inlined = ModelProto.FromString(ONNX.call(f"{_PROCESS}:inlined", model.SerializeToString()))
+        inlined = ModelProto.FromString(ONNX.call(f"{_PROCESS}:inlined", model.SerializeToString(), about=0))
     except TransloadError as error:
         raise ReadError(f"{where}: the model's functions cannot be inlined: {error.message[:300]}") from None
     for function in inlined.functions:  # in which operators are others than in the model: they are read as they are
@@ -281,7 +281,7 @@ def _fits(model: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
     _forget_shapes(trial.graph)
     content = trial.SerializeToString()
     try:
-        return bool(SHAPES.call(_STRICT, content, within=INFERENCE_SECONDS + len(content) / INFERENCE_SPEED))
+        return bool(SHAPES.call(_STRICT, content, within=INFERENCE_SECONDS + len(content) / INFERENCE_SPEED, about=0))
     except TransloadError:
         return False
 
@@ -297,7 +297,7 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
     try:  # inference is a help, not a condition: legalization infers for itself
         content = model.SerializeToString()
         within = INFERENCE_SECONDS + len(content) / INFERENCE_SPEED
-        model = ModelProto.FromString(SHAPES.call(_INFERENCE, content, within=within))
+        model = ModelProto.FromString(SHAPES.call(_INFERENCE, content, within=within, about=0))
     except ChildEnded as error:
         notes = (f"{error.message} while it inferred shapes: they are those that the file gives",)
     except TransloadError:

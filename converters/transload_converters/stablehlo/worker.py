@@ -19,7 +19,7 @@ def bytecode_of(data: bytes | memoryview, name: str) -> bytes:
     """A program (pretty text, or bytecode) as MLIR bytecode that our own reader reads; raises `ReadError`."""
     try:
         within = READING_SECONDS + len(data) / READING_SPEED
-        return bytes(JAXLIB.call(f"{_BINDINGS}:rewritten", data, "program", within=within))
+        return bytes(JAXLIB.call(f"{_BINDINGS}:rewritten", data, "program", within=within, about=0))
     except ChildEnded as error:
         raise ReadError(
             f"{name}: the program is damaged: {error.message} while it read it", hint="write the file again, or get it anew"
@@ -41,6 +41,6 @@ def portable_artifact(text: str, name: str, target: str | None) -> bytes:
         broken = text[error.start : error.start + 1]
         raise UsageError(f"{name}: holds text that is not UTF-8 ({broken!r} in a name or attribute)") from None
     try:
-        return bytes(JAXLIB.call(f"{_BINDINGS}:portable_artifact", data, name, target))
+        return bytes(JAXLIB.call(f"{_BINDINGS}:portable_artifact", data, name, target, about=0))
     except ChildEnded as error:
         raise UsageError(f"{name}: cannot be written as a portable artifact: {error.message} while it read the program") from None

@@ -14,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from transload.budget import VARIABLE, allowance
 from transload.errors import Finding, RunError
 from transload.ir import I16, DialectType, Module, QuantType
 from transload.plugin import Source
 from transload.worker import Remote, Worker
 
 from .dialect import BLOCKWISE
+from .expansion import expanded
 from .reader import Names, read, tensor_names
+from .reader import open_model as open_file
 from .scales import LOOKING, WIDE
 from .undefined import has_narrow_bias
 
@@ -68,7 +71,7 @@ class _Session:
         self.path = path
         asked = function if function != "main" else None
         module = read(Source(path=path, name=str(path), function=asked), as_planned=True)
-        dangerous = _dangerous(module)
+        dangerous = _beyond_memory(Source(path=path, name=str(path))) or _dangerous(module)
         if dangerous:
             raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")
         names = tensor_names(Source(path=path, name=str(path)), asked)
@@ -91,7 +94,7 @@ class _Session:
         if self._there is None:
             self._there = LITERT.open(
                 "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
-                self._kernels, self._signature, self._afresh)
+                self._kernels, self._signature, self._afresh, about=self.path.stat().st_size)
         given = [np.asarray(inputs[name]) if name in inputs else None for name in self.inputs]
         found: dict[str, np.ndarray] = self._there(given, keep)
         return found
@@ -104,6 +107,16 @@ def _signature(path: Path, function: str, names: Names) -> tuple[str, list[str],
         raise RunError(
             f"{path} cannot be run: LiteRT runs functions by their signatures, and no {function!r} has all inputs and outputs")
     return names.key, [taken[name] for name in names.inputs], [given[name] for name in names.outputs], names.subgraph
+
+
+def _beyond_memory(source: Source) -> str:
+    """Why LiteRT would take more memory for a file's lists than a judge may; nothing where it would not."""
+    file, model = open_file(source)
+    most = max(allowance().memory, 64 * file.size)
+    needed = expanded(model)
+    if needed <= most:
+        return ""
+    return f"it would take {needed:,} bytes for what its parts share; {VARIABLE}=memory={needed} allows that"
 
 
 def _dangerous(module: Module) -> str:

@@ -120,6 +120,11 @@ class Table:
         self._position = position
         self._fields = fields
 
+    @property
+    def position(self) -> int:
+        """Where in the file it lies."""
+        return self._position
+
     def _field(self, number: int) -> int:
         """Where the field lies, or 0 where it is absent."""
         fields = self._fields

@@ -63,7 +63,7 @@ class Weights:
     def _ask(self, function: str, *more: Any) -> Any:
         within = READING_SECONDS + len(self._data) / READING_SPEED
         try:
-            return HDF5.call(f"{_HDF5}:{function}", *self._asked, *more, within=within)
+            return HDF5.call(f"{_HDF5}:{function}", *self._asked, *more, within=within, about=len(self._data))
         except ChildEnded as error:
             raise ReadError(f"{self.name}: the file is damaged: {error.message} while it read it", hint=DAMAGED) from None
         except TransloadError as error:
