@@ -55,6 +55,9 @@ class Allowance:
     """What one execution of a module by the reference engine may take, and what a quantizer may look for beside ranges."""
     rounds: float = 60.0
     """Seconds that the verification of a module may take whose loops end when their data says so."""
+    ends: int = 1 << 12
+    """Inputs and outputs of a model together that are filled and compared where it is verified: each takes a millisecond or more,
+    whatever its size, and a file may list one tensor a hundred thousand times."""
     text: int = 1 << 26
     """Characters of the names, attributes and scales of a model's ops, with what its calls stand for.
 

@@ -17,6 +17,7 @@ from transload.ir.build import Builder
 from transload.passes.inline import inline_calls
 from transload.text import parse_module
 from transload.verification.verify import elements_of, verify_conversion
+from transload_converters.tflite.writer import ModelWriter
 from transload_hub.kernels.conv import pad_spatial
 from transload_plugins.stablehlo.kernels.movement import padded as stablehlo_padded
 from transload_plugins.tosa.kernels.convolution import padded
@@ -204,6 +205,24 @@ def test_verification_says_what_it_would_have_computed(tmp_path: Path) -> None:
     with allowed(elements=1999):
         skipped = verify_conversion(source, result)
     assert skipped.status == "skipped" and "2,000 numbers" in skipped.why and "elements=2000" in skipped.why
+
+
+def test_verification_compares_so_many_outputs_and_no_more(tmp_path: Path) -> None:
+    """A file may list one tensor a hundred thousand times: each took a millisecond and more."""
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    model = ModelWriter()
+    given, made = (model.add_tensor(name, (2,), "float32") for name in "xy")
+    model.add_operator("ABS", [given], [made])
+    model.inputs, model.outputs = [given], [made] * 9
+    file = tmp_path / "m.tflite"
+    file.write_bytes(model.finish())
+    source = transload.load(file)
+    result = transload.lower(source, "tosa")
+    with allowed(ends=10):
+        assert verify_conversion(source, result).status == "passed"
+    with allowed(ends=9):
+        skipped = verify_conversion(source, result)
+    assert skipped.status == "skipped" and "10 inputs and outputs" in skipped.why and "TRANSLOAD_BUDGET=ends=10" in skipped.why
 
 
 def test_verification_says_what_memory_it_would_have_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,8 +127,10 @@ def _too_much(source: Module, result: Module) -> str:
     most, work = allowance(), work_of(result)
     needed, there = _memory_of(result), machine_bytes()
     both = max(needed, _memory_of(source))
+    ends = len(result.body_of_main.arguments) + len(result.body_of_main.terminator.operands)
     own = constant_bytes(source) + bytes_of(argument.type for argument in result.body_of_main.arguments)
     for count, allowed, what, name in (
+            (ends, most.ends, "fill and compare {:,} inputs and outputs", "ends"),
             (elements_of(result), most.elements, "compute {:,} numbers", "elements"),
             (work.products, most.products, "multiply {:,} times", "products"),
             (both, max(most.memory, _VALUES_OF_ONE * own), "take {:,} bytes at one time", "memory")):
