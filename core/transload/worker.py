@@ -7,8 +7,8 @@
 
 Other people's C++ ends the process that gives it a model it did not expect. So it runs in a process of its own, which is
 isolated (`transload.child`), started when it is first needed and kept for the next call, and limited in time and memory: to a
-part of the machine's, and where a call says how many bytes it is `about`, to a multiple of them (`room_for`). Where it ends,
-`ChildEnded` says so and why; the next call starts another one.
+part of the machine's, and where a call says how many bytes it is `about`, to a multiple of them (`Limits.room_for`). Where it
+ends, `ChildEnded` says so and why; the next call starts another one.
 
 A message is a header in JSON and the bytes of its arrays, each behind its length; nothing is pickled, so that a child that was
 taken over can send back data and nothing else. None, booleans, numbers, text, bytes, arrays, lists, tuples and dictionaries
@@ -41,13 +41,12 @@ from .child import PythonChild
 from .errors import Finding, RunError, TransloadError
 from .scratch import temporary
 
-__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "answered", "function_called", "room_for", "serve", "taken"]
+__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken"]
 
 _START = "from transload.worker import serve; serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])"
 _CHUNK = 1 << 20
-_OF_VALUES, _OF_A_BYTE = 8, 64
-"""Memory that a call may take, which says what it is about: so many times what a model's values may (`Allowance.memory`), or as
-many bytes of each that it is about."""
+_OF_A_BYTE = 64
+"""Bytes of memory that a call may take for each that it says to be about, where they are more than `Limits.values` allow."""
 GRACE = 30
 """Seconds beyond a call's limit after which the system ends the process, where nobody else did."""
 
@@ -70,6 +69,9 @@ class Limits:
     file: int = 1 << 26
     """Bytes of a file that it writes; 0 where there is no limit."""
 
+    values: float = 8.0
+    """What a call that says what it is about may take at least, in times what a model's values may (`Allowance.memory`)."""
+
     @property
     def bytes(self) -> int:
         """The memory in bytes; 0 where the machine's is not known."""
@@ -77,6 +79,12 @@ class Limits:
             return int(self.memory * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         except (AttributeError, ValueError, OSError):
             return 0
+
+    def room_for(self, size: int) -> int:
+        """How many bytes of memory a call may take, beside what the process holds, that is about so many."""
+        from .budget import allowance
+
+        return max(int(self.values * allowance().memory), _OF_A_BYTE * size)
 
 
 class Worker:
@@ -158,7 +166,7 @@ class Worker:
     def _ask(self, request: list[Any], within: float | None = None, about: int | None = None) -> Any:
         from .budget import seconds_left  # the child, which imports this module, has no use for it
 
-        room = 0 if about is None else room_for(about + _bytes_in(request))
+        room = 0 if about is None else self.limits.room_for(about + _bytes_in(request))
         seconds = min(self.limits.seconds, within or math.inf, max(seconds_left(), 1.0))
         with self._lock:
             process = self._running()
@@ -246,13 +254,6 @@ class Remote:
             if self._generation != self._worker.generation:
                 self._open()
             return self._worker._ask(["use", self._number, list(arguments)], about=self._about)
-
-
-def room_for(size: int) -> int:
-    """How many bytes of memory a call may take, beside what the process holds, that is about so many."""
-    from .budget import allowance
-
-    return max(_OF_VALUES * allowance().memory, _OF_A_BYTE * size)
 
 
 def _bytes_in(value: Any) -> int:

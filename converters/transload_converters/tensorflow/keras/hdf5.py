@@ -14,6 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from transload.budget import text_fault
 from transload.errors import ReadError
 
 from .isolated import most_unpacked
@@ -73,15 +74,20 @@ def outline(source: Any, start: int = 0, size: int = 0) -> dict[str, Any]:
     """What is in a file.
 
     `groups` are the attributes of each group by its path (texts, and lists of texts); `datasets` are, by path, the shape, the
-    dtype's name, and the offset in the file, or -1 where the numbers have to be read (`arrays`).
+    dtype's name, and the offset in the file, or -1 where the numbers have to be read (`arrays`). Texts are counted: a list of
+    them may name one that lies in the file once, thousands of times.
     """
     with _open(source, start, size) as file:
         groups: dict[str, dict[str, Any]] = {}
         datasets: dict[str, list[Any]] = {}
+        length, whole = 0, file.id.get_filesize()
         try:
             for path, found in _objects(file):
                 if isinstance(found, h5py.Group):
                     groups[path] = _attributes(found)
+                    length += sum(map(_length, groups[path].values()))
+                    if text_fault(length, whole)[0]:
+                        raise ReadError(f"its attributes have {length:,} characters, of which {whole:,} bytes are in the file")
                 elif isinstance(found, h5py.Dataset) and (entry := _entry(found)) is not None:
                     datasets[path] = entry
         except (RuntimeError, OSError, KeyError, ValueError, TypeError) as error:
@@ -135,6 +141,10 @@ def _attributes(group: h5py.Group) -> dict[str, Any]:
         elif isinstance(value, bytes | str):
             found[name] = _text(value)
     return found
+
+
+def _length(value: str | list[str]) -> int:
+    return len(value) if isinstance(value, str) else sum(map(len, value))
 
 
 def _text(value: Any) -> str:

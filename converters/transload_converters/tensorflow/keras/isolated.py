@@ -10,7 +10,7 @@ __all__ = ["HDF5", "most_unpacked", "warm"]
 
 HDF5 = Worker(
     "the process of h5py", needs=("transload_converters", "numpy", "ml_dtypes", "pluggy", "h5py"),
-    first=("transload_converters.tensorflow.keras.hdf5",), limits=Limits(seconds=120.0, memory=0.5))
+    first=("transload_converters.tensorflow.keras.hdf5",), limits=Limits(seconds=120.0, memory=0.5, values=2.0))
 
 
 def most_unpacked(packed: int) -> int:

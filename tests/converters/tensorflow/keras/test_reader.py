@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -257,10 +258,28 @@ def test_a_config_that_is_more_than_its_text_is_not_read(tmp_path: Path) -> None
         transload.load(file)
 
 
+def test_a_text_that_attributes_name_again_and_again() -> None:
+    """A list of texts says of each where it lies: all of them may be one, and 220 KB were a gigabyte."""
+    from transload_converters.tensorflow.keras.hdf5 import outline
+
+    held, count, length = io.BytesIO(), 500, 2000
+    with h5py.File(held, "w") as made:
+        made.attrs["long"] = "n" * length
+        made.attrs.create("weight_names", ["x"] * count, dtype=h5py.string_dtype())
+    content = held.getvalue()
+    found, first = (  # each as its length, the place of a heap, and its number there
+        next(at for at in range(len(content)) if all(content[at + 16 * n : at + 16 * n + 4] == size.to_bytes(4, "little")
+                                                     and any(content[at + 16 * n + 4 : at + 16 * n + 12]) for n in range(times)))
+        for size, times in ((length, 1), (1, count)))
+    long = content[found : found + 16]
+    content = content[:first] + long * count + content[first + 16 * count :]
+    assert outline(content)["groups"][""]["weight_names"] == ["n" * length] * count
+    with allowed(text=1000), pytest.raises(ReadError, match=r"attributes have 1,002,000 characters, of which .* are in the file"):
+        outline(content)
+
+
 def test_claims_beyond_the_file(tmp_path: Path) -> None:
     """A dataset that was never written claims numbers without holding any; an archive, more than it holds."""
-    import io
-
 
     made = io.BytesIO()
     with h5py.File(made, "w") as file:
