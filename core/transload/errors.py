@@ -28,6 +28,8 @@ _PLACES, _KINDS = 8, 6
 """Names of tensors and kinds of ops in one line."""
 _MOST = 1 << 20
 """Findings of one error: what gives more never ends."""
+_LONGEST, _LONGEST_NAME = 4000, 1000
+"""Characters of a message, a reason or a hint, and of a name in them: a line of a file that does not read may have a million."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,9 @@ class Finding:
         if not isinstance(self.count, int):
             raise TypeError(f"count of a Finding is a whole number, and is {self.count!r:.100}")
         object.__setattr__(self, "names", tuple(self.names))
+        for part, text in texts.items():
+            if len(text) > _LONGEST:
+                object.__setattr__(self, part, _shortened(text))
 
     def __str__(self) -> str:
         return self.text()
@@ -68,7 +73,7 @@ class Finding:
 
     def where(self, places: int) -> str:
         """` at 'a', 'b' and 3 more`; nothing where no place has a name."""
-        shown = ", ".join(map(repr, self.names[:places]))
+        shown = ", ".join(repr(_shortened(name, _LONGEST_NAME)) for name in self.names[:places])
         more = f" and {len(self.names) - places} more" if len(self.names) > places else ""
         return f" at {shown}{more}" if shown else ""
 
@@ -119,6 +124,13 @@ def causes(findings: Iterable[Finding]) -> list[Cause]:
     return [Cause(why, hint, tuple(found)) for (why, hint), found in by_reason.items()]
 
 
+def _shortened(text: str, longest: int = _LONGEST) -> str:
+    """A text's beginning and end, and how much was left out, where it is longer than what anybody reads."""
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest * 3 // 4]} ... ({len(text) - longest:,} characters more) ... {text[-(longest // 4):]}"
+
+
 def _as_text(said: Any) -> str:
     """What an error is to say, as text: whoever raises one may give it another error, or several lines."""
     if isinstance(said, str):
@@ -135,11 +147,11 @@ class TransloadError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, findings: Iterable[Finding] = (), hint: str = "") -> None:
-        self.message = _as_text(message)
+        self.message = _shortened(_as_text(message))
         super().__init__(self.message)
         self.findings: tuple[Finding, ...] = tuple(
             each if isinstance(each, Finding) else Finding("finding", _as_text(each)) for each in islice(findings, _MOST))
-        self.hint = _as_text(hint)
+        self.hint = _shortened(_as_text(hint))
         self.report: Report | None = None
         """How far the conversion came that this ended; None of what is no conversion."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from transload.errors import Finding, TargetError, causes
+import pytest
+
+from transload.errors import Finding, ReadError, TargetError, TextError, causes
+from transload.text import parse_module
 
 FLOATS = [
     Finding(f"chip.op{number}", "this works on floats", (f"tensor {number}", f"other {number}"), "quantize it", 2 + number)
@@ -32,3 +35,18 @@ def test_one_kind_reads_as_a_finding() -> None:
     (reason,) = causes([Finding("a.b", "why", tuple("abcdefghij"), count=10)])
     assert str(reason) == "a.b (10 times) at 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more: why"
     assert reason.text(details=True).count("'") == 20
+
+
+def test_what_a_file_has_is_quoted_as_far_as_anybody_reads() -> None:
+    """A line of a million characters that does not read was a message of a million."""
+    long = "begin" + "x" * 1_000_000 + "end"
+    error = ReadError(long, [Finding(long, long, (long,), long)], long)
+    assert len(str(error)) < 6 * 4200
+    assert error.message.startswith("beginxxx") and error.message.endswith("xxxend")
+    assert "(996,008 characters more)" in error.message
+    assert error.findings[0].names == (long,)  # by which it is found
+    with pytest.raises(TextError) as caught:
+        parse_module("a." * 400_000)
+    assert len(str(caught.value)) < 5000 and "generic form" in str(caught.value)
+    whole = "y" * 4000
+    assert str(ReadError(whole)) == whole
