@@ -1,6 +1,7 @@
 """Fields of the objects that plugins register, looked at by their annotations: `bool`, `tuple[str, ...]`, `str | None`.
 
-A field is a promise to all who read it, wherever they do: what is of another kind is told as it is registered.
+A field is a promise to all who read it, wherever they do: what is of another kind is told as it is registered. Looked at are the
+fields of our own classes: those that a plugin's subclass adds, whatever their annotations, are read by the plugin alone.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ __all__ = ["tuples_of", "wrong_fields"]
 _WORDS = {str: "text", bool: "True or False", int: "a whole number", float: "a number", NoneType: "None"}
 
 
-def wrong_fields(item: Any) -> Iterator[tuple[str, str]]:
-    """Of a dataclass's object the fields whose values are not what their annotations say, and what would be, in words."""
-    for name, annotation in _annotations(item.__class__).items():
+def wrong_fields(item: Any, of: type) -> Iterator[tuple[str, str]]:
+    """Of an object the fields of the dataclass `of` whose values are not what that says of them, and what would be, in words."""
+    for name, annotation in _annotations(of).items():
         if not _fits(getattr(item, name), annotation):
             yield name, _words(annotation)
 
 
-def tuples_of(item: Any) -> dict[str, tuple[Any, ...]]:
-    """Of a dataclass's object the fields that are lists where tuples are said, as tuples: some who read them need such."""
-    return {name: tuple(value) for name in _annotations(item.__class__) if isinstance(value := getattr(item, name), list)}
+def tuples_of(item: Any, of: type) -> dict[str, tuple[Any, ...]]:
+    """Of an object the fields of the dataclass `of` that are lists where tuples are said, as tuples: some who read them need
+    such."""
+    return {name: tuple(value) for name in _annotations(of) if isinstance(value := getattr(item, name), list)}
 
 
 @cache

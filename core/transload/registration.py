@@ -118,7 +118,7 @@ def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[
     problems = _Problems(singular(kind), item)
     problems.name("name")
     _CHECKS[kind](problems, item)
-    problems.fields()
+    problems.fields(wanted)
     if problems.found:
         return str(item.name), item, problems.found
     place = f"{singular(kind)} {item.name!r}"
@@ -131,7 +131,7 @@ def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
         for member in _DATA.get(kind, ()) if isinstance(value := getattr(item, member), str)}
-    return item.name, replace(item, **tuples_of(item), **code, **data), []
+    return item.name, replace(item, **tuples_of(item, wanted), **code, **data), []
 
 
 class _Problems:
@@ -149,9 +149,9 @@ class _Problems:
         name = getattr(self.item, "name", None)
         self.found.append(f"{self.kind} {name!r}: {why}" if isinstance(name, str) and name else f"a {self.kind}: {why}")
 
-    def fields(self) -> None:
-        """All members by their annotations, but for those of which more is said."""
-        for member, wanted in wrong_fields(self.item):
+    def fields(self, of: type) -> None:
+        """All members of the class `of` by their annotations, but for those of which more is said."""
+        for member, wanted in wrong_fields(self.item, of):
             if member not in self.told:
                 self.add(f"{member} must be {wanted}, and is {getattr(self.item, member)!r:.100}", member)
 
@@ -443,19 +443,22 @@ def wrong_facts(item: Any) -> list[str]:
 
 
 def _wrong_facts(item: Any) -> list[str]:
+    wanted: type
     if isinstance(item, Facts):
+        wanted = Facts
         problems = _Problems("table of facts", item)
         problems.name("kind")
         problems.name("dialect")
         problems.facts("table", optional=False)
     elif isinstance(item, FactKind):
+        wanted = FactKind
         problems = _Problems("kind of fact", item)
         problems.name("name")
         problems.classes("type", Callable)
         problems.classes("gives")
     else:
         return [f"gives {a_kind(item)}, where Facts or a FactKind is wanted"]
-    problems.fields()
+    problems.fields(wanted)
     return problems.found
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import pytest
@@ -42,6 +43,9 @@ from transload.registration import OUR_COMMANDS
 from transload.roles import default_target
 
 from tests.support.plugins import Distribution, acme, beside_ours, info_of, module_of, point, registering
+
+if TYPE_CHECKING:
+    from pathlib import PurePath as Unseen
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -162,6 +166,25 @@ def test_lists_are_tuples_for_who_reads_them(tmp_path: Path) -> None:
         (tmp_path / "copy.mine").rename(tmp_path / "copy.other")
         with pytest.raises(ReadError, match="no reader knows this format"):
             transload.load(tmp_path / "copy.other")
+
+
+@dataclass(frozen=True)
+class MyReader(Reader):
+    """A reader with fields of its plugin's own, whose annotations are nobody's but that plugin's."""
+
+    turned: Callable[[int], str] | None = None
+    mode: Literal["fast", "exact"] = "fast"
+    names: list[str] = field(default_factory=lambda: ["a"])
+    cache: list[int] = field(default_factory=list, init=False)
+    model: Unseen | None = None
+
+
+def test_a_subclass_may_have_fields_of_its_own() -> None:
+    there = acme(readers=[MyReader("mine", "top", (".mine",), abs), MyReader("other", "top", (3,), abs)])  # type: ignore[arg-type]
+    mine: Any = there.readers["mine"]
+    assert (mine.names, mine.cache) == (["a"], [])
+    error = str(info_of(there, "acme").error)
+    assert "suffixes must be a tuple of texts" in error and "mine" not in error, error
 
 
 def test_all_that_is_wrong_is_told_and_the_rest_registers() -> None:
