@@ -17,7 +17,7 @@ def copied(value: Any) -> Any:
 
 
 def owned(value: Any, lent: Sequence[Any] = ()) -> Any:
-    """A value with the arrays in it, by name, in tuples or a list, in memory that who gave them writes into no more.
+    """A value with the arrays in it, by name, in tuples or lists of any class, in memory that who gave them writes into no more.
 
     Whether that goes on using an array cannot be seen of it: all are copied, but for those that lie in what was `lent`, which it
     cannot write into. What is repeated (`np.broadcast_to`) is copied once.
@@ -28,7 +28,10 @@ def owned(value: Any, lent: Sequence[Any] = ()) -> Any:
         held = _held(array)
         return array if any(_held(each) is held for each in lent) else _copy(array)
 
-    return [_each(each, own) for each in value] if type(value) is list else _each(value, own)
+    if isinstance(value, tuple | list):  # a namedtuple is a tuple to who takes it
+        made = [owned(each, lent) for each in value]
+        return made if isinstance(value, list) else tuple(made)
+    return {name: owned(each, lent) for name, each in value.items()} if isinstance(value, Mapping) else _each(value, own)
 
 
 def read_only(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -127,6 +127,12 @@ def test_samples_are_not_written_into(
 BUFFER = np.zeros(4, np.float32)
 
 
+class Named(NamedTuple):
+    """Results as some give them, by names."""
+
+    y: Any
+
+
 def in_buffer(op: Any, x: np.ndarray) -> np.ndarray:
     return np.multiply(x, np.float32(op.const_val), out=BUFFER)
 
@@ -138,8 +144,9 @@ def repeated(op: Any, x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("kernel", "of_ones"), [
     (in_buffer, ([2, 2, 2, 2], [3, 3, 3, 3])), (lambda op, x: [in_buffer(op, x)], ([2, 2, 2, 2], [3, 3, 3, 3])),
+    (lambda op, x: Named(in_buffer(op, x)), ([2, 2, 2, 2], [3, 3, 3, 3])),
     (lambda op, x: in_buffer(op, x)[::-1], ([2, 2, 2, 2], [3, 3, 3, 3])), (repeated, ([2, 2, 2, 2], [3, 3, 3, 3])),
-    (lambda op, x: x, ([1, 1, 1, 1], [1, 1, 1, 1]))], ids=["buffer", "list", "view", "repeated", "operand"])
+    (lambda op, x: x, ([1, 1, 1, 1], [1, 1, 1, 1]))], ids=["buffer", "list", "named", "view", "repeated", "operand"])
 def test_a_kernel_may_give_its_own_buffer_each_time(kernel: Callable[..., Any], of_ones: tuple[list[int], list[int]]) -> None:
     graph = Graph((4,))
     x = graph.inputs[0]
