@@ -33,8 +33,8 @@ class Allowance:
     """What one run may spend."""
 
     ops: int = 200_000
-    """Ops that conversions and passes make, those of unrolled loops and inlined functions among them; and those that functions
-    which call each other run, rounds of loops not counted."""
+    """Ops that conversions and passes make, those of unrolled loops and inlined functions among them. Functions that call each
+    other may run sixteen times as many, rounds of loops not counted."""
     grown: int = 1 << 28
     """Bytes by which constants that are computed while converting exceed, together, what they are computed of.
 
@@ -115,7 +115,7 @@ class Budget:
 
 
 def most_ops(ops: int) -> int:
-    """How many ops a model of so many may become, and how many its functions may run by calling each other."""
+    """How many ops a model of so many may become."""
     return max(allowance().ops, _OPS_OF_ONE * ops)
 
 

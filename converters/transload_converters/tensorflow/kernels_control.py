@@ -119,6 +119,7 @@ class _Functions:
         for each in self.plans:
             plan.missing.extend(each.missing)
             plan.inexact.extend(each.inexact)
+        plan.count += max((each.count for each in self.plans), default=0)
 
     @staticmethod
     def _planned(names: list[str], functions: Mapping[str, Op], plan: Plan) -> list[Plan]:

@@ -52,12 +52,18 @@ class Execution:
         return apart({**kept, **outputs} if keep else outputs, arrays)
 
 
+_RUNS_OF_ONE = 16
+"""Ops that functions may run by calling each other for each that converting may make: to run one takes a fraction of that."""
+
+
 def _need_few_calls(module: Module, count: int) -> None:
-    """Raise `RunError` where functions that call others twice, and these others, run more ops than converting them may make."""
-    most = most_ops(sum(1 for _ in module.walk())) if count > most_ops(0) else count
-    if count > most:
+    """Raise `RunError` where functions that call others twice, and these others, run far more ops than converting may make."""
+    if count <= _RUNS_OF_ONE * most_ops(0):
+        return
+    most = most_ops(sum(1 for _ in module.walk()))
+    if count > _RUNS_OF_ONE * most:
         raise RunError(
-            f"functions that call each other would run more than {most:,} ops, and the module has few",
+            f"functions that call each other would run more than {_RUNS_OF_ONE * most:,} ops, and the module has few",
             hint=f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more")
 
 

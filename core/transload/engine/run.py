@@ -80,7 +80,8 @@ class Plan:
         self.results: list[int] = []
         self.missing: list[Finding] = []
         self.count = 0
-        """The ops that one execution runs, those of functions as often as they are called, of each region once."""
+        """The ops that one execution may run, those of functions as often as they are called; of the regions of an op the most
+        that one has, once: of branches one is run, and how often a body is, nobody knows."""
         self.inexact: list[Op] = []
         """Quantized ops that are computed through real numbers, since nobody says which integers they give."""
         self._plan(block)
@@ -153,7 +154,7 @@ class Plan:
         for plan in plans.values():
             self.missing.extend(plan.missing)
             self.inexact.extend(plan.inexact)
-            self.count += plan.count
+        self.count += max((plan.count for plan in plans.values()), default=0)
 
         def with_regions(op: Op, *arrays: Any, values: list[Any], watch: Watch | None) -> Any:
             def run(region: Region, *inputs: Any) -> list[np.ndarray]:

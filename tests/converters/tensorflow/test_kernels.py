@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import transload
-from transload.budget import allowed
 from transload.errors import RunError
 from transload.ir import Dense
 from transload_converters.tensorflow import messages_pb2 as messages
@@ -128,12 +127,17 @@ def call(name: str, operand: str, called: str) -> Any:
 
 
 def test_functions_that_call_others_twice_are_planned_once() -> None:
-    """Two to the thirtieth calls: the run ends where its seconds do, and getting ready takes none."""
-    deep = [function(f"f{i}", call("a", "x0", f"f{i + 1}"), call("b", "a:output:0", f"f{i + 1}"), gives="b:output:0")
-            for i in range(30)]
-    module = caller(*deep, function("f30", node("n", "Neg", "x0", T=F), gives="n:y:0"), f=Func("f0"), Tin=[F], Tout=[F])
-    with allowed(seconds=0.2), pytest.raises(RunError, match="without coming to an end"):
-        transload.run(module, {"x": np.ones(2, np.float32)}, engine="reference")
+    """Two to the thirtieth calls: they are counted, which takes no time, and none is run; it went on for half an hour."""
+    def calling(depth: int) -> Any:
+        deep = [function(f"f{i}", call("a", "x0", f"f{i + 1}"), call("b", "a:output:0", f"f{i + 1}"), gives="b:output:0")
+                for i in range(depth)]
+        ends = function(f"f{depth}", node("n", "Neg", "x0", T=F), gives="n:y:0")
+        return caller(*deep, ends, f=Func("f0"), Tin=[F], Tout=[F])
+
+    x = {"x": np.ones(2, np.float32)}
+    with pytest.raises(RunError, match="would run more than"):
+        transload.run(calling(30), x, engine="reference")
+    assert transload.run(calling(4), x, engine="reference")["y"].tolist() == [1.0, 1.0]
 
 
 def test_functions_that_call_each_other_too_deep_or_do_not_fit() -> None:

@@ -375,12 +375,28 @@ def _calling_twice(depth: int) -> Module:
 def test_calls_that_double_are_bounded_where_a_module_runs() -> None:
     """They ran until the seconds of an execution were over, half an hour."""
     for engine in ("auto", "reference"):
-        with pytest.raises(RunError, match="would run more than 200,000 ops") as raised:
+        with pytest.raises(RunError, match="would run more than 3,200,000 ops") as raised:
             transload.run(_calling_twice(30), {"arg0": np.ones(2, np.float32)}, engine=engine)
         assert "TRANSLOAD_BUDGET=ops=800000" in raised.value.hint
     few = _calling_twice(5)
     assert transload.run(few, {"arg0": np.ones(2, np.float32)}, engine="reference")["result0"].tolist() == [1.0, 1.0]
     with allowed(ops=40), pytest.raises(RunError):
-        transload.run(_calling_twice(12), {"arg0": np.ones(2, np.float32)}, engine="reference")
+        transload.run(_calling_twice(16), {"arg0": np.ones(2, np.float32)}, engine="reference")
     with allowed(ops=10_000):
         transload.run(_calling_twice(12), {"arg0": np.ones(2, np.float32)}, engine="reference")
+
+
+def test_of_branches_one_is_run() -> None:
+    """A tree of branches runs as many ops as it is deep, whatever functions could be run by it."""
+    def function(name: str, callee: str) -> str:
+        op = f"func.call @{callee}(%a, %c) : ({type_}, tensor<i1>) -> {type_}" if callee else (
+            f'"stablehlo.negate"(%a) : ({type_}) -> {type_}')
+        branch = f'%x = {op} "stablehlo.return"(%x) : ({type_}) -> ()'
+        return (f"func.func @{name}(%a: {type_}, %c: tensor<i1>) -> {type_} {{ "
+                f'%o = "stablehlo.if"(%c) ({{ {branch} }}, {{ {branch} }}) : (tensor<i1>) -> {type_} func.return %o : {type_} }}')
+
+    type_ = "tensor<2xf32>"
+    names = ["main", *(f"f{n}" for n in range(1, 25)), ""]
+    module = parse_module("module { " + "\n".join(map(function, names, names[1:])) + " }")
+    given = {"arg0": np.ones(2, np.float32), "arg1": np.array(True)}
+    assert transload.run(module, given, engine="reference")["result0"].tolist() == [-1.0, -1.0]

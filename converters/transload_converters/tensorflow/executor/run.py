@@ -84,6 +84,7 @@ class _Planned:
                 island = Plan(each.regions[0], plan.module, {value: place for place, value in enumerate(feeds)})
                 plan.missing.extend(island.missing)
                 plan.inexact.extend(island.inexact)
+                plan.count += island.count
                 self.islands[each] = island, feeds
 
     def __call__(self, op: Op, *arrays: Any, values: list[Any], watch: Watch | None) -> tuple[Any, ...]:
