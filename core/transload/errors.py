@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingKernel", "MissingPackage",
-    "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError", "ShapeError",
-    "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError",
-    "after_colon", "causes", "is_short", "merge_findings", "no_memory",
+    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction", "MissingKernel",
+    "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError",
+    "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError",
+    "VerifyError", "after_colon", "causes", "is_short", "merge_findings", "no_memory",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -172,6 +172,10 @@ class UsageError(TransloadError):
     """A flag, option, name or argument that cannot be."""
 
     exit_code = 2
+
+
+class MissingFunction(UsageError):
+    """A model has no function or signature of the name that was asked for."""
 
 
 class BuildError(TransloadError):

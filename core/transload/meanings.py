@@ -9,7 +9,7 @@ float model.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 
 from .artifact_set import REPORT
 from .engine.quantized import dequantize, quantize
-from .errors import TransloadError
+from .errors import MissingFunction, TransloadError
 from .files import is_file, is_folder
 from .ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of
 from .ir.borders import RANGE
@@ -26,8 +26,9 @@ from .ir.types import Type
 from .text import parse_type
 
 __all__ = [
-    "Changes", "as_stored", "as_taken", "note_ranges", "quantized_at_once", "quantized_element", "quantized_tensors",
-    "real_numbers", "reported_changes", "reported_types", "taken_rounded", "with_meanings",
+    "Changes", "as_stored", "as_taken", "note_ranges", "of_function", "quantized_at_once", "quantized_element",
+    "quantized_tensors", "real_numbers", "reported_changes", "reported_function", "reported_types", "taken_rounded",
+    "with_meanings",
 ]
 
 _REPORT_BYTES = 1 << 24
@@ -99,6 +100,19 @@ def reported_function(artifact: Path) -> str | None:
     """The function or signature of its model that an artifact was made of, as its report has it; None for the main one."""
     said = _report(artifact).get("function")
     return said if isinstance(said, str) else None
+
+
+def of_function(read: Callable[[str | None], Module], asked: str | None, reported: str | None) -> Module:
+    """What `read` makes of a model's function: the one that is asked for, else that which an artifact's report says.
+
+    A file of the same model in another format has none of that name: then it is its main one.
+    """
+    if asked is not None or reported is None:
+        return read(asked)
+    try:
+        return read(reported)
+    except MissingFunction:
+        return read(None)
 
 
 @dataclass(frozen=True)

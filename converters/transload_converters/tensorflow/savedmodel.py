@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from transload.errors import ForeignContent, ReadError, UsageError
+from transload.errors import ForeignContent, MissingFunction, ReadError
 from transload.ir import Dense, Module, TensorType
 from transload.suggest import nearest
 
@@ -52,7 +52,7 @@ def module_of(
     """The module of a meta graph. `checkpoint` is the prefix of the files with its variables, `folder` that of a SavedModel,
     `outputs` what is asked for in place of the signature's.
 
-    Raises `UsageError` for a signature that there is not.
+    Raises `MissingFunction` for a signature that there is not.
     """
     name, files = signature_of(meta, signature, contents.name), _Variables(meta, contents, checkpoint)
     model = Model(
@@ -82,13 +82,13 @@ def _borders_of(meta: Any, name: str | None, contents: Contents) -> _Borders | N
 def signature_of(meta: Any, wanted: str | None, where: str, choose: bool = True) -> str | None:
     """The signature that is the model: the one asked for, else the default one or the only one; None where there is none.
 
-    Raises `UsageError` where there is not the one asked for, `ReadError` where one has to be asked for, unless not to `choose`.
+    Raises `MissingFunction` where there is not the one asked for, `ReadError` where one has to be said, unless not to `choose`.
     """
     names = sorted(name for name in meta.signature_def if not name.startswith(_INTERNAL))
     if wanted is not None:
         if wanted not in names:
             guess = nearest(wanted, names)
-            raise UsageError(
+            raise MissingFunction(
                 f"{where} has no signature {wanted!r}",
                 hint=(f"did you mean {guess!r}? " if guess else "") + f"signatures: {', '.join(names) or 'none'}")
         return wanted

@@ -18,7 +18,7 @@ import numpy as np
 
 from transload.budget import text_fault
 from transload.entry import choose_entry
-from transload.errors import Finding, ForeignContent, ReadError, UsageError
+from transload.errors import Finding, ForeignContent, MissingFunction, ReadError, UsageError
 from transload.flatbuffer import FlatFile, Table
 from transload.input_shapes import Size, StaticShapes, static_shapes
 from transload.ir import (
@@ -121,7 +121,7 @@ class Entry:
 
 
 def entry_of(file: FlatFile, model: Table, wanted: str | None) -> Entry:
-    """The first subgraph, or that of a signature, or of a name, which the user wants. `UsageError` where there is none."""
+    """The first subgraph, or that of a signature, or of a name, which the user wants. `MissingFunction` where there is none."""
     signatures = {table.text(_SIGNATURE_KEY): table for table in model.tables(_SIGNATURES)}
     places = {key: int(table.scalar(_SIGNATURE_SUBGRAPH, "I")) for key, table in signatures.items()}
     functions = _function_names(file, model.tables(_SUBGRAPHS))
@@ -129,7 +129,7 @@ def entry_of(file: FlatFile, model: Table, wanted: str | None) -> Entry:
     if place is None or (wanted is not None and place >= len(functions)):
         there = [*signatures, *functions]
         guess = nearest(str(wanted), there)
-        raise UsageError(
+        raise MissingFunction(
             f"{file.name} has no signature or function {wanted!r}", hint=(f"did you mean {guess!r}? " if guess else "") + (
                 f"signatures: {', '.join(signatures) or 'none'}; functions: {', '.join(functions)}"))
     own, others = ([key for key, at in places.items() if (at == place) == same] for same in (True, False))

@@ -24,7 +24,7 @@ from ..ir import Module, QuantType, TensorType, asked_inputs
 from ..ir.borders import input_limits
 from ..ir.types import Type
 from ..kinds import PATH
-from ..meanings import as_stored, reported_function, reported_types, with_meanings
+from ..meanings import as_stored, of_function, reported_function, reported_types, with_meanings
 from ..plugin_host import host
 from ..samples.preprocess import FILE, Preprocess, beside_of
 from ..samples.samples import Data, Samples
@@ -145,10 +145,11 @@ def _open(
         module = loaded(model, "evaluate", **how)
     else:
         written = written_at(Path(model)) if how.get("format") is None else None
-        function = how.get("function") or _function_of(others)
+        asked, reported = how.get("function"), _function_of(others)
         module = written.module if written is not None else with_batch_of(
             _of_known_sizes(others), how.get("inputs") or {},
-            lambda inputs: loaded(model, "evaluate", **{**how, "inputs": inputs, "function": function}))
+            lambda inputs: of_function(
+                lambda function: loaded(model, "evaluate", **{**how, "inputs": inputs, "function": function}), asked, reported))
         if written is not None:
             alone = first is None and not others
             written.need_unasked(Path(model), how.get("inputs"), how.get("function"), how.get("weights"), sizes=alone)

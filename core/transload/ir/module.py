@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import MissingFunction, UsageError
 from ..kinds import need
 from .attributes import own_attributes
 from .borders import NAME, input_names, input_types, output_names, output_types
@@ -92,7 +92,7 @@ class Module(Op):
         return {str(op.attributes.get("sym_name")): op for op in self.body if op.name == "func.func"}
 
     def function(self, name: str = "main") -> Op:
-        """The function called `name`; `UsageError` lists what there is where it is not there.
+        """The function called `name`; `MissingFunction` lists what there is where it is not there.
 
         `main` is also the only function of a module, or the only one that is not private, whatever it is called.
         """
@@ -106,7 +106,7 @@ class Module(Op):
         if name not in functions:
             there = ", ".join(functions) or "none"
             which = "; --function NAME says which is meant" if name == "main" and functions else ""
-            raise UsageError(f"the module has no function {name!r}", hint=f"functions: {there}{which}")
+            raise MissingFunction(f"the module has no function {name!r}", hint=f"functions: {there}{which}")
         return functions[name]
 
     @property

@@ -28,6 +28,7 @@ from ..meanings import (
     as_stored,
     as_taken,
     note_ranges,
+    of_function,
     quantized_tensors,
     reported_changes,
     reported_function,
@@ -302,10 +303,10 @@ def compare(
     preprocess = _preprocess_of(preprocess, given_arrays, artifact)
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
-    written, result, function = _opened(artifact, function)
-    source = with_batch_of(
-        result if not is_fused else None, types,
-        lambda inputs: load(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
+    written, result, reported = _opened(artifact)
+    read = partial(load, model, format=format, weights=weights, outputs=outputs)
+    source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
+        lambda name: read(inputs=inputs, function=name), function, reported))
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
@@ -358,15 +359,14 @@ def _judge_of(source: Module, model: str | Path) -> Runtime:
     return runtime
 
 
-def _opened(artifact: str | Path | Module, function: str | None) -> tuple[Written | None, Module, str | None]:
-    """What a target wrote there, if one did, the module that is run, and the `function` of the model that it is of, which its
-    report says where nobody does."""
+def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module, str | None]:
+    """What a target wrote there, if one did, the module that is run, and of what function of the model its report says it is."""
     from ..valid import module_given
     from ..written import opened_at
 
     if isinstance(artifact, Module):
-        return None, module_given(artifact, "compare").clone(), function
-    return *opened_at(Path(artifact)), function if function is not None else reported_function(Path(artifact))
+        return None, module_given(artifact, "compare").clone(), None
+    return *opened_at(Path(artifact)), reported_function(Path(artifact))
 
 
 def _as_taken(

@@ -92,6 +92,21 @@ def test_an_artifact_is_compared_with_the_signature_that_it_is_of(file: Path, tm
     assert [each.name for each in transload.compare(file, out).tensors] == ["y"]
 
 
+@pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
+def test_what_was_made_of_a_signature_is_compared_with_other_files_of_it(file: Path, tmp_path: Path) -> None:
+    """Such a file has no signature of that name: it is what was converted, as a whole."""
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    made = transload.convert(file, "onnx", tmp_path / "onnx", function="growth")
+    peer = made.files[0].rename(tmp_path / "peer.onnx")
+    out = tmp_path / "out"
+    transload.convert(file, out=out, function="growth")
+    assert transload.compare(peer, out).worst("max_abs") < 1e-5
+    scored = transload.evaluate([peer, out], {"x": np.ones((4, 1, 5), np.float32)}, metrics=["sqnr"])
+    assert list(scored.scores.values())[1]["sqnr"].value > 100
+    with pytest.raises(UsageError, match="no function 'growth'"):
+        transload.compare(peer, out, function="growth")
+
+
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     """Beside the first subgraph one called `step` of signature `main`: `y = x + total`, and `total`, a variable, becomes `y`."""
