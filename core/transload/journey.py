@@ -274,7 +274,7 @@ class Journey:
         reader = host().readers.get(module.source_format or "")
         dialect = self._center.name if reader is None or reader.dialect in STRUCTURE else reader.dialect
         with suppress(ConversionError):
-            route_from(Counter([dialect]), self.accepted, lambda each: True)
+            route_from(Counter([dialect]), self.accepted, lambda each: None)
             yield dialect
 
     def _planned(self, place: _Place) -> Iterator[Stage]:
