@@ -172,9 +172,17 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
                 if "\0" in name or len(name.encode()) > _NAME:
                     raise ValueError(f"a name in an archive has no zero byte, and at most {_NAME:,} bytes")
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+                    np.lib.format.write_array(member, _nameable(np.asanyarray(array)), allow_pickle=False)
             except ValueError as error:  # UnicodeEncodeError, too
                 raise TransloadError(f"cannot write array {name[:80]!r} to {path}: {error}") from None
+
+
+def _nameable(array: np.ndarray) -> np.ndarray:
+    """An array whose type numpy reads by the name that it writes; numbers of float8_e5m2 as bytes, as those of other such types.
+
+    It says `<f1` of these, and of no other type that ml_dtypes adds what it does not know again.
+    """
+    return array.view("V1") if array.dtype.str[1:] == "f1" else array
 
 
 def described(computed: Any) -> str:

@@ -183,6 +183,17 @@ def test_a_member_is_packed_in_no_more_than_its_file(bomb: Path) -> None:
         as_array(read_arrays(bomb)["x"])
 
 
+@pytest.mark.parametrize("name", [
+    "bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float4_e2m1fn", "float8_e8m0fnu", "int4", "uint4"])
+@pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
+def test_numbers_that_numpy_lacks_are_read_as_their_bytes(name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    """Of float8_e5m2 numpy writes a type that it does not read."""
+    x = np.resize(np.arange(1, 3), shape).astype(np.dtype(getattr(ml_dtypes, name)))
+    write_arrays(tmp_path / "x.npz", {"x": x})
+    read = as_array(read_arrays(tmp_path / "x.npz")["x"])
+    assert read.shape == shape and read.tobytes() == x.tobytes()
+
+
 def test_elements_that_are_arrays_are_refused(tmp_path: Path) -> None:
     """They failed as constants of the model do, and as a defect."""
     header = io.BytesIO()
