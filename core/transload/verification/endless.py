@@ -62,7 +62,9 @@ def _constants(module: Module | None) -> Iterator[tuple[Op, int, np.ndarray]]:
                 value = maker.operands[0]
             held = constant_of(value) if isinstance(value.type, TensorType) and value.is_float else None
             if held is not None:
-                yield op, place, held.numpy().astype(np.float32)
+                with np.errstate(over="ignore"):  # of f64 what f32 does not hold is infinite
+                    numbers = held.numpy().astype(np.float32)
+                yield op, place, numbers
 
 
 def weights_of_no_numbers(hub: Module | None) -> list[str]:

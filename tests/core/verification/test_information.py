@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.budget import TimeOver, allowed, timed
-from transload.ir import F32, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType, TensorType
+from transload.ir import F32, F64, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType, TensorType
+from transload.testing import build_module
+from transload.verification.endless import weights_of_no_numbers
 from transload.verification.information import are_apart, is_informative, is_saturated
 from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.tolerance import Tolerance
@@ -433,3 +436,12 @@ def test_numbers_throughout_of_inputs_that_are_given(several: bool, status: str,
     samples = [{"x": np.full((4, 8), number, np.float32)} for number in (1.0, 1.0, -2.0)]
     verdict = verified(path, hub=at_hub(transload.load(path)), inputs=samples if several else samples[0])
     assert verdict.status == status and ("--data" in verdict.why) == (not several)
+
+
+def test_constants_of_f64_beyond_f32_are_looked_at_in_silence() -> None:
+    """numpy warned of them on standard error."""
+    most = np.full((2, 2), np.finfo(np.float64).max)
+    module = build_module([TensorType((2, 2), F64)], lambda rw, x: rw.emit("top.MatMul", x, rw.constant(most)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(weights_of_no_numbers(module)) == 1
