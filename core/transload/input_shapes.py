@@ -133,8 +133,8 @@ def may_stay_open() -> bool:
 
 
 def anonymous(name: str) -> bool:
-    """Whether what a file gives as the name of a size is none: exporters write `?` where they know nothing."""
-    return name.strip() in ("", "?")
+    """Whether what a file gives as the name of a size is none: exporters write `?`, `None` or `-1` where they know nothing."""
+    return name.strip() in ("", "?", "None", "-1")
 
 
 def static_shapes(

@@ -258,6 +258,13 @@ def test_sizes_that_only_the_user_knows() -> None:
     assert "--shape image:1x3x224x224 --shape mask:1x128 --shape what:1x3x224x224" in text
 
 
+@pytest.mark.parametrize("nothing", ["None", "-1"])
+def test_what_python_calls_nothing_names_no_size(nothing: str) -> None:
+    """All of them were one size, which had to be that of the batch: 1x3x224x224 was refused."""
+    inputs = {"a": [nothing, 3, nothing, nothing], "b": [nothing, 2]}
+    assert shapes_of(read_model(dynamic(inputs), {"a": (1, 3, 320, 240)})) == [(1, 3, 320, 240), (1, 2)]
+
+
 def test_an_anonymous_size_is_no_other() -> None:
     """RetinaFace's input is `['?', 3, '?', '?']`: four question marks are not one size."""
     with pytest.raises(ReadError, match=r"sizes that only the user knows: 1x3x[?]x[?]") as caught:
