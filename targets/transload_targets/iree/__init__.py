@@ -16,6 +16,9 @@ def register_passes(register: Any) -> None:
     register(Pass("iree-special-numbers", "transload_targets.iree.special_numbers:write_out_special_numbers",
                   "Write out powers, angles and roots where IREE's own formulas give NaN.", ("stablehlo",),
                   ("stablehlo",)))
+    register(Pass("iree-cut-leftovers", "transload_targets.iree.leftovers:cut_leftovers",
+                  "Cut off rows and columns that no window reaches where one window is all that fits: IREE refuses them.",
+                  ("stablehlo",), ("stablehlo",)))
 
 
 @hookimpl

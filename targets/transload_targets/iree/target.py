@@ -31,7 +31,7 @@ class IreeTarget(Target):
     """`STEM.vmfb`, the program compiled for a device; `STEM.mlirbc`, the portable artifact of StableHLO that it was made from."""
 
     accepts = ("stablehlo",)
-    pipeline = "iree-order-equal-elements,iree-special-numbers"
+    pipeline = "iree-order-equal-elements,iree-special-numbers,iree-cut-leftovers"
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
