@@ -22,7 +22,9 @@ Labels = Callable[[str], Any]
 """The label of a sample by its name, or None."""
 _MASKS = (".png", ".bmp", ".gif", ".npy")
 _LINES = 10_000_000
-_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_DECIMAL = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+"""A number as programs write those of floats: numpy's `savetxt` makes `3.000000000000000000e+00` of a 3."""
 _ROW = re.compile(r"\[\d+\]$")
 """The end of a name of what is no file, but a row of an array."""
 
@@ -36,7 +38,7 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
       whose names are numbers have these, less 1 where they go from 1 on without a gap; those of a list need `classes`, and the
       last folder of a path that is one counts;
     - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
-      labels are numbers, or names of `classes`;
+      labels are whole numbers (3, 3.0, 3e0), or names of `classes`;
     - an `.npy` of numbers, in the order of the samples (of their rows, where a sample is a batch, here and in a file of labels
       alone: a list for each sample then); a `.json` of COCO's annotations, by the images' names;
     - a folder of masks: `.png` or `.npy` of the samples' names, a class for each pixel;
@@ -180,7 +182,7 @@ def _are_named(lines: Sequence[str], samples: Collection[str], classes: Collecti
         return False
     suffixes = {Path(name).suffix.lower() for name in samples} - {""}
     return (
-        len(lines) != len(samples) or all(_NUMBER.fullmatch(label) or label in classes for _, label in cells)
+        len(lines) != len(samples) or all(_DECIMAL.fullmatch(label) or label in classes for _, label in cells)
         or all(Path(name).suffix.lower() in suffixes for name, _ in cells))
 
 
@@ -191,14 +193,27 @@ def _cells(line: str) -> list[str]:
 
 
 def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> list[int]:
-    """Labels as numbers; names of classes by their places."""
+    """Labels as numbers, whole ones of floats, too; names of classes by their places, which may look like the latter."""
     if all(_NUMBER.fullmatch(label) for label in labels):
         return [int(label) for label in labels]
+    if (classes is None or not set(labels) <= set(classes)) and all(_DECIMAL.fullmatch(label) for label in labels):
+        return [_whole_number(label, path) for label in labels]
     if classes is None:
-        name = next(label for label in labels if not _NUMBER.fullmatch(label))
+        name = next(label for label in labels if not _DECIMAL.fullmatch(label))
         raise UsageError(f"{path}: says {name!r}, the name of a class, and nothing says which number that is",
                          hint="--classes FILE has the names in the model's order, one a line")
     return _in_classes(labels, classes, f"{path}: ")
+
+
+def _whole_number(text: str, path: Path) -> int:
+    """The whole number that a text stands for."""
+    if _NUMBER.fullmatch(text):
+        return int(text)
+    number = float(text)
+    if not number.is_integer() or abs(number) >= 1 << 53:  # infinity is none, either
+        raise ReadError(f"{path}: says {text!r}, which is no whole number",
+                        hint="a label is the number of a class: 3, 3.0, or its name with --classes FILE")
+    return int(number)
 
 
 def _in_classes(names: Sequence[str], classes: Sequence[str], where: str) -> list[int]:

@@ -79,6 +79,28 @@ def test_numbers_that_python_does_not_read_are_names(tmp_path: Path, text: str) 
     assert find(tmp_path / "labels.txt", tmp_path / "classes.txt")("0.png") == 1
 
 
+@pytest.mark.parametrize("text", ["0.000000000000000000e+00\n3.000000000000000000e+00\n", "0.0\n3.\n", "0\n+.3e1\n", "-0.0\n3\n",
+                                  "name,class\n0.png,0.0\n1.png,3.0\n"])
+def test_whole_numbers_of_floats(tmp_path: Path, text: str) -> None:
+    """As `numpy.savetxt` and tables write them, and as arrays hold them; with the names of classes, too."""
+    (tmp_path / "l.txt").write_text(text)
+    (tmp_path / "classes").write_text("a\nb\nc\nd\n")
+    for classes in (None, tmp_path / "classes"):
+        assert [find(tmp_path / "l.txt", classes)(name) for name in Names.names] == [0, 3]
+
+
+def test_names_of_classes_that_look_like_floats(tmp_path: Path) -> None:
+    (tmp_path / "l.txt").write_text("2.0\n1.5\n")
+    assert [labels_of(Names(), tmp_path / "l.txt", ["1.5", "2.0"])(name) for name in Names.names] == [1, 0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("label", ["0.5", "1e400", "1e300"])
+def test_numbers_that_are_not_whole(tmp_path: Path, label: str) -> None:
+    (tmp_path / "l.txt").write_text(f"0\n{label}\n")
+    with pytest.raises(ReadError, match=f"says '{label}', which is no whole number"):
+        find(tmp_path / "l.txt")
+
+
 def test_a_mark_before_the_text_is_no_part_of_it(tmp_path: Path) -> None:
     """Spreadsheets and editors put one there."""
     for name, text in {"l.txt": "1\n0\n", "n.txt": "0.png,b\n1.png,a\n", "c.txt": "a\nb\n",
