@@ -50,11 +50,11 @@ def loaded(source: Source) -> tuple[Network, Weights | None, Path | None]:
     """The network, its weights, and the file that is not `source` but was read, too."""
     schema()
     data = source.data
-    if not len(data):
-        raise ReadError(f"{source.name}: is empty", hint="the file is damaged, or was cut short")
-    if not is_binary(bytes(data[:4096])):
+    if len(data) and not is_binary(bytes(data[:4096])):
         return _with_weights(source)
     network_file = source.weights or (network_beside(source.path) if source.path is not None else None)
+    if network_file is None and not len(data):
+        raise ReadError(f"{source.name}: is empty", hint="the file is damaged, or was cut short")
     if network_file is not None:
         text = Source(path=network_file, name=str(network_file))
         message, unknown = parse_text(text.data, text.name)
@@ -87,7 +87,9 @@ def _with_weights(source: Source) -> tuple[Network, Weights | None, Path | None]
 
 
 def _weights_of(data: memoryview, where: str) -> Weights:
-    """The blobs of a `.caffemodel` by the layers' names."""
+    """The blobs of a `.caffemodel` by the layers' names: none of an empty file, which is a message of Caffe's without any."""
+    if not len(data):
+        return Weights(where, {}, [])
     if bytes(data[:8]) == b"\x89HDF\r\n\x1a\n":
         raise ReadError(f"{where}: has the weights in HDF5, which is not read here",
                         hint="with Caffe: snapshot_format: BINARYPROTO, or net.save('model.caffemodel')")

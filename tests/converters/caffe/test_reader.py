@@ -192,6 +192,23 @@ def test_the_file_beside_it_is_found_from_both(tmp_path: Path, network: str, wei
         np.testing.assert_allclose(output_of(module, x=X), EXPECTED, rtol=1e-5, atol=1e-5)
 
 
+def test_an_empty_file_of_weights_has_none(tmp_path: Path) -> None:
+    """It is a message of Caffe's without layers, which a network of layers without weights needs no more of."""
+    relu = 'layer { name: "r" type: "ReLU" bottom: "x" top: "y" }'
+    for name, layers in (("plain", relu), ("heavy", CONV)):
+        (tmp_path / f"{name}.prototxt").write_text(net_text(layers, x=(1, 3, 4, 4)))
+        (tmp_path / f"{name}.caffemodel").touch()
+    for suffix in ("prototxt", "caffemodel"):
+        np.testing.assert_array_equal(output_of(transload.load(tmp_path / f"plain.{suffix}"), x=X), np.maximum(X, 0))
+        heavy = transload.load(tmp_path / f"heavy.{suffix}")
+        assert any("heavy.caffemodel has none for them" in note for note in heavy.notes)
+        with pytest.raises(ConversionError, match="these weights are missing"):
+            transload.legalize(heavy)
+    (tmp_path / "alone.caffemodel").touch()
+    with pytest.raises(ReadError, match="is empty"):
+        transload.load(tmp_path / "alone.caffemodel")
+
+
 def test_of_several_networks_it_is_the_one_for_use(tmp_path: Path) -> None:
     for name in ("deploy", "train_val", "solver"):
         (tmp_path / f"{name}.prototxt").write_text(net_text(CONV, x=(1, 3, 4, 4)))
