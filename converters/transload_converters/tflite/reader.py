@@ -10,6 +10,7 @@ Source: the TFLite schema; which models are valid follows `tensorflow/lite/core/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 
 from transload.budget import text_fault
 from transload.entry import choose_entry
-from transload.errors import Finding, ForeignContent, MissingFunction, ReadError, UsageError
+from transload.errors import Finding, ForeignContent, MissingFunction, ReadError, TransloadError, UsageError
 from transload.flatbuffer import FlatFile, Table
 from transload.input_shapes import Size, StaticShapes, static_shapes
 from transload.ir import (
@@ -91,7 +92,19 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None, as_plan
     findings = check(module, inferred=False)
     if findings:
         raise ReadError(f"{file.name} is not a valid TFLite model", findings)
+    if not as_planned:
+        _complete(module)
     return module
+
+
+def _complete(module: Module) -> None:
+    """Find the sizes of computed tensors that the file does not say; what stands in the way of that is a conversion's to tell."""
+    if all(type_.is_static for type_ in module.outputs.values() if isinstance(type_, TensorType)):
+        return
+    from .legalize.sizes import find_sizes
+
+    with suppress(TransloadError):
+        find_sizes(module)
 
 
 def open_model(source: Source) -> tuple[FlatFile, Table]:
@@ -289,7 +302,7 @@ class _SubgraphReader:
                 held.element = blocked_element(held, held.blocks, self.tensors, self._numbers)
         self.names = _unique(self.file, [tensor.name for tensor in self.tensors])
         self.values: dict[int, Value] = {}
-        self.stale = self.fixed = False
+        self.stale = False
         self.op: Any = None
         self._none: Value | None = None
 
@@ -308,7 +321,6 @@ class _SubgraphReader:
             types = [
                 type_.with_shape(chosen.shapes.get(self.names[i], type_.shape)) for i, type_ in zip(inputs, types, strict=True)]
         self.stale = any(type_.shape != tensors[i].shape for i, type_ in zip(inputs, types, strict=True))
-        self.fixed = not any(None in tensors[i].signature for i in inputs)
         self.op = module.add_function(self.model.functions[self.index], types, [self.names[i] for i in inputs])
         self.block = self.op.regions[0].block
         for i, argument in zip(inputs, self.block.arguments, strict=True):
@@ -395,13 +407,14 @@ class _SubgraphReader:
     def _result_type(self, tensor: Tensor) -> Type:
         """The type of a computed tensor; its dimensions are unknown where an input's shape was changed.
 
-        Sizes that are open behind inputs none of which is are found by what is computed: a 1 is no plan, but stands for them.
+        A size that is open and planned as 1 is unknown, too: converters write a 1 for every size that they did not find, be it
+        the batch, or one that follows from sizes that are fixed, as of an image that is made larger.
         """
         if not tensor.known_rank:
             return TensorType(None, tensor.element)
         if self.stale:
             return TensorType((None,) * len(tensor.shape), tensor.element)
-        if self.fixed and None in tensor.signature:
+        if None in tensor.signature:
             sizes = zip(tensor.signature, tensor.shape, strict=True)
             return TensorType(tuple(plan if said is not None or plan != 1 else None for said, plan in sizes), tensor.element)
         return tensor.type

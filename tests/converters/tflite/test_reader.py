@@ -178,8 +178,31 @@ def test_dynamic_batch(load: Callable[..., Module]) -> None:
     assert str(load(dynamic_model()).main.regions[0].block.arguments[0].type) == "tensor<1x4xf32>"
     module = load(dynamic_model(), {"x": TensorType((3, 4), NONE)})
     assert str(module.main.regions[0].block.arguments[0].type) == "tensor<3x4xf32>"
-    assert str(ops(module, "tfl.abs")[0].result.type) == "tensor<?x?xf32>", "what the file says is stale"
+    assert str(ops(module, "tfl.abs")[0].result.type) == "tensor<3x4xf32>", "what the file says is stale"
     assert str(ops(legalize(module), "top.Abs")[0].result.type) == "tensor<3x4xf32>"
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_planned_1_that_is_no_batch(batch: int, load: Callable[..., Module]) -> None:
+    """Converters write a 1 for every size that they did not find, though it follows from those that are fixed."""
+    model = ModelWriter()
+    x = model.add_tensor("x", (1, 3, 4), F, shape_signature=(-1, 3, 4))
+    y, z = (model.add_tensor(name, (1, 4), F, shape_signature=(-1, 4)) for name in "yz")
+    to = model.add_tensor("to", (2,), "int32", np.array([-1, 4], np.int32))
+    model.add_operator("RESHAPE", [x, to], [y])
+    model.add_operator("ABS", [y], [z])
+    model.inputs, model.outputs = [x], [z]
+    module = load(model.finish(), {"x": TensorType((batch, 3, 4), NONE)})
+    assert module.outputs["z"].shape == (3 * batch, 4)  # type: ignore[union-attr]
+    assert [ops(module, name)[0].result.shape for name in ("tfl.reshape", "tfl.abs")] == [(3 * batch, 4)] * 2
+
+
+def test_sizes_behind_what_nobody_can_compute_stay_open(load: Callable[..., Module]) -> None:
+    model = ModelWriter()
+    x, y = (model.add_tensor(name, (1, 4), F, shape_signature=(-1, 4)) for name in "xy")
+    model.add_custom_operator("Foo", [x], [y], b"")
+    model.inputs, model.outputs = [x], [y]
+    assert load(model.finish()).outputs["y"].shape == (None, 4)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

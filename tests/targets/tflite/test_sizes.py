@@ -64,6 +64,30 @@ def test_every_tensor_has_the_sizes_of_the_batch_that_is_asked_for(tmp_path: Pat
     assert {name: written[name] for name in named} == {name: there[name] for name in named}
 
 
+@pytest.mark.parametrize("batch", [1, 3])
+def test_sizes_that_the_file_plans_as_1_and_are_not(tmp_path: Path, batch: int) -> None:
+    """As TensorFlow's converter makes Keras's UpSampling2D: sizes that are computed as the model runs are planned as 1."""
+    model = ModelWriter()
+    x = model.add_tensor("x", (1, 5, 3), F, shape_signature=(-1, 5, 3))
+    wide = model.add_tensor("wide", (1, 5, 6), F, shape_signature=(-1, 5, 6))
+    y = model.add_tensor("y", (1, 1, 3), F, shape_signature=(-1, -1, 3))
+    shape, first, to = (model.add_tensor(name, (size,), "int32") for name, size in (("shape", 3), ("first", 1), ("to", 3)))
+    times = model.add_tensor("times", (3,), "int32", np.array([1, 1, 2], np.int32))
+    zero, one = (model.add_tensor(str(number), (1,), "int32", np.array([number], np.int32)) for number in (0, 1))
+    rest = model.add_tensor("rest", (2,), "int32", np.array([10, 3], np.int32))
+    model.add_operator("TILE", [x, times], [wide])
+    model.add_operator("SHAPE", [wide], [shape], {"out_type": "INT32"})
+    model.add_operator("STRIDED_SLICE", [shape, zero, one, one], [first])
+    model.add_operator("CONCATENATION", [first, rest], [to], {"axis": 0})
+    model.add_operator("RESHAPE", [wide, to], [y])
+    model.inputs, model.outputs = [x], [y]
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.finish())
+    made = transload.convert(path, "tflite", tmp_path / "out", inputs={"x": (batch, 5, 3)}, verify="require")
+    assert made.module.outputs["y"].shape == (batch, 10, 3)  # type: ignore[union-attr]
+    assert sizes_in(made.files[0])["y"] == [batch, 10, 3]
+
+
 def test_an_operator_without_a_way_to_the_hub_leaves_its_own_sizes_open(tmp_path: Path) -> None:
     """All others were left open with it."""
     model = ModelWriter()
