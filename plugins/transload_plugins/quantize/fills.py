@@ -39,6 +39,8 @@ Cuts = Mapping[int | None, float]
 UNKNOWN: Range = (-math.inf, math.inf)
 ADDED = 1e4
 """The least that is added to mute a number; what is less is a bias."""
+APART = 1 / 32
+"""How far below all that is shown a fill lies that has to differ, of its range: several steps of 8 bits."""
 
 
 def has_far_numbers(module: Module) -> bool:
@@ -148,7 +150,7 @@ class _Side:
             case "top.MaxPool" if up and not op.attribute("do_relu"):
                 return _shown(self.look(op.results[0])).raised(result)
             case "top.Arg" if op.attribute("mode") == ("ArgMax" if up else "ArgMin"):
-                return _shown(self.look(value, op.attribute("axis")))
+                return _shown(self.look(value, op.attribute("axis")), apart=True)
             case "top.Relu" if up:
                 return result.raised(_limit(0.0))
             case "top.Clip":
@@ -188,12 +190,17 @@ class _Side:
         return found
 
 
-def _shown(range_: Range) -> _Floor:
-    """What a maximum tells apart that gave numbers of a range: as far again below, where others may lie."""
+def _shown(range_: Range, *, apart: bool = False) -> _Floor:
+    """What a maximum tells apart that gave numbers of a range: as far again below, where others may lie.
+
+    With `apart` a fill must not equal what it is beside, not even rounded: where they lie is asked.
+    """
     low, high = range_
     if not (math.isfinite(low) and math.isfinite(high)):
         return _ALL
-    return _Floor(min(low, 0.0) - (max(high, 0.0) - min(low, 0.0)), low)
+    reach = max(high, 0.0) - min(low, 0.0)
+    seen = low - (reach or 1.0) * APART if apart else low
+    return _Floor(min(min(low, 0.0) - reach, seen), seen)
 
 
 def _farthest(value: Value) -> float:

@@ -112,6 +112,28 @@ def test_a_place_of_a_maximum_stays() -> None:
         np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.parametrize("mode", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("least", [0.0, 3.0])
+def test_a_place_is_never_that_of_a_fill(mode: str, least: float) -> None:
+    """Where all that is seen is the least there is, a fill equal to it came first; in integers, one that rounds to it."""
+    sign = 1 if mode == "ArgMax" else -1
+    g = Graph((4, 8))
+    seen = np.random.default_rng(1).random((4, 8)) > 0.6
+    seen[:, 0], seen[:, 7] = False, True
+    limited = g.Clip(g.inputs[0], min=least, max=20.0) if sign > 0 else g.Clip(g.inputs[0], min=-20.0, max=-least)
+    module = g.done(g.Arg(g.Where(seen, limited, np.array(-1e9 * sign, np.float32)), axis=1, mode=mode, keepdims=False))
+    rng = np.random.default_rng(2)
+    given = [{"x0": np.full((4, 8), (least - 1) * sign, np.float32)},
+             *({"x0": (rng.standard_normal((4, 8)) * 3).astype(np.float32)} for _ in range(4))]
+    made = without_far_numbers(module, given)
+    assert made is not module
+    held = transload.quantize(module, "int8", given, islands="none")
+    for x in given:
+        (wanted,), (found,), (places,) = (transload.run(each, x).values() for each in (module, made, held))
+        np.testing.assert_array_equal(found, wanted)
+        assert np.take_along_axis(seen, np.asarray(places).reshape(4, 1).astype(int), 1).all()
+
+
 def test_a_network_without_fills_needs_no_samples() -> None:
     g = Graph((1, 8, 8, 4))
     (x,) = g.inputs
