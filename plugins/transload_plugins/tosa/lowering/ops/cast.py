@@ -199,7 +199,8 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
     if mode == "HalfToEvenStored":
         return _as_stored(rw, x, factor, element)
     bounds = None if not element.per_tensor else activation_bounds(element)
-    if mode == "HalfToEven" and not any(element.zero_points) and stored != I32:
+    all_of_storage = stored.range[0] >= element.storage_min and stored.range[1] <= element.storage_max
+    if mode == "HalfToEven" and not any(element.zero_points) and stored != I32 and (element.per_tensor or all_of_storage):
         return clamp_to(rw, rw.emit("tosa.cast", build.mul(rw, x, build.const(rw, factor)), element=element), bounds, element)
     # i16 holds twice any number that int8 does not saturate; what is wider is clamped, and stays exact
     wide = I16 if stored == I8 else I32
