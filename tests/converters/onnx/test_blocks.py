@@ -253,6 +253,32 @@ def test_activations_with_such_scales_are_computed_as_floats(everywhere: Callabl
     everywhere(nodes, {"x": real(3, 8)}, constants, atol=1e-6)
 
 
+def test_integers_that_are_given_have_no_type_of_a_negative_scale(everywhere: Callable[..., Module]) -> None:
+    constants = {"s": np.float32(-0.02), "z": np.uint8(7)}
+    hub = everywhere([node("DequantizeLinear", ["x", "s", "z"], ["y"])], {"x": np.arange(256, dtype=np.uint8)}, constants, 1e-6)
+    assert not quantized_types(hub) and not hub.body_of_main.arguments[0].is_quantized
+
+
+@pytest.mark.parametrize(("zero", "scales"), [(4099, [-0.04, 0.03]), (-32001, [-0.039, -0.05]), (-1, [-0.0392, 0.0391])])
+def test_f16_is_quantized_in_f32(everywhere: Callable[..., Module], zero: int, scales: list[float]) -> None:
+    """As onnxruntime does: f16 holds no odd zero point of 16 bits, and rounds quotients to other integers."""
+    x = np.random.default_rng(5).standard_normal((2, 64)).astype(np.float16)
+    constants = {"s": np.array(scales, np.float16), "z": np.full(2, zero, np.int16)}
+    everywhere([node("QuantizeLinear", ["x", "s", "z"], ["y"], axis=0)], {"x": x}, constants, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", [np.int8, ml_dtypes.int4, ml_dtypes.uint4])
+@pytest.mark.parametrize("block", [0, 4])
+def test_numbers_beyond_the_type_are_cut_off(everywhere: Callable[..., Module], kind: Any, block: int) -> None:
+    """Of 4 bits in bytes, the bytes' ends were taken where there are several scales and no zero points."""
+    more = {"axis": 1, "block_size": block} if block else {"axis": 0}
+    constants = {"s": np.full((2, 2) if block else 2, 0.01, np.float32)}
+    element = {np.int8: 3, ml_dtypes.uint4: 21, ml_dtypes.int4: 22}[kind]
+    everywhere([node("QuantizeLinear", ["x", "s"], ["q"], output_dtype=element, **more),
+                node("DequantizeLinear", ["q", "s"], ["y"], **more)],
+               {"x": np.linspace(-3, 3, 16, dtype=np.float32).reshape(2, 8)}, constants, atol=1e-6)
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("form", ["MatMulNBits", "GatherBlockQuantized"])
 def test_the_largest_number_as_the_least_integer(everywhere: Callable[..., Module], form: str, bits: int) -> None:
@@ -270,6 +296,28 @@ def test_the_largest_number_as_the_least_integer(everywhere: Callable[..., Modul
         inputs = {"x": real(2, k)}
     constants: dict[str, Any] = {"w": stored, "s": scales, "i": np.array([4, 1])}
     everywhere(nodes, inputs, {name: constants[name] for name in nodes[0].input if name in constants}, atol=1e-6)
+
+
+@pytest.mark.parametrize(("scales", "zeros", "block", "told"), [
+    ((5,), (5,), 0, "do not broadcast"), ((6,), (3,), 0, "6 scales and 3 zero points"), ((2, 3), (2, 3), 0, "do not broadcast"),
+    ((4, 2), (4, 3), 3, "do not fit"), ((4, 3), (4, 3), 4, "do not fit"), ((4, 2), (4, 2), -3, "do not fit")])
+def test_negative_scales_that_do_not_fit_are_refused(
+    tmp_path: Path, scales: tuple[int, ...], zeros: tuple[int, ...], block: int, told: str,
+) -> None:
+    """In words, not by what numpy says."""
+    constants = {"w": np.ones((4, 6), np.int8), "s": np.full(scales, -0.1, np.float32), "z": np.zeros(zeros, np.int8)}
+    more: dict[str, Any] = {"axis": 1, "block_size": block} if block else {"axis": 1}
+    nodes = [node("DequantizeLinear", ["w", "s", "z"], ["d"], **more), node("Mul", ["x", "d"], ["y"])]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": real(4, 6)}, ["y"], constants, opset=21).SerializeToString())
+    with pytest.raises(transload.TransloadError, match=told) as caught:
+        transload.legalize(transload.load(file))
+    assert "failed: " not in str(caught.value)
+
+
+def test_a_weight_of_no_dimensions(everywhere: Callable[..., Module]) -> None:
+    constants = {"w": np.array(-128, np.int8), "s": np.float32(-0.5)}
+    everywhere([node("DequantizeLinear", ["w", "s"], ["d"]), node("Mul", ["x", "d"], ["y"])], {"x": real(3, 4)}, constants, 1e-6)
 
 
 @pytest.mark.parametrize("scale", [np.nan, np.inf])

@@ -7,6 +7,7 @@ Scales in blocks, too. What no quantized type can say (scales computed at run ti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -159,10 +160,12 @@ def _with_positive_scales(rw: Rewriter, op: Op, storage: Type, axis: int) -> tup
         return as_they_are
     if not isinstance(storage, IntegerType) or storage.width not in STORAGE_WIDTHS or bool((np.asarray(scales) > 0).all()):
         return as_they_are
-    points = tables.zeros(scales.shape, np.int64) if zeros is None else np.broadcast_to(zeros, scales.shape)
     place = axis_of(axis, len(shape)) if block or scales.size > 1 else 0
-    if block and scales.shape != tuple(-(-n // block) if i == place else n for i, n in enumerate(shape)):
+    fitting = scales.shape == tuple(-(-n // block) if i == place else n for i, n in enumerate(shape)) if block else (
+        scales.size == 1 or scales.shape == (shape[place],))
+    if not fitting or (zeros is not None and zeros.size != 1 and zeros.shape != scales.shape):
         return as_they_are  # and is refused for that
+    points = np.broadcast_to(0 if zeros is None else zeros if zeros.size > 1 else zeros.reshape(()), scales.shape)
     spread = over_blocks(place, block, shape[place]) if block else _over_axis(place, len(shape))
     numbers, steps, points = mirrored(np.asarray(stored), np.asarray(scales), points, storage, spread)
     kind = storage if zero is None else zero.element
@@ -277,7 +280,10 @@ def _kind_at(user: Op, argument: Value, element: IntegerType) -> QuantType | Non
         if scales is None or scales.data.numpy().size != 1 or (operand(user, zero) is not None and points is None):
             return None
         point = 0 if points is None else int(points.numpy().reshape(-1)[0])
-        kinds.append(QuantType(element, scales.type.element, (float(scales.numpy().reshape(-1)[0]),), (point,)))
+        step = float(scales.numpy().reshape(-1)[0])
+        if not 0 < step < math.inf:
+            return None
+        kinds.append(QuantType(element, scales.type.element, (step,), (point,)))
     if len(kinds) != user.operands.count(argument) or len(set(kinds)) != 1:
         return None
     return kinds[0]
@@ -298,12 +304,13 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
     kind = _kind_of_linear(op, rw, (value, scale, zero), storage, axis, real.element)
     if kind is not None:
         return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
-    steps = rw.emit("top.Div", real, cast(rw, _along(rw, op, scale, real, axis), real.element))
+    # onnxruntime divides in f32; f16 does not hold zero points of 16 bits, either.
+    steps = rw.emit("top.Div", cast(rw, real, F32), cast(rw, _along(rw, op, scale, real, axis), F32))
     if isinstance(storage, FloatType):
         return to_float8(rw, steps, storage, flag(op, "saturate", 1))
     steps = rw.emit("top.Round", steps)
     if zero is not None:
-        steps = rw.emit("top.Add", steps, cast(rw, _along(rw, op, zero, real, axis), real.element))
+        steps = rw.emit("top.Add", steps, cast(rw, _along(rw, op, zero, real, axis), F32))
     return rw.emit("top.Cast", steps, element=storage, round_mode="HalfToEven", saturate=True)
 
 
