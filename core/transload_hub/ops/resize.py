@@ -64,7 +64,7 @@ class Interp(DeclaredOp):
     rounds halves up (round_prefer_ceil) for nearest, and neither is asymmetric with floor.
     `out / in` is an exact fraction; scales are taken as the float32 numbers that files hold.
     Linear interpolation of quantized numbers: with rounding double as LiteRT's kernels of int8 and int16 (places in 1/1024,
-    halves away from zero), unsigned bytes as their numbers less 128; of these once takes exact places, halves up.
+    halves away from zero), unsigned bytes as their numbers less 128; once takes exact places, halves up.
     """
 
     input = operand("[N, C, spatial..] (NCHW) or [N, spatial.., C] (NHWC)", type=NUMBER_TENSOR)

@@ -75,6 +75,16 @@ def test_bilinear_resizing_of_integers(steps_off: Callable[..., float], types: d
     assert steps_off(quantized(inputs, middle), inputs, constants, types["o_scale"]) <= 1.01
 
 
+@pytest.mark.parametrize("mode", ["half_pixel", "align_corners"])
+@pytest.mark.parametrize("step", [0.005, 0.02])
+def test_bilinear_resizing_of_bytes_is_rounded_once(steps_off: Callable[..., float], mode: str, step: float) -> None:
+    """Signed ones were rounded to the operand's steps first, and the result was up to eleven finer ones off."""
+    constants = kinds(np.int8, 3, -2, 0.02, step) | {"sizes": np.array([1, 3, 11, 9])}
+    middle = [node("Resize", ["x_d", "", "", "sizes"], ["r"], mode="linear", coordinate_transformation_mode=mode)]
+    x = {"x": np.clip(real(1, 3, 5, 4) * 0.2, -0.6, 0.6)}
+    assert steps_off(quantized(x, middle), x, constants, step) <= 1.001
+
+
 @pytest.mark.parametrize("dtype", [np.uint16, np.int16])
 def test_sums_of_16_bit_products_beyond_32_bits(steps_off: Callable[..., float], dtype: Any) -> None:
     zero = 32768 if dtype == np.uint16 else 0

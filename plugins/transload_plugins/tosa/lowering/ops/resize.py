@@ -185,7 +185,7 @@ def _matmul(rw: Rewriter, a: Value, b: Value) -> Value:
 def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
     """RESIZE of stored numbers to i32 (i48 of int16), and RESCALE back, as LiteRT's kernels for the type compute.
 
-    Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones, as do 16 bits of other
+    Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones, as do 8 and 16 bits of other
     frameworks; unsigned bytes that round `double` are the numbers of int8, 128 more. LiteRT's have one type for both; a
     result of another, of a QDQ graph, is rounded in its own steps. None, and then in float, where RESIZE has no such grid, or
     RESCALE cannot divide exactly.
@@ -201,6 +201,9 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
         exact_wide = source.storage == I16 and (is_unsigned(op) or op.rounding != "double")
         plan = interp_grid if _has_exact_places(op, source) or exact_wide else fixed_point_grid
         grids = [plan(op, i, shape[1 + i]) for i in dims]
+        if None in grids and not exact_wide and not is_unsigned(op) and same_numbers(source, target):
+            plan = fixed_point_grid  # a step off at most, where RESIZE takes no such fractions
+            grids = [plan(op, i, shape[1 + i]) for i in dims]
         if len(grids) == 1:  # rows of one column, which the grids of LiteRT's kernel hold as 1024ths
             x = reshape(rw, x, (shape[0], shape[1], 1, shape[2]))
             grids.append(SAME if plan is interp_grid else Grid(1024, 1024, 0, 0))
@@ -222,8 +225,8 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
 
 
 def _has_exact_places(op: Interp, source: QuantType) -> bool:
-    """Whether places of bytes are fractions, halves up: of unsigned ones that do not round as LiteRT's kernel of int8."""
-    return is_unsigned(op) and source.storage == I8 and op.rounding != "double"
+    """Whether places of bytes are fractions, halves up: of those rounded once, and of unsigned ones but as LiteRT's of int8."""
+    return source.storage == I8 and (op.rounding == "once" or (is_unsigned(op) and op.rounding != "double"))
 
 
 def _in_other_steps(op: Interp, rw: Rewriter, sums: Value, unit: int, target: QuantType) -> Value:
