@@ -271,7 +271,7 @@ def test_f16_is_quantized_in_f32(everywhere: Callable[..., Module], zero: int, s
 @pytest.mark.parametrize("block", [0, 4])
 def test_numbers_beyond_the_type_are_cut_off(everywhere: Callable[..., Module], kind: Any, block: int) -> None:
     """Of 4 bits in bytes, the bytes' ends were taken where there are several scales and no zero points."""
-    more = {"axis": 1, "block_size": block} if block else {"axis": 0}
+    more: dict[str, Any] = {"axis": 1, "block_size": block} if block else {"axis": 0}
     constants = {"s": np.full((2, 2) if block else 2, 0.01, np.float32)}
     element = {np.int8: 3, ml_dtypes.uint4: 21, ml_dtypes.int4: 22}[kind]
     everywhere([node("QuantizeLinear", ["x", "s"], ["q"], output_dtype=element, **more),
