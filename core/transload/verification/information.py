@@ -17,10 +17,13 @@ from .inputs import plain_integers, random_inputs
 from .offsets import is_constant, rounded_by, unit_of
 from .tolerance import Tolerance
 
-__all__ = ["Tried", "are_apart", "attempts", "is_informative", "is_nan_throughout", "is_saturated", "number_throughout"]
+__all__ = ["Tried", "are_apart", "attempts", "attempts_at_labels", "is_informative", "is_nan_throughout", "is_saturated",
+           "number_throughout"]
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
+_OF_LABELS = (1.0, 10.0) * 6
+"""Those tried after them where a single truth or label was the same on each: of seven in eight, five often are."""
 SATURATED = 0.02
 """Chances that are all nearer to 0 or 1 hide what they are of: whatever has the same ones there is within the usual tolerance."""
 
@@ -124,4 +127,10 @@ def attempts(source: Module, hub: Module | None, seed: int, signed: bool = True)
     if signed and hub is not None and (plain := plain_integers(hub)):
         yield random_inputs(source, hub, seed, signed=plain)
     for number, spread in enumerate(_SPREADS):
+        yield random_inputs(source, hub, seed + number, spread=spread)
+
+
+def attempts_at_labels(source: Module, hub: Module | None, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Further random inputs, for a single truth or label that may be another one there."""
+    for number, spread in enumerate(_OF_LABELS, len(_SPREADS)):
         yield random_inputs(source, hub, seed + number, spread=spread)

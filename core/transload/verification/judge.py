@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +58,8 @@ class Judge:
         """What it is judged on, in words."""
         self.larger: Iterable[Mapping[str, np.ndarray]] = ()
         """Inputs that what has passed is to pass on, too."""
+        self.of_labels: Iterable[Mapping[str, np.ndarray]] = ()
+        """Inputs that follow where all that has said nothing yet is a single truth or label."""
         self.source = source
         self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
@@ -84,6 +87,8 @@ class Judge:
         """Places of the outputs that were all but 0 and 1: other inputs are tried, and the best of these taken."""
         self._numbers = dict[int, list[complex]]()
         """By place of the output, what it was throughout where it was one number, on each of the inputs."""
+        self._labels = set[int]()
+        """Places of the outputs that are a single truth or label."""
         self._endless = False
         """Whether an output was not finite on the last inputs, in the source or in the result."""
         self._no_number = ""
@@ -129,6 +134,7 @@ class Judge:
         left_out = self.tolerance.excepts
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
+        pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.of_labels))
         while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
             once, informative = self.judge(given)
             if once.broken and self._no_number:
@@ -343,7 +349,10 @@ class Judge:
             number = number_throughout(array, index in self._chosen)
             if number is None or index in broken:
                 continue
-            if index in self._chosen or index in self._exact:
+            is_label = index in self._chosen or array.dtype == bool
+            if is_label and array.size == 1:
+                self._labels.add(index)
+            if is_label or index in self._exact:
                 step = 0.0
             elif array.dtype.kind in "iub":
                 step = 1.0

@@ -19,7 +19,7 @@ from ..ir import Dense, Module, SplatData, TensorType
 from ..ir.build import constant_of
 from ..plugin import Runtime
 from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
-from .information import Tried, attempts
+from .information import Tried, attempts, attempts_at_labels
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
 from .larger import larger_inputs
@@ -82,6 +82,7 @@ def verify_conversion(
         running = Running(result, engine, own, written)
         judge = Judge(source, result, hub, by, tolerance or Tolerance(), engine, further, running, fused, post)
         judge.tried = Tried.of(given=inputs is not None)
+        judge.of_labels = attempts_at_labels(taken, hub, seed) if inputs is None else ()
         judge.larger = larger_inputs(taken, hub, result, seed) if inputs is None and fused is None else ()
         judge.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed, signed))

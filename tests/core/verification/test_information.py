@@ -411,6 +411,18 @@ def test_a_single_truth_says_something_beside_another(last: Any, tmp_path: Path)
             assert verified(path, transload.lower(wrong, "tosa"), hub=at_hub(source), seed=seed).status == "failed"
 
 
+@pytest.mark.parametrize("limit", [0.0, 7.0])
+def test_a_single_truth_that_is_another_now_and_then(limit: float, tmp_path: Path) -> None:
+    """That of the comparison itself was judged in steps, none of which is between two truths; rare ones on five inputs alone."""
+    node_of = node("Greater", ["s", "k"], ["y"])
+    path = one_number(tmp_path / "m.onnx", [GREATER[0], node_of], {"k": np.float32(limit)})
+    hub = at_hub(transload.load(path))
+    assert {verified(path, hub=hub, seed=seed).status for seed in range(5)} == {"passed"}
+    never = one_number(tmp_path / "w.onnx", [GREATER[0], node_of], {"k": np.float32(1e6)})
+    wrong = transload.lower(transload.load(never), "tosa")
+    assert {verified(path, wrong, hub=hub, seed=seed).status for seed in range(5)} == {"failed"}
+
+
 def test_a_truth_that_is_never_another_is_not_conclusive(tmp_path: Path) -> None:
     path = one_number(tmp_path / "m.onnx", [*GREATER, node("Identity", ["b"], ["y"])], {"k": np.float32(-1e6)})
     verdict = verified(path, hub=at_hub(transload.load(path)))
