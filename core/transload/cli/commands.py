@@ -387,7 +387,7 @@ def compare_command(
                          format=format, function=function, weights=weights, outputs=outputs, excepts=excepts, tolerance=tolerance)
     code = VerificationError.exit_code if comparison.is_judged and comparison.broken else 0
     if json:
-        print_json(comparison)
+        print_json(comparison.as_dict())
         return code
     out = console()
     out.print(

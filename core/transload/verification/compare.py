@@ -45,6 +45,7 @@ from ..samples.preprocess import Preprocess, beside_of, need_images, turned_for
 from ..shell import quoted
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
+from .exact import exact_outputs
 from .information import Tried, attempts, is_informative
 from .inputs import checked_inputs
 from .layers import layer_differences, meant_difference, quantized_elements
@@ -95,7 +96,7 @@ class Comparison:
         return [*usual, *self.of_found, *not_measured(self.tensors), *([f"not conclusive for {why}"] if silent else [])]
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "tensors": [tensor.as_dict() for tensor in self.tensors]}
 
     def _repr_html_(self) -> str:
         from ..notebook import comparison_html
@@ -119,11 +120,13 @@ class Comparison:
 
     def judge(
         self, limits: Tolerance | None, excepts: Sequence[str], outputs: int, chosen: Collection[int], unit: float | None,
+        exact: Collection[int] = (),
     ) -> None:
         """Note which limits the outputs break, the last of the tensors, but for `excepts`; without `limits`, and where nothing is
         quantized, the usual ones.
 
-        `unit` is that of the roundings of floats, None where something is quantized (`broken_limits`).
+        `unit` is that of the roundings of floats, None where something is quantized, and those at the places `exact` have to be
+        the same (`broken_limits`).
         """
         self.excepts = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors]))
         self.is_judged = limits is not None
@@ -133,7 +136,8 @@ class Comparison:
         tolerance = replace(limits, excepts=limits.excepts | frozenset(self.excepts))
         tensors = self.tensors[len(self.tensors) - outputs:]
         self.broken = [reason for place, tensor in enumerate(tensors)
-                       for reason in broken_limits(tensor, tolerance, chosen=place in chosen, unit=unit)]
+                       for reason in broken_limits(
+                           tensor, tolerance, exact=place in exact, chosen=place in chosen, unit=unit)]
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -320,7 +324,7 @@ def compare(
     by_order = as_stored(fed, with_meanings(result.inputs, meanings))
     compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
-    chosen, rounded = chosen_outputs(hub), None if stated or meanings or is_quantized(hub) else (hub, result)
+    chosen = chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
     comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
@@ -328,8 +332,25 @@ def compare(
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}
         comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    comparison.judge(limits, excepts, len(reference), chosen, max(map(unit_of_module, rounded)) if rounded is not None else None)
+    comparison.judge(limits, excepts, len(reference), chosen, *_asked_of(hub, result, limits, fused, {**stated, **meanings}))
     return comparison
+
+
+def _asked_of(
+    hub: Module, result: Module, limits: Tolerance | None, fused: Fused | None, quantized: Collection[str],
+) -> tuple[float | None, list[int]]:
+    """The unit of the roundings of floats, and the places of the outputs that have to be the same (`exact_outputs`); None, and
+    no places, where something is `quantized`.
+
+    Floats may be others where they are made of pixels (`fused`), may be farther away than usual by the `limits`, and where the
+    artifact computes in fewer bits than the model.
+    """
+    if quantized or is_quantized(hub):
+        return None, []
+    own = unit_of_module(hub)
+    unit = max(own, unit_of_module(result))
+    keeps_floats = fused is None and unit == own and (limits or Tolerance()).keeps_floats
+    return unit, [place for place, is_exact in enumerate(exact_outputs(hub, keeps_floats)) if is_exact]
 
 
 def _changed(artifact: str | Path | Module, own: Mapping[str, QuantType], reported: Mapping[str, QuantType]) -> Changes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,11 @@ class TensorDifference:
     """The share of elements that are the same, of floats but for one rounding (`share_of_same`)."""
     parts: Parts | None = field(default=None, repr=False)
     """Of floats, which rows, channels and the like alone are wrong (`parts`)."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is told of it: without what limits alone are asked of, which is not in the `repr` either."""
+        told = {each.name for each in fields(self) if each.repr}
+        return {name: value for name, value in asdict(self).items() if name in told}
 
     @property
     def is_integer(self) -> bool:

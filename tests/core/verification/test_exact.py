@@ -108,6 +108,37 @@ def test_one_float_from_a_wrong_place_fails(settings: list[str], status: str, tm
     assert verdict.status == status and len(verdict.broken) == (status == "failed")
 
 
+def gather(path: Path, places: np.ndarray, x: np.ndarray) -> Path:
+    path.write_bytes(model([node("Gather", ["x", "i"], ["y"], axis=0)], x, {"i": places}))
+    return path
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.float16])
+def test_comparing_asks_the_same_of_what_is_moved(dtype: Any, tmp_path: Path) -> None:
+    """As verification does: one of 20000 from a wrong place was within the usual limits."""
+    places = np.random.default_rng(0).integers(0, 64, 20_000)
+    other = np.where(np.arange(20_000) == 777, (places + 1) % 64, places)
+    x = np.arange(64).astype(dtype)
+    path = gather(tmp_path / "right.onnx", places, x)
+    right, wrong = (transload.lower(transload.load(each), "tosa") for each in (path, gather(tmp_path / "w.onnx", other, x)))
+    assert not transload.compare(path, right, {"x": x}).broken
+    assert not transload.compare(path, wrong, {"x": x}, tolerance=["cos=0.99", "integer=64"]).broken
+    found = transload.compare(path, wrong, {"x": x})
+    assert len(found.broken) == 1 and "have to be the same" in found.broken[0] and found.notes == [
+        f"{found.broken[0]}, where --tolerance says nothing else"]
+    told = {"name", "shape", "dtype", "metrics", "note", "unmeasured", "equal", "offset"}
+    assert {*found.as_dict()["tensors"][0]} == told  # what limits alone are asked of is nobody's to read
+
+
+def test_comparing_with_what_holds_fewer_bits_rounds_what_is_moved(tmp_path: Path) -> None:
+    x = np.random.default_rng(1).normal(size=64).astype(np.float32)
+    path = gather(tmp_path / "right.onnx", np.arange(64)[::-1].copy(), x)
+    halves = [node("Cast", ["x"], ["h"], to=10), node("Gather", ["h", "i"], ["g"], axis=0), node("Cast", ["g"], ["y"], to=1)]
+    other = tmp_path / "halves.onnx"
+    other.write_bytes(model(halves, x, {"i": np.arange(64)[::-1].copy()}))
+    assert not transload.compare(path, transload.lower(transload.load(other), "tosa"), {"x": x}).broken
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 def test_floats_that_are_the_same(dtype: Any) -> None:
     """But for a rounding to what holds them, the sign of 0, and what is so small that processors take it for 0."""
