@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from transload.budget import VARIABLE, allowance, text_fault
 from transload.errors import ForeignContent, MissingPackage, ReadError, TransloadError
@@ -202,36 +202,61 @@ def _inline_functions(model: Any, where: str) -> Any:
 def _refuse_endless_functions(model: Any, where: str) -> None:
     """Functions that call themselves would be inlined without end; those that each call the next twice, nearly so.
 
-    Each call becomes the nodes of the function, with all that is in them: long names are copied for each.
+    Each call becomes the nodes of the function, with all that is in them: long names are copied for each, and constants.
     """
     calls = {(f.domain, f.name, f.overload): Counter(map(_call_of, _all_nodes(f.node))) for f in model.functions}
-    own = {(f.domain, f.name, f.overload): f.ByteSize() for f in model.functions}
-    sizes: dict[tuple[str, str, str], tuple[int, int]] = {}
+    own = {(f.domain, f.name, f.overload): _own_size(f) for f in model.functions}
+    sizes: dict[tuple[str, str, str], _Size] = {}
 
-    def size_of(key: tuple[str, str, str], path: tuple[tuple[str, str, str], ...]) -> tuple[int, int]:
-        """How many nodes a function, or an operator that is none, is with all that it calls inlined, and bytes of functions."""
+    def size_of(key: tuple[str, str, str], path: tuple[tuple[str, str, str], ...]) -> _Size:
+        """What a function, or an operator that is none, is with all that it calls inlined."""
         if key in path or len(path) > 100:
             raise ReadError(f"{where}: function {key[1]!r} calls itself")
         if key not in sizes:
             inner = calls.get(key)
-            sizes[key] = (1, 0) if inner is None else added(inner, (*path, key), own[key])
+            sizes[key] = _Size(1, 0, 0) if inner is None else added(inner, (*path, key), own[key])
         return sizes[key]
 
-    def added(inner: Counter[tuple[str, str, str]], path: tuple[tuple[str, str, str], ...], size: int) -> tuple[int, int]:
+    def added(inner: Counter[tuple[str, str, str]], path: tuple[tuple[str, str, str], ...], first: _Size) -> _Size:
         each = [(size_of(key, path), count) for key, count in inner.items()]
-        return sum(nodes * count for (nodes, _), count in each), size + sum(more * count for (_, more), count in each)
+        return _Size(*(start + sum(size[which] * count for size, count in each) for which, start in enumerate(first)))
 
     for key in calls:
         size_of(key, ())
-    total, length = added(Counter(map(_call_of, _all_nodes(model.graph.node))), (), 0)
-    most = allowance().ops
-    if total > most:
+    total = added(Counter(map(_call_of, _all_nodes(model.graph.node))), (), _Size(0, 0, 0))
+    most, size = allowance(), model.ByteSize()
+    if total.nodes > most.ops:
         raise ReadError(
-            f"{where}: with its functions inlined the model has {total:,} nodes, and {most:,} ops may be made",
-            hint=f"{VARIABLE}=ops={4 * total} allows more")
-    why, hint = text_fault(length, model.ByteSize())
+            f"{where}: with its functions inlined the model has {total.nodes:,} nodes, and {most.ops:,} ops may be made",
+            hint=f"{VARIABLE}=ops={4 * total.nodes} allows more")
+    why, hint = text_fault(total.text, size)
     if why:
         raise ReadError(f"{where}: with its functions inlined, {why}", hint=hint)
+    room = max(most.grown, 4 * size)
+    if total.constants > room:
+        raise ReadError(
+            f"{where}: with its functions inlined, their constants are {total.constants:,} bytes, and {room:,} are the limit",
+            hint=f"give functions what they share as an input; {VARIABLE}=grown={total.constants} allows more")
+
+
+class _Size(NamedTuple):
+    """What a function becomes where it is called: nodes, bytes of names and attributes, and bytes of constants."""
+
+    nodes: int
+    text: int
+    constants: int
+
+
+def _own_size(function: Any) -> _Size:
+    """What is in a function itself. Its nodes are counted where they are called."""
+    constants = 0
+    for node in _all_nodes(function.node):
+        for attribute in node.attribute:
+            inner = [tensor for graph in _graphs_of(attribute) for tensor in graph.initializer]
+            for tensor in (attribute.t, attribute.sparse_tensor.values, *attribute.tensors, *inner):
+                if not tensor.string_data:
+                    constants += tensor.ByteSize() - len(tensor.name) - len(tensor.doc_string)
+    return _Size(0, function.ByteSize() - constants, constants)
 
 
 def _call_of(node: Any) -> tuple[str, str, str]:
