@@ -81,12 +81,19 @@ class Budget:
         self.grown = self.allowance.grown
         self.folded = self.allowance.folded
 
-    def hold(self, ops: int, size: int) -> None:
-        """Note of how many ops the model is, and of how many bytes its own constants: large ones may make more of both."""
+    def hold(self, ops: int, size: int, text: int = 0) -> None:
+        """Note of how many ops the model is, of how many bytes its own constants, and how long its names and attributes are.
+
+        Large ones may make more of each.
+        """
         most = _OPS_OF_ONE * ops
         if most > self.most_ops:
             self.ops += most - self.most_ops
             self.most_ops = most
+        longest = _OPS_OF_ONE * text
+        if longest > self.most_text:
+            self.text += longest - self.most_text
+            self.most_text = longest
         self.grown = max(self.grown, 4 * size)
 
     def over(self) -> None:
@@ -102,7 +109,7 @@ class Budget:
             self.over()
         if self.text < 0:
             raise Unsupported(f"the ops that say what this model computes have names of more than {self.most_text:,} characters",
-                              f"give shorter names; {VARIABLE}=text={4 * self.allowance.text} allows more")
+                              f"give shorter names; {VARIABLE}=text={4 * self.most_text // _OPS_OF_ONE} allows more")
 
     def may_fold(self, read: int, written: int) -> bool:
         """Whether constants of so many bytes may become others of so many; then they are counted."""

@@ -11,9 +11,24 @@ from typing import Any
 
 from .budget import text_fault
 from .errors import Finding, ReadError, merge_findings
-from .ir import FusedLocation, Module, NamedLocation, Op, OpaqueLocation, QuantType, TensorType, Type, Value
+from .ir import (
+    BuiltinType,
+    DialectType,
+    FileLocation,
+    FusedLocation,
+    Module,
+    NamedLocation,
+    Op,
+    OpaqueAttr,
+    OpaqueLocation,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+)
+from .ir.locations import without_places
 
-__all__ = ["MAX_ELEMENTS", "MAX_NAME", "MAX_RANK", "beyond", "check_limits", "text_length"]
+__all__ = ["MAX_ELEMENTS", "MAX_NAME", "MAX_RANK", "beyond", "check_limits", "forget_places", "text_length"]
 
 MAX_RANK = 64
 """Dimensions of a tensor: numpy's limit."""
@@ -27,7 +42,8 @@ def check_limits(module: Module, name: str, size: int = 0) -> None:
     """Raise `ReadError` with every value of a module, read from the file `name`, whose type or name is beyond the limits.
 
     All names together have a limit, too (`Allowance.text`), and four times the `size` of the file where that is more: a file
-    may hold one name, and give it to every value.
+    may hold one name, and give it to every value. Where names and attributes alone are within it, the places in a program that
+    its ops come from are what is too long: JAX gives each a stack of calls. Nothing needs them, and they are left out.
     """
     findings: list[Finding] = []
     length = 0
@@ -49,9 +65,23 @@ def check_limits(module: Module, name: str, size: int = 0) -> None:
                     look(value, f"an argument of {op.name}")
     if findings:
         raise ReadError(f"{name}: {len(findings)} value(s) are beyond what can be computed", merge_findings(findings))
+    if text_fault(length, size)[0] and forget_places(module):
+        length = sum(map(text_length, module.walk()))
+        module.notes = (*module.notes, "the places in a program that its ops come from are too long together, and left out")
     why, hint = text_fault(length, size)
     if why:
         raise ReadError(f"{name}: {why}", hint=hint)
+
+
+def forget_places(root: Op) -> bool:
+    """Leave the names in the locations of an op and all within, and no files, lines and calls; whether there were some."""
+    was = False
+    for op in root.walk():
+        for held in (op, *(argument for region in op.regions for block in region.blocks for argument in block.arguments)):
+            names = without_places(held.location)
+            was = was or _length(names) < _length(held.location)
+            held.location = names
+    return was
 
 
 def text_length(op: Op) -> int:
@@ -85,8 +115,10 @@ def _length(value: Any) -> int:
         return sum(len(key) + _length(held) for key, held in value.items())
     if isinstance(value, FusedLocation):
         return _length(value.locations) + len(value.metadata or "")
-    if isinstance(value, OpaqueLocation):
+    if isinstance(value, OpaqueLocation | OpaqueAttr | DialectType | BuiltinType):
         return len(value.text)
+    if isinstance(value, FileLocation):
+        return len(value.file)
     return 0
 
 

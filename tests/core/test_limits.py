@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 import transload
 from transload.budget import allowed
 from transload.errors import ReadError
-from transload.ir import F32, I8, Op, QuantType, TensorType
+from transload.ir import F32, I8, DialectType, FileLocation, Op, OpaqueAttr, QuantType, TensorType
 from transload.limits import MAX_ELEMENTS, MAX_RANK, beyond, text_length
 
 from tests.support.onnx_models import node
@@ -70,3 +70,26 @@ def test_scales_are_counted_where_values_share_their_type() -> None:
     scales = QuantType(I8, F32, (0.5,) * 100, (0,) * 100, axis=0)
     op = Op("a.b", (), [TensorType((100,), scales), TensorType((100,), scales)], {"c": [1, 2, {"d": "ef"}]}, (), "name")
     assert text_length(op) == 200 + 4 + 3 + 1 + 2
+
+
+def test_opaque_attributes_and_places_are_counted() -> None:
+    opaque = Op("a.b", (), [DialectType("t.t<abcdef>")], {"c": OpaqueAttr("#d<123>")}, (), FileLocation("model.py", 1, 2))
+    assert text_length(opaque) == len("t.t<abcdef>") + len("#d<123>") + len("model.py")
+
+
+def test_places_in_a_program_are_left_out_where_they_are_what_is_too_long() -> None:
+    """JAX gives each op a stack of calls: a program of 40,000 ops had more of that than all names may have, and was refused."""
+    stack = "callsite(" * 20 + f'"{"f" * 50}.py":1:2' + ' at "g.py":3:4)' * 20
+    chain = "".join(
+        f'%{i + 1} = "stablehlo.negate"(%{i}) : (tensor<f32>) -> tensor<f32> loc("op{i}"(#n))\n' for i in range(100))
+    text = f"""#n = loc({stack})
+    module {{ func.func public @main(%arg0: tensor<f32> loc("x"(#n))) -> tensor<f32> {{
+    {chain.replace("%0)", "%arg0)")} return %100 : tensor<f32> loc(#n) }} }}"""
+    whole = transload.load(text=text, format="mlir")
+    with allowed(text=2_000):
+        found = transload.load(text=text, format="mlir")
+    assert sum(map(text_length, whole.walk())) > 4 * len(text) > 20 * sum(map(text_length, found.walk()))
+    assert [op.origin for op in found.walk()] == [op.origin for op in whole.walk()]
+    assert list(found.inputs) == ["x"]
+    assert "left out" in found.notes[-1]
+    assert not whole.notes

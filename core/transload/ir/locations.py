@@ -6,6 +6,7 @@ from .given import items_of, need_part
 
 __all__ = [
     "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "first_name", "located", "location_names",
+    "without_places",
 ]
 
 
@@ -122,3 +123,10 @@ def first_name(location: Location) -> str | None:
             if name is not None:
                 return name
     return None
+
+
+def without_places(location: Location) -> Location:
+    """The names of a location alone, without the places in a program that lie below them, or that are all it says."""
+    if isinstance(location, FusedLocation):
+        return FusedLocation(tuple(map(without_places, location.locations)), location.metadata)
+    return str(location) if isinstance(location, str) else None

@@ -9,7 +9,7 @@ from ..budget import VARIABLE, budget, text_fault
 from ..dialects.func import misfit
 from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
-from ..limits import text_length
+from ..limits import forget_places, text_length
 
 __all__ = ["calls_itself", "inline_calls", "named_functions"]
 
@@ -40,6 +40,7 @@ def _finish(
     """Replace the calls in a function, and in those it calls first; without recursion, for chains may be long.
 
     `done` gets the ops of each that is finished, and the characters of their text; `own` are those of the whole module before.
+    Where the places in a program that ops come from are what is too long of it, they are left out.
     """
     path = {start: iter(calls[start])}  # each with the calls that have not been looked at
     most = budget().ops
@@ -62,7 +63,10 @@ def _finish(
         if pending is not None:
             path[pending] = iter(calls[pending])
             continue
-        copied, text = (sum(done[call.attribute("callee")][which] for call in calls[name]) for which in (0, 1))
+        copied, text = _made(calls[name], done)
+        if text_fault(text, own)[0] and sum(map(forget_places, functions.values())):
+            done.update((each, _size(functions[each])) for each in done)
+            copied, text = _made(calls[name], done)
         why, hint = text_fault(text, own)
         if copied > most:
             why, hint = (f"would become more than {most:,} ops larger",
@@ -72,9 +76,20 @@ def _finish(
             return
         for call in calls[name]:
             _inline(call, functions[str(call.attribute("callee"))])
-        lengths = [text_length(op) for op in functions[name].walk()]
-        done[name] = len(lengths), sum(lengths)
+        done[name] = _size(functions[name])
         path.popitem()
+
+
+def _size(function: Op) -> tuple[int, int]:
+    """The ops of a function, and the characters of their text."""
+    lengths = [text_length(op) for op in function.walk()]
+    return len(lengths), sum(lengths)
+
+
+def _made(calls: Iterable[Op], done: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    """The same of all that takes the place of calls, together."""
+    sizes = [done[str(call.attribute("callee"))] for call in calls]
+    return sum(ops for ops, _ in sizes), sum(text for _, text in sizes)
 
 
 def calls_itself(names: Iterable[str], functions: Mapping[str, Op]) -> str:
