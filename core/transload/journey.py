@@ -25,7 +25,7 @@ from .conversion import hint_for, options_of, owners_of, route_from, run_convers
 from .errors import ConversionError, Finding, UsageError
 from .garbage import rare_collections
 from .ir import Module
-from .limits import text_length
+from .limits import text_lengths
 from .options import Owner, own_options, settings_of, shared_out
 from .passes.manager import OutOfPlace, Pipeline
 from .passes.steps import PassRecord, Step, reads
@@ -355,7 +355,7 @@ class Journey:
         way does not go.
         """
         self.share_options(module)
-        lengths = [text_length(op) for op in module.walk()]
+        lengths = list(text_lengths(module.walk()))
         budget().hold(len(lengths), constant_bytes(module), sum(lengths))
         if self._users.steps:
             self._refuse_passes_off_the_way(self._planned(self._place(module)))

@@ -7,6 +7,7 @@ nothing that can be computed.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .budget import text_fault
@@ -28,7 +29,7 @@ from .ir import (
 )
 from .ir.locations import without_places
 
-__all__ = ["MAX_ELEMENTS", "MAX_NAME", "MAX_RANK", "beyond", "check_limits", "forget_places", "text_length"]
+__all__ = ["MAX_ELEMENTS", "MAX_NAME", "MAX_RANK", "beyond", "check_limits", "forget_places", "text_length", "text_lengths"]
 
 MAX_RANK = 64
 """Dimensions of a tensor: numpy's limit."""
@@ -46,7 +47,6 @@ def check_limits(module: Module, name: str, size: int = 0) -> None:
     its ops come from are what is too long: JAX gives each a stack of calls. Nothing needs them, and they are left out.
     """
     findings: list[Finding] = []
-    length = 0
 
     def look(value: Value, what: str) -> None:
         why = beyond(value.type)
@@ -54,7 +54,6 @@ def check_limits(module: Module, name: str, size: int = 0) -> None:
             findings.append(Finding(what, why, (value.name,) if value.name else ()))
 
     for op in module.walk():
-        length += text_length(op)
         if isinstance(op.location, str) and len(op.location) > MAX_NAME:
             findings.append(Finding(op.name, f"has a name of {len(op.location):,} characters; {MAX_NAME:,} are the limit"))
         for value in op.results:
@@ -65,8 +64,9 @@ def check_limits(module: Module, name: str, size: int = 0) -> None:
                     look(value, f"an argument of {op.name}")
     if findings:
         raise ReadError(f"{name}: {len(findings)} value(s) are beyond what can be computed", merge_findings(findings))
+    length = text_length(module)
     if text_fault(length, size)[0] and forget_places(module):
-        length = sum(map(text_length, module.walk()))
+        length = text_length(module)
         module.notes = (*module.notes, "the places in a program that its ops come from are too long together, and left out")
     why, hint = text_fault(length, size)
     if why:
@@ -76,50 +76,70 @@ def check_limits(module: Module, name: str, size: int = 0) -> None:
 def forget_places(root: Op) -> bool:
     """Leave the names in the locations of an op and all within, and no files, lines and calls; whether there were some."""
     was = False
+    known: dict[int, Any] = {}
     for op in root.walk():
+        held: Any  # an op, or an argument of a block
         for held in (op, *(argument for region in op.regions for block in region.blocks for argument in block.arguments)):
-            names = without_places(held.location)
-            was = was or _length(names) < _length(held.location)
+            names = without_places(held.location, known)
+            was = was or names is not held.location
             held.location = names
     return was
 
 
-def text_length(op: Op) -> int:
-    """About how many characters the names, attributes and types of an op are when they are written out.
+def text_lengths(ops: Iterable[Op]) -> Iterator[int]:
+    """About how many characters the names, attributes and types of each op are when they are written out, without ops inside.
 
-    Copies share them (`Op.clone`), and so may files; text, artifacts and reports spell each of them. Without ops inside.
+    Copies share them (`Op.clone`), and so may files; text, artifacts and reports spell each of them. What ops share is gone
+    through once: each of the thousand parts that a split becomes refers to the thousand names of the split.
     """
-    length = _length(op.location)
-    for value in op.attributes.values():
-        length += _length(value)
-    for result in op.results:
-        length += _length(result.type)
-    for region in op.regions:
-        for block in region.blocks:
-            for argument in block.arguments:
-                length += _length(argument.location) + _length(argument.type)
-    return length
+    known: dict[int, int] = {}
+    for op in ops:
+        length = _length(op.location, known)
+        for value in op.attributes.values():
+            length += _length(value, known)
+        for result in op.results:
+            length += _length(result.type, known)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    length += _length(argument.location, known) + _length(argument.type, known)
+        yield length
 
 
-def _length(value: Any) -> int:
-    """The same of an attribute, a location or a type: what is short and no list counts for nothing."""
+def text_length(root: Op) -> int:
+    """The same of an op and all within, together."""
+    return sum(text_lengths(root.walk()))
+
+
+def _length(value: Any, known: dict[int, int]) -> int:
+    """The same of an attribute, a location or a type: what is short and no list counts for nothing.
+
+    `known` are the lengths of lists and locations by their identity: all of them are held by ops meanwhile.
+    """
     if isinstance(value, str):
-        return len(value) + (_length(value.child) if isinstance(value, NamedLocation) else 0)
+        return len(value) + (_length(value.child, known) if isinstance(value, NamedLocation) else 0)
     if isinstance(value, TensorType):
         value = value.element
     if isinstance(value, QuantType):
         return value.count
-    if isinstance(value, list | tuple):
-        return len(value) + sum(map(_length, value))
-    if isinstance(value, dict):
-        return sum(len(key) + _length(held) for key, held in value.items())
-    if isinstance(value, FusedLocation):
-        return _length(value.locations) + len(value.metadata or "")
     if isinstance(value, OpaqueLocation | OpaqueAttr | DialectType | BuiltinType):
         return len(value.text)
     if isinstance(value, FileLocation):
         return len(value.file)
+    if isinstance(value, list | tuple | dict | FusedLocation):
+        length = known.get(id(value))
+        if length is None:
+            length = known[id(value)] = _length_of_parts(value, known)
+        return length
     return 0
+
+
+def _length_of_parts(value: list[Any] | tuple[Any, ...] | dict[str, Any] | FusedLocation, known: dict[int, int]) -> int:
+    if isinstance(value, dict):
+        return sum(len(key) + _length(held, known) for key, held in value.items())
+    if isinstance(value, FusedLocation):
+        return _length(value.locations, known) + len(value.metadata or "")
+    return len(value) + sum(_length(held, known) for held in value)
 
 
 def beyond(type_: Type) -> str:

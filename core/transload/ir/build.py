@@ -14,7 +14,7 @@ from .constants import Dense
 from .core import Block, Op, Region, Value
 from .exact import in_element, need_whole
 from .given import misfit_part, need_part
-from .locations import FusedLocation, Location, location_names
+from .locations import FusedLocation, Location, first_name, location_names
 from .misuse import no_constants, no_name, no_place, no_types, not_a_type, refusal, unknown_op
 from .readable import builder_text
 from .types import NONE, FunctionType, NoneType, TensorType, TupleType, Type
@@ -322,7 +322,7 @@ def hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> None
         maker = value.owner
         if not isinstance(maker, Op) or not isinstance(maker.location, FusedLocation) or maker.location.metadata is None:
             continue
-        if maker.location is not part and location_names(maker.location)[:1] != location_names(op.location)[:1]:
+        if maker.location is not part and first_name(maker.location) != first_name(op.location):
             continue
         if len(maker.results) == 1:
             name = result.name

@@ -125,8 +125,18 @@ def first_name(location: Location) -> str | None:
     return None
 
 
-def without_places(location: Location) -> Location:
-    """The names of a location alone, without the places in a program that lie below them, or that are all it says."""
+def without_places(location: Location, known: dict[int, tuple[Location, Location]]) -> Location:
+    """The names of a location alone, without the places in a program that lie below them, or that are all it says.
+
+    It is the location itself where that has nothing else. What several share they share afterwards: `known` are those that were
+    asked for before, and what they became, by identity.
+    """
     if isinstance(location, FusedLocation):
-        return FusedLocation(tuple(map(without_places, location.locations)), location.metadata)
-    return str(location) if isinstance(location, str) else None
+        if id(location) not in known:
+            parts = tuple(without_places(part, known) for part in location.locations)
+            same = all(part is old for part, old in zip(parts, location.locations, strict=True))
+            known[id(location)] = location, location if same else FusedLocation(parts, location.metadata)
+        return known[id(location)][1]
+    if isinstance(location, NamedLocation):
+        return str(location)
+    return location if isinstance(location, str) else None

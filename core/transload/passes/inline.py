@@ -9,7 +9,7 @@ from ..budget import VARIABLE, budget, text_fault
 from ..dialects.func import misfit
 from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
-from ..limits import forget_places, text_length
+from ..limits import forget_places, text_length, text_lengths
 
 __all__ = ["calls_itself", "inline_calls", "named_functions"]
 
@@ -24,8 +24,8 @@ def inline_calls(module: Module) -> bool:
     calls = {name: [op for op in function.walk() if op.name == "func.call"] for name, function in functions.items()}
     findings: list[Finding] = []
     done: dict[str, tuple[int, int]] = {}
-    own = sum(map(text_length, module.walk())) if any(calls.values()) else 0
-    for name in functions:
+    own = text_length(module) if any(calls.values()) else 0
+    for name in (each for each in functions if calls[each]):
         _finish(name, functions, calls, done, own, findings)
     if findings:
         raise PassError("calls cannot be replaced by what they call", findings)
@@ -82,7 +82,7 @@ def _finish(
 
 def _size(function: Op) -> tuple[int, int]:
     """The ops of a function, and the characters of their text."""
-    lengths = [text_length(op) for op in function.walk()]
+    lengths = list(text_lengths(function.walk()))
     return len(lengths), sum(lengths)
 
 
