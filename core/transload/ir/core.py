@@ -17,7 +17,7 @@ from ..errors import BuildError, Unfit
 from . import registry
 from .apart import Connected
 from .attributes import Attribute, own_attributes
-from .given import calling_line, items_of, misfit_part, need_part, values_of, whole_of
+from .given import items_of, misfit_part, misused, need_part, values_of, whole_of
 from .locations import FusedLocation, Location, first_name, located
 from .operands import MANY, ManyOperands, many_of
 from .readable import block_text, called_text, function_text, op_text, value_text
@@ -352,7 +352,7 @@ class Op(Connected):
         for result in self.results:
             if result.uses:
                 users = ", ".join(sorted({user.name for user in result.uses}))
-                raise BuildError(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}")
+                raise misused(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}")
         self._drop_uses()
         if self.regions:
             self.drop_references()
@@ -375,7 +375,7 @@ class Op(Connected):
             if value.__class__ is not Value:
                 values = values_of(f"{self.name} is replaced by", values, Value)
         if len(values) != len(self.results):
-            raise BuildError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given")
+            raise misused(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given")
         if len(values) < 2 or any(value.owner is self for value in values):
             for result, value in zip(self.results, values, strict=True):
                 result.replace_all_uses_with(value)
@@ -475,7 +475,7 @@ class Block(Connected):
         if not 0 <= whole_of(index, "erase_argument()", "index") < len(self.arguments):
             raise misfit_part("erase_argument()", "index", index, f"the number of one of {len(self.arguments)} arguments")
         if self.arguments[index].uses:
-            raise BuildError(f"cannot erase argument {index}: it is used", "replace_all_uses_with() before", calling_line())
+            raise misused(f"cannot erase argument {index}: it is used", "replace_all_uses_with() before")
         del self.arguments[index]
         for place, argument in enumerate(self.arguments):
             argument.index = place

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import BuildError
 
 __all__ = [
-    "calling_line", "items_of", "misfit_part", "need_part", "numbers_of", "reals_of", "shown", "sizes_of", "values_of",
+    "calling_line", "items_of", "misfit_part", "misused", "need_part", "numbers_of", "reals_of", "shown", "sizes_of", "values_of",
     "whole_of", "wholes_of",
 ]
 
@@ -42,6 +42,11 @@ def values_of(where: str, given: Iterable[V], kind: type[V]) -> tuple[V, ...]:
 def misfit_part(whole: str, part: str, given: object, wanted: str, hint: str = "") -> BuildError:
     """The error for a part that is none: what takes it (`TensorType`), as what (`shape`), what it was given, what is wanted."""
     return BuildError(f"{whole} takes {wanted} as {part}, and was given {shown(given)}", hint, calling_line())
+
+
+def misused(what: str, hint: str = "") -> BuildError:
+    """The error for what the IR does not do, with the line that asks for it."""
+    return BuildError(what, hint, calling_line())
 
 
 def need_part(given: object, kind: type | UnionType, whole: str, part: str, wanted: str, hint: str = "") -> None:
