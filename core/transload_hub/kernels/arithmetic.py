@@ -138,8 +138,9 @@ def _integer_power(base: Array, exponent: Array) -> Array:
     A power of 0 is 0 then, as in StableHLO and its lowering to TOSA; C++ leaves it undefined.
     """
     made = np.power(base.astype(np.uint64), np.maximum(exponent, 0).astype(np.uint64)).astype(base.dtype)
-    unit = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent & 1), 0))
-    return np.where(exponent < 0, unit, made).astype(base.dtype, copy=False)
+    with np.errstate(all="ignore"):  # of unsigned exponents, of which none is asked for
+        unit = np.where(base == 1, 1, np.where(base == -1, 1 - 2 * (exponent & 1), 0)).astype(base.dtype)
+    return np.where(exponent < 0, unit, made)  # of one type: ui64 and i64 would meet in f64
 
 
 @KERNELS("top.FloorDiv")

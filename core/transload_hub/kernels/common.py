@@ -51,10 +51,13 @@ def raised(base: Array, exponent: Array) -> Array:
 def finish(op: Op, y: Any, index: int = 0) -> Array:
     """The result `y` after the op's ReLU, where it has one, in the dtype that the result's type asks for.
 
-    Where the result is quantized, what is float stays so: the engine quantizes it.
+    Integers wrap round before the ReLU, which is none of sums beyond their type. Where the result is quantized, what is float
+    stays so: the engine quantizes it.
     """
-    array = activate(op, np.asarray(y))
-    type_ = op.results[index].type
+    array, type_ = np.asarray(y), op.results[index].type
+    if is_integer(array) and isinstance(type_, TensorType) and isinstance(type_.element, IntegerType):
+        array = array.astype(dtype_of(type_.element), copy=False)
+    array = activate(op, array)
     if not isinstance(type_, TensorType) or (isinstance(type_.element, QuantType) and array.dtype.kind == "f"):
         return array
     return array.astype(dtype_of(type_.element), copy=False)

@@ -74,7 +74,7 @@ def conv(op: Conv, x: Array, weights: Array, bias: Array | None = None) -> Array
     else:
         split = [np.split(x, group, axis=-1 if last else 1), np.split(weights, group, axis=0)]
         y = np.concatenate([_dense(op, a, b, last) for a, b in zip(*split, strict=True)], axis=-1 if last else 1)
-    return finish(op, whole(op, _with_bias(y, bias, last)))
+    return finish(op, _with_bias(whole(op, y), bias, last))
 
 
 def _with_bias(y: Array, bias: Array | None, last: bool) -> Array:
@@ -216,4 +216,5 @@ def deconv(op: Deconv, x: Array, weights: Array, bias: Array | None = None) -> A
             part[(..., *slices)] += added[(_ALL, _ALL, _ALL, *place)]
     y = y.reshape(batch, group * per_group, *full)
     y = pad_spatial(y, range(2, 2 + n), [-pad for pad in op.pads])
-    return finish(op, whole(op, _with_bias(np.ascontiguousarray(np.moveaxis(y, 1, -1)) if last else y, bias, last)))
+    y = np.ascontiguousarray(np.moveaxis(y, 1, -1)) if last else y
+    return finish(op, _with_bias(whole(op, y), bias, last))

@@ -41,9 +41,10 @@ def matmul(op: MatMul, left: Array, right: Array, bias: Array | None = None) -> 
         y = np.matmul(rows_of(a, a.ndim - 1), b).reshape(*a.shape[:-1], b.shape[-1])
     else:
         y = np.matmul(a, b)
+    y = whole(op, y)  # before the bias, which may be one of 64 bits
     if bias is not None:
         y = y + wide(bias).astype(y.dtype, copy=False)
-    return finish(op, whole(op, y))
+    return finish(op, y)
 
 
 @KERNELS("top.Einsum")

@@ -9,6 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
+import transload
+
+from tests.support.hub_text import one_op, tensor
+
 BINARY = {
     "Sub": np.subtract, "Max": np.maximum, "Min": np.minimum, "Add": np.add, "Mul": np.multiply,
     "FloorMod": np.mod, "TruncMod": np.fmod, "Atan2": np.arctan2, "SquaredDifference": lambda a, b: np.square(a - b),
@@ -176,3 +180,13 @@ def test_narrow_floats_round_once(run_op, rng, dtype):
     result = run_op("Add", *xs)
     assert result.dtype == dtype
     np.testing.assert_array_equal(result, exact)
+
+
+@pytest.mark.parametrize(("of", "by"), [("ui64", "i8"), ("i64", "ui64"), ("ui64", "i64"), ("i8", "ui64")])
+def test_powers_of_signed_by_unsigned_integers_keep_all_digits(of: str, by: str) -> None:
+    """ui64 and i64 met in f64."""
+    base = np.array([3, 7, 1, 0], of.replace("i", "int"))
+    exponent = np.array([41, 23, 9, 0], by.replace("i", "int"))
+    module = one_op("top.Pow", "", {"a": tensor((4,), of), "b": tensor((4,), by)}, tensor((4,), of))
+    wanted = np.array([pow(int(x), int(y), 1 << 64) for x, y in zip(base, exponent, strict=True)], np.uint64).astype(base.dtype)
+    np.testing.assert_array_equal(transload.run(module, {"a": base, "b": exponent})["r"], wanted, strict=True)

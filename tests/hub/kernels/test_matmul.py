@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import transload
 from transload.errors import ShapeError
+
+from tests.support.hub_text import one_op, tensor
 
 SHAPES = [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((1, 3, 4), (6, 4, 5)), ((7, 1, 3, 4), (2, 4, 5)),
           ((3, 4), (2, 4, 5)), ((2, 3, 0), (0, 5)), ((0, 3, 4), (4, 5))]
@@ -76,3 +79,22 @@ def test_einsum_refuses(make_op, equation, shapes, message):
 
     with pytest.raises(ShapeError, match=message):
         make_op("top.Einsum", [TensorType(shape, F32) for shape in shapes], equation=equation)
+
+
+@pytest.mark.parametrize("op", ["MatMul", "Conv"])
+@pytest.mark.parametrize("of", ["i16", "i64", "ui64"])
+def test_integers_wrap_round_before_the_relu_and_the_bias(op: str, of: str) -> None:
+    """Sums below 0 came out of a ReLU of narrow integers, 0 out of that of large unsigned ones, and large biases lost digits."""
+    dtype = np.dtype(of.replace("i", "int"))
+    ends = np.iinfo(dtype)
+    bias = np.array([ends.max, ends.max - 1, ends.min + 1, 5, 0], dtype)
+    x, w = np.array([[1, 3], [30000, 3], [2, 0]], dtype), np.array([[1, 2], [3, 1], [30000, 3], [7, 0], [1, 1]], dtype)
+    wanted = np.maximum(x @ w.T + bias, 0)
+    types = {"x": tensor((3, 2), of), "w": tensor((5, 2), of), "b": tensor((5,), of)}
+    attributes, shape = "right_transpose = true, do_relu = true", wanted.shape
+    if op == "Conv":
+        x, w, wanted = x[:, :, None], w[:, :, None], wanted[:, :, None]
+        types |= {"x": tensor(x.shape, of), "w": tensor(w.shape, of)}
+        attributes, shape = "kernel_shape = array<i64: 1>, do_relu = true", wanted.shape
+    module = one_op(f"top.{op}", attributes, types, tensor(shape, of))
+    np.testing.assert_array_equal(transload.run(module, {"x": x, "w": w, "b": bias})["r"], wanted, strict=True)
