@@ -299,6 +299,24 @@ def test_integers_to_powers_of_their_own_wrap_round(element: IntegerType) -> Non
         np.testing.assert_array_equal(found, base ** exponent.astype(dtype), strict=True)
 
 
+@pytest.mark.parametrize("of", [I8, I16, I32, I64], ids=str)
+@pytest.mark.parametrize("by", [I8, I32, I64], ids=str)
+def test_small_powers_have_kernels(of: IntegerType, by: IntegerType) -> None:
+    """POW takes int32 alone: models were written that LiteRT did not load, or that failed as they ran."""
+    def small(build: Any, base: Any, exponent: Any) -> Any:
+        few, low = build.emit("top.Clip", base, min=-3.0, max=3.0), build.emit("top.Clip", exponent, min=0.0, max=2.0)
+        return build.emit("top.Pow", few, low)
+
+    types = TensorType((4, 1), of), TensorType((3,), by)
+    base, exponent = np.array([[-3], [3], [1], [0]], dtype_of(of)), np.array([0, 1, 2], dtype_of(by))
+    [found] = run_litert(serialize(transload.lower(network(small, *types), "tfl")), [base, exponent])
+    np.testing.assert_array_equal(found, base ** exponent.astype(base.dtype), strict=True)
+    if by == I64 != of:  # of i64 the target says that it has no kernel
+        with pytest.raises(ConversionError) as caught:
+            transload.lower(network(lambda build, *values: build.emit("top.Pow", *values), *types), "tfl")
+        assert ["64 bits" in finding.why for finding in caught.value.findings] == [True]
+
+
 def test_no_factor_with_a_fraction_is_cut_off() -> None:
     for name, options in (("MulConst", {"const_val": 0.5}), ("Add", {"coeff": (0.5, 1.0)})):
         count = 2 if name == "Add" else 1

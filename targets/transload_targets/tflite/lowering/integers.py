@@ -7,6 +7,8 @@ all numbers of such an op lie in 32 bits (`transload.analysis.intervals`), the o
 from __future__ import annotations
 
 from transload.analysis.intervals import Interval, Intervals, inside
+from transload.errors import Finding, merge_findings
+from transload.findings import refuse
 from transload.ir import I32, I64, UI32, Module, Op, Value
 from transload.ir.build import Builder, constant_of
 from transload_hub.algebra.powers import whole_power
@@ -36,10 +38,17 @@ def narrow_integers(module: Module) -> bool:
 def _spell_out_powers(module: Module) -> bool:
     """Make products of powers of integers that POW may not give: it computes in f64, and cuts what lies beyond int32.
 
-    Exponents have 32 bits for it, of which it must be known, or are constant: LiteRT divides no others. Whether there were any.
+    Exponents have 32 bits for it, of which it must be known, or are constant: LiteRT divides no others, and of them the power is
+    refused. Whether there were any.
     """
     intervals = Intervals()
-    found = [op for op in module.walk() if op.name == "top.Pow" and _needs_products(op, intervals)]
+    powers = [op for op in module.walk() if op.name == "top.Pow" and all(value.is_integer for value in op.operands)]
+    beyond = [op for op in powers if op.operands[1].element == I64 != op.operands[0].element  # of i64 the target says it
+              and not _is_known(op.operands[1], intervals)]
+    refuse(merge_findings([Finding(
+        op.name, "its exponents are integers of 64 bits, which LiteRT's POW does not take", (op.origin,) if op.origin else (),
+        "cast them to int32 in the model, where they fit") for op in beyond]))
+    found = [op for op in powers if _needs_products(op, intervals)]
     for op in found:
         base, exponent = op.operands
         most = intervals.of(exponent)[1]
@@ -50,13 +59,17 @@ def _spell_out_powers(module: Module) -> bool:
     return bool(found)
 
 
+def _is_known(exponent: Value, intervals: Intervals) -> bool:
+    return constant_of(exponent) is not None or inside(intervals.of(exponent), _I32)
+
+
 def _needs_products(op: Op, intervals: Intervals) -> bool:
     base, exponent = op.operands
-    if not base.is_integer or not exponent.is_integer:
+    if not _is_known(exponent, intervals):
         return False
-    if constant_of(exponent) is None and not inside(intervals.of(exponent), _I32):
-        return False
-    return not (inside(intervals.of(exponent), _EXPONENTS) and inside(intervals.of(op.results[0]), _I32))
+    held = constant_of(exponent)
+    has_kernel = base.element == I32 or _fits(op, intervals) or (held is not None and held.splat_value() is not None)
+    return not (has_kernel and inside(intervals.of(exponent), _EXPONENTS) and inside(intervals.of(op.results[0]), _I32))
 
 
 def _fits(op: Op, intervals: Intervals) -> bool:
