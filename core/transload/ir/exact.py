@@ -32,11 +32,11 @@ def in_element(data: TensorData, element: Type) -> TensorData:
     dtype = dtype_of(element)
     if data.dtype == dtype and not (isinstance(element, IntegerType) and element.range != _range_of(dtype)):
         return data
-    line = calling_line()
     if isinstance(data, SplatData):
-        return SplatData(_converted(data.value, element, dtype, line), data.shape, dtype)
+        return SplatData(_converted(data.value, element, dtype), data.shape, dtype)
     if isinstance(data, ArrayData):
-        return ArrayData(_converted(data.numpy(), element, dtype, line))
+        return ArrayData(_converted(data.numpy(), element, dtype))
+    line = calling_line()
     return LazyData(lambda: _converted(data.numpy(), element, dtype, line), tuple(data.shape), dtype)
 
 
@@ -52,7 +52,7 @@ def _range_of(dtype: np.dtype) -> tuple[int, int] | None:
 _SMALL = tuple(np.dtype(each) for each in (ml_dtypes.int2, ml_dtypes.int4, ml_dtypes.uint2, ml_dtypes.uint4))
 
 
-def _converted(array: np.ndarray, element: Type, dtype: np.dtype, line: str) -> np.ndarray:
+def _converted(array: np.ndarray, element: Type, dtype: np.dtype, line: str = "") -> np.ndarray:
     if array.dtype in _SMALL:
         array = array.astype(np.int8)
     with np.errstate(all="ignore"):
@@ -62,7 +62,8 @@ def _converted(array: np.ndarray, element: Type, dtype: np.dtype, line: str) -> 
         number = array[wrong].reshape(-1)[0]
         raise NumberError(
             f"a constant of {element} cannot be built: {number} is no number of it",
-            "numbers that are to wrap round, be cut off or be infinite are made so before, by array.astype(...)", line)
+            "numbers that are to wrap round, be cut off or be infinite are made so before, by array.astype(...)",
+            line or calling_line())
     return made
 
 
