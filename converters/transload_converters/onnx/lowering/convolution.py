@@ -10,6 +10,7 @@ import numpy as np
 
 from transload.ir import I8, I32, I64, UI8, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.tables import arange, need_place
 
 from .common import broadcast, cast, constant, emit, finish, ints, need_channels_second, static_shape
 
@@ -76,10 +77,12 @@ def _as_matrices(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> 
 
 def _places(spatial: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> np.ndarray:
     """Where in flattened spatial dimensions windows lie, int64 [elements of the kernel, windows]."""
+    counts = [max(0, (size - (taps - 1) * dilation - 1) // stride + 1)
+              for size, taps, stride, dilation in zip(spatial, kernel, strides, dilations, strict=True)]
+    need_place(*kernel, *counts)
     places = np.zeros((1, 1), np.int64)
-    for size, taps, stride, dilation in zip(spatial, kernel, strides, dilations, strict=True):
-        windows = max(0, (size - (taps - 1) * dilation - 1) // stride + 1)
-        along = np.arange(taps)[:, None] * dilation + np.arange(windows) * stride
+    for size, taps, windows, stride, dilation in zip(spatial, kernel, counts, strides, dilations, strict=True):
+        along = arange(taps)[:, None] * dilation + arange(windows) * stride
         both = places[:, None, :, None] * size + along[None, :, None, :]
         places = both.reshape(len(places) * taps, -1)
     return places

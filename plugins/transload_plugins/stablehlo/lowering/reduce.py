@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from transload.ir import BOOL, F64, I64, Value
+from transload.ir import BOOL, F64, I64, UI64, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -44,11 +44,11 @@ def _sum(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
 
 
 def _mean(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
-    """The mean; of integers their sum in i64, divided and cut off."""
+    """The mean; of integers their sum in 64 bits, divided and cut off."""
     if x.is_float:
         return mean(rw, x, axes)
     count = math.prod(static_shape(x)[axis] for axis in axes)
-    total = _sum(rw, convert(rw, x, I64), axes)
+    total = _sum(rw, x if x.element == UI64 else convert(rw, x, I64), axes)
     return binary(rw, "divide", total, count) if count else total
 
 
