@@ -74,9 +74,11 @@ def activated(rw: Builder, op: Op, y: Value) -> Value:
 
 
 def finish(rw: Rewriter, op: Op, y: Value, index: int = 0) -> Value:
-    """`y` after the op's ReLU, in the element type of its result (integers modulo their range)."""
-    y = activated(rw, op, y)
+    """`y` after the op's ReLU, in the element type of its result. Integers are taken modulo their range, before the ReLU."""
     target = op.results[index].element
+    if y.is_integer and op.results[index].is_integer and target != BOOL:
+        y = build.convert(rw, y, target)
+    y = activated(rw, op, y)
     if target == BOOL and y.element != BOOL:
         return build.compare(rw, "NE", y, 0)
     return build.convert(rw, y, target)

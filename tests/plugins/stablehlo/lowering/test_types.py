@@ -91,6 +91,19 @@ def test_integers(same, rng, dtype):
     same(make, x, y, places)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint16, np.int64])
+def test_integers_wrap_round_before_a_relu(same, dtype):
+    """A ReLU is none of sums beyond their type: what wraps to below 0 is 0."""
+    top = np.iinfo(dtype).max
+    x, y = np.array([[top, 3], [5, top // 2]], dtype), np.array([[2, 7], [3, 100]], dtype)
+
+    def make(builder, x, y):
+        return [builder.emit(f"top.{name}", x, y, do_relu=True, **limit)
+                for name in ("Add", "Mul", "MatMul") for limit in ({}, {"relu_limit": 6.0})]
+
+    same(make, x, y)
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_powers(same, rng, dtype):
     base = rng.integers(0 if np.dtype(dtype).kind == "u" else -4, 5, (3, 7)).astype(dtype)
