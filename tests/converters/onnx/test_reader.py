@@ -478,7 +478,7 @@ def test_where_all_sizes_are_told_nobody_is_asked_for_them(told: bool, monkeypat
     content = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
     calls: list[str] = []
 
-    def call(function: str, model: bytes, within: float) -> bytes:
+    def call(function: str, model: bytes, **limits: float) -> bytes:
         calls.append(function)
         return with_shapes(model)
 
