@@ -43,6 +43,33 @@ def test_what_ends_litert_is_refused_and_nothing_else(
                 transload.lower(module, "tfl")
 
 
+@pytest.mark.parametrize(("name", "operator", "scales", "taken"), [
+    ("Add", "ADD", (2.0**100, 0.25, 2.0**108), False), ("Add", "ADD", (2.0**100, 0.25, 2.0**107), True),
+    ("Sub", "SUB", (2.0**118, 0.25, 2.0**118), False), ("Sub", "SUB", (0.25, 2.0**107, 2.0**107), True),
+    ("Sub", "SUB", (2.0**19, 0.25, 1.0), False), ("Sub", "SUB", (2.0**20, 0.25, 1.0), True),
+    ("SquaredDifference", "SQUARED_DIFFERENCE", (2.0**56, 0.25, 2.0**114), False),
+    ("SquaredDifference", "SQUARED_DIFFERENCE", (2.0**56, 0.25, 2.0**113), True)])
+def test_factors_that_float32_does_not_hold_are_refused(
+    name: str, operator: str, scales: tuple[float, float, float], taken: bool, tmp_path: Path,
+) -> None:
+    """A start of -1e38 for a running maximum, and what is subtracted from it."""
+    types = [((1, 4), "int8", None, ([scale], [0], 0)) for scale in scales]
+    path = tmp_path / "one.tflite"
+    path.write_bytes(write_operator(operator, types[:2], types[2:], {"pot_scale_int16": False} if operator != "SQUARED_DIFFERENCE" else {}))
+    zeros = {each: np.zeros((1, 4), "int8") for each in ("in0", "in1")}
+    graph = Graph(*(TensorType((1, 4), QuantType(I8, F32, (scale,), (0,))) for scale in scales[:2]))
+    element = QuantType(I8, F32, scales[2:], (0,))
+    module = graph.done(graph.emit(name, *graph.inputs, types=[TensorType((1, 4), element)]))
+    if taken:
+        open_model(path)(zeros)
+        transload.lower(module, "tfl")
+    else:
+        with pytest.raises(ChildEnded):
+            open_model(path)(zeros)
+        with pytest.raises(ConversionError, match=r"LiteRT takes no such scales"):
+            transload.lower(module, "tfl")
+
+
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
 @pytest.mark.parametrize("name", ["Add", "Sub", "SquaredDifference"])
 def test_what_was_zero_on_all_samples_has_the_scale_of_what_is_beside_it(name: str, scheme: str, tmp_path: Path) -> None:

@@ -272,20 +272,30 @@ def need_rounding(op: Op, rw: Rewriter, *words: str, operator: str) -> None:
             "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
 
 
-def need_fine_operands(op: Op, *values: Value) -> None:
-    """Refuse a sum (or squared difference) whose operands' steps are so coarse beside the result's that LiteRT ends the process.
+_SUMS_MOVED_UP = {"top.Add": (20, 15), "top.Sub": (20, 15), "top.SquaredDifference": (14, 14)}
+"""By how many bits a sum's result is moved up beside its operands, of 8 bits and of 16."""
 
-    Source: its kernels ADD (twice the coarser scale over the result's is below 2^15 for 16 bits, 2^20 for 8) and
-    SQUARED_DIFFERENCE (its square below 2^14), which assert that the last multiplier is below one.
+
+def need_fine_operands(op: Op, *values: Value) -> None:
+    """Refuse a sum, difference or squared difference of whose scales LiteRT makes a factor that ends the process.
+
+    Its kernels divide twice the coarsest operand's scale (its square, of SQUARED_DIFFERENCE) by the result's, moved up by 20 bits
+    (15 of numbers of 16, 14 of SQUARED_DIFFERENCE), all in float32, and assert that this is above 0 and below 1; SUB takes what is
+    above 1, too, but for 1 itself. Where a scale is so great that a float32 does not hold it moved up, it comes out as 0.
+
+    Source: `Prepare` of the kernels ADD, SUB and SQUARED_DIFFERENCE, `QuantizeMultiplierSmallerThanOneExp`; tried out on LiteRT 2.
     """
     result = quantized_result(op)
     scales = [type_.scale for value in values if (type_ := quant(value)) is not None]
-    if result is None or not scales or op.name not in ("top.Add", "top.SquaredDifference"):
+    bits = _SUMS_MOVED_UP.get(op.name)
+    if result is None or not scales or bits is None:
         return
-    coarsest = 2 * max(scales)
-    squares = op.name == "top.SquaredDifference"
-    bits = 14 if squares else 15 if result.storage.width > 8 else 20
-    if (coarsest ** 2 if squares else coarsest) / (result.scale * 2.0**bits) >= 1.0:
+    with np.errstate(over="ignore"):
+        coarsest = np.float32(2) * np.float32(max(scales))
+        moved = np.float32(result.scale) * np.float32(2.0 ** bits[result.storage.width > 8])
+        coarsest = coarsest * coarsest if op.name == "top.SquaredDifference" else coarsest
+    factor = float(coarsest) / float(moved) if np.isfinite(coarsest) else math.inf
+    if not 0.0 < factor < 1.0 and not (op.name == "top.Sub" and 1.0 < factor < math.inf):
         raise Unsupported(
             f"its operands have a step of {max(scales):g} beside {result.scale:g} of its result: LiteRT takes no such scales",
             left_float(op))
