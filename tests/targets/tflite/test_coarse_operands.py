@@ -55,7 +55,8 @@ def test_factors_that_float32_does_not_hold_are_refused(
     """A start of -1e38 for a running maximum, and what is subtracted from it."""
     types = [((1, 4), "int8", None, ([scale], [0], 0)) for scale in scales]
     path = tmp_path / "one.tflite"
-    path.write_bytes(write_operator(operator, types[:2], types[2:], {"pot_scale_int16": False} if operator != "SQUARED_DIFFERENCE" else {}))
+    options = {"pot_scale_int16": False} if operator != "SQUARED_DIFFERENCE" else {}
+    path.write_bytes(write_operator(operator, types[:2], types[2:], options))
     zeros = {each: np.zeros((1, 4), "int8") for each in ("in0", "in1")}
     graph = Graph(*(TensorType((1, 4), QuantType(I8, F32, (scale,), (0,))) for scale in scales[:2]))
     element = QuantType(I8, F32, scales[2:], (0,))
@@ -68,6 +69,26 @@ def test_factors_that_float32_does_not_hold_are_refused(
             open_model(path)(zeros)
         with pytest.raises(ConversionError, match=r"LiteRT takes no such scales"):
             transload.lower(module, "tfl")
+
+
+@pytest.mark.parametrize(("scale", "in_integers"), [(2.0**-26, False), (2.0**-25, True)])
+def test_exponents_too_fine_for_litert_are_taken_in_floats(scale: float, in_integers: bool, tmp_path: Path) -> None:
+    """Of bytes whose steps are 2^-26 or less LiteRT's SOFTMAX ends the process."""
+    path = tmp_path / "softmax.tflite"
+    path.write_bytes(write_operator(
+        "SOFTMAX", [((1, 4), "int8", None, ([scale], [0], 0))], [((1, 4), "int8", None, ([1 / 256], [-128], 0))], {"beta": 1.0}))
+    numbers = np.array([[-128, 0, 5, 127]], np.int8)
+    if in_integers:
+        open_model(path)({"in0": numbers})
+    else:
+        with pytest.raises(ChildEnded):
+            open_model(path)({"in0": numbers})
+    graph = Graph(TensorType((1, 4), QuantType(I8, F32, (scale,), (0,))))
+    element = QuantType(I8, F32, (1 / 256,), (-128,))
+    module = graph.done(graph.emit("Softmax", *graph.inputs, axis=1, types=[TensorType((1, 4), element)]))
+    assert ("tfl.dequantize" not in [op.name for op in transload.lower(module, "tfl").ops()]) == in_integers
+    made = open_model(transload.convert(module, "tflite", tmp_path / "out").file(".tflite"))({"x0": numbers})
+    np.testing.assert_array_equal(next(iter(made.values())), np.full((1, 4), 64 - 128))
 
 
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])

@@ -127,6 +127,11 @@ def bounded(op: Any, rw: Rewriter) -> Value | None:
     return emit(rw, "add", made, real(rw, op.bias, op.input), like=op.output)
 
 
+_FINEST_EXPONENT = 2.0**-26
+"""A step of bytes that are exponents, at or below which LiteRT ends the process: `PreprocessSoftmaxScaling` asserts that it is
+above 1, moved up by 26 bits."""
+
+
 @TABLE("top.Softmax")
 def softmax(op: Softmax, rw: Rewriter) -> Value | None:
     """SOFTMAX and LOG_SOFTMAX, along the last dimension."""
@@ -137,7 +142,8 @@ def softmax(op: Softmax, rw: Rewriter) -> Value | None:
         wide = source.storage == I8 and target.storage == I16
         unit = target.zero_point == -32768 and math.isclose(target.scale, 2.0**-16, rel_tol=1e-3) if wide else (
             source.storage == target.storage and _is_unit(target, 0.0))
-        if not unit or not op.beta > 0:
+        too_fine = source.storage != I16 and op.beta * source.scale <= _FINEST_EXPONENT
+        if not unit or not op.beta > 0 or too_fine:
             return None
         need_rounding(op, rw, "double", operator="SOFTMAX")
     shape = static_shape(op.input)

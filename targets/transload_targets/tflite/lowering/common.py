@@ -279,11 +279,11 @@ _SUMS_MOVED_UP = {"top.Add": (20, 15), "top.Sub": (20, 15), "top.SquaredDifferen
 def need_fine_operands(op: Op, *values: Value) -> None:
     """Refuse a sum, difference or squared difference of whose scales LiteRT makes a factor that ends the process.
 
-    Its kernels divide twice the coarsest operand's scale (its square, of SQUARED_DIFFERENCE) by the result's, moved up by 20 bits
-    (15 of numbers of 16, 14 of SQUARED_DIFFERENCE), all in float32, and assert that this is above 0 and below 1; SUB takes what is
-    above 1, too, but for 1 itself. Where a scale is so great that a float32 does not hold it moved up, it comes out as 0.
+    Its kernels divide twice the coarsest operand's scale (its square, of SQUARED_DIFFERENCE) by the result's, moved up by 20
+    bits (15 of numbers of 16, 14 of SQUARED_DIFFERENCE), all in float32, and assert that this is above 0 and below 1; SUB takes
+    what is above 1, too, but for 1 itself. Where a scale is so great that a float32 does not hold it moved up, it comes out as 0.
 
-    Source: `Prepare` of the kernels ADD, SUB and SQUARED_DIFFERENCE, `QuantizeMultiplierSmallerThanOneExp`; tried out on LiteRT 2.
+    Source: `Prepare` of the kernels ADD, SUB and SQUARED_DIFFERENCE, `QuantizeMultiplierSmallerThanOneExp`; LiteRT 2 was tried.
     """
     result = quantized_result(op)
     scales = [type_.scale for value in values if (type_ := quant(value)) is not None]
