@@ -3,7 +3,8 @@
 A masked maximum puts -1e9, the least float or minus infinity where nothing is to be seen, and takes the greatest; a window that
 reaches over the edge is padded so. Integers have one scale for what is filled and what fills, and such a scale has no step left
 for the numbers. The maximum never shows the fill, as long as there is one number beside it: any fill will do that is no
-greater than the numbers are. Likewise before a minimum with great ones, and before a limit, which shows none below it.
+greater than the numbers are. Likewise before a minimum with great ones, and before a limit, which shows none below it. A running
+maximum starts so (-1e38), and exponentials of what such a start is less than the maximum are 0, however much that is.
 
 Where a maximum does show its fill, as of a row that is masked throughout, the fill says something, and stays.
 
@@ -20,7 +21,7 @@ from functools import reduce
 import numpy as np
 
 from transload.analysis.movement import moves_of
-from transload.ir import Dense, FloatType, Module, Op, Value
+from transload.ir import F64, Dense, FloatType, Module, Op, Value
 from transload.ir.build import Builder, constant_of
 from transload.samples.owned import need_sample
 
@@ -37,8 +38,10 @@ Look = Callable[[Value, int | None], Range]
 Cuts = Mapping[int | None, float]
 """What constants of an op may be cut off at, by operand; None is a padding's own number."""
 UNKNOWN: Range = (-math.inf, math.inf)
+LEAST_EXPONENT = -104.0
+"""From here on down, the exponential of a float32 is 0."""
 ADDED = 1e4
-"""The least that is added to mute a number; what is less is a bias."""
+"""The least that is added to mute a number, or that a maximum starts at; what is less is a bias, or a limit."""
 APART = 1 / 32
 """How far below all that is shown a fill lies that has to differ, of its range: several steps of 8 bits."""
 
@@ -157,11 +160,18 @@ class _Side:
                 return result.raised(_limit(op.attribute("min") if up else -op.attribute("max")))
             case "top.Max" | "top.Min" if (op.name == "top.Max") == up:
                 others = [self.look(each)[0] for each in op.operands if each is not value and constant_of(each) is not None]
-                return result.raised(_limit(max(others, default=-math.inf)))
+                shown = result.raised(_limit(max(others, default=-math.inf)))
+                for each in op.operands if constant_of(value) is not None else ():
+                    shown = shown if each is value else shown.raised(_shown(self.look(each)))
+                return shown
+            case "top.Exp" if up and value.element != F64:
+                return result.raised(_limit(LEAST_EXPONENT))
             case "top.Max" | "top.Min":
                 return result
             case "top.Add" if math.isfinite(result.safe) and not op.attribute("do_relu"):
                 return result.below(self.look(op.operands[1 - index])[1])
+            case "top.Sub" if index == 0 and math.isfinite(result.safe) and not op.attribute("do_relu"):
+                return result.below(-self.look(op.operands[1])[0])
         moves = moves_of(op)
         return _ALL if moves is None or moves.by_value or value not in moves.operands(op) else result
 
@@ -172,18 +182,21 @@ class _Side:
             return {}
         fills, data = joined
         ranges = [self.look(value) for value in data]
-        floor = self.floors.get(op.results[0], _ALL)
+        hides = op.name == ("top.Max" if self.sign > 0 else "top.Min")  # what is less than one of the others, by itself
+        floor = reduce(_Floor.lower, (self._of(op, index or 0) for index in fills)) if hides else self.floors.get(
+            op.results[0], _ALL)
         if not math.isfinite(floor.safe) or not ranges:
             return {}
         low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
-        bound = floor.safe if op.name == "top.Add" or low < floor.safe else min(floor.seen, low)
-        if op.name == "top.Add":
-            bound -= high
+        adds = op.name in ("top.Add", "top.Sub")
+        bound = floor.safe if adds or hides or low < floor.safe else min(floor.seen, low)
+        if adds:
+            bound -= high if op.name == "top.Add" else -low
             low, high = 0.0, max(self.look(op.operands[index])[1] for index in fills if index is not None)
         found: dict[int | None, float] = {}
         for index, number in fills.items():
             least = (number or 0.0) * self.sign if index is None else self.look(op.operands[index])[0]
-            if op.name == "top.Add" and least > -ADDED:
+            if (adds or hides) and least > -ADDED:
                 continue
             if least < bound and max(high, 0.0) - least > FAR * (max(high, 0.0) - min(bound, 0.0)):
                 found[index] = bound * self.sign
@@ -221,7 +234,7 @@ def joined_by(op: Op) -> tuple[dict[int | None, float | None], list[Value]] | No
     if op.regions or not op.results or not isinstance(op.results[0].element_or_none, FloatType):
         return None
     moves = moves_of(op)
-    if op.name == "top.Add":
+    if op.name in ("top.Add", "top.Sub"):
         values: Sequence[Value] = op.operands
     elif moves is not None and (not moves.by_value or op.name in ("top.Max", "top.Min")):
         values = moves.operands(op)
@@ -229,7 +242,8 @@ def joined_by(op: Op) -> tuple[dict[int | None, float | None], list[Value]] | No
         return None
     data = [value for value in values if constant_of(value) is None]
     fills: dict[int | None, float | None] = {
-        index: None for index, value in enumerate(op.operands) if value in values and constant_of(value) is not None}
+        index: None for index, value in enumerate(op.operands)
+        if value in values and constant_of(value) is not None and not (index and op.name == "top.Sub")}
     if op.name == "top.Pad" and op.attribute("mode") == "constant" and len(values) == 1:
         fills[None] = float(op.attribute("val"))
     return (fills, data) if fills and data else None

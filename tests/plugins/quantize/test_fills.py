@@ -56,12 +56,19 @@ def network(form: str, fill: float) -> tuple[list[Any], dict[str, Any]]:
         case "added":
             constants["fill"] = np.where(SEEN, np.float32(0), np.float32(fill))
             nodes += [node("Add", ["a", "fill"], ["q"]), node("ReduceMax", ["q"], ["y"], axes=[1])]
+        case "running":
+            constants["fill"] = np.full((1, 8, 8, 8), fill, np.float32)
+            nodes += [node("Max", ["fill", "a"], ["q"]), node("Sub", ["fill", "q"], ["far"]), node("Exp", ["far"], ["none"]),
+                      node("Mul", ["q", "w3"], ["r"]), node("Sub", ["a", "r"], ["d"]), node("Exp", ["d"], ["e"]),
+                      node("Add", ["none", "e"], ["y"])]
+            constants["w3"] = np.float32(0.75)
     return nodes, constants
 
 
 @pytest.mark.parametrize(("form", "fill"), [
     ("pad", -1e9), ("concat", LEAST), ("concat", -np.inf), ("greatest", -1e9), ("greatest", -np.inf), ("least", 1e9),
-    ("least", np.inf), ("moved", LEAST), ("limited", -1e9), ("limited", -np.inf), ("added", -1e9)])
+    ("least", np.inf), ("moved", LEAST), ("limited", -1e9), ("limited", -np.inf), ("added", -1e9),
+    ("running", -1e9), ("running", -1e38)])
 def test_what_is_filled_keeps_its_steps(tmp_path: Path, form: str, fill: float) -> None:
     """Infinite fills were refused; with others one scale reached over all, and outputs were zeros on chips of integers."""
     from transload_converters.onnx.runtime import open_model
@@ -78,6 +85,24 @@ def test_what_is_filled_keeps_its_steps(tmp_path: Path, form: str, fill: float) 
     table = transload.calibrate(transload.load(path), samples(8), method="minmax").save(tmp_path / "table")
     made = transload.quantize(transload.load(path), "int8", calibration=str(table))
     assert sqnr(wanted, np.stack([transload.run(made, sample)["y"] for sample in given])) > 20.0  # without rounding and biases
+
+
+def test_a_running_maximum_that_starts_far_below_runs_in_litert(tmp_path: Path) -> None:
+    """As of an RWKV network: a difference with a step of 1e35 ended LiteRT."""
+    pytest.importorskip("ai_edge_litert")
+    path, (nodes, constants) = tmp_path / "model.onnx", network("running", -1e38)
+    path.write_bytes(make_model(nodes, samples(1)[0], ["y"], constants, opset=13).SerializeToString())
+    made = transload.convert(path, "tflite", tmp_path / "out", quantize="int8", data=samples(4))
+    assert made.verification is not None and made.verification.status == "passed", made.verification
+
+
+def test_a_start_that_an_exponential_shows_stays() -> None:
+    """One of -20 below what it is beside gives 2e-9, which is told from 0; and a start that is shown itself."""
+    g = Graph((2, 8))
+    start = g.constant(np.full((2, 8), -1e38, np.float32))
+    module = g.done(g.Exp(g.Sub(np.full((2, 8), -20, np.float32), g.inputs[0])), g.Sub(start, g.inputs[0]))
+    given = [{"x0": np.linspace(1, 2, 16, dtype=np.float32).reshape(2, 8)}]
+    assert without_far_numbers(module, given) is module
 
 
 def test_what_shows_its_fill_stays() -> None:
