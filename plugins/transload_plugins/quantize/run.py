@@ -36,6 +36,7 @@ from .borders import Which, fixed_by, integers_at, join_casts, take_casts_off
 from .calibration import Calibration
 from .completing import completed, is_partly_quantized
 from .differences import write_out_squared_differences
+from .divisors import rounded_to_zero
 from .effort import best, options_for
 from .equalization import equalized
 from .fills import has_far_numbers, lost_beside_fills, without_far_numbers
@@ -351,6 +352,7 @@ class _Work:
         """
         kept, narrow = ready.samples.kept, self.scheme.activations.width == 8
         if not kept:
+            self.keep_divisors(ready.calibration, islands)
             return
 
         def look() -> None:
@@ -366,6 +368,7 @@ class _Work:
                 self.make_room(ready.samples.some(SEARCHED), ready.calibration.histograms)
 
         looked = self._in_time(look, "rounding weights, looking for islands, and what else moves biases and ranges")
+        self.keep_divisors(ready.calibration, islands)
         if learning:
             self.learn(ready.every.kept, bias_correction, resume)
         if bias_correction:
@@ -405,6 +408,22 @@ class _Work:
             self.islands += islands
             self.floats |= islands
             self._simulation = None
+
+    def keep_divisors(self, calibration: Calibration, forms: Form) -> None:
+        """Leave float what integers would round to 0 and floats divide by, where tensors may stay float."""
+        if forms not in ("mixed", "float") or not observed(self.module):
+            return
+        named, seen = observed(self.module), dict(calibration.ranges)
+        groups = self._groups(named)
+        seen |= {name: (held.low, held.high) for name, held in calibration.histograms.items() if held.total}
+        fixed = fixed_by(self.module, groups, set(named.values()), self.inputs, self.outputs)
+        types = types_of(self.scheme, groups, named, self.ranges, self.wide)
+        found = {name: why for name, why in rounded_to_zero(groups, named, types, seen, self.scheme).items()
+                 if groups.root(named[name]) not in fixed}
+        if found:
+            self.islands += found
+            self.floats |= found
+            self._simulation = self._measured = None
 
     def _leaves_integers(self, islands: Mapping[str, str]) -> bool:
         """Whether something is still computed in integers where these stay float: one group may be of hundreds of tensors."""
