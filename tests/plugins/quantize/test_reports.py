@@ -78,7 +78,7 @@ def test_a_poor_result_is_told_where_to_look(cli: Cli, model: Path, samples: Pat
 @pytest.mark.parametrize(("more", "message"), [
     (("convert", "--report", "p.html"), "--quantize int8 --data PATH"),
     (("quantize", "--table", "t", "--report", "p.html"), "--data PATH"),
-    (("quantize", "--data", "samples.npy", "--report", "."), "is a folder"),
+    (("quantize", "--data", "samples.npy", "--report", "."), "is a directory"),
 ])
 def test_a_page_of_nothing_is_refused_before_anything_is_done(
     cli: Cli, model: Path, samples: Path, more: tuple[str, ...], message: str,
