@@ -126,7 +126,7 @@ class TestCache:
 
     def test_where_it_cannot_be_written_nothing_is_converted(self, zoo, tmp_path):
         (tmp_path / "file").touch()
-        with pytest.raises(TransloadError, match="cache cannot be written: .* is a file"):
+        with pytest.raises(TransloadError, match=r"cache cannot be written: .* is a file"):
             convert_all(zoo, "tosa", tmp_path / "out", workers=1, cache=tmp_path / "file" / "cache")
         assert not (tmp_path / "out").exists()
 
