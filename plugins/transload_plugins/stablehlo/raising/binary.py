@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F16, F32, F64, FloatType, IntegerType, Op, QuantType, Type, Value
+from transload.ir import BF16, F16, F32, F64, I8, FloatType, IntegerType, Op, QuantType, Type, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.simplify.qdq import kept
@@ -148,6 +148,8 @@ def shift(op: ShiftLeft | ShiftRightArithmetic | ShiftRightLogical, rw: Rewriter
     x, amount = lean(op.operands[0]), lean(op.operands[1])
     element = element_of(x)
     width, unsigned = element.width, element.unsigned
+    if width > element.range[1]:
+        return in_shape(rw, op, _shift_in_bytes(rw, op.name, x, amount))
     if op.name == "stablehlo.shift_right_arithmetic" and unsigned:
         signed = IntegerType(width)
         moved = rw.emit("top.ShiftRight", cast(rw, x, signed), outside_as_width(rw, cast(rw, amount, signed), width))
@@ -158,6 +160,17 @@ def shift(op: ShiftLeft | ShiftRightArithmetic | ShiftRightLogical, rw: Rewriter
     if op.name == "stablehlo.shift_right_arithmetic" or unsigned:
         return in_shape(rw, op, rw.emit("top.ShiftRight", x, amount))
     return in_shape(rw, op, shifted_down(rw, x, amount))
+
+
+def _shift_in_bytes(rw: Rewriter, name: str, x: Value, amount: Value) -> Value:
+    """A shift of i2 in i8: i2 has no number for its own width, by which amounts outside of it are told."""
+    element = element_of(x)
+    wide, places = cast(rw, x, I8), outside_as_width(rw, cast(rw, amount, I8), I8.width)
+    if name == "stablehlo.shift_left":
+        return cast(rw, rw.emit("top.ShiftLeft", wide, places), element)
+    if name == "stablehlo.shift_right_logical":
+        wide = rw.emit("top.BitwiseAnd", wide, like(rw, wide, (1 << element.width) - 1))
+    return cast(rw, rw.emit("top.ShiftRight", wide, places), element)
 
 
 def shifted_down(rw: Rewriter, x: Value, amount: Value) -> Value:

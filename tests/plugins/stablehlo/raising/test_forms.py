@@ -349,3 +349,27 @@ def test_narrow_functions_are_rounded_once(name: str, function: Any, element: st
     for form in (top, transload.lower(top, "tosa")):
         (found,) = raising.run(form, [x])
         np.testing.assert_allclose(raising.as_dtype(found, dtype).astype(np.float64), want, rtol=float(finfo(dtype).eps))
+
+
+@pytest.mark.parametrize("element", ["i2", "i4", "ui2", "ui4"])
+@pytest.mark.parametrize("name", ["shift_left", "shift_right_arithmetic", "shift_right_logical"])
+def test_shifts_of_few_bits_by_any_amount(name: str, element: str) -> None:
+    """i2 has no number for its own width; amounts outside of the width leave nothing but the sign's copies."""
+    width, signed = int(element.lstrip("ui")), not element.startswith("u")
+    low = -(1 << (width - 1)) if signed else 0
+    numbers = np.arange(low, low + (1 << width))
+    x, amount = (each.reshape(-1) for each in np.meshgrid(numbers, numbers))
+    type_ = _tensor(x.shape, element)
+    module = raising.load(raising.function_text(
+        [("%x", type_), ("%amount", type_)],
+        f'%y = "stablehlo.{name}"(%x, %amount) : ({type_}, {type_}) -> {type_}', [("%y", type_)]))
+    places = np.where((amount < 0) | (amount > width), width, amount)
+    bits = x % (1 << width)
+    value = np.where(bits >> (width - 1), bits - (1 << width), bits) if name == "shift_right_arithmetic" else bits
+    exact = (value << places if name == "shift_left" else value >> places) - low
+    exact = exact % (1 << width) + low
+    dtype = dtype_of(parse_type(element))
+    given = [x.astype(dtype), amount.astype(dtype)]
+    for form in (module, transload.legalize(module), transload.lower(module, "tosa")):
+        (mine,) = raising.run(form, given)
+        np.testing.assert_array_equal(np.asarray(mine).astype(int), exact)

@@ -50,10 +50,15 @@ from .sources import Sources, sources
 __all__ = ["make_signed", "signed_element"]
 
 WRAPPING = frozenset({
-    "top.Add", "top.AddConst", "top.BitwiseNot", "top.Conv", "top.CumSum", "top.Deconv", "top.Einsum", "top.MatMul", "top.Mul",
-    "top.MulConst", "top.Neg", "top.Pow", "top.Reduce", "top.Scale", "top.ScatterElements", "top.ScatterND", "top.ShiftLeft",
-    "top.Square", "top.SquaredDifference", "top.Sub"})
-"""Ops whose result may leave the range of a type that a wider one stands for, and then wraps round."""
+    "top.Abs", "top.Add", "top.AddConst", "top.BitwiseNot", "top.Conv", "top.CumSum", "top.Deconv", "top.Div", "top.Einsum",
+    "top.FloorDiv", "top.MatMul", "top.Mul", "top.MulConst", "top.Neg", "top.Pow", "top.Reduce", "top.Scale",
+    "top.ScatterElements", "top.ScatterND", "top.ShiftLeft", "top.Square", "top.SquaredDifference", "top.Sub"})
+"""Ops whose result may leave the range of a type that a wider one stands for, and then wraps round.
+
+Of `Abs`, and of the quotients by -1, it is that of the least number alone.
+"""
+_SIGNED = frozenset({"top.Abs", "top.Div", "top.FloorDiv"})
+"""Those of them that leave the range of signed numbers alone."""
 
 
 def signed_element(element: Type) -> Type:
@@ -210,7 +215,7 @@ def _wrap(op: Op, result: Value, element: IntegerType) -> None:
     """Keep a result that was such a narrow integer in its range, where `op` can leave that."""
     low, high = element.range
     cast = op.name == "top.Cast"
-    if op.parent is None or not (op.name in WRAPPING or cast):
+    if op.parent is None or not (op.name in WRAPPING or cast) or (op.name in _SIGNED and element.unsigned):
         return
     rw = Builder(op.parent, op.next, op.location)
     users = list(result.uses)

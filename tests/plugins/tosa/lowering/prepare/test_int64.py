@@ -237,6 +237,23 @@ def test_i4_wraps(name: str) -> None:
     np.testing.assert_array_equal(next(iter(run(lower(module), given).values())), (exact + 8) % 16 - 8)
 
 
+@pytest.mark.parametrize("width", [2, 4])
+@pytest.mark.parametrize("name", ["Abs", "Neg", "Div", "FloorDiv"])
+def test_the_least_number_has_no_opposite(name: str, width: int) -> None:
+    element = IntegerType(width)
+    least = element.range[0]
+    x = np.arange(least, -least, dtype=np.int8)
+    operands = 2 if name.endswith("Div") else 1
+    module = module_of(lambda rw, x, *by: rw.emit("top.Cast", rw.emit(
+        f"top.{name}", *(rw.emit("top.Cast", each, element=element) for each in (x, *by))), element=I32),
+        *[TensorType(x.shape, I8)] * operands)
+    given = {"x0": x, "x1": np.full_like(x, -1)}
+    opposite = -x.astype(int)
+    exact = np.abs(opposite) if name == "Abs" else opposite
+    made = next(iter(run(lower(module), {each: given[each] for each in module.inputs}).values()))
+    np.testing.assert_array_equal(made, (exact - least) % (1 << width) + least)
+
+
 def test_the_sign_of_ui4_read_as_i4() -> None:
     i4, ui4 = IntegerType(4), IntegerType(4, "u")
     module = module_of(lambda rw, x: rw.emit("top.Cast", rw.emit("top.ShiftRight", rw.emit(
