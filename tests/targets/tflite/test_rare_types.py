@@ -299,6 +299,19 @@ def test_integers_to_powers_of_their_own_wrap_round(element: IntegerType) -> Non
         np.testing.assert_array_equal(found, base ** exponent.astype(dtype), strict=True)
 
 
+@pytest.mark.parametrize("exponents", [(21, 20, 12, 2), (90, 90, 90, 90)], ids=["others", "all great"])
+def test_powers_by_constants_of_their_own_wrap_round(exponents: tuple[int, ...]) -> None:
+    """Where the numbers may come to more than 32 bits, of which the type of the result tells nothing."""
+    base = np.array([3, -3, 7, 46341], np.int32)
+    power = np.array(exponents, np.int32)
+    module = network(lambda build, x: build.emit("top.Pow", x, build.constant(power)), TensorType((4,), I32))
+    lowered = transload.lower(module, "tfl")
+    assert "tfl.pow" not in {op.name for op in lowered.ops()}
+    [found] = run_litert(serialize(lowered), [base])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(found, base ** power, strict=True)
+
+
 @pytest.mark.parametrize("of", [I8, I16, I32, I64], ids=str)
 @pytest.mark.parametrize("by", [I8, I32, I64], ids=str)
 def test_small_powers_have_kernels(of: IntegerType, by: IntegerType) -> None:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         Where,
     )
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "common_power"]
 
 TABLE = RewriteTable()
 
@@ -218,7 +218,7 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         a, b = (_spread(rw, value, op.result) for value in (a, b))
     if op.name in ("top.FloorDiv", "top.FloorMod") and op.result.element in (UI8, UI16, UI32):
         return _chain(op, rw, _BINARY[op.name], (a, b))
-    if op.name == "top.Pow" and (exponent := _whole_power(op)) is not None:
+    if op.name == "top.Pow" and (exponent := common_power(op)) is not None:
         return _power(op, rw, exponent)
     if op.name == "top.SquaredDifference" and isinstance(op.result.element, IntegerType) and op.result.element != I32:
         element = wider(op.result.element) or op.result.element
@@ -237,7 +237,7 @@ def _of_signed_bytes(rw: Rewriter, op: Op, left: Type, right: Type, made: Type) 
 _MOST_POWER = 64
 
 
-def _whole_power(op: Op) -> int | None:
+def common_power(op: Op) -> int | None:
     """The exponent of integers that are all raised to the same constant power; None of others."""
     a, b = op.operands
     dense = constant_of(b)

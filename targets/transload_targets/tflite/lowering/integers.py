@@ -6,13 +6,15 @@ all numbers of such an op lie in 32 bits (`transload.analysis.intervals`), the o
 
 from __future__ import annotations
 
-from transload.analysis.intervals import Interval, Intervals, inside
+from transload.analysis.intervals import Interval, Intervals, inside, result_intervals
 from transload.errors import Finding, merge_findings
 from transload.findings import refuse
 from transload.ir import I32, I64, UI32, Module, Op, Value
 from transload.ir.build import Builder, constant_of
 from transload_hub.algebra.powers import whole_power
 from transload_hub.build import cast
+
+from .elementwise import common_power
 
 __all__ = ["WITHOUT_64", "narrow_integers"]
 
@@ -69,7 +71,10 @@ def _needs_products(op: Op, intervals: Intervals) -> bool:
         return False
     held = constant_of(exponent)
     has_kernel = base.element == I32 or _fits(op, intervals) or (held is not None and held.splat_value() is not None)
-    return not (has_kernel and inside(intervals.of(exponent), _EXPONENTS) and inside(intervals.of(op.results[0]), _I32))
+    made = intervals.of(op.results[0])  # of products that the lowering makes by itself, which wrap round
+    if common_power(op) is None:  # of what POW gives, which must not
+        made, = result_intervals(op, [intervals.of(value) for value in op.operands])
+    return not (has_kernel and inside(intervals.of(exponent), _EXPONENTS) and inside(made, _I32))
 
 
 def _fits(op: Op, intervals: Intervals) -> bool:
