@@ -268,7 +268,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
         made = _mean(rw, sources[0], _quant(quantizers[0].results[0]))  # type: ignore[arg-type]
         made.owner.location = quantizers[0].location  # type: ignore[union-attr]
         return _replace(op, quantizers, made)
-    if not rounds_results(op):  # it moves numbers: it is a cast that rounds them
+    if not rounds_results(op) or moved(op, by_value=False):  # it moves numbers: it is a cast that rounds them
         kind = _quant(quantizers[0].results[0])
         sources = [
             source if source.element == kind else rw.emit("top.Cast", source, element=kind, round_mode="HalfToEven")  # type: ignore[union-attr]

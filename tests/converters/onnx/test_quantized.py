@@ -103,6 +103,18 @@ def test_padding_between_scales_is_rounded_once(compare: Callable[..., Any], mod
     assert cast.rounding == "once"
 
 
+@pytest.mark.parametrize(("given", "made"), [
+    (np.uint8(128), np.int8(0)), (np.int8(3), np.uint8(131)), (np.uint16(0), np.int16(0)), (np.uint8(3), np.uint8(5))])
+def test_the_nearest_elements_in_another_stored_type(compare: Callable[..., Any], given: Any, made: Any) -> None:
+    """Not each is repeated as often as others, so that it is an Interp, which stores the numbers as they are."""
+    nodes = [dq("x", "d"), node("Resize", ["d", "", "", "sizes"], ["r"], mode="nearest", nearest_mode="floor",
+                                coordinate_transformation_mode="asymmetric"), q("r", "y", "o")]
+    constants = {"a_scale": scale(0.5), "a_zero": given, "o_scale": scale(0.5), "o_zero": made, "sizes": np.array([1, 4, 3, 7])}
+    ends = np.iinfo(given.dtype)
+    hub = compare(nodes, {"x": whole(ends.min, ends.max + 1, given.dtype, 1, 4, 2, 3)}, ("y",), constants, opset=21)
+    assert "top.Interp" in {op.name for op in hub.ops()}
+
+
 def test_quantized_ops_say_how_they_round_or_only_move() -> None:
     """An op in between whose declaration has no rounding gets a cast in front, which is right of ops that move numbers alone."""
     computing = [name for name in COMPUTE if "rounding" not in TOP.ops[f"top.{name}"].attributes]
