@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError, TargetError, TransloadError
-from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, FloatType, IntegerType, TensorType, dtype_of
+from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, FloatType, IntegerType, TensorType, dtype_of
 from transload.ir.constants import element_type_of
 from transload_converters.tflite.writer import ModelWriter
 from transload_converters.tflite.writer_module import serialize
@@ -205,6 +205,13 @@ def test_bits_that_move_up_are_products(element: str) -> None:
     assert "moves bits down alone" in finding.why and "multiply by powers of two" in finding.hint
     wide = "i32" if element == "i32" else "i64"
     assert transload.lower(transload.load(text=text.format(wide, "multiply"), format="stablehlo"), "tfl")
+
+
+def test_a_complement_of_ui64_is_refused_for_its_type_alone() -> None:
+    """Its constant was -1, of which numpy said besides that the type does not hold it."""
+    with pytest.raises(ConversionError) as refused:
+        transload.lower(network(lambda build, x: build.emit("top.BitwiseNot", x), TensorType((4,), UI64)), "tfl")
+    assert [finding.why for finding in refused.value.findings] == ["LiteRT has no kernel of it for ui64"]
 
 
 def test_no_wider_type_is_advised_where_there_is_none() -> None:

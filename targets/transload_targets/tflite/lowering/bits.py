@@ -79,10 +79,11 @@ def _lowest(rw: Rewriter, x: Value, bits: int, width: int) -> Value:
 
 @TABLE("top.BitwiseNot")
 def bitwise_not(op: BitwiseNot, rw: Rewriter) -> Value:
-    """What is left of -1: LiteRT's XOR has no 64 bits."""
+    """What is left of -1, of unsigned numbers of the greatest: LiteRT's XOR has no 64 bits."""
     element = wider(op.result.element) or op.result.element
     value = widened(rw, op.operands[0], element)
-    return widened(rw, emit(rw, "sub", constant(rw, np.asarray(-1, dtype_of(element))), value, like=value), op.result.element)
+    all_ones = constant(rw, np.asarray(-1, np.int64).astype(dtype_of(element)))
+    return widened(rw, emit(rw, "sub", all_ones, value, like=value), op.result.element)
 
 
 @TABLE("top.BitwiseOr")
