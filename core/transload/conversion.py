@@ -12,6 +12,7 @@ from .context import pinned
 from .errors import ConversionError, Finding, PassError, PluginError, UsageError, merge_findings
 from .findings import collected_findings, refuse
 from .ir import Module, update_function_types
+from .ir.borders import output_names_kept
 from .options import Options, Owner, same_option, settings_of
 from .passes.steps import PassRecord, Step, parse_steps, reads
 from .plugin import Conversion, resolve
@@ -49,7 +50,7 @@ def run_conversion(
     if why is not None:
         raise ConversionError(
             f"conversion {conversion.name!r} is not for this module: {why}", hint="a route goes another way: `transload convert`")
-    with collected_findings() as refused:
+    with output_names_kept(module), collected_findings() as refused:
         for step in steps:
             try:
                 record = step.apply(module)

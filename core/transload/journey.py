@@ -25,6 +25,7 @@ from .conversion import hint_for, options_of, owners_of, route_from, run_convers
 from .errors import ConversionError, Finding, UsageError
 from .garbage import rare_collections
 from .ir import Module
+from .ir.borders import output_names_kept
 from .limits import text_lengths
 from .options import Owner, own_options, settings_of, shared_out
 from .passes.manager import OutOfPlace, Pipeline
@@ -381,7 +382,8 @@ class Journey:
             if stage.conversion is not None:
                 run_conversion(stage.conversion, stage.steps, module, tell)
             elif stage.act is not None:
-                module.become(stage.act(module))
+                with output_names_kept(module):
+                    module.become(stage.act(module))
             else:
                 self._run_passes(stage, module, tell)
 

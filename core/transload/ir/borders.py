@@ -7,7 +7,8 @@ goes wherever the function goes: through passes, clones and MLIR text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .given import items_of, misfit_part
@@ -15,10 +16,11 @@ from .types import IntegerType, TensorType, Type
 
 if TYPE_CHECKING:
     from .core import Block, Op, Value
+    from .module import Module
 
 __all__ = [
     "ELEMENT", "NAME", "RANGE", "input_limits", "input_names", "input_types", "name_borders", "note_elements", "noted_elements",
-    "output_names", "output_types", "same_width",
+    "output_names", "output_names_kept", "output_types", "same_width",
 ]
 
 NAME = "ml_program.identifier"
@@ -58,6 +60,28 @@ def name_borders(function: Op, inputs: Sequence[str], outputs: Sequence[str]) ->
         if before != list(names):
             attributes = function.attributes.get(side) or [{}] * len(before)
             function.attributes[side] = [{**own, NAME: name} for own, name in zip(attributes, names, strict=True)]
+
+
+@contextmanager
+def output_names_kept(module: Module) -> Iterator[None]:
+    """Whatever is done to a module meanwhile, its functions' results are called as before, where there are as many.
+
+    A result that has no name of its own (`NAME`) is called as the value that is given, and another one may come to be given: an
+    operand, where the last op folds away, or one of several results. Who uses the model knows it by the name that it had.
+    """
+    before = {name: output_names(function) for name, function in _public(module)}
+    yield
+    for name, function in _public(module):
+        names = before.get(name)
+        if names is not None and len(names) == len(_block_of(function).terminator.operands):
+            name_borders(function, input_names(function), names)
+
+
+def _public(module: Module) -> Iterator[tuple[str, Op]]:
+    """The functions that others than the module's own may call, of one block each."""
+    for name, function in module.functions.items():
+        if function.attributes.get("sym_visibility") != "private" and len(function.regions[0].blocks) == 1:
+            yield name, function
 
 
 def _block_of(function: Op) -> Block:

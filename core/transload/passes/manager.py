@@ -16,6 +16,7 @@ from ..context import pinned
 from ..conversion import REWRITES, apply_conversion, options_of, rewrites_alone
 from ..errors import InternalError, PassError
 from ..ir import Module
+from ..ir.borders import output_names_kept
 from ..ir.verify import check
 from ..kinds import need
 from ..options import settings_of
@@ -70,17 +71,18 @@ class Pipeline:
             raise PassError("the module breaks the rules of its dialects before the first pass", findings)
         records = []
         produced: set[str] = set()
-        for step in self.steps:
-            _check_requirements(step, module, produced)
-            produced.update(step.produces)
-            record = step.apply(module)
-            records.append(record)
-            if tell is not None:
-                tell(step, record, module)
-            if print_after is not None:
-                print_after(step.name, module)
-            if verify_each and (not step.partial or step is self.steps[-1]) and (findings := check(module)):
-                raise InternalError(f"pass {step.name!r} made invalid IR", findings)
+        with output_names_kept(module):
+            for step in self.steps:
+                _check_requirements(step, module, produced)
+                produced.update(step.produces)
+                record = step.apply(module)
+                records.append(record)
+                if tell is not None:
+                    tell(step, record, module)
+                if print_after is not None:
+                    print_after(step.name, module)
+                if verify_each and (not step.partial or step is self.steps[-1]) and (findings := check(module)):
+                    raise InternalError(f"pass {step.name!r} made invalid IR", findings)
         return records
 
 

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transload.errors import UsageError
-from transload.ir import Block, FusedLocation, Module, Op, TensorType, Value, output_names
+from transload.ir import Block, FusedLocation, Module, Op, TensorType, Value, input_names, output_names
+from transload.ir.borders import name_borders
 from transload.ir.build import Builder, constant_of, part_location
 from transload.ir.constants import Dense, LazyData, SplatData
 
@@ -67,15 +68,8 @@ def change_layout(module: Module, to: str = "NHWC") -> bool:
     for function in module.functions.values():
         names = output_names(function)
         changed |= _FunctionLayout(function, to).run()
-        if output_names(function) != names:
-            _keep_output_names(function, names)
+        name_borders(function, input_names(function), names)
     return changed
-
-
-def _keep_output_names(function: Op, names: list[str]) -> None:
-    given = function.attributes.get("res_attrs") or [{} for _ in names]
-    function.attributes["res_attrs"] = [
-        {**attributes, "ml_program.identifier": name} for attributes, name in zip(given, names, strict=True)]
 
 
 _Wanted = tuple[Form, Form | None]

@@ -12,6 +12,7 @@ from ml_dtypes import finfo
 import transload
 from transload.ir import FloatType, dtype_of
 from transload.ir.verify import check
+from transload.passes.manager import Pipeline
 from transload.text import parse_type
 
 from tests.plugins.stablehlo.raising import raising
@@ -373,3 +374,34 @@ def test_shifts_of_few_bits_by_any_amount(name: str, element: str) -> None:
     for form in (module, transload.legalize(module), transload.lower(module, "tosa")):
         (mine,) = raising.run(form, given)
         np.testing.assert_array_equal(np.asarray(mine).astype(int), exact)
+
+
+_FOLDED = {
+    "one of several": """%t = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+^bb0(%a: tensor<i32>, %b: tensor<i32>):
+%less = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}>
+: (tensor<i32>, tensor<i32>) -> tensor<i1>
+"stablehlo.return"(%less) : (tensor<i1>) -> ()
+}) : (tensor<4xi32>) -> tensor<4xi32> loc("t")""",
+    "the input": '%t = "stablehlo.convert"(%x) : (tensor<4xi32>) -> tensor<4xi32> loc("t")',
+    "another": """%s = "stablehlo.negate"(%x) : (tensor<4xi32>) -> tensor<4xi32> loc("s")
+%r = "stablehlo.reverse"(%s) <{dimensions = array<i64: 0>}> : (tensor<4xi32>) -> tensor<4xi32> loc("r")
+%t = "stablehlo.reverse"(%r) <{dimensions = array<i64: 0>}> : (tensor<4xi32>) -> tensor<4xi32> loc("t")""",
+}
+"""Programs whose result `t` becomes another value: one of several of an op, or what is left where ops fold away."""
+
+
+@pytest.mark.parametrize("program", _FOLDED)
+@pytest.mark.parametrize("to", ["top", "tosa", "onnx", "tfl"])
+def test_results_keep_their_names(program: str, to: str) -> None:
+    module = raising.load(raising.function_text([("%x", "tensor<4xi32>")], _FOLDED[program], [("%t", "tensor<4xi32>")]))
+    made = transload.lower(module, to)
+    assert list(made.outputs) == list(module.outputs) == ["t"]
+    assert list(made.inputs) == list(module.inputs)
+
+
+@pytest.mark.parametrize("program", _FOLDED)
+def test_passes_alone_keep_the_names_of_results(program: str) -> None:
+    module = raising.load(raising.function_text([("%x", "tensor<4xi32>")], _FOLDED[program], [("%t", "tensor<4xi32>")]))
+    Pipeline.parse("stablehlo-to-top,canonicalize").run(module)
+    assert list(module.outputs) == ["t"]
