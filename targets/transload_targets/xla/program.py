@@ -22,6 +22,7 @@ from transload.text import print_module
 
 from .allowed import findings_of, has_known_calls
 from .client import XLA
+from .narrow_bits import count_own_bits
 from .precision import at_highest_precision
 from .prepare_cpu import prepare_cpu
 from .prepare_cpu_fusion import options_for
@@ -135,6 +136,7 @@ def written(module: Module, function: str, platform: str, rewrite: bool = True) 
     if findings:
         raise RunError("engine 'xla' cannot run this function", findings)
     without_quantized_types(copy)
+    count_own_bits(copy)
     if platform == "cpu" and rewrite:
         prepare_cpu(copy)
     elif platform == "gpu":

@@ -48,6 +48,21 @@ def test_every_type_crosses(element: str, dtype: Any) -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.parametrize("engine", ["xla", "xla-plain"])
+@pytest.mark.parametrize("element, dtype", [
+    ("i2", ml_dtypes.int2), ("ui2", ml_dtypes.uint2), ("i4", ml_dtypes.int4), ("ui4", ml_dtypes.uint4), ("i8", np.int8)])
+def test_no_copies_of_a_sign_are_counted(element: str, dtype: Any, engine: str) -> None:
+    """XLA holds i4 in 8 bits, and counted them all."""
+    width = int(element.lstrip("ui"))
+    low = 0 if element.startswith("u") else -(1 << (width - 1))
+    numbers = range(low, low + (1 << width))
+    type_ = tensor((len(numbers),), element)
+    module = program([type_], [f"%y = stablehlo.popcnt %a0 : {type_}"], [("%y", type_)])
+    [made] = run(module, [np.array(numbers).astype(dtype)], engine)
+    wanted = [(bin(each % (1 << width)).count("1") - low) % (1 << width) + low for each in numbers]
+    assert made.astype(int).tolist() == wanted
+
+
 def test_results_may_be_changed_and_arguments_may_be_read_only() -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     x.flags.writeable = False
