@@ -30,7 +30,7 @@ def test_a_page_is_written(cli: Cli, model: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    (["--html", "."], "is a folder"),
+    (["--html", "."], "is a directory"),
     (["--method", "kl", "--html", "x.html"], "of which quantizer"),
     (["--report", "x.html"], "--html FILE"),
     (["--quantize", "nobody", "--html", "x.html"], "nobody"),
