@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import ReadError
 from ..files import is_file, is_folder
 from ..json_text import plain
+from ..plugin_host import host
 from ..report import Digest, versions
 
 __all__ = ["beside_is_same", "digest_of_request"]
@@ -20,7 +21,7 @@ _LIST = 1 << 24
 
 
 def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
-    """The SHA-256 of a model's content, of all that is asked, of the samples' contents and of all versions.
+    """The SHA-256 of a model's content and what it is called, of all that is asked, of the samples' contents and of all versions.
 
     None where samples come from a function, which may give others each time. Files that are read with the model are not a part
     of it: which these are is known when it was read (`beside_is_same`). Raises `ReadError` where the model is no file.
@@ -28,7 +29,7 @@ def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
     content = Digest(model).text()
     if content is None:
         raise ReadError(f"{model}: cannot be read")
-    parts: dict[str, Any] = {"model": content, "asked": plain(asked), "versions": versions()}
+    parts: dict[str, Any] = {"model": content, "called": _called(model), "asked": plain(asked), "versions": versions()}
     data = asked.get("data")
     if data is not None:
         digests = _samples(data["source"])
@@ -36,6 +37,12 @@ def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
             return None
         parts["samples"] = digests
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _called(model: Path) -> list[str]:
+    """What a model is called: artifacts have its name, or that of the folder that it is, and its suffix chooses the reader."""
+    is_of_folder = any(model.name in reader.folder for reader in host().readers.values())
+    return [model.name, *([model.parent.name] if is_of_folder else [])]
 
 
 def beside_is_same(model: Path, beside: Mapping[str, str]) -> bool:

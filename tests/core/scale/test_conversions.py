@@ -19,6 +19,7 @@ from transload.input_shapes import sizes_given
 from transload.plugin_host import Host
 from transload.scale import Crew, conversions, convert_all, models_in
 from transload.scale.conversions import MANIFEST
+from transload.scale.requests import digest_of_request
 
 
 @pytest.fixture
@@ -106,6 +107,14 @@ def test_a_call_that_was_broken_off_goes_on(zoo, tmp_path):
     assert all(again[name] == "kept" for name in seen if name != "cut.tflite")
 
 
+def copies_of(model: Path, folder: Path) -> list[Path]:
+    """The folder of six copies of a model, all of its name."""
+    for number in range(6):
+        (folder / "copies" / str(number)).mkdir(parents=True)
+        shutil.copy(model, folder / "copies" / str(number))
+    return [folder / "copies"]
+
+
 class TestCache:
     """Conversions by content."""
 
@@ -116,13 +125,29 @@ class TestCache:
         assert ways(first) == ["converted", "converted"] and ways(second) == ["cached", "cached"]
         assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
 
-    def test_the_same_model_by_another_name(self, zoo, tmp_path):
+    def test_the_same_model_elsewhere(self, zoo, tmp_path):
         cache = tmp_path / "cache"
         convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "a", cache=cache)
-        other = tmp_path / "other.tflite"
+        other = tmp_path / "digits_int8.tflite"
         shutil.copy(zoo / "digits_int8.tflite", other)
         (made,) = convert_all(other, "tosa", tmp_path / "b", cache=cache)
         assert made.way == "cached" and made.report["model"] == str(other)
+
+    def test_artifacts_are_called_as_their_model_though_another_has_the_same_bytes(self, zoo, tmp_path):
+        """They had the name of the first."""
+        other = tmp_path / "other.tflite"
+        shutil.copy(zoo / "digits_int8.tflite", other)
+        for model in (zoo / "digits_int8.tflite", other):
+            (made,) = convert_all(model, "tosa", tmp_path / "out", cache=tmp_path / "cache")
+            assert made.way == "converted" and list(made.report["files"]) == [f"{model.stem}.tosa"]
+
+    def test_the_name_of_a_model_that_is_a_folder_is_the_folders(self, tmp_path):
+        folders = [tmp_path / name for name in ("one", "two", "deeper/one")]
+        for folder in folders:
+            folder.mkdir(parents=True)
+            (folder / "saved_model.pb").write_bytes(b"")
+        first, second, third = (digest_of_request(folder / "saved_model.pb", {}) for folder in folders)
+        assert first == third != second
 
     def test_where_it_cannot_be_written_nothing_is_converted(self, zoo, tmp_path):
         (tmp_path / "file").touch()
@@ -173,9 +198,7 @@ class TestCache:
         convert_all(model, "tosa", tmp_path / "a", cache=tmp_path / "cache")
         (report,) = (tmp_path / "cache").rglob("report.json")
         report.write_text(report.read_text()[:200])
-        copies = [tmp_path / f"copy{number}.tflite" for number in range(6)]
-        for copy in copies:
-            shutil.copy(model, copy)
+        copies = copies_of(model, tmp_path)
         made = convert_all(copies, "tosa", tmp_path / "out", workers=3, cache=tmp_path / "cache")
         assert {each.exit_code for each in made} == {0} and {each.way for each in made} <= {"converted", "cached"}
         assert len(list((tmp_path / "cache").rglob("*.tosa"))) == 1
@@ -184,9 +207,7 @@ class TestCache:
 
     def test_several_writers_leave_whole_entries(self, zoo, tmp_path):
         """Six copies of a model, at once, by three processes: the same request."""
-        for number in range(6):
-            shutil.copy(zoo / "digits_int8.tflite", tmp_path / f"copy{number}.tflite")
-        copies = sorted(tmp_path.glob("copy*.tflite"))
+        copies = copies_of(zoo / "digits_int8.tflite", tmp_path)
         made = convert_all(copies, "tosa", tmp_path / "out", workers=3, cache=tmp_path / "cache")
         assert {each.exit_code for each in made} == {0}
         assert len(list((tmp_path / "cache").rglob("*.tosa"))) == 1
