@@ -13,16 +13,20 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .contents import STRUCTURE, dialects_in
 from .errors import UsageError
 from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
 from .passes.needed import keep_needed
 from .plugin_host import host
+from .roles import hub
 from .suggest import nearest
 from .valid import module_given
 
 __all__ = ["Names", "Nested", "cut_at", "extract", "names_among", "tensors_of"]
+
+_APART = "extract from the model as its file has it (`transload.load`), where each tensor is itself; lower that part"
 
 Names = Iterable[str] | Mapping[str, str]
 """Names of tensors, or these and the names that they are to have."""
@@ -47,7 +51,12 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     `outputs`, they are the module's own. Inputs of the module that nothing needs any more go, and states that lose their input or
     output become plain ones. An op that nobody needs goes whatever it does, and stays where it changes what a needed one sees
     (`keep_needed`). The argument is unchanged. No file holds the result (`source` is None), so none judges it.
-    Raises `UsageError` for tensors that there are not, for inputs that are all of no use, and where two would have one name.
+
+    A lowered module has tensors of the same numbers as one value (a copy and what it copies, two ops that compute the same). Which
+    of them an input would stand for is not known there: where names of several are left, it is refused, and where one is, the
+    input stands for all of them. In the file's own dialect each is itself.
+    Raises `UsageError` for tensors that there are not, for inputs that are all of no use, for such as are one value with another
+    input or, in a lowered module, with another tensor, and where two would have one name.
     """
     copy = module_given(module, "extract").clone()
     copy.source, copy.source_format, copy.beside, copy.cut = None, None, (), None
@@ -55,6 +64,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     given, taken = _renamed(inputs), _renamed(output_names(module.main) if outputs is None else outputs)
     if not taken:
         raise UsageError("a part of a model needs an output")
+    _need_apart(module, copy, given, tensors)
     made: dict[Value, str] = {}
     block.terminator.operands = tuple(_tensor(name, tensors) for name in taken)
     for name, new_name in given.items():
@@ -83,6 +93,37 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
         replace(state, input=own[state.input], output=taken[state.output]) for state in module.states
         if state.input in own and state.output in taken)
     return copy
+
+
+def _need_apart(module: Module, copy: Module, given: Iterable[str], tensors: Mapping[str, Value]) -> None:
+    """`UsageError` where a tensor that is to be an input is another one, too: one value of the module has both names.
+
+    `copy` is the module's, `tensors` are the copy's. By its own name an input of the module only gets another name.
+    """
+    block, main = copy.body_of_main, copy.main
+    named: dict[Value, str] = {}
+    lowered = _is_lowered(module)
+    ends = list(zip(output_names(main), block.terminator.operands, strict=True))
+    for name in given:
+        value = _tensor(name, tensors)
+        if (other := named.setdefault(value, name)) != name:
+            raise UsageError(
+                f"tensors {other!r} and {name!r} are one value of the model: they cannot be two inputs",
+                hint=_APART if lowered else "name one of them")
+        if not lowered or name in input_names(main) or is_constant(value):
+            continue
+        own = input_names(main)[value.index] if value.op is None else value.name
+        others = [each for each in (own, *(end for end, at in ends if at is value)) if each not in (None, name)]
+        if others:
+            raise UsageError(
+                f"tensor {name!r} cannot be an input: in the lowered model it is one value with {others[0]!r}", hint=_APART)
+
+
+def _is_lowered(module: Module) -> bool:
+    """Whether a module holds ops of another dialect than its file's; without a file, or of text, whether of the hub's."""
+    present, reader = set(dialects_in(module)), host().readers.get(module.source_format or "")
+    own = present - {hub().name} if reader is None or reader.dialect in STRUCTURE else {reader.dialect}
+    return not present <= own
 
 
 def cut_at(module: Module, outputs: Sequence[str]) -> Module:

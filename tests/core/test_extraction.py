@@ -148,3 +148,59 @@ def test_no_tensor_is_to_have_an_empty_name() -> None:
     for names in ({"inputs": {"x": ""}}, {"outputs": {"r": ""}}):
         with pytest.raises(UsageError, match=r"tensor '[xr]' is to have an empty name"):
             transload.extract(module, **names)
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    """Of x: a = -x, its copy b and its twin t, which end the model, d = relu(a), and x itself as c."""
+    from onnx import TensorProto, helper, save_model
+
+    nodes = [("Neg", "x", "a"), ("Identity", "a", "b"), ("Neg", "x", "t"), ("Relu", "a", "d"), ("Identity", "x", "c")]
+    graph = helper.make_graph(
+        [helper.make_node(kind, [given], [made]) for kind, given, made in nodes], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "btdc"])
+    path = tmp_path_factory.mktemp("copies") / "m.onnx"
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return transload.load(path)
+
+
+def test_tensors_that_are_one_value_of_a_lowered_model_are_no_inputs(copies: Module) -> None:
+    """Another tensor was cut, too, or one of two inputs was dropped: other numbers than the file's."""
+    wanted = transload.run(transload.extract(copies, ["b", "d"], {"x": "x", "b": "fb"}), {
+        "x": -np.ones(2, np.float32), "fb": np.full(2, 5, np.float32)})
+    assert [wanted[name].tolist() for name in "bd"] == [[5, 5], [1, 1]]
+    without_file = transload.extract(copies)
+    for lowered in (transload.legalize(copies), transload.lower(copies, "tosa"), transload.legalize(without_file)):
+        for name in ("a", "b", "t", "c"):
+            with pytest.raises(UsageError, match=f"'{name}' cannot be an input: in the lowered model") as refused:
+                transload.extract(lowered, ["d", "c"], {name: "f"})
+            assert "transload.load" in str(refused.value.hint)
+        with pytest.raises(UsageError, match="'x' and 'c' are one value"):
+            transload.extract(lowered, ["d", "c"], {"x": "p", "c": "q"})
+        renamed = transload.extract(lowered, ["b", "t", "c"], {"x": "p"})  # outputs may share a value
+        assert {name: made.tolist() for name, made in transload.run(renamed, {"p": np.ones(2, np.float32)}).items()} == {
+            "b": [-1, -1], "t": [-1, -1], "c": [1, 1]}
+
+
+def test_one_value_of_a_file_is_one_input() -> None:
+    text = """
+      "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>),
+        arg_attrs = [{ml_program.identifier = "x"}],
+        res_attrs = [{ml_program.identifier = "y"}, {ml_program.identifier = "z"}, {ml_program.identifier = "e"}]}> ({
+      ^bb0(%x: tensor<2xf32>):
+        %y = "tosa.abs"(%x) : (tensor<2xf32>) -> tensor<2xf32> loc("inner")
+        %e = "tosa.exp"(%y) : (tensor<2xf32>) -> tensor<2xf32> loc("e")
+        "func.return"(%y, %y, %e) : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> ()
+      }) : () -> ()"""
+    module = transload.load(text=text, format="mlir")
+    assert list(transload.extract(module, ["e", "z"], {"y": "f"}).inputs) == ["f"]
+    with pytest.raises(UsageError, match="'y' and 'z' are one value of the model"):
+        transload.extract(module, ["e"], {"y": "f", "z": "g"})
+
+
+def test_a_tensor_has_one_new_name(examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(examples / "digits" / "digits_float.onnx")
+    given = ["--inputs", "pooled=a", "--inputs", "pooled=b", "-o", str(tmp_path / "part.mlir")]
+    assert run(["extract", model, *given]) == 2
+    assert "is to be called 'a' and 'b'" in capsys.readouterr().err

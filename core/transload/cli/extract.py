@@ -32,10 +32,12 @@ def extract_command(
 
 def _named(texts: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """The names of tensors, and their new ones, in `NAME` or `NAME=NEW`. Names may hold `=`: one that there is decides."""
-    names, there = {}, set(known)
+    names: dict[str, str] = {}
+    there = set(known)
     for text in texts:
         name, _, new = (text, "", text) if text in there else text.rpartition("=")
         if not new:
             raise UsageError(f"{text!r} does not say the new name", hint="as NAME=NEW, or NAME alone")
-        names[name or text] = new
+        if names.setdefault(name := name or text, new) != new:
+            raise UsageError(f"tensor {name!r} is to be called {names[name]!r} and {new!r}", hint="give it one name")
     return names
