@@ -90,7 +90,8 @@ def _no_outputs(outcome: Any) -> str | None:
         if not isinstance(name, str):
             return f"gives an output the name {name!r:.100}, where text is wanted"
         if not _holds_arrays(value):
-            return f"gives {a_kind(value)} as output {name!r}, where an array of numbers is wanted"
+            of = f" of {value.dtype}" if hasattr(value, "dtype") else ""
+            return f"gives {a_kind(value)}{of} as output {name!r}, where an array of numbers is wanted"
     return None
 
 
@@ -98,10 +99,12 @@ def _holds_arrays(value: Any) -> bool:
     """Whether a value is an array of numbers, or a tuple of such (a value of a tuple type, as StableHLO has them)."""
     if isinstance(value, tuple):
         return all(map(_holds_arrays, value))
-    if not hasattr(value, "dtype") or getattr(value.dtype, "kind", "") in "OSUmM":
+    if not hasattr(value, "dtype") or getattr(value.dtype, "kind", "") in "OSUTmM":
         return False
     import numpy as np
 
+    if getattr(value.dtype, "type", None) is np.void:  # fields, or bytes that say no type; bfloat16's kind is "V", too
+        return False
     return not np.ma.is_masked(value)  # behind a mask there are no numbers
 
 

@@ -161,7 +161,10 @@ class Endless(Target):
 
 FEW: list[tuple[Any, str]] = [
     ({}, "gives 0 outputs, where the model has 1"), ({"a": np.zeros(2), "b": np.zeros(2)}, "gives 2 outputs"),
-    ({"y": np.array(["text"])}, "where an array of numbers is wanted"), ({"y": np.array([None])}, "where an array of numbers")]
+    ({"y": np.array(["text"])}, "where an array of numbers is wanted"), ({"y": np.array([None])}, "where an array of numbers"),
+    ({"y": np.zeros(2, [("a", "f4")])}, "of [('a', '<f4')] as output 'y', where an array of numbers is wanted"),
+    ({"y": np.zeros(2, "V4")}, "of |V4 as output 'y', where an array of numbers"),
+    ({"y": np.zeros(2, np.dtypes.StringDType())}, "as output 'y', where an array of numbers")]
 
 
 @pytest.mark.parametrize(("given", "said"), FEW)
