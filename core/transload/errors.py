@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from .shortage import MEMORY
+
 if TYPE_CHECKING:
     from .convert_model import Artifact
     from .guard import PluginInfo
@@ -343,4 +345,4 @@ def after_colon(error: BaseException) -> str:
 
 def no_memory(error: MemoryError) -> RunError:
     """What is told where memory does not hold what a conversion, a run or a page needs."""
-    return RunError(f"there is not enough memory for this{after_colon(error)}", hint="smaller inputs, or another machine")
+    return RunError(f"{MEMORY}{after_colon(error)}", hint="smaller inputs, another machine, or more for this process (ulimit -v)")

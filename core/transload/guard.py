@@ -8,7 +8,6 @@ which are called in loops, stand in tables as they are; the loops have one `try`
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import sys
@@ -25,6 +24,7 @@ from .context import current
 from .errors import BuildError, ConversionError, Finding, PluginFailure, TransloadError, Unsupported
 from .files import current_directory
 from .lending import owned
+from .shortage import MORE, shortage
 
 if TYPE_CHECKING:
     from .ir.core import Op
@@ -39,8 +39,6 @@ DEBUG = "TRANSLOAD_DEBUG"
 """Environment variable that shows tracebacks, unless it is empty or 0."""
 OURS = (TransloadError, Unsupported, MemoryError, KeyboardInterrupt)
 """What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
-_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""What the system says that has no more files, memory or processes: whoever asked for one is not to blame."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
@@ -134,8 +132,8 @@ def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plug
     if getattr(error, "_transload_is_of_user", False):
         raise error
     hint = f"{DEBUG}=1 shows the traceback; {_whom_to_tell(plugin)}"
-    if isinstance(error, OSError) and error.errno in _SHORT:
-        hint = "this process may have no more of that from the system; `ulimit -a` shows what it may have"
+    if shortage(error) is not None:
+        hint = MORE
     return PluginFailure(f"{plugin or 'a plugin'} failed in {place}: {said(error)}", hint=hint, plugin=plugin, place=place)
 
 

@@ -25,15 +25,24 @@ def main(arguments: list[str] | None = None) -> None:
     Exit codes: 0 done and verified, 1 a defect in our code, 2 usage, 3 the model cannot be converted,
     4 converted but verification failed; 128 + n where signal n ended it, as 130 after Ctrl-C.
     """
+    from ..shortage import MORE, shortage  # here, for where there is too little nothing more may be loaded
     from .process import Signals, open_streams
 
     out, errors = open_streams()  # before anything else is opened, which would take the place of one that is closed
     Signals()
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = run(sys.argv[1:] if arguments is None else arguments)
+        code = run(given)
     except KeyboardInterrupt:  # of somebody's own: a signal has ended the process before
         errors.write("interrupted\n")
         code = 130
+    except (MemoryError, ImportError, SystemError, OSError) as error:
+        lack = shortage(error)
+        if lack is None or "--debug" in given:
+            raise
+        error.__traceback__ = error.__context__ = None  # what they hold on to is memory
+        errors.write(f"error: {lack}: not even to say more of it\n  → {MORE}\n")
+        code = 3
     out.flush()
     if out.lost is not None:
         errors.write(f"error: cannot write to standard output: {out.lost.strerror}\n")

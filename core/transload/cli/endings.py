@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..errors import ConversionError, TransloadError, Unsupported, no_memory
+from ..errors import ConversionError, RunError, TransloadError, Unsupported, no_memory
 from ..files import LOST, lost_directory
+from ..shortage import MEMORY, MORE, shortage
 from .session import Session
 
 __all__ = ["Ending", "ending"]
-
-_UNMAPPED = ("failed to map segment", "annot allocate memory")
-"""What the loader of shared objects says where there is no memory for one."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +40,13 @@ def ending(error: BaseException, session: Session) -> Ending:
     """What becomes of an exception that no command caught: an error of ours, one of click's, no memory, or a defect."""
     from .show import error_console, show_defect, show_error, show_usage, usage_said
 
-    if isinstance(error, ImportError) and any(words in str(error) for words in _UNMAPPED):
-        error = no_memory(MemoryError(error)).with_traceback(error.__traceback__)
-    if isinstance(error, MemoryError):
-        error = no_memory(error).with_traceback(error.__traceback__)
+    lack = shortage(error)
+    if lack == MEMORY:
+        said_itself = error if isinstance(error, MemoryError) else MemoryError(error)
+        error = no_memory(said_itself).with_traceback(error.__traceback__)
     if isinstance(error, OSError):  # of a plugin's command, whose files are its own
         said = LOST if lost_directory(error) else f"{error.filename or 'a file'}: {error.strerror or error}"
-        error = TransloadError(said).with_traceback(error.__traceback__)
+        error = (TransloadError(said) if lack is None else RunError(said, hint=MORE)).with_traceback(error.__traceback__)
     if isinstance(error, Unsupported):  # which a rule says, and a plugin said elsewhere
         error = ConversionError(error.why, hint=error.hint).with_traceback(error.__traceback__)
     if isinstance(error, TransloadError):

@@ -4,17 +4,40 @@ from __future__ import annotations
 
 import pytest
 
-from transload.cli import run
+from transload.cli import main, run
 from transload.cli.endings import ending
 from transload.cli.session import Session
 from transload.errors import RunError
 
 
 @pytest.mark.parametrize("error", [
-    MemoryError(), ImportError("x.so: failed to map segment from shared object"), ImportError("x.so: cannot allocate memory")])
+    MemoryError(), OSError(12, "Cannot allocate memory"),
+    SystemError("<built-in function compile> returned NULL without setting an exception"), ImportError("x.so: failed to map segment from shared object"), ImportError("x.so: cannot allocate memory")])
 def test_a_library_that_memory_does_not_hold_is_no_defect(error: BaseException) -> None:
     end = ending(error, Session(debug=False))
     assert isinstance(end.error, RunError) and "not enough memory" in str(end.error) and end.code == 3
+
+
+def test_a_process_that_may_open_no_more_files_is_no_defect() -> None:
+    end = ending(OSError(24, "Too many open files", "m.onnx"), Session(debug=False))
+    assert end.code == 3 and "m.onnx: Too many open files" in str(end.error) and "ulimit -a" in str(end.error)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(24, "Too many open files"), ImportError("x.so: failed to map segment")])
+def test_where_not_even_the_error_can_be_told_it_is_said_in_a_line(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What tells of errors did not load any more, and Python's traceback was all there was."""
+    def fails(arguments: object) -> int:
+        raise error
+
+    monkeypatch.setattr("transload.cli.run", fails)
+    with pytest.raises(SystemExit) as ended:
+        main(["targets"])
+    said = capsys.readouterr().err
+    assert ended.value.code == 3 and said.startswith("error: ") and "ulimit -a" in said and "Traceback" not in said
+    with pytest.raises(type(error)):
+        main(["targets", "--debug"])
 
 
 def test_another_library_that_does_not_load_is_one() -> None:

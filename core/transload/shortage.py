@@ -1,0 +1,33 @@
+"""What the system has no more of: a process that may take too little is nobody's defect.
+
+Nothing is loaded for it: it is asked where there may be no memory to load something, and no file to be opened.
+"""
+
+from __future__ import annotations
+
+import errno
+
+__all__ = ["MEMORY", "MORE", "SYSTEM", "shortage"]
+
+MEMORY, SYSTEM = "there is not enough memory for this", "the system gives this process no more of what it needs"
+MORE = "this process may have no more of that from the system; `ulimit -a` shows what it may have"
+"""What a user can do."""
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""What the system says that has no more files, memory or processes: whoever asked for one is not to blame."""
+_UNMAPPED = ("failed to map segment", "annot allocate memory")
+"""What the loader of shared objects says where there is no memory for one."""
+_NOT_COMPILED = ("compile", "returned NULL without setting an exception")
+"""What Python says where its compiler has no memory for a file that is loaded, or for a text."""
+
+
+def shortage(error: BaseException) -> str | None:
+    """`MEMORY` or `SYSTEM`, where an exception says that the system has no more of that; None for any other exception."""
+    if isinstance(error, MemoryError):
+        return MEMORY
+    if isinstance(error, ImportError) and any(words in str(error) for words in _UNMAPPED):
+        return MEMORY
+    if isinstance(error, SystemError) and all(words in str(error) for words in _NOT_COMPILED):
+        return MEMORY
+    if isinstance(error, OSError) and error.errno in _SHORT:
+        return MEMORY if error.errno == errno.ENOMEM else SYSTEM
+    return None
