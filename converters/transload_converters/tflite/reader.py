@@ -45,6 +45,16 @@ from .blocks import blocked_element
 from .dialect import BLOCKWISE, LSTM_INTERMEDIATES, SPARSE_BLOCK
 from .operators import OperatorCode, read_attributes, read_operator_code
 from .schema import numbers
+from .signatures import (
+    SIGNATURE_INPUTS,
+    SIGNATURE_KEY,
+    SIGNATURE_OUTPUTS,
+    SIGNATURE_SUBGRAPH,
+    called_outputs,
+    entries_of,
+    output_names,
+    outputs_called,
+)
 from .sparsity import row_block
 from .tensors import Tensor, constant_data, read_tensor, tensor_name, zero_state
 
@@ -57,9 +67,6 @@ _VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _SIGNATURES = numbers(
 _TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _NAME = numbers("SubGraph", "tensors", "inputs", "outputs", "operators", "name")
 _OPCODE_INDEX, _OP_INPUTS, _OP_OUTPUTS, _INTERMEDIATES = numbers(
     "Operator", "opcode_index", "inputs", "outputs", "intermediates")
-_SIGNATURE_INPUTS, _SIGNATURE_OUTPUTS, _SIGNATURE_KEY, _SIGNATURE_SUBGRAPH = numbers(
-    "SignatureDef", "inputs", "outputs", "signature_key", "subgraph_index")
-_MAP_NAME, _MAP_TENSOR = numbers("TensorMap", "name", "tensor_index")
 
 _LIKELY = (1, 224, 224, 3)
 """What an input may be of which a file does not say even the rank: such are trained on images."""
@@ -135,8 +142,8 @@ class Entry:
 
 def entry_of(file: FlatFile, model: Table, wanted: str | None) -> Entry:
     """The first subgraph, or that of a signature, or of a name, which the user wants. `MissingFunction` where there is none."""
-    signatures = {table.text(_SIGNATURE_KEY): table for table in model.tables(_SIGNATURES)}
-    places = {key: int(table.scalar(_SIGNATURE_SUBGRAPH, "I")) for key, table in signatures.items()}
+    signatures = {table.text(SIGNATURE_KEY): table for table in model.tables(_SIGNATURES)}
+    places = {key: int(table.scalar(SIGNATURE_SUBGRAPH, "I")) for key, table in signatures.items()}
     functions = _function_names(file, model.tables(_SUBGRAPHS))
     place = 0 if wanted is None else places.get(wanted, functions.index(wanted) if wanted in functions else None)
     if place is None or (wanted is not None and place >= len(functions)):
@@ -185,15 +192,19 @@ def tensor_names(source: Source, function: str | None = None) -> Names:
             file.fail(f"a tensor number among {list(indices)} does not exist; there are {len(names)}")
         return [names[index] for index in indices]
 
-    def named(slot: int) -> dict[str, str]:
-        entries = entry.signature.tables(slot) if entry.signature is not None else []
-        tensors = pick([each.scalar(_MAP_TENSOR, "I") for each in entries])
-        return dict(zip([each.text(_MAP_NAME) for each in entries], tensors, strict=True))
+    def named(slot: int) -> list[tuple[str, int]]:
+        entries = entries_of(entry.signature, slot) if entry.signature is not None else []
+        pick([tensor for _, tensor in entries])
+        return entries
 
-    inputs, outputs = (pick(table.numbers(slot, "i")) for slot in (_INPUTS, _OUTPUTS))
-    key = entry.signature.text(_SIGNATURE_KEY) if entry.signature is not None else ""
-    distinct = _unique(file, outputs)
-    return Names(inputs, distinct, names, (named(_SIGNATURE_INPUTS), named(_SIGNATURE_OUTPUTS)), key, entry.subgraph)
+    inputs, outputs = table.numbers(_INPUTS, "i"), table.numbers(_OUTPUTS, "i")
+    pick(outputs)
+    called = called_outputs(model.tables(_SIGNATURES)).get(entry.subgraph, [])
+    distinct = _unique(file, output_names(names, inputs, outputs, called))
+    taken = {called: names[tensor] for called, tensor in named(SIGNATURE_INPUTS)}
+    given = outputs_called(named(SIGNATURE_OUTPUTS), names, outputs, distinct)
+    key = entry.signature.text(SIGNATURE_KEY) if entry.signature is not None else ""
+    return Names(pick(inputs), distinct, names, (taken, given), key, entry.subgraph)
 
 
 def _unique(file: FlatFile, names: Sequence[str], stem: str = "tensor") -> list[str]:
@@ -237,6 +248,8 @@ class _ModelReader:
         self.buffers = model.tables(_BUFFERS)
         self.subgraphs = model.tables(_SUBGRAPHS)
         self.functions = _function_names(file, self.subgraphs)
+        file.place = "the signatures"
+        self.called = called_outputs(model.tables(_SIGNATURES))
 
     def module(self) -> Module:
         """The whole model."""
@@ -263,24 +276,23 @@ class _ModelReader:
         file = self.file
         for number, table in enumerate(self.model.tables(_SIGNATURES)):
             file.place = f"signature {number}"
-            subgraph = table.scalar(_SIGNATURE_SUBGRAPH, "I")
+            subgraph = table.scalar(SIGNATURE_SUBGRAPH, "I")
             if subgraph >= len(readers):
                 file.fail(f"it belongs to subgraph {subgraph}; the model has {len(readers)}")
             reader = readers[subgraph]
             reader.op.attributes.setdefault("tfl.signatures", []).append({
-                "key": table.text(_SIGNATURE_KEY),
-                "inputs": self._tensor_map(table.tables(_SIGNATURE_INPUTS), reader),
-                "outputs": self._tensor_map(table.tables(_SIGNATURE_OUTPUTS), reader),
+                "key": table.text(SIGNATURE_KEY),
+                "inputs": {called: reader.names[tensor] for called, tensor in self._tensor_map(table, SIGNATURE_INPUTS, reader)},
+                "outputs": outputs_called(
+                    self._tensor_map(table, SIGNATURE_OUTPUTS, reader), reader.names, reader.outputs, reader.output_names),
             })
 
-    def _tensor_map(self, entries: list[Table], reader: _SubgraphReader) -> dict[str, str]:
-        named = {}
-        for entry in entries:
-            tensor = entry.scalar(_MAP_TENSOR, "I")
+    def _tensor_map(self, signature: Table, slot: int, reader: _SubgraphReader) -> list[tuple[str, int]]:
+        entries = entries_of(signature, slot)
+        for _, tensor in entries:
             if tensor >= len(reader.names):
                 self.file.fail(f"it names tensor {tensor}; there are {len(reader.names)}")
-            named[entry.text(_MAP_NAME)] = reader.names[tensor]
-        return named
+        return entries
 
 
 class _SubgraphReader:
@@ -301,6 +313,8 @@ class _SubgraphReader:
                 self.file.place = f"{self.where}tensor {number}"
                 held.element = blocked_element(held, held.blocks, self.tensors, self._numbers)
         self.names = _unique(self.file, [tensor.name for tensor in self.tensors])
+        self.outputs: Sequence[int] = ()
+        self.output_names: list[str] = []
         self.values: dict[int, Value] = {}
         self.stale = False
         self.op: Any = None
@@ -329,9 +343,11 @@ class _SubgraphReader:
             file.place = f"{self.where}operator {number}"
             self._operator(operator, number)
         file.place = f"{self.where}outputs"
-        outputs = self.table.numbers(_OUTPUTS, "i")
+        self.outputs = outputs = self.table.numbers(_OUTPUTS, "i")
         self._check_indices(outputs)
-        set_results(self.op, [self._value(i) for i in outputs], _unique(file, [self.names[i] for i in outputs]))
+        self.output_names = _unique(
+            file, output_names(self.names, inputs, outputs, self.model.called.get(self.index, [])))
+        set_results(self.op, [self._value(i) for i in outputs], self.output_names)
         if self.index:
             self.op.attributes["sym_visibility"] = "private"
         return self.op

@@ -157,3 +157,47 @@ def test_a_function_without_a_signature_is_not_judged(tmp_path: Path) -> None:
     made = transload.convert(file, out=tmp_path / "out", function="beside")
     assert made.verification is not None and made.verification.status == "skipped"
     assert "LiteRT runs functions by their signatures" in made.verification.why
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """`y = |x|`, which the signatures call `size` and `length`, and `x` itself as `same`; `z = exp(y)` has its own name."""
+    model = ModelWriter()
+    x, y, z = (model.add_tensor(name, (1, 3), F) for name in "xyz")
+    model.add_operator("ABS", [x], [y])
+    model.add_operator("EXP", [y], [z])
+    model.inputs, model.outputs = [x], [y, x, z, y]
+    model.add_signature("first", {"in": x}, {"size": y, "same": x, "power": z, "length": y})
+    model.add_signature("second", {"in": x}, {"a": y, "b": x, "c": z, "d": y})
+    path = tmp_path / "shared.tflite"
+    path.write_bytes(model.finish())
+    return path
+
+
+NAMES = ["size", "same", "z", "length"]
+
+
+@pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
+@pytest.mark.parametrize("function", ["main", "first", "second"])
+def test_outputs_of_one_tensor_have_the_names_of_the_signature(shared: Path, tmp_path: Path, function: str) -> None:
+    """They were `y`, `x`, as the input, and `y_3`; by a signature LiteRT could not judge them."""
+    module = transload.load(shared, function=function)
+    x = np.array([[0.5, -1, 2]], np.float32)
+    assert list(module.outputs) == NAMES
+    ours, theirs = transload.run(module, {"x": x}), open_model(shared, function)({"x": x})
+    assert list(ours) == list(theirs) == NAMES
+    for name in NAMES:
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-6)
+    made = transload.convert(shared, "tflite", tmp_path / "out", function=function, verify="require")
+    assert [each.name for each in made.report.outputs] == NAMES
+    assert list(transload.load(tmp_path / "out" / "shared.tflite").outputs) == NAMES
+
+
+def test_names_of_a_signature_that_other_tensors_have_tell_nothing_apart(tmp_path: Path) -> None:
+    model = ModelWriter()
+    x, y = (model.add_tensor(name, (1, 3), F) for name in "xy")
+    model.add_operator("ABS", [x], [y])
+    model.inputs, model.outputs = [x], [y, y]
+    model.add_signature("mixed", {"x": x}, {"x": y, "z": y})
+    (tmp_path / "m.tflite").write_bytes(model.finish())
+    assert list(transload.load(tmp_path / "m.tflite").outputs) == ["y", "y_1"]
