@@ -52,9 +52,9 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     output become plain ones. An op that nobody needs goes whatever it does, and stays where it changes what a needed one sees
     (`keep_needed`). The argument is unchanged. No file holds the result (`source` is None), so none judges it.
 
-    A lowered module has tensors of the same numbers as one value (a copy and what it copies, two ops that compute the same). Which
-    of them an input would stand for is not known there: where names of several are left, it is refused, and where one is, the
-    input stands for all of them. In the file's own dialect each is itself.
+    A lowered module has tensors of the same numbers as one value (a copy and what it copies, two of the same ops). Which
+    of them an input would stand for is not known: where names of several are left it is refused, and where one is, it stands for
+    all of them. In the file's own dialect each is itself.
     Raises `UsageError` for tensors that there are not, for inputs that are all of no use, for such as are one value with another
     input or, in a lowered module, with another tensor, and where two would have one name.
     """

@@ -204,3 +204,10 @@ def test_a_tensor_has_one_new_name(examples: Path, tmp_path: Path, capsys: pytes
     given = ["--inputs", "pooled=a", "--inputs", "pooled=b", "-o", str(tmp_path / "part.mlir")]
     assert run(["extract", model, *given]) == 2
     assert "is to be called 'a' and 'b'" in capsys.readouterr().err
+
+
+def test_a_copy_is_no_intermediate_that_is_kept_and_a_model_may_end_at_it(copies: Module) -> None:
+    x = {"x": np.ones(2, np.float32)}
+    inner = transload.extract(copies, ["d"])
+    assert list(transload.run(inner, x, keep=True)) == ["a", "d"]
+    assert transload.run(transload.extract(copies, ["b"]), x)["b"].tolist() == [-1, -1]

@@ -12,7 +12,8 @@ from transload.errors import RunError
 
 @pytest.mark.parametrize("error", [
     MemoryError(), OSError(12, "Cannot allocate memory"),
-    SystemError("<built-in function compile> returned NULL without setting an exception"), ImportError("x.so: failed to map segment from shared object"), ImportError("x.so: cannot allocate memory")])
+    SystemError("<built-in function compile> returned NULL without setting an exception"),
+    ImportError("x.so: failed to map segment from shared object"), ImportError("x.so: cannot allocate memory")])
 def test_a_library_that_memory_does_not_hold_is_no_defect(error: BaseException) -> None:
     end = ending(error, Session(debug=False))
     assert isinstance(end.error, RunError) and "not enough memory" in str(end.error) and end.code == 3

@@ -102,7 +102,8 @@ def test_files_have_the_permissions_that_the_user_gives(examples: Path, tmp_path
         assert {file.stat().st_mode & 0o777 for file in folder.iterdir() if file.is_file()} == {0o640}
 
 
-@pytest.mark.parametrize("lack", [OSError(24, "Too many open files"), ImportError("x.so: failed to map segment from shared object")])
+@pytest.mark.parametrize("lack", [
+    OSError(24, "Too many open files"), ImportError("x.so: failed to map segment from shared object")])
 def test_what_the_system_has_no_more_of_is_nobodys_fault(lack: Exception) -> None:
     told = failure(None, "reader 'onnx' (warm)", lack)
     assert str(lack) in told.message and "ulimit -a" in str(told.hint) and "report" not in str(told.hint)
