@@ -46,8 +46,8 @@ def run(
     `module.functions`, `engine` one that `transload plugins` lists.
 
     A module in a framework's dialect is legalized to the hub first. With `keep=True` every named intermediate that is
-    computed there is in the result too, before the outputs: copies (identities, a reshape to the same shape), twins and constants are
-    none, and `run(extract(module, [name]), ..)` gives such a tensor. `watch(value, array)` is called for every value as it is
+    computed there is in the result too, before the outputs: copies (identities, a reshape to the same shape), twins and constants
+    are none, and `run(extract(module, [name]), ..)` gives such a tensor. `watch(value, array)` is called for every value as it is
     computed, named or not (reference engine only). `engine="auto"` compiles where that pays
     (`transload.engine.choice`). `preprocess` says how images become arrays. `tell(note)` is given what a user should know of the
     numbers: quantized ops whose integers nobody knows, which are computed by dequantizing; by whom an artifact is run; what

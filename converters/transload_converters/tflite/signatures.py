@@ -60,7 +60,7 @@ def outputs_called(
 ) -> dict[str, str]:
     """By what a signature calls them the names of outputs; of a tensor of which it does not call each, that of the tensor."""
     own, signed = _grouped(zip(output_names, outputs, strict=True)), _grouped(called)
-    found = {}
+    found: dict[str, str] = {}
     for tensor, told in signed.items():
         there = own.get(tensor, [])
         found.update(zip(told, there if len(there) == len(told) else [names[tensor]] * len(told), strict=True))
