@@ -296,7 +296,7 @@ def _measured(tensors: Sequence[TensorDifference | ComparedOutput]) -> tuple[lis
 def _metric_table(tensors: Sequence[Any], title: str | None = None, excepts: Sequence[str] = ()) -> Any:
     """A row a tensor, a column a metric: ours, and what plugins register."""
     headings, measured = _measured(tensors)
-    names = [name + " (not judged)" * (t.name in excepts)
+    names = [name + " (turned)" * t.turned + " (not judged)" * (t.name in excepts)
              for name, t in zip(short_names([t.name for t in tensors]), tensors, strict=True)]
     rows = [
         (name, t.dtype, "x".join(map(str, t.shape)) or "scalar", *measured(t))

@@ -422,7 +422,8 @@ def _outputs(
     own = {name: type_.element for name, type_ in source.outputs.items()
            if isinstance(type_, TensorType) and isinstance(type_.element, QuantType)}
     tensors = [
-        meant_difference(name, wanted, got, own.get(name), meanings.get(stored) or own.get(name) or stated.get(stored))
+        meant_difference(name, wanted, got, own.get(name), meanings.get(stored) or own.get(name) or stated.get(stored),
+                         is_output=True)
         for (name, wanted), (stored, got) in zip(reference.items(), actual.items(), strict=True)]
     return [of_plain(each, True) if place in chosen else each for place, each in enumerate(tensors)]
 

@@ -50,6 +50,8 @@ class TensorDifference:
     """The share of elements that are the same, of floats but for one rounding (`share_of_same`)."""
     parts: Parts | None = field(default=None, repr=False)
     """Of floats, which rows, channels and the like alone are wrong (`parts`)."""
+    turned: bool = False
+    """Whether its dimensions were put in another order of the same sizes, in which it is near, before it was compared."""
 
     def as_dict(self) -> dict[str, Any]:
         """What is told of it: without what limits alone are asked of, which is not in the `repr` either."""

@@ -2,12 +2,14 @@
 
 An artifact may hold a tensor in another order of dimensions than the model (channels last), and one of unsigned quantized
 numbers as signed ones, all less by half their range. What a number means is said by the quantized types of the model's hub form,
-and where a quantizer of ours made it, by those of the artifact's report.
+and where a quantizer of ours made it, by those of the artifact's report. Outputs are in the model's order: one that is not is
+wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice, permutations
 
 import numpy as np
@@ -21,6 +23,11 @@ __all__ = ["layer_differences", "meant_difference", "quantized_elements"]
 
 _ORDERS = 24
 """How many orders of dimensions are tried at most."""
+_FAR = 0.02
+"""Beside the size of a tensor: what is nearer is in the order of the model's, as `euclid` has it."""
+_NEARER = 4.0
+"""How many times as near another order of equal sizes has to be: of one tensor of noise the nearest of two dozen orders is little
+nearer than any."""
 
 
 def layer_differences(
@@ -40,9 +47,12 @@ def layer_differences(
 
 def meant_difference(
     name: str, reference: np.ndarray, actual: np.ndarray, element: QuantType | None, stored: QuantType | None,
-    changes: Changes | None = None,
+    changes: Changes | None = None, is_output: bool = False,
 ) -> TensorDifference:
     """How two tensors differ in what they mean; `element` and `stored` are the types of the model's and of the artifact's.
+
+    One between others is turned to the model's order of dimensions; where both are of one shape, only if it is far from the
+    model's as it is and near when turned, which `TensorDifference.turned` tells. An output (`is_output`) is taken as it is given.
 
     Integers beside floats are compared as the real numbers that they stand for, and not at all where nothing says of what scale.
     Integers that stand for no real numbers are compared by how many are equal (`of_plain`).
@@ -58,8 +68,9 @@ def meant_difference(
     if changes is not None and name in changes.cut and stored is not None and stored.per_tensor and reference.dtype.kind == "f":
         ends = dequantize(np.array([stored.storage_min, stored.storage_max], dtype_of(stored.storage)), stored)
         reference = np.clip(reference / along, *ends) * along
-    scaled = _in_its_order(actual, reference / along if np.ndim(along) else reference)
+    scaled, is_turned = (actual, False) if is_output else _in_its_order(actual, reference / along if np.ndim(along) else reference)
     found = difference(name, reference, scaled * along if np.ndim(along) and scaled.shape == reference.shape else scaled)
+    found = replace(found, turned=is_turned)
     return found if element is not None or stored is not None else of_plain(found)
 
 
@@ -88,16 +99,22 @@ def _as_stored(actual: np.ndarray, reference: np.ndarray, element: QuantType | N
     return real if real is not None else actual
 
 
-def _in_its_order(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """`actual` with its dimensions in the order in which it is nearest to the reference; as it is, where it fits in none."""
-    if actual.ndim != reference.ndim or (actual.shape == reference.shape and np.array_equal(actual, reference, equal_nan=False)):
-        return actual
+def _in_its_order(actual: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, bool]:
+    """`actual` with its dimensions in the order in which it is nearest to the reference, and whether it is of that shape in its own
+    order, too, in which it is far; as it is, where it fits in none."""
+    is_fitting = actual.shape == reference.shape
+    if actual.ndim != reference.ndim or (is_fitting and np.array_equal(actual, reference, equal_nan=False)):
+        return actual, False
     fitting = (
         turned for order in permutations(range(actual.ndim)) if (turned := actual.transpose(order)).shape == reference.shape)
-    tried = list(islice(fitting, _ORDERS))
+    tried = list(islice(fitting, _ORDERS))  # the first is the own order, where that fits
     if len(tried) < 2:
-        return tried[0] if tried else actual
+        return (tried[0] if tried else actual), False
     wanted = reference.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        distances = [np.square(turned.astype(np.float64) - wanted).sum() for turned in tried]
-    return tried[int(np.argmin(np.nan_to_num(distances, nan=np.inf)))]
+        distances = np.nan_to_num([np.square(turned.astype(np.float64) - wanted).sum() for turned in tried], nan=np.inf)
+        size = float(np.square(wanted).sum())
+    nearest = int(np.argmin(distances))
+    if is_fitting and not (distances[0] > _FAR**2 * size and distances[0] > _NEARER**2 * distances[nearest]):
+        return actual, False
+    return tried[nearest], is_fitting

@@ -187,3 +187,44 @@ def test_outputs_in_another_order_are_compared_by_their_names(tmp_path: Path) ->
         files[-1].write_bytes(make_model(nodes, {"x": np.zeros((2, 6), np.float32)}, outputs).SerializeToString())
     comparison = transload.compare(*files)
     assert [tensor.name for tensor in comparison.tensors] == ["a", "b"] and comparison.worst("cos") > 0.999
+
+
+def maps(tmp_path: Path, *after: Any) -> Path:
+    """A file of `y = x @ W` of 6 x 6 scores, with nodes behind it that make `y` of `y0`."""
+    from tests.support.onnx_models import make_model, node
+
+    weights = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
+    file = tmp_path / f"{after[0].op_type}.onnx"
+    file.write_bytes(make_model(
+        [node("MatMul", ["x", "w"], ["y0"]), *after], {"x": np.zeros((1, 6, 5), np.float32)}, ["y"], {"w": weights},
+    ).SerializeToString())
+    return file
+
+
+def test_outputs_are_not_turned(tmp_path: Path) -> None:
+    """A map given transposed was turned to the order in which it is nearest, and told to be the same."""
+    pytest.importorskip("onnxruntime")
+    from tests.support.onnx_models import node
+
+    right = maps(tmp_path, node("Identity", ["y0"], ["y"]))
+    wrong = maps(tmp_path, node("Transpose", ["y0"], ["y"], perm=[0, 2, 1]))
+    for target in ("onnx", "tosa"):
+        transload.convert(wrong, target, tmp_path / target, verify=False)
+        comparison = transload.compare(right, tmp_path / target)
+        assert comparison.broken and comparison.worst("cos") < 0.9 and not comparison.tensors[-1].turned
+    transload.convert(right, "tosa", tmp_path / "right")
+    assert not transload.compare(right, tmp_path / "right").broken
+
+
+def test_intermediates_of_equal_sizes_are_turned_where_they_are_far_otherwise() -> None:
+    x = np.random.default_rng(0).normal(size=(5, 5, 5)).astype(np.float32)
+    turned = one(x, x.transpose(0, 2, 1))
+    assert turned.turned and turned.metrics["cos"] > 0.999
+    assert not one(x, x).turned and not one(x, x + np.float32(1e-6)).turned
+    symmetric = (x + x.transpose(0, 2, 1)) * np.float32(0.5)
+    assert not one(symmetric, symmetric.transpose(0, 2, 1) + np.float32(1e-6)).turned
+    noise = np.random.default_rng(1).normal(size=(5, 5, 5)).astype(np.float32)
+    wrong = one(x, noise)
+    assert not wrong.turned and wrong.metrics["max_abs"] == pytest.approx(np.abs(x - noise).max())
+    whole = one(np.zeros((1, 3, 4), np.float32) + np.arange(3, dtype=np.float32)[:, None], np.tile(np.arange(3.0), (1, 4, 1)))
+    assert not whole.turned and whole.metrics["max_abs"] == 0  # of other sizes there is one order that fits
