@@ -11,8 +11,9 @@ import numpy as np
 from ..analysis.movement import is_cast, origins
 from ..ir import BF16, F16, FloatType, IntegerType, Module, QuantType, TensorType, Value, dtype_of
 from ..ir.build import constant_of
+from .bounds import DYNAMIC
 
-__all__ = ["narrow_steps", "output_steps", "plain_outputs", "step_of"]
+__all__ = ["coarse_outputs", "narrow_steps", "output_steps", "plain_outputs", "step_of"]
 
 
 def output_steps(hub: Module, which: Callable[[list[float]], float] = max) -> list[float | None]:
@@ -47,6 +48,22 @@ def plain_outputs(hub: Module) -> frozenset[int]:
         return frozenset()
     outputs = enumerate(hub.body_of_main.terminator.operands)
     return frozenset(place for place, value in outputs if isinstance(value.element_or_none, IntegerType))
+
+
+def coarse_outputs(hub: Module) -> frozenset[int]:
+    """The places of the outputs on whose way numbers are rounded to steps: quantized, by the model or by its runtime as it runs.
+
+    Constants that are held as integers are the numbers that they stand for.
+    """
+    coarse = set[Value]()
+    for op in hub.body_of_main:
+        parts = list(op.walk())
+        rounds = any(DYNAMIC in each.attributes for each in parts) or any(
+            value.is_quantized and constant_of(value) is None for each in parts for value in each.results)
+        if rounds or any(operand in coarse for each in parts for operand in each.operands):
+            coarse.update(op.results)
+    outputs = enumerate(hub.body_of_main.terminator.operands)
+    return frozenset(place for place, value in outputs if value in coarse)
 
 
 def narrow_steps(hub: Module, outputs: Mapping[str, np.ndarray]) -> list[float]:

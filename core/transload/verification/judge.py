@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, takewhile
+from itertools import chain, product, takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ from .compare import judged_format, other_runtimes, run_of, runtime_failed
 from .differences import TensorDifference, compare_outputs, not_measured, of_plain
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
-from .fineness import output_steps, plain_outputs
+from .fineness import coarse_outputs, output_steps, plain_outputs
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import breaks_usual, broken_limits, passes_if_constant
@@ -72,9 +72,10 @@ class Judge:
         """Places of the outputs on whose way nothing is rounded: no last bits move them."""
         self._plain = plain_outputs(self.hub) if self.hub is not None else frozenset[int]()
         """Places of the outputs of integers that nothing gives a scale."""
-        is_coarse = self.hub is None or has_bounds(self.hub) or is_quantized(self.hub)
-        self._unit = None if is_coarse else max(map(unit_of_module, (source, result)))
-        """What floats are rounded by; None where it is steps of integers that decide how near they are."""
+        self._unit = None if self.hub is None else max(map(unit_of_module, (source, result)))
+        """What floats are rounded by; None where nothing says it."""
+        self._coarse = coarse_outputs(self.hub) if self.hub is not None else frozenset[int]()
+        """Places of the outputs on whose way numbers are rounded to steps."""
         self._chosen = chosen_outputs(self.hub) if self.hub is not None else frozenset[int]()
         """Places of the outputs that are truths or labels: how far apart two are says nothing."""
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
@@ -184,7 +185,8 @@ class Judge:
         These may be more than the model, its runtime or an engine is made for: where one of them gives no numbers, or gives up,
         nothing is said.
         """
-        if self._unit is None or not self.tolerance.keeps_floats or has_loops(self.hub if self.hub is not None else self.result):
+        is_coarse = self.hub is None or has_bounds(self.hub) or is_quantized(self.hub)
+        if is_coarse or not self.tolerance.keeps_floats or has_loops(self.hub if self.hub is not None else self.result):
             return
         for given in self.larger:
             with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
@@ -330,7 +332,7 @@ class Judge:
         found = {
             index: broken_limits(
                 tensors[index], self.tolerance, step, index in exact, index in self._plain, index in self._chosen,
-                self._unit)
+                self._unit, index in self._coarse)
             for index, step in enumerate(self._steps(len(tensors)))}
         return {index: reasons for index, reasons in found.items() if reasons}
 
@@ -459,9 +461,12 @@ class Judge:
             return broken, []
         still = still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
         excused = dict[int, float]()
-        for chosen in (False, True):
-            suspects = [index for index in broken if index not in self._exact and (index in self._chosen) == chosen]
-            breaks = partial(breaks_usual, chosen=chosen, unit=self._unit)
+        for chosen, coarse in product((False, True), repeat=2):
+            suspects = [index for index in broken if index not in self._exact
+                        and (index in self._chosen, index in self._coarse) == (chosen, coarse)]
+            if not suspects:
+                continue
+            breaks = partial(breaks_usual, chosen=chosen, unit=self._unit, coarse=coarse)
             excused |= excused_by_last_bits(
                 self._bare, self._inside(given), actual, tensors, suspects, breaks, still=still, chosen=chosen)
         notes = [

@@ -16,11 +16,14 @@ __all__ = ["breaks_usual", "broken_limits", "passes_if_constant"]
 
 _ROUNDINGS = 64.0
 """Of a step: floats that are nearer are of the same integer."""
+_COARSE = 0.5
+"""How near (`euclid`) what an offset or larger numbers hide is to be behind numbers that are rounded to steps: a constant in place of
+it is at 0, and steps that are rounded otherwise are nearer by far."""
 
 
 def broken_limits(
     tensor: TensorDifference, tolerance: Tolerance, step: float | None = None, exact: bool = False,
-    plain: bool = False, chosen: bool = False, unit: float | None = None,
+    plain: bool = False, chosen: bool = False, unit: float | None = None, coarse: bool = False,
 ) -> list[str]:
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer.
 
@@ -28,7 +31,8 @@ def broken_limits(
     the usual step is allowed of integers, and the usual distance of floats; integers that are `plain` (`plain_outputs`) are
     counts, of however few bits. Those that are `chosen` (`chosen_outputs`), truths and labels, are judged by how many are others,
     however far these are. With the `unit` of the roundings of what computes floats, these are to be near beside what varies of
-    them, too (`offsets`), and the small ones, and each row or channel, beside their own size (`scales`, `parts`).
+    them, too (`offsets`), and the small ones, and each row or channel, beside their own size (`scales`, `parts`); half as near as
+    they are large, where they are `coarse` (`coarse_outputs`).
     """
     if tensor.name in tolerance.excepts:
         return []
@@ -55,12 +59,13 @@ def broken_limits(
         tensor, [("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False)])
     if broken or not tolerance.keeps_floats:
         return broken
-    return (_of_same(tensor) if exact else []) or (_hidden(tensor, tolerance, unit) if unit is not None else [])
+    return (_of_same(tensor) if exact else []) or (
+        _hidden(tensor, min(tolerance.euclid, _COARSE) if coarse else tolerance.euclid, unit) if unit is not None else [])
 
 
-def breaks_usual(tensor: TensorDifference, chosen: bool = False, unit: float | None = None) -> bool:
+def breaks_usual(tensor: TensorDifference, chosen: bool = False, unit: float | None = None, coarse: bool = False) -> bool:
     """Whether a tensor differs by more than what is near enough where nobody says otherwise."""
-    return bool(broken_limits(tensor, Tolerance(), chosen=chosen, unit=unit))
+    return bool(broken_limits(tensor, Tolerance(), chosen=chosen, unit=unit, coarse=coarse))
 
 
 def passes_if_constant(
@@ -81,17 +86,17 @@ def _of_same(tensor: TensorDifference) -> list[str]:
         "rounded on the way to them"]
 
 
-def _hidden(tensor: TensorDifference, tolerance: Tolerance, unit: float) -> list[str]:
+def _hidden(tensor: TensorDifference, euclid: float, unit: float) -> list[str]:
     """Differences that an offset, larger numbers or many right ones hide from a cosine and a distance of the whole."""
-    part, allowed = tensor.parts.farthest(unit) if tensor.parts is not None else None, min(tolerance.euclid, LEAST)
+    part, allowed = tensor.parts.farthest(unit) if tensor.parts is not None else None, min(euclid, LEAST)
     if part is not None and not part.near >= allowed:
         return [f"{tensor.name}: euclid {part.near:g} at place {part.place} of dimension {part.dimension}, allowed {allowed:g}: "
                 "beside all the others that does not show"]
     hidden = [(tensor.offset, "of what is left without its mean", "all else is an offset"),
               (tensor.scales, "of its small numbers", "beside the large ones these do not show")]
     for measured, what, why in hidden:
-        if measured is not None and not (near := measured.near(unit)) >= tolerance.euclid:
-            return [f"{tensor.name}: euclid {near:g} {what}, allowed {tolerance.euclid:g}: {why}"]
+        if measured is not None and not (near := measured.near(unit)) >= euclid:
+            return [f"{tensor.name}: euclid {near:g} {what}, allowed {euclid:g}: {why}"]
     return []
 
 

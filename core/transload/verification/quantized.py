@@ -45,6 +45,7 @@ from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .last_bits import excused_by_last_bits, moved, still_inputs, still_weights, with_moved_weights
 from .limits import breaks_usual, broken_limits
+from .offsets import unit_of_module
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
@@ -323,10 +324,10 @@ def _broken(
         tolerance = replace(Tolerance.parse(own), excepts=tolerance.excepts)
     if own or not model.is_integer:
         exact = [False] * len(tensors) if own else exact_outputs(model.module, tolerance.keeps_floats)
-        chosen = chosen_outputs(model.module)
+        chosen, unit = chosen_outputs(model.module), unit_of_module(model.module)
         checked = zip(tensors, output_steps(model.module), narrow_steps(model.module, wanted), exact, strict=False)
         return [reason for place, (each, step, coarse, same) in enumerate(checked) if not _is_within(each, coarse, tolerance)
-                for reason in broken_limits(each, tolerance, step, same, chosen=place in chosen)]
+                for reason in broken_limits(each, tolerance, step, same, chosen=place in chosen, unit=unit, coarse=True)]
     broken = []
     for each, step in zip(tensors, output_steps(model.module, min), strict=False):
         if step is None and each.dtype.startswith("float"):  # moved, and never quantized
@@ -373,11 +374,12 @@ def _move_as_far(
     inputs, or, where integers come before the floats, of its weights, too.
     """
     steps, chosen = output_steps(module), chosen_outputs(module)
+    unit = unit_of_module(module)
     looked = False
     for given, wanted, actual in samples:
         tensors = compare_outputs(wanted, actual)
         suspects = [index for index, (each, step) in enumerate(zip(tensors, steps, strict=False))
-                    if broken_limits(each, tolerance, step, chosen=index in chosen)]
+                    if broken_limits(each, tolerance, step, chosen=index in chosen, unit=unit, coarse=True)]
         looked |= bool(suspects)
         still = still_inputs(module, given) if suspects else {}
         for of_weights in (False, True):
@@ -387,7 +389,7 @@ def _move_as_far(
             excused = dict[int, float]()
             for is_chosen in (False, True):
                 alike = [index for index in suspects if (index in chosen) == is_chosen]
-                breaks = partial(breaks_usual, chosen=is_chosen)
+                breaks = partial(breaks_usual, chosen=is_chosen, unit=unit, coarse=True)
                 excused |= excused_by_last_bits(judge, given, actual, tensors, alike, breaks, near, still)
             suspects = [index for index in suspects if index not in excused]
         if suspects:
