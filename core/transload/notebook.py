@@ -131,8 +131,8 @@ def comparison_html(comparison: Comparison) -> str:
     tensors = sorted(comparison.tensors, key=lost)
     def row(tensor: TensorDifference) -> tuple[Any, ...]:
         shape = "×".join(map(str, tensor.shape)) or "scalar"
-        return (tensor.name + " (turned)" * tensor.turned, shape, tensor.dtype, _metric(tensor, "cos"), _metric(tensor, "max_abs"),
-                tensor.note or _nearness(tensor))
+        return (tensor.name + " (turned)" * tensor.turned, shape, tensor.dtype, _metric(tensor, "cos"),
+                _metric(tensor, "max_abs"), tensor.note or _nearness(tensor))
 
     rows = [row(each) for each in tensors[:ROWS]]
     heading = f"{comparison.actual} beside {comparison.reference}, the worst first"

@@ -68,7 +68,8 @@ def meant_difference(
     if changes is not None and name in changes.cut and stored is not None and stored.per_tensor and reference.dtype.kind == "f":
         ends = dequantize(np.array([stored.storage_min, stored.storage_max], dtype_of(stored.storage)), stored)
         reference = np.clip(reference / along, *ends) * along
-    scaled, is_turned = (actual, False) if is_output else _in_its_order(actual, reference / along if np.ndim(along) else reference)
+    beside = reference / along if np.ndim(along) else reference
+    scaled, is_turned = (actual, False) if is_output else _in_its_order(actual, beside)
     found = difference(name, reference, scaled * along if np.ndim(along) and scaled.shape == reference.shape else scaled)
     found = replace(found, turned=is_turned)
     return found if element is not None or stored is not None else of_plain(found)
@@ -100,8 +101,8 @@ def _as_stored(actual: np.ndarray, reference: np.ndarray, element: QuantType | N
 
 
 def _in_its_order(actual: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, bool]:
-    """`actual` with its dimensions in the order in which it is nearest to the reference, and whether it is of that shape in its own
-    order, too, in which it is far; as it is, where it fits in none."""
+    """`actual` with its dimensions in the order in which it is nearest to the reference, and whether it is of that shape in its
+    own order, too, in which it is far; as it is, where it fits in none."""
     is_fitting = actual.shape == reference.shape
     if actual.ndim != reference.ndim or (is_fitting and np.array_equal(actual, reference, equal_nan=False)):
         return actual, False

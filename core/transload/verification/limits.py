@@ -17,8 +17,8 @@ __all__ = ["breaks_usual", "broken_limits", "passes_if_constant"]
 _ROUNDINGS = 64.0
 """Of a step: floats that are nearer are of the same integer."""
 _COARSE = 0.5
-"""How near (`euclid`) what an offset or larger numbers hide is to be behind numbers that are rounded to steps: a constant in place of
-it is at 0, and steps that are rounded otherwise are nearer by far."""
+"""How near (`euclid`) what an offset or larger numbers hide is to be behind numbers that are rounded to steps: a constant in
+place of it is at 0, and steps that are rounded otherwise are nearer by far."""
 
 
 def broken_limits(

@@ -3,7 +3,8 @@
 Which of two scores is greater is a matter of roundings where they are as near to one another as right programs are. There
 nothing says which label is right, and where scores are coarse, as quantized ones are, such ties are many. So where labels are
 others, the scores that they are chosen by are taken as the source's own runtime gives them, and moved: quantized numbers by a
-step up or down, floats as far as floats may be from it. A label is right where one of these runs gives it.
+step up or down, floats as far as floats may be from it, beside what varies of them: all scores of a sample may lie on an offset,
+which chooses nothing. A label is right where one of these runs gives it.
 
 What would be right as one label throughout then, every choice being a tie, says nothing, and is not excused. Nor is what chooses
 otherwise of the runtime's own scores: there the labels are wrong, and no tie.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import ml_dtypes
 import numpy as np
 
 from ..analysis.choices import chosen_values, scores_behind
@@ -23,7 +25,9 @@ from ..passes.dce import eliminate_dead_code
 from .cutting import cut_module, execute, named_values
 from .differences import in_view_of
 from .fineness import step_of
+from .offsets import measure_offset, rounded_by, unit_of
 from .others import others_of
+from .scales import largest_of
 from .tolerance import Tolerance
 
 __all__ = ["excused_by_ties"]
@@ -31,17 +35,20 @@ __all__ = ["excused_by_ties"]
 _RUNS = 64
 """How often scores are moved at most: two that are a step apart change places in a quarter of these, if no third is as near."""
 _FINER = 4
-"""Floats are moved by as much as they may be, by a tenth of that, and so on: finer ties are told, too."""
+"""Floats are moved by as much as they may be, by a tenth of that, and so on, the least first: what finer ties leave open is right,
+however many labels coarser ones would."""
+_NARROW = (np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+"""Floats that a result may compute with where the model has finer ones."""
 
 
 def excused_by_ties(
     hub: Module, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray],
-    suspects: Sequence[int], engine: str, tolerance: Tolerance,
+    suspects: Sequence[int], engine: str, tolerance: Tolerance, unit: float = 2.0**-24,
 ) -> dict[int, float]:
     """By their places, the chosen outputs that are what ties let them be, with the share of those that are others.
 
     `reference` are the runtime's tensors by name, intermediate ones included, with the outputs as the last. Outputs whose scores
-    it does not name are left out.
+    it does not name are left out. `unit` is that of the coarsest floats that one of both computes with (`unit_of_module`), float32 by default.
     """
     chosen = chosen_values(hub)
     wanted, got = [*reference.values()][-len(actual):], [*actual.values()]
@@ -55,7 +62,7 @@ def excused_by_ties(
         counts = others_of(right, taken)
         if counts is not None and _is_tied(
                 right, taken, counts.most_chosen(tolerance.truths),
-                (in_view_of(run, right) for run in _moved_runs(hub, place, given, scores, reference, engine, tolerance))):
+                (in_view_of(run, right) for run in _moved_runs(hub, place, given, scores, reference, engine, tolerance, unit))):
             excused[place] = counts.apart / counts.size
     return excused
 
@@ -63,7 +70,8 @@ def excused_by_ties(
 def _is_tied(right: np.ndarray, taken: np.ndarray, most: float, runs: Iterator[np.ndarray]) -> bool:
     """Whether all but so many labels are what one of the runs gives, and are not whatever label stands everywhere.
 
-    The first run is of scores that are not moved: what does not give the right labels of these chooses otherwise.
+    The first run is of scores that are not moved: what does not give the right labels of these chooses otherwise. The second is
+    of scores that are rounded: what gives its labels computes with such, and is right even where these are one label.
     """
     first = next(runs)
     if first.shape != right.shape or np.count_nonzero(first != right) > most:
@@ -71,12 +79,19 @@ def _is_tied(right: np.ndarray, taken: np.ndarray, most: float, runs: Iterator[n
     labels, counts = np.unique(right, return_counts=True)
     frequent = labels[counts.argmax()]
     is_right, is_constant = taken == right, right == frequent
-    for run in runs:
+    if np.count_nonzero((rounded := next(runs)) != taken) <= most:
+        return True
+    is_right |= rounded == taken
+    is_constant |= rounded == frequent
+    for number, run in enumerate(runs, 1):
         is_right |= run == taken
         is_constant |= run == frequent
-        if is_right.all():
-            break
-    return bool(np.count_nonzero(~is_right) <= most < np.count_nonzero(~is_constant))
+        if is_right.all() or number % (_RUNS // _FINER) == 0:
+            if np.count_nonzero(~is_right) <= most < np.count_nonzero(~is_constant):
+                return True
+            if is_right.all():
+                break
+    return False
 
 
 def _given_by_name(hub: Module, scores: Sequence[Value], reference: Mapping[str, np.ndarray]) -> dict[str, Value]:
@@ -89,9 +104,9 @@ def _given_by_name(hub: Module, scores: Sequence[Value], reference: Mapping[str,
 
 def _moved_runs(
     hub: Module, place: int, given: Mapping[str, np.ndarray], scores: Mapping[str, Value], reference: Mapping[str, np.ndarray],
-    engine: str, tolerance: Tolerance,
+    engine: str, tolerance: Tolerance, unit: float,
 ) -> Iterator[np.ndarray]:
-    """An output of the module, computed of scores as they are, and then moved, each time otherwise."""
+    """An output of the module, computed of scores as they are, rounded to coarser floats, and then moved, each time otherwise."""
     behind = hub.clone()
     behind.body_of_main.terminator.operands = (behind.body_of_main.terminator.operands[place],)
     behind, found = cut_module(behind, {name: reference[name].shape for name in scores}, lambda _: True)
@@ -103,12 +118,23 @@ def _moved_runs(
     before = [*given.values(), *initial_states(hub).values()]
     random = np.random.default_rng(0)
     yield execute(behind, [*before, *(array for _, array in held)], engine)[0]
+    yield execute(behind, [*before, *(_rounded(array, unit) for _, array in held)], engine)[0]
     for run in range(_RUNS):
-        yield execute(behind, [*before, *(_moved(value, array, random, run, tolerance) for value, array in held)], engine)[0]
+        part = 0.1 ** (_FINER - 1 - run * _FINER // _RUNS)
+        moved = (_moved(value, array, random, part, tolerance, unit) for value, array in held)
+        yield execute(behind, [*before, *moved], engine)[0]
 
 
-def _moved(value: Value, array: np.ndarray, random: np.random.Generator, run: int, tolerance: Tolerance) -> np.ndarray:
-    """A score with each of its elements a step up or down, or, of floats, by as much as the tolerance lets it."""
+def _rounded(array: np.ndarray, unit: float) -> np.ndarray:
+    """Scores as floats have them that round by `unit`, where theirs are finer: two numbers may be one of these."""
+    narrow = next((dtype for dtype in _NARROW if unit_of(dtype) == unit), array.dtype)
+    return array.astype(narrow).astype(array.dtype) if array.dtype.kind == "f" and unit_of(array.dtype) < unit else array
+
+
+def _moved(
+    value: Value, array: np.ndarray, random: np.random.Generator, part: float, tolerance: Tolerance, unit: float,
+) -> np.ndarray:
+    """A score with each of its elements a step up or down, or, of floats, by a part of what the tolerance lets it."""
     if (quant := value.quant) is not None:
         ways = random.choice((-1, 1), array.shape)
         return np.clip(array.astype(np.int64) + ways, quant.storage_min, quant.storage_max).astype(array.dtype)
@@ -116,6 +142,19 @@ def _moved(value: Value, array: np.ndarray, random: np.random.Generator, run: in
         return array  # integers that are computed exactly, and floats of 16 bits that numpy does not know
     if (step := step_of(value, max)) is not None:
         return (array + step * random.choice((-1, 1), array.shape)).astype(array.dtype)
-    finite = array[np.isfinite(array)].astype(np.float64)
-    most = math.sqrt(np.mean(finite**2)) * math.sqrt(max(1 - tolerance.cos**2, 0.0)) if finite.size else 0.0
-    return (array + random.normal(size=array.shape) * most * 0.1 ** (run % _FINER)).astype(array.dtype)
+    return (array + random.normal(size=array.shape) * _most(array, tolerance, unit) * part).astype(array.dtype)
+
+
+def _most(array: np.ndarray, tolerance: Tolerance, unit: float) -> float:
+    """How far scores of floats may be from right ones: as the tolerance says of what varies of them, where that is least (without
+    their mean, and those of each row and so on), and by roundings of the largest. Numbers of masks are none (`largest_of`)."""
+    numbers = array.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    if not finite.size:
+        return 0.0
+    largest, _, _ = largest_of(finite, finite, np.abs(finite))
+    kept = np.where(np.isfinite(numbers) & (np.abs(numbers) <= largest), numbers, np.nan)
+    varying = math.sqrt(np.nanmean(kept**2))
+    if (offset := measure_offset(kept, kept)) is not None:
+        varying *= min(offset.varying)
+    return varying * math.sqrt(max(1 - tolerance.cos**2, 0.0)) + rounded_by(unit) * largest

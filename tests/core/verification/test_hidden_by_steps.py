@@ -23,7 +23,7 @@ WEIGHTS = (np.random.default_rng(0).normal(size=(8, 8)) * 0.4).astype(np.float32
 
 
 def model(folder: Path, tail: str, constant: float | list[float], weights: np.ndarray = WEIGHTS, quantizes: bool = True) -> Path:
-    """`x @ weights` of an `x` that is rounded to int8, with a constant added, or multiplied, in floats; a plain output beside it."""
+    """`x @ weights` of an `x` that is rounded to int8, with a constant added, or multiplied, in floats; `x + 1` beside it."""
     nodes = [
         node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
         node("MatMul", ["d" if quantizes else "x", "w"], ["m"]), node(tail, ["m", "c"], ["y"]),

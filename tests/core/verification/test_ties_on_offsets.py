@@ -1,0 +1,63 @@
+"""Labels of scores that are nearly equal: how nearly is asked beside what varies of them, and of the floats that a result has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+
+import transload
+from transload.verification.ties import _most
+from transload.verification.tolerance import Tolerance
+from transload.verification.verify import Verification, verify_conversion
+
+from tests.support.onnx_models import make_model, node
+
+UNIT = 2.0**-24
+RANDOM = np.random.default_rng(0)
+WEIGHTS = (RANDOM.normal(size=(8, 16)) * 0.5).astype(np.float32)
+BIASES = (RANDOM.normal(size=16) * 0.3).astype(np.float32)
+
+
+def verified(right: Path, wrong: Path) -> Verification:
+    source, other = transload.load(right), transload.load(wrong)
+    return verify_conversion(source, transload.lower(other, "tosa"), hub=transload.legalize(source))
+
+
+def labels(file: Path, biases: np.ndarray, offset: float) -> Path:
+    """The greatest of 16 scores of each of 64 samples, all of which are the greater by an offset."""
+    nodes = [node("MatMul", ["x", "w"], ["m"]), node("Add", ["m", "b"], ["s"]), node("ArgMax", ["s"], ["y"], axis=1, keepdims=0)]
+    file.write_bytes(make_model(
+        nodes, {"x": np.zeros((64, 8), np.float32)}, ["y"], {"w": WEIGHTS, "b": biases + np.float32(offset)},
+    ).SerializeToString())
+    return file
+
+
+@pytest.mark.parametrize("offset", [0.0, 300.0, -1000.0])
+def test_an_offset_of_all_scores_excuses_no_label(offset: float, tmp_path: Path) -> None:
+    """At 300 all scores were taken to be as near as 4 is, and a fifth of the labels might be any."""
+    right = labels(tmp_path / "right.onnx", BIASES, offset)
+    assert verified(right, right).passed
+    assert verified(right, labels(tmp_path / "wrong.onnx", 0.0 * BIASES, offset)).failed
+
+
+def test_how_far_scores_may_be_moved() -> None:
+    scores = np.random.default_rng(1).normal(size=(64, 16))
+    usual = _most(scores, Tolerance(), UNIT)
+    for moved in (scores + 300.0, scores + 100.0 * np.arange(64.0)[:, None], np.where(scores > 2.0, -1e9, scores)):
+        assert usual / 2 < _most(moved, Tolerance(), UNIT) < 2 * usual
+    assert _most(np.full((4, 16), 300.0), Tolerance(), UNIT) == pytest.approx(300.0 * 32 * UNIT)
+    assert _most(np.full((4, 16), np.nan), Tolerance(), UNIT) == 0.0
+
+
+@pytest.mark.parametrize("seed", [11, 27])
+def test_scores_that_are_one_number_in_coarser_floats(seed: int, tmp_path: Path) -> None:
+    """0.99999998 and 0.99999999 are one float32: a target without float64 gives the first of them."""
+    weights = np.random.default_rng(seed).normal(size=(6, 8)) * 0.5
+    nodes = [node("MatMul", ["x", "w"], ["a"]), node("Tanh", ["a"], ["b"]), node("ArgMax", ["b"], ["y"], axis=1)]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": np.zeros((2, 6))}, ["y"], {"w": weights}).SerializeToString())
+    assert verified(file, file).passed
