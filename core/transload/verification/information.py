@@ -7,7 +7,7 @@ over all of an output is one number whatever is tried: there it says something t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from .offsets import is_constant, rounded_by, unit_of
 from .tolerance import Tolerance
 
 __all__ = ["Tried", "are_apart", "attempts", "attempts_at_labels", "is_informative", "is_nan_throughout", "is_saturated",
-           "number_throughout"]
+           "number_throughout", "telling_first", "vary"]
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
@@ -117,6 +117,27 @@ def is_nan_throughout(output: np.ndarray) -> bool:
     """Whether an output has elements, and none of them is a number."""
     numbers = np.asarray(output)
     return bool(numbers.size) and numbers.dtype.kind not in "iub" and bool((numbers != numbers).all())
+
+
+def vary(given: Mapping[str, np.ndarray]) -> int:
+    """How many inputs of more than one number are not one number throughout; at least 1 where no input has more than one."""
+    several = [array for array in given.values() if array.size > 1]
+    return sum(bool((array != array.flat[0]).any()) for array in several) if several else 1
+
+
+def telling_first(given: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str, np.ndarray]]:
+    """Inputs, those first of which most vary, in their order: a black picture may give the same whatever a network multiplies.
+
+    No more are taken than are asked for once there are some that vary throughout.
+    """
+    pending, held = iter(given), list[Mapping[str, np.ndarray]]()
+    for each in pending:
+        if all(array.size <= 1 or vary({"": array}) for array in each.values()):
+            yield each
+            break
+        held.append(each)
+    yield from sorted(held, key=lambda each: -vary(each))
+    yield from pending
 
 
 def attempts(source: Module, hub: Module | None, seed: int, signed: bool = True) -> Iterator[dict[str, np.ndarray]]:

@@ -95,6 +95,11 @@ class Judge:
         self._no_number = ""
         """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
 
+    @property
+    def last(self) -> Mapping[str, np.ndarray] | None:
+        """The inputs that it was judged on last."""
+        return self._last
+
     def take(self, opened: Callable[..., dict[str, np.ndarray]] | None) -> None:
         """Judge by what runs the source already, where somebody has made that ready."""
         if opened is not None:

@@ -35,8 +35,8 @@ __all__ = ["excused_by_ties"]
 _RUNS = 64
 """How often scores are moved at most: two that are a step apart change places in a quarter of these, if no third is as near."""
 _FINER = 4
-"""Floats are moved by as much as they may be, by a tenth of that, and so on, the least first: what finer ties leave open is right,
-however many labels coarser ones would."""
+"""Floats are moved by as much as they may be, by a tenth of that, and so on, the least first: what finer ties leave open is
+right, however many labels coarser ones would."""
 _NARROW = (np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 """Floats that a result may compute with where the model has finer ones."""
 
@@ -48,7 +48,8 @@ def excused_by_ties(
     """By their places, the chosen outputs that are what ties let them be, with the share of those that are others.
 
     `reference` are the runtime's tensors by name, intermediate ones included, with the outputs as the last. Outputs whose scores
-    it does not name are left out. `unit` is that of the coarsest floats that one of both computes with (`unit_of_module`), float32 by default.
+    it does not name are left out. `unit` is that of the coarsest floats that one of both computes with (`unit_of_module`), float32
+    by default.
     """
     chosen = chosen_values(hub)
     wanted, got = [*reference.values()][-len(actual):], [*actual.values()]

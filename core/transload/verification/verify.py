@@ -19,7 +19,7 @@ from ..ir import Dense, Module, SplatData, TensorType
 from ..ir.build import constant_of
 from ..plugin import Runtime
 from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
-from .information import Tried, attempts, attempts_at_labels
+from .information import Tried, attempts, attempts_at_labels, telling_first, vary
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
 from .larger import larger_inputs
@@ -51,7 +51,7 @@ def verify_conversion(
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
-    outputs say something are taken. With `fused` inputs the result is run on pixels, and the file on what it makes of them;
+    outputs say something are taken, of the first eight those that vary most before the others (`information.telling_first`). With `fused` inputs the result is run on pixels, and the file on what it makes of them;
     with `post`, the result is judged by what that makes of the file's outputs. `opened` runs the file in its runtime, where that
     was made ready already. Where nothing can judge, the target's own runtime runs the result all the same. Raises `UsageError`
     where `inputs` do not fit the model, and `RunError` where nothing runs the result.
@@ -86,6 +86,9 @@ def verify_conversion(
         judge.larger = larger_inputs(taken, hub, result, seed) if inputs is None and fused is None else ()
         judge.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed, signed))
+        if verdict.passed and judge.last is not None and not vary(judge.last):
+            verdict.notes.append("each of the inputs that it was judged on is one number throughout, which many programs that "
+                                 "compute other things give the same for: give others")
         return verdict, judge.refused
 
     verdict, refused = judged(runtime)
@@ -120,7 +123,7 @@ def _checked(
     """One input, looked at now, or several, each when it is used."""
     if isinstance(inputs, Mapping):
         return [checked_inputs(source, inputs)]
-    return (checked_inputs(source, each) for each in islice(inputs, SAMPLES))
+    return telling_first(checked_inputs(source, each) for each in islice(inputs, SAMPLES))
 
 
 def _too_much(source: Module, result: Module) -> str:

@@ -97,3 +97,30 @@ def test_a_dump_that_is_gone_on_from_knows_what_was_quantized(examples: Path, tm
     for start in ("quantize", "top-to-tosa"):
         found = converted(examples, tmp_path, there, runtime(1.3, []), dump=tmp_path / "steps", start=start).verification
         assert found is not None and found.failed and "before quantizing" in found.broken[0]
+
+
+@pytest.mark.parametrize("black", [0, 1, 2])
+def test_a_black_picture_is_not_what_the_floats_are_judged_on(black: int, tmp_path: Path) -> None:
+    """Zeros tell no slope of a LeakyRelu: whether a wrong one failed was up to the order of the samples."""
+    pytest.importorskip("onnxruntime")
+    from tests.support.onnx_models import make_model, node
+
+    file = tmp_path / "model.onnx"
+    weights = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+    nodes = [node("LeakyRelu", ["x"], ["a"], alpha=0.1), node("MatMul", ["a", "w"], ["m"]), node("Add", ["m", "b"], ["y"])]
+    constants = {"w": weights, "b": np.arange(4, dtype=np.float32)}
+    file.write_bytes(make_model(nodes, {"x": np.zeros((1, 8), np.float32)}, ["y"], constants).SerializeToString())
+    samples = [{"x": np.random.default_rng(seed).normal(size=(1, 8)).astype(np.float32) * (seed != black)} for seed in range(3)]
+
+    def other_slope(module: Module) -> bool:
+        for op in module.ops():
+            if "alpha" in op.attributes:
+                op.attributes = {**op.attributes, "alpha": 0.15}
+        return True
+
+    there = beside_ours(quantizers=[Quantizer("kept", kept)], passes=[Pass("slope", other_slope, "Another slope.", at="hub")])
+    with there.bind():
+        found = transload.convert(file, "tosa", tmp_path / "out", quantize="kept", data=samples).verification
+        assert found is not None and found.failed and "before quantizing" in found.broken[0]
+        only = transload.convert(file, "tosa", tmp_path / "only", quantize="kept", data=[samples[black]]).verification
+    assert only is not None and any("one number throughout" in note for note in only.notes)
