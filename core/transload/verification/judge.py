@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, product, takewhile
@@ -141,15 +141,7 @@ class Judge:
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
         pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.of_labels))
-        while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
-            once, informative = self.judge(given)
-            if once.broken and self._no_number:
-                continue
-            for index in informative - told:
-                verdict.tensors[index] = once.tensors[index]
-            verdict.broken += once.broken
-            verdict.notes += [note for note in once.notes if note not in verdict.notes]
-            told |= informative
+        self._judge_others(verdict, judged, told, pending)
         if not verdict.broken and told & judged:
             self._judge_larger(verdict)
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
@@ -183,6 +175,27 @@ class Judge:
                 f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on {self.tried.inputs}")
         verdict.notes += self.running.notes
         return verdict
+
+    def _judge_others(
+        self, verdict: Verification, judged: set[int], told: set[int], pending: Iterator[Mapping[str, np.ndarray]],
+    ) -> None:
+        """Judge on further inputs for as long as outputs that are `judged` have not `told` anything, and nothing is wrong.
+
+        A verdict shows of each output the inputs on which it said something first, and of all those on which one is wrong: what
+        the limits are broken by is in its table.
+        """
+        while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
+            once, informative = self.judge(given)
+            if once.broken and self._no_number:
+                continue
+            for index in range(len(once.tensors)) if once.broken else informative - told:
+                verdict.tensors[index] = once.tensors[index]
+            verdict.broken += once.broken
+            verdict.notes += [note for note in once.notes if note not in verdict.notes]
+            if once.broken:
+                verdict.notes.append("that, and the table, is of further inputs than the first, on which it passed, and some outputs "
+                                     "said nothing: compare shows it with other inputs (--seed, --input)")
+            told |= informative
 
     def _judge_larger(self, verdict: Verification) -> None:
         """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.

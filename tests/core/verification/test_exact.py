@@ -126,7 +126,7 @@ def test_comparing_asks_the_same_of_what_is_moved(dtype: Any, tmp_path: Path) ->
     found = transload.compare(path, wrong, {"x": x})
     assert len(found.broken) == 1 and "have to be the same" in found.broken[0] and found.notes == [
         f"{found.broken[0]}, where --tolerance says nothing else"]
-    told = {"name", "shape", "dtype", "metrics", "note", "unmeasured", "equal", "offset"}
+    told = {"name", "shape", "dtype", "metrics", "note", "unmeasured", "equal", "offset", "turned"}
     assert {*found.as_dict()["tensors"][0]} == told  # what limits alone are asked of is nobody's to read
 
 

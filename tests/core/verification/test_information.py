@@ -457,3 +457,25 @@ def test_constants_of_f64_beyond_f32_are_looked_at_in_silence() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(weights_of_no_numbers(module)) == 1
+
+
+def test_the_table_is_of_the_inputs_on_which_it_fails(tmp_path: Path) -> None:
+    """Of outputs that had said something before, the table showed the first inputs, where all was right, beside limits broken."""
+    def model(name: str, factor: float) -> Path:
+        """`y` differs where the greatest of `x` is beyond 3, which it first is where `rare` says something, too."""
+        nodes = [
+            node("Clip", ["x", "three"], ["above"]), node("Sub", ["above", "three"], ["more"]), node("Mul", ["more", "k"], ["m"]),
+            node("Add", ["x", "m"], ["y"]), node("Clip", ["x", "nine"], ["far"]), node("Sub", ["far", "nine"], ["rare"])]
+        constants = {"three": np.float32(3.0), "nine": np.float32(9.0), "k": np.float32(factor)}
+        file = tmp_path / name
+        file.write_bytes(make_model(nodes, {"x": np.zeros((1, 8), np.float32)}, ["y", "rare"], constants).SerializeToString())
+        return file
+
+    other = transload.load(model("wrong.onnx", 2.0))
+    small, large = (np.full((1, 8), number, np.float32) * np.linspace(0.5, 1.0, 8, dtype=np.float32) for number in (2.0, 20.0))
+    verdict = verify_conversion(
+        transload.load(model("right.onnx", 1.0)), transload.lower(other, "tosa"), hub=transload.legalize(other),
+        inputs=[{"x": small}, {"x": large}])
+    assert verdict.failed and any("further inputs than the first" in note for note in verdict.notes)
+    (y,) = (tensor for tensor in verdict.tensors if tensor.name == "y")
+    assert f"y: euclid {y.metrics['euclid']:g}, allowed 0.98" in verdict.broken and y.metrics["max_abs"] > 1
