@@ -193,8 +193,8 @@ class Judge:
             verdict.broken += once.broken
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             if once.broken:
-                verdict.notes.append("that, and the table, is of further inputs than the first, on which it passed, and some outputs "
-                                     "said nothing: compare shows it with other inputs (--seed, --input)")
+                verdict.notes.append("that, and the table, is of further inputs than the first, on which it passed, and some "
+                                     "outputs said nothing: compare shows it with other inputs (--seed, --input)")
             told |= informative
 
     def _judge_larger(self, verdict: Verification) -> None:

@@ -10,8 +10,8 @@ near the result is to the float model, run by its own framework, is told over al
 only by such limits.
 
 The quantized module is made of the float one in the hub, and has what is wrong with that. So the float module is compared with
-the source's runtime as the result of a conversion without quantizing is (`verify_conversion`), on one sample that varies: it has to
-be right by the same tolerance.
+the source's runtime as the result of a conversion without quantizing is (`verify_conversion`), on one sample that varies: it has
+to be right by the same tolerance.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def excused_by_ties(
     """By their places, the chosen outputs that are what ties let them be, with the share of those that are others.
 
     `reference` are the runtime's tensors by name, intermediate ones included, with the outputs as the last. Outputs whose scores
-    it does not name are left out. `unit` is that of the coarsest floats that one of both computes with (`unit_of_module`), float32
-    by default.
+    it does not name are left out. `unit` is that of the coarsest floats that one of both computes with (`unit_of_module`), of
+    float32 by default.
     """
     chosen = chosen_values(hub)
     wanted, got = [*reference.values()][-len(actual):], [*actual.values()]

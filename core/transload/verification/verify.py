@@ -51,10 +51,11 @@ def verify_conversion(
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
-    outputs say something are taken, of the first eight those that vary most before the others (`information.telling_first`). With `fused` inputs the result is run on pixels, and the file on what it makes of them;
-    with `post`, the result is judged by what that makes of the file's outputs. `opened` runs the file in its runtime, where that
-    was made ready already. Where nothing can judge, the target's own runtime runs the result all the same. Raises `UsageError`
-    where `inputs` do not fit the model, and `RunError` where nothing runs the result.
+    outputs say something are taken, those that vary before others (`telling_first`). With `fused` inputs the result is run on
+    pixels, and the file on what it makes of them; with `post`, the result is judged by what that makes of the file's outputs.
+    `opened` runs the file in its runtime, where that was made ready already. Where nothing can judge, the target's own runtime
+    runs the result all the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the
+    result.
     """
     taken = source if fused is None else fused.outside
     checked = _checked(taken, inputs) if inputs is not None else None
@@ -86,9 +87,7 @@ def verify_conversion(
         judge.larger = larger_inputs(taken, hub, result, seed) if inputs is None and fused is None else ()
         judge.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed, signed))
-        if verdict.passed and judge.last is not None and not vary(judge.last):
-            verdict.notes.append("each of the inputs that it was judged on is one number throughout, which many programs that "
-                                 "compute other things give the same for: give others")
+        _note_what_varies(verdict, judge.last)
         return verdict, judge.refused
 
     verdict, refused = judged(runtime)
@@ -101,6 +100,13 @@ def verify_conversion(
             return again
     verdict.notes += failed
     return unjudged(verdict, runtime) if refused else verdict
+
+
+def _note_what_varies(verdict: Verification, given: Mapping[str, np.ndarray] | None) -> None:
+    """Note where a verdict passed on inputs, the last ones `given`, that say little."""
+    if verdict.passed and given is not None and not vary(given):
+        verdict.notes.append("each of the inputs that it was judged on is one number throughout, which many programs that "
+                             "compute other things give the same for: give others")
 
 
 def _run_alone(running: Running, given: Mapping[str, np.ndarray], source: Module, refusing: Runtime | None) -> None:

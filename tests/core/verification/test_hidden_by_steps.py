@@ -32,7 +32,7 @@ def model(folder: Path, tail: str, constant: float | list[float], weights: np.nd
     file = folder / "model.onnx"
     file.write_bytes(make_model(
         nodes, {"x": np.zeros((4, 8), np.float32)}, ["y", "plain", "steps"],
-        {"s": np.float32(0.05), "z": np.int8(0), "w": weights, "c": np.float32(constant), "k": np.float32(1.0)},
+        {"s": np.float32(0.05), "z": np.int8(0), "w": weights, "c": np.array(constant, np.float32), "k": np.float32(1.0)},
     ).SerializeToString())
     return file
 
