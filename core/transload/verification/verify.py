@@ -53,9 +53,8 @@ def verify_conversion(
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
     outputs say something are taken, those that vary before others (`telling_first`). With `fused` inputs the result is run on
     pixels, and the file on what it makes of them; with `post`, the result is judged by what that makes of the file's outputs.
-    `opened` runs the file in its runtime, where that was made ready already. Where nothing can judge, the target's own runtime
-    runs the result all the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the
-    result.
+    `opened` runs the file in its runtime, if that is ready. Where nothing can judge, the target's own runtime runs the result all
+    the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the result.
     """
     taken = source if fused is None else fused.outside
     checked = _checked(taken, inputs) if inputs is not None else None
