@@ -58,7 +58,7 @@ WRONG: list[tuple[Gives, str]] = [
     (lambda made: made | {"c": made["a"]}, "gives 3 outputs, where the model has 2"),
     (lambda made: made | {"a": made["a"] + 1j}, r"gives complex64 as output 'a', which is tensor<4xf32>"),
     (lambda made: made | {"a": made["a"].astype(np.int32)}, r"gives int32 as output 'a', which is tensor<4xf32>"),
-    (lambda made: made | {"a": np.ma.masked_array(made["a"], mask=True)}, "gives a MaskedArray as output 'a'"),
+    (lambda made: made | {"a": np.ma.masked_array(made["a"], mask=True)}, "gives a MaskedArray of float32 as output 'a'"),
     (lambda made: made | {"a": LateArray()}, "the device is gone"),
 ]
 IDS = ["other names", "one other", "one more", "complex", "integers", "masked", "late"]
