@@ -12,6 +12,7 @@ import transload
 from transload.engine.memory import peak_bytes
 from transload.errors import ConversionError, RunError
 from transload.ir import F32, IntegerType, Op, QuantType, is_absent, update_function_type
+from transload.text import parse_module
 from transload.verification.inputs import random_inputs
 from transload_converters.tflite.writer import ModelWriter
 
@@ -444,3 +445,27 @@ def test_a_bias_is_a_number_for_each_column(format: str) -> None:
     tensor = graph["tensors"][graph["operators"][0]["inputs"][2]]
     tensor["shape"] = [tensor["shape"][0], 1]
     assert attempt(Case(0, "tflite", encode(tree), "tosa", True)).kind == "checked"
+
+
+@pytest.mark.parametrize("to", ["tosa", "tflite"])
+def test_comparisons_give_truths(to: str, tmp_path: Path) -> None:
+    """What a file says otherwise of the result was told as the fault of the target that ran it."""
+    module = parse_module("""
+        "func.func"() ({
+        ^bb0(%a: tensor<4xf32> loc("a"), %b: tensor<4xf32> loc("b")):
+          %r = "tfl.greater"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xbf16>
+          "func.return"(%r) : (tensor<4xbf16>) -> ()
+        }) {function_type = (tensor<4xf32>, tensor<4xf32>) -> tensor<4xbf16>, sym_name = "main"} : () -> ()""")
+    with pytest.raises(ConversionError, match="contradicts itself"):
+        transload.convert(module, to, tmp_path / "out", verify="no")
+
+
+def test_integers_to_the_power_of_computed_floats() -> None:
+    module = parse_module("""
+        "func.func"() ({
+        ^bb0(%a: tensor<4xi32> loc("a"), %b: tensor<4xf32> loc("b")):
+          %r = "top.Pow"(%a, %b) : (tensor<4xi32>, tensor<4xf32>) -> tensor<4xi32>
+          "func.return"(%r) : (tensor<4xi32>) -> ()
+        }) {function_type = (tensor<4xi32>, tensor<4xf32>) -> tensor<4xi32>, sym_name = "main"} : () -> ()""")
+    with pytest.raises(ConversionError, match="computed floats"):
+        transload.lower(module, "tosa")

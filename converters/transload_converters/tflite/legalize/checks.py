@@ -63,7 +63,9 @@ _PAIRS = _named("add div floor_div floor_mod maximum minimum mul pow prelu squar
 """Operators of two tensors of numbers, that give such a one."""
 _COMPARING = _named("equal not_equal less less_equal greater greater_equal")
 _POOLS = _named("average_pool_2d max_pool_2d")
-_GIVEN = {"tfl.dequantize": (F32, F16), "tfl.where": (I64,)}
+_GIVEN: dict[str, tuple[Type, ...]] = {
+    "tfl.dequantize": (F32, F16), "tfl.where": (I64,),
+    **dict.fromkeys(_COMPARING | _named("logical_and logical_or logical_not"), (BOOL,))}
 """The element types that kernels give whatever they take."""
 
 def check_operators(module: Module) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from transload.ir import BOOL, F16, F32, I32, Op, Value
+from transload.ir import BOOL, F16, F32, I32, FloatType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.cast import width_of
 
@@ -214,6 +214,9 @@ def _exponent_bits(rw: Rewriter, op: Pow) -> int:
     if held is not None:
         return max(int(held.max(initial=0)).bit_length(), 1)
     element: Any = sources().exponents.get(op, I32)
+    if op.exponent.is_float or isinstance(element, FloatType):
+        raise Unsupported(
+            f"raises {op.base.type} to powers that are computed floats", "let the model cast what is raised to a float")
     return min(element.width - (not element.unsigned), 31)
 
 
