@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import Module, Op
+from transload.ir import IntegerType, Module, Op
 from transload_hub.far import greatest, is_counted, is_power_beyond, is_whole_power, looked_at
 
 from .undefined_ops import UNDEFINED
@@ -25,6 +25,17 @@ def _is_cast(op: Op) -> bool:
 def _is_cast_beyond(op: Op, operands: Sequence[Any]) -> bool:
     """Whether a number is none, or beyond integers of 32 bits."""
     return bool((~(np.abs(np.asarray(operands[0], np.float64)) <= _MOST)).any())
+
+
+def _is_narrow_cast(op: Op) -> bool:
+    """Whether an op makes integers of 4 bits, or fewer, of floats."""
+    element = op.results[0].element_or_none if op.name == "top.Cast" else None
+    return isinstance(element, IntegerType) and 1 < element.width < 8 and op.operands[0].is_float
+
+
+def _is_no_whole_number(op: Op, operands: Sequence[Any]) -> bool:
+    array = np.asarray(operands[0], np.float64)
+    return bool((array != np.trunc(array)).any()) or _is_cast_beyond(op, operands)
 
 
 def _is_counted_beyond(op: Op, operands: Sequence[Any]) -> bool:
@@ -50,6 +61,9 @@ _MET: tuple[tuple[Callable[[Op], bool], Callable[[Op, Sequence[Any]], bool], str
      "--input NAME=FILE"),
     (_is_cast, _is_cast_beyond,
      "integers are made of numbers that no integer of 32 bits is, of which ONNX does not say which"),
+    (_is_narrow_cast, _is_no_whole_number,
+     "integers of few bits are made of numbers that are no whole ones, or beyond: "
+     "onnxruntime rounds them, and ONNX's reference cuts them off"),
     (is_counted, _is_counted_beyond,
      "what QuantizeLinear is given is no number, or more than 2^31 steps; ONNX does not say what becomes of it, and onnxruntime "
      "gives the least number, or any"),

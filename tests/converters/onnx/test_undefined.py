@@ -207,3 +207,13 @@ def test_one_target_that_onnxruntime_does_not_transform_is_not_judged(targets: i
     said = undefined(module, None, {"x": x})
     assert ("leaves it as it is" in said) is (targets == 1 and transform != "NONE")
     assert _as_onnxruntime(model, module, x) is not bool(said)
+
+
+@pytest.mark.parametrize(("numbers", "status"), [((0.6, 2.5, -1.5, 1.0), "inconclusive"), ((1.0, -8.0, 7.0, 0.0), "passed")])
+def test_integers_of_4_bits_of_broken_numbers_are_not_judged(tmp_path: Path, numbers: tuple[float, ...], status: str) -> None:
+    """onnxruntime rounds them, and ONNX's reference cuts them off."""
+    x, path = np.array(numbers, np.float32), tmp_path / "cast.onnx"
+    nodes = [node("Cast", ["x"], ["i"], to=onnx.TensorProto.INT4), node("Cast", ["i"], ["y"], to=onnx.TensorProto.INT8)]
+    onnx.save(make_model(nodes, {"x": x}, ["y"], opset=21), path)
+    checked = transload.convert(path, "stablehlo", tmp_path / "out", input_data={"x": x}).verification
+    assert checked is not None and checked.status == status
