@@ -119,5 +119,5 @@ def test_without_jinja(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(transload.TransloadError, match="cannot write"):
+    with pytest.raises(transload.TransloadError, match="cannot be written"):
         transload.quantization_page(made(1), tmp_path / "file" / "page.html")

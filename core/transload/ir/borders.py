@@ -70,9 +70,12 @@ def output_names_kept(module: Module) -> Iterator[None]:
     operand, where the last op folds away, or one of several results. Who uses the model knows it by the name that it had.
     """
     before = {name: output_names(function) for name, function in _public(module)}
+    noted = {name: function.attributes.get("res_attrs") for name, function in _public(module)}
     yield
     for name, function in _public(module):
-        names = before.get(name)
+        names, now = before.get(name), function.attributes.get("res_attrs")
+        if now and now != noted.get(name) and all(NAME in each for each in now):
+            continue  # what was done has named them, each by its own name
         if names is not None and len(names) == len(_block_of(function).terminator.operands):
             name_borders(function, input_names(function), names)
 
