@@ -48,7 +48,7 @@ def test_a_conversion_survives_its_judge(name: str, tmp_path: Path) -> None:
 def test_a_judge_that_ends_could_not_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from transload_converters.tflite.runtime import LITERT
 
-    monkeypatch.setattr(LITERT, "open", lambda *how: lambda inputs, keep=False: LITERT.call("os:abort"))
+    monkeypatch.setattr(LITERT, "open", lambda *how, **limits: lambda inputs, keep=False: LITERT.call("os:abort"))
     path = tmp_path / "m.tflite"
     path.write_bytes(write_operator("RELU", [((2, 4), "float32")], [((2, 4), "float32")]))
     artifact = transload.convert(path, "tosa", tmp_path / "out")

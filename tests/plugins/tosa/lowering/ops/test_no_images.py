@@ -24,7 +24,7 @@ from transload.testing import build_op
 def test_no_images(name: str, image: Any, weights: Any, attributes: dict[str, Any]) -> None:
     """It was said that every window lay in the padding."""
     x, *more = [np.ones(shape, np.float32) for shape in (image, weights) if shape is not None]
-    module = build_op(f"top.{name}", x, *more, constant=(1,), **attributes)
+    module = build_op(f"top.{name}", x, *more, constant=(1,) if more else (), **attributes)
     shapes = [[array.shape for array in transload.run(each, {"x0": x}).values()] for each in (
         module, transload.lower(module, "tosa"))]
     assert shapes[0] == shapes[1] and shapes[0][0][0] == 0
