@@ -6,6 +6,7 @@ where (op, original tensor name, file), why, and what to do. All findings are re
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction", "MissingKernel",
     "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError",
     "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError",
-    "VerifyError", "after_colon", "causes", "is_short", "merge_findings", "no_memory",
+    "VerifyError", "after_colon", "causes", "is_short", "merge_findings", "no_memory", "shortened",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -32,6 +33,7 @@ _MOST = 1 << 20
 """Findings of one error: what gives more never ends."""
 _LONGEST, _LONGEST_NAME = 4000, 1000
 """Characters of a message, a reason or a hint, and of a name in them: a line of a file that does not read may have a million."""
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_NAME + 1},}}")
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,7 @@ class Finding:
             raise TypeError(f"count of a Finding is a whole number, and is {self.count!r:.100}")
         object.__setattr__(self, "names", tuple(self.names))
         for part, text in texts.items():
-            if len(text) > _LONGEST:
-                object.__setattr__(self, part, _shortened(text))
+            object.__setattr__(self, part, shortened(text))
 
     def __str__(self) -> str:
         return self.text()
@@ -75,7 +76,7 @@ class Finding:
 
     def where(self, places: int) -> str:
         """` at 'a', 'b' and 3 more`; nothing where no place has a name."""
-        shown = ", ".join(repr(_shortened(name, _LONGEST_NAME)) for name in self.names[:places])
+        shown = ", ".join(repr(_ends_of(name, _LONGEST_NAME)) for name in self.names[:places])
         more = f" and {len(self.names) - places} more" if len(self.names) > places else ""
         return f" at {shown}{more}" if shown else ""
 
@@ -126,8 +127,15 @@ def causes(findings: Iterable[Finding]) -> list[Cause]:
     return [Cause(why, hint, tuple(found)) for (why, hint), found in by_reason.items()]
 
 
-def _shortened(text: str, longest: int = _LONGEST) -> str:
-    """A text's beginning and end, and how much was left out, where it is longer than what anybody reads."""
+def shortened(text: str) -> str:
+    """What anybody reads of a text: where it is longer, the beginnings and ends of its long words first, and then its own."""
+    if len(text) <= _LONGEST:
+        return text
+    return _ends_of(_LONG_WORD.sub(lambda word: _ends_of(word[0], _LONGEST_NAME), text), _LONGEST)
+
+
+def _ends_of(text: str, longest: int) -> str:
+    """A text's beginning and end, and how much was left out, where it is longer."""
     if len(text) <= longest:
         return text
     return f"{text[: longest * 3 // 4]} ... ({len(text) - longest:,} characters more) ... {text[-(longest // 4):]}"
@@ -149,11 +157,11 @@ class TransloadError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, findings: Iterable[Finding] = (), hint: str = "") -> None:
-        self.message = _shortened(_as_text(message))
+        self.message = shortened(_as_text(message))
         super().__init__(self.message)
         self.findings: tuple[Finding, ...] = tuple(
             each if isinstance(each, Finding) else Finding("finding", _as_text(each)) for each in islice(findings, _MOST))
-        self.hint = _shortened(_as_text(hint))
+        self.hint = shortened(_as_text(hint))
         self.report: Report | None = None
         """How far the conversion came that this ended; None of what is no conversion."""
 

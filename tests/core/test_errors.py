@@ -43,7 +43,7 @@ def test_what_a_file_has_is_quoted_as_far_as_anybody_reads() -> None:
     error = ReadError(long, [Finding(long, long, (long,), long)], long)
     assert len(str(error)) < 6 * 4200
     assert error.message.startswith("beginxxx") and error.message.endswith("xxxend")
-    assert "(996,008 characters more)" in error.message
+    assert "(999,008 characters more)" in error.message
     assert error.findings[0].names == (long,)  # by which it is found
     with pytest.raises(TextError) as caught:
         parse_module("a." * 400_000)

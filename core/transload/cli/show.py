@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Finding, TransloadError, causes
+from ..errors import Finding, TransloadError, causes, shortened
 from ..escapes import escaped
 from ..guard import DEBUG
 from ..suggest import nearest
@@ -224,26 +224,18 @@ def number(value: float) -> str:
     return f"{value:.7g}"
 
 
-_LONG_WORD = re.compile(r"\S{4096,}")
-
-
-def _told(text: str) -> str:
-    """A message without the rest of words that nobody reads to their end: a file may call a layer by millions of letters."""
-    return _LONG_WORD.sub(lambda word: f"{word[0][:200]}… ({len(word[0]):,} letters)", text)
-
-
 def show_error(error: TransloadError, verbose: bool = False) -> None:
     """An error with all its findings, to standard error."""
     from rich.text import Text
 
     out = error_console()
-    out.print(Text.assemble(("error: ", "bold red"), _told(error.message)))
+    out.print(Text.assemble(("error: ", "bold red"), error.message))
     show_findings(out, error.findings, verbose)
     if error.hint:
-        out.print(Text(f"  → {_told(error.hint)}", "cyan"))
+        out.print(Text(f"  → {error.hint}", "cyan"))
     if error.report is not None and error.report.dialect is None:  # sizes that were chosen may be why it cannot be lowered
         for note in error.report.notes:
-            out.print(Text(f"  note: {_told(note)}"))
+            out.print(Text(f"  note: {shortened(note)}"))
 
 
 def show_findings(out: Console, findings: Sequence[Finding], verbose: bool) -> None:
@@ -252,7 +244,7 @@ def show_findings(out: Console, findings: Sequence[Finding], verbose: bool) -> N
 
     reasons = causes(findings)
     for reason in reasons:
-        text, arrow, hint = _told(reason.text(details=verbose)).partition("\n      → ")
+        text, arrow, hint = reason.text(details=verbose).partition("\n      → ")
         out.print(Text(f"  • {text}"))
         if hint:
             out.print(Text(f"{arrow[1:]}{hint}", "cyan"))
@@ -296,7 +288,7 @@ def show_defect(error: BaseException) -> None:
     from rich.text import Text
 
     out = error_console()
-    told = f"a defect in Transload or a plugin: {type(error).__name__}: {_told(str(error))}"
+    told = f"a defect in Transload or a plugin: {type(error).__name__}: {shortened(str(error))}"
     out.print(Text.assemble(("error: ", "bold red"), told))
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:

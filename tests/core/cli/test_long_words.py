@@ -12,4 +12,4 @@ def test_names_of_a_million_letters_are_cut(capsys: pytest.CaptureFixture[str]) 
     name = "n" * 1_000_000
     show_error(TransloadError(f"layer {name!r} is none", [Finding(f"op.{name}", "no such", (name,))], hint=f"see {name}"))
     said = capsys.readouterr().err
-    assert len(said) < 5_000 and "letters" in said and "layer 'nnn" in said and "is none" in said
+    assert len(said) < 5_000 and "characters more" in said and "layer 'nnn" in said and "is none" in said
