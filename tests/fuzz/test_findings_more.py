@@ -203,6 +203,19 @@ def test_an_op_that_no_schema_knows_with_more_outputs_than_are_computed() -> Non
     assert "failed" not in str(caught.value)
 
 
+def test_a_number_of_an_op_that_no_schema_checks_is_a_type() -> None:
+    """`float()` of it raised in the rule, which was called at fault."""
+    made = node("FlexAttention", ["q", "q", "q"], ["y"], domain="ai.onnx.preview")
+    tensor = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [1])
+    made.attribute.append(helper.make_attribute("scale", tensor))
+    q, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2, 3, 4]) for name in "qy")
+    domains = [helper.make_opsetid("", 22), helper.make_opsetid("ai.onnx.preview", 1)]
+    model = helper.make_model(helper.make_graph([made], "g", [q], [y]), opset_imports=domains, ir_version=10)
+    with pytest.raises(ConversionError, match="scale is .*, and must be of the kind of") as caught:
+        transload.lower(read_model(model), "tosa")
+    assert "failed" not in str(caught.value)
+
+
 def test_a_shape_to_broadcast_to_with_a_negative_size() -> None:
     g = Graph((1, 3))
     with pytest.raises(ShapeError, match=r"shape \[-2, 3\] has a negative entry"):

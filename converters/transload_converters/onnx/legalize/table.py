@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -173,10 +174,10 @@ def need(op: Op, index: int, what: str = "") -> Value:
 
 
 def attr(op: Op, name: str, default: Any = None) -> Any:
-    """An attribute's value in the file, or `default`; `Impossible` where it is a list, or text, and the default is none."""
+    """An attribute's value in the file, or `default`; `Impossible` where one of them is a list, text or a number alone."""
     value = op.attributes.get(name, default)
     if default is not None and value is not default:
-        for kind in (str, (list, tuple)):
+        for kind in (str, (list, tuple), Real):
             if isinstance(value, kind) != isinstance(default, kind):
                 raise Impossible(f"{name} is {value!r:.80}, and must be of the kind of {default!r}")
     return value
