@@ -211,7 +211,7 @@ def test_a_number_of_an_op_that_no_schema_checks_is_a_type() -> None:
     q, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2, 3, 4]) for name in "qy")
     domains = [helper.make_opsetid("", 22), helper.make_opsetid("ai.onnx.preview", 1)]
     model = helper.make_model(helper.make_graph([made], "g", [q], [y]), opset_imports=domains, ir_version=10)
-    with pytest.raises(ConversionError, match="scale is .*, and must be of the kind of") as caught:
+    with pytest.raises(ConversionError, match=r"scale is .*, and must be of the kind of") as caught:
         transload.lower(read_model(model), "tosa")
     assert "failed" not in str(caught.value)
 
