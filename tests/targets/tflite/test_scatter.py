@@ -7,7 +7,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, IntegerType, Module, QuantType, TensorType, Type, dtype_of
+from transload.ir import BOOL, F16, F32, I8, I16, I32, I64, UI8, UI32, IntegerType, Module, QuantType, TensorType, Type, dtype_of
 
 from .test_target import network
 from tests.support.litert import run_litert
@@ -42,13 +42,13 @@ def operators(module: Module, *arrays: np.ndarray) -> list[str]:
     return [op.name.removeprefix("tfl.") for op in lowered.ops() if "const" not in op.name and op.dialect == "tfl"]
 
 
-@pytest.mark.parametrize("element", [F32, I8, UI8, I32, I64, BOOL, QuantType(I8, F32, (0.1,), (3,))])
+@pytest.mark.parametrize("element", [
+    F32, I8, UI8, I16, I32, I64, BOOL, QuantType(I8, F32, (0.1,), (3,)), QuantType(UI8, F32, (0.1,), (3,)),
+    QuantType(I16, F32, (0.1,), (0,))])
 @pytest.mark.parametrize("index", [I32, I64])
 def test_the_last_update_of_a_place_stays(element: Type, index: Type) -> None:
     rng = np.random.default_rng(3)
     for shape, count, n in SHAPES:
-        if element == UI8 and 0 < np.prod(count) <= 8 and n:
-            continue  # refused: see below
         module = scattered(element, TensorType((*count, n), index), shape, "none")
         x, _, u = module.inputs.values()
         places = np.stack([rng.integers(-size, size, count) for size in shape[:n]], -1) if n else np.zeros((*count, 0))
@@ -148,7 +148,7 @@ def test_a_part_that_is_read_is_written_as_one(part: tuple[int, int]) -> None:
 @pytest.mark.parametrize(("element", "count", "reduction", "why"), [
     (F32, 3 << 20, "max", "3145728 updates at places that are computed, combined by 'max'"),
     (F32, 3000, "none", "of 3000 updates at places that are computed the last"),
-    (UI8, 1, "none", "DYNAMIC_UPDATE_SLICE has no kernel of ui8"), (I16, 9, "none", "SCATTER_ND has no kernel of i16"),
+    (UI32, 1, "none", "DYNAMIC_UPDATE_SLICE has no kernel of ui32"), (F16, 9, "none", "SCATTER_ND has no kernel of f16"),
     (QuantType(I8, F32, (0.1,), (3,)), 2, "max", "adds stored numbers, and this is to combine real ones by 'max'")])
 def test_what_litert_cannot_say_is_refused(element: Type, count: int, reduction: str, why: str) -> None:
     with pytest.raises(ConversionError, match=why):

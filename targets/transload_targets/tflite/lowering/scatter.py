@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, Dense, QuantType, Type, Value, dtype_of
+from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, Dense, IntegerType, QuantType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
@@ -36,7 +36,7 @@ _WRITTEN = (F32, BOOL, I8, I16, I32, I64)
 """What DYNAMIC_UPDATE_SLICE has kernels of."""
 _SUMMED = (F32, I32, I64)
 _NARROW = (I8, UI8, I16)
-"""What is combined as int32, and wraps round when it is cast back."""
+"""What is combined as int32, and wraps round when it is cast back; and moved so, where an operator has no kernel of it."""
 _FEW = 8
 """So many updates are written one after the other."""
 _MOST_COMPARED = 2048
@@ -151,12 +151,14 @@ def _written(op: ScatterND, rw: Rewriter, value: Value, updates: Value, stored: 
         where = reshape(rw, int32(rw, subscripts(rw, op.indices, shape)), (count, n))
         same = constant(rw, number, updates.element)
         return emit(rw, "select_v2", _hit(rw, where, shape, n), same, value, like=value)
-    if count <= _FEW:
-        _need_kernel(stored)
-        return _one_by_one(op, rw, value, updates, count, n)
-    if stored not in _ADDED:
-        raise Unsupported(f"LiteRT's SCATTER_ND has no kernel of {stored}", "cast to int32")
-    return _compared(op, rw, value, updates, count, n)
+    put, kernels = (_one_by_one, _WRITTEN) if count <= _FEW else (_compared, _ADDED)
+    if stored in kernels:
+        return put(op, rw, value, updates, count, n)
+    if stored not in _NARROW:
+        operator = "SCATTER_ND" if put is _compared else "DYNAMIC_UPDATE_SLICE"
+        wide = I32 if isinstance(stored, IntegerType) else F32
+        raise Unsupported(f"LiteRT's {operator} has no kernel of {stored}", f"cast to {wide}")
+    return emit(rw, "cast", put(op, rw, int32(rw, value), int32(rw, updates), count, n), like=op.output)
 
 
 def _spread(rw: Rewriter, places: Value, updates: Value, like: Value) -> Value:
@@ -165,11 +167,6 @@ def _spread(rw: Rewriter, places: Value, updates: Value, like: Value) -> Value:
     if len(found) == 1:
         places, updates = reshape(rw, places, (1, *found)), reshape(rw, updates, (1, *shape[found[0]:]))
     return emit(rw, "scatter_nd", places, updates, ints(rw, *shape), like=like)
-
-
-def _need_kernel(stored: Type) -> None:
-    if stored not in _WRITTEN:
-        raise Unsupported(f"LiteRT's DYNAMIC_UPDATE_SLICE has no kernel of {stored}", "cast to int32")
 
 
 def _start_of_a_part(op: ScatterND) -> Value | None:
