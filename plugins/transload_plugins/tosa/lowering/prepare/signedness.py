@@ -212,7 +212,7 @@ def _narrow(type_: Type) -> IntegerType | None:
 
 
 def _wrap(op: Op, result: Value, element: IntegerType) -> None:
-    """Keep a result that was such a narrow integer in its range, where `op` can leave that."""
+    """Keep a result that was such a narrow integer in its range, where `op` can leave that: before its ReLU, if it has one."""
     low, high = element.range
     cast = op.name == "top.Cast"
     if op.parent is None or not (op.name in WRAPPING or cast) or (op.name in _SIGNED and element.unsigned):
@@ -229,6 +229,8 @@ def _wrap(op: Op, result: Value, element: IntegerType) -> None:
         kept = rw.emit("top.BitwiseAnd", result, number((1 << element.width) - 1))
         if low < 0:  # the highest bit is that of the sign
             kept = rw.emit("top.Sub", rw.emit("top.BitwiseXor", kept, number(-low)), number(-low))
+    if op.attributes.pop("do_relu", False):
+        kept = rw.emit("top.Relu", kept, relu_limit=op.attributes.pop("relu_limit", None))
     _replace(result, users, kept)
 
 

@@ -10,7 +10,21 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import F32, I32, FloatType, QuantType, TensorType, element_type_of
+from transload.ir import (
+    F32,
+    I4,
+    I8,
+    I16,
+    I32,
+    UI8,
+    UI16,
+    FloatType,
+    IntegerType,
+    QuantType,
+    TensorType,
+    dtype_of,
+    element_type_of,
+)
 from transload.testing import build_module
 from transload_targets.tosa.check import findings_of
 
@@ -196,3 +210,19 @@ def test_what_passes_straight_through_gets_a_type_of_tosa(dtype: Any) -> None:
         (value,) = transload.run(lowered, {name: x}).values()
         assert np.array_equal(value, x)
         assert not findings_of(lowered)
+
+
+@pytest.mark.parametrize("element", [I8, UI8, I16, UI16, I4])
+def test_integers_wrap_round_before_a_relu(lowered: Callable, element: IntegerType) -> None:
+    """TOSA computes the unsigned ones in i32 and those of 4 bits in i8, where a ReLU found sums that do not wrap round."""
+    top, dtype = element.range[1], dtype_of(element)
+    x, y = np.array([[top, 3], [5, top // 2]]).astype(dtype), np.array([[2, 7], [6, top]]).astype(dtype)
+
+    def make(builder: Any, x: Any, y: Any) -> Any:
+        limits: list[dict[str, Any]] = [{}, {"relu_limit": 6.0}]
+        pairs = [builder.emit(f"top.{name}", x, y, do_relu=True, **limit)
+                 for name in ("Add", "Sub", "Mul", "MatMul") for limit in limits]
+        return [*pairs, builder.emit("top.AddConst", x, const_val=5.0, do_relu=True),
+                builder.emit("top.Scale", x, y, y, do_relu=True)]
+
+    lowered(make, x, y, types=[TensorType((2, 2), element)] * 2, official=element != I4)
