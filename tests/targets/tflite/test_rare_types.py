@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,30 @@ import pytest
 
 import transload
 from transload.errors import ConversionError, TargetError, TransloadError
-from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, FloatType, IntegerType, TensorType, dtype_of
+from transload.ir import (
+    F32,
+    F64,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    UI8,
+    UI16,
+    UI32,
+    UI64,
+    FloatType,
+    IntegerType,
+    TensorType,
+    Value,
+    dtype_of,
+)
+from transload.ir.build import Builder
 from transload.ir.constants import element_type_of
 from transload_converters.tflite.writer import ModelWriter
 from transload_converters.tflite.writer_module import serialize
 
+from .test_scatter import operators
 from .test_target import network
 from tests.support.graphs import Graph
 from tests.support.litert import run_litert
@@ -415,3 +435,36 @@ def test_products_of_plain_integers_are_refused_with_ways_that_go(tmp_path: Path
         transload.convert(tmp_path / "model.onnx", target, tmp_path / target, verify=False)
         (y,) = transload.run(tmp_path / target, {"x": x}).values()
         np.testing.assert_array_equal(y, x.astype(np.int32) @ w.astype(np.int32))
+
+
+@pytest.mark.parametrize("element", [I4, I8, UI8, I16, UI16, I32, I64])
+def test_limits_of_integers(element: IntegerType) -> None:
+    """Of i4 it was a bug report: what limits it can have was asked of a type that numpy does not know. LiteRT casts it to f32."""
+    top, bottom = element.range[1], element.range[0]
+    x = np.array([[top, bottom, 3], [5, 1, top // 2]]).astype(dtype_of(element))
+    made: list[Callable[[Builder, Value], Value]] = [
+        lambda b, x: b.emit("top.Relu", x), lambda b, x: b.emit("top.Relu", x, relu_limit=1000.0),
+        lambda b, x: b.emit("top.Clip", x, min=-2.0, max=3.5), lambda b, x: b.emit("top.Clip", x, min=2.0, max=2.0**70),
+        lambda b, x: b.emit("top.Max", x, b.constant(np.array([2]).astype(dtype_of(element)), element)),
+        lambda b, x: b.emit("top.Min", x, b.constant(np.array([2]).astype(dtype_of(element)), element))]
+    for make in made:
+        if element == I4:  # which LiteRT is given as bytes
+            def within(b: Builder, x: Value, make: Any = make) -> Value:
+                return b.emit("top.Cast", make(b, b.emit("top.Cast", x, element=I4)), element=F32)
+
+            operators(network(within, TensorType(x.shape, F32)), x.astype(np.float32))
+        else:
+            operators(network(make, TensorType(x.shape, element)), x)
+
+
+@pytest.mark.parametrize("element", [I8, UI8, I16, UI16, I32, I64])
+def test_integers_that_an_op_activates(element: IntegerType) -> None:
+    """LiteRT ended at a scale of narrow integers, and a limit that their type does not have was an error of ours."""
+    top = element.range[1]
+    x = np.array([[[[top], [3]], [[5], [top // 2]]]]).astype(dtype_of(element))
+    for limit in ({}, {"relu_limit": 6.0}, {"relu_limit": 1e20}):
+        made: list[Callable[[Builder, Value], Value]] = [
+            lambda b, x, limit=limit: b.emit("top.Scale", x, x, x, do_relu=True, **limit),  # type: ignore[misc]
+            lambda b, x, limit=limit: b.emit("top.Concat", x, x, axis=1, do_relu=True, **limit)]  # type: ignore[misc]
+        for make in made[:1] if element == UI16 else made:
+            operators(network(make, TensorType(x.shape, element)), x)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, UI8, UI16, UI32, Op, QuantType, Value, dtype_of
+from transload.ir import I8, I16, UI8, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import (
+    between,
     constant,
     emit,
     int32,
@@ -23,8 +24,6 @@ from .common import (
     retyped,
     static_shape,
     transpose,
-    widened,
-    wider,
 )
 
 if TYPE_CHECKING:
@@ -69,14 +68,13 @@ def clamp(op: Clip | Relu, rw: Rewriter) -> Value:
         target is not None and target.storage == I8 and name == "relu_n1_to_1" and quant(op.input) is not None)
     if name is not None and may_fuse:
         return emit(rw, name, op.input, like=op.output)
-    stored = retyped(rw, op.input, op.output.element)
-    element = wider(stored.element) if stored.element in (UI16, UI32) else None
-    value = stored if element is None else widened(rw, stored, element)
-    if math.isfinite(low):
-        value = emit(rw, "maximum", value, _limit(rw, low, value), like=value)
-    if math.isfinite(high):
-        value = emit(rw, "minimum", value, _limit(rw, high, value), like=value)
-    return value if element is None else widened(rw, value, stored.element)
+    value = retyped(rw, op.input, op.output.element)
+    if value.is_integer:
+        return between(rw, value, low, high)
+    for extreme, limit in (("maximum", low), ("minimum", high)):
+        if math.isfinite(limit):
+            value = emit(rw, extreme, value, real(rw, limit, value), like=value)
+    return value
 
 
 def _limits(op: Any) -> tuple[float, float]:
@@ -84,15 +82,6 @@ def _limits(op: Any) -> tuple[float, float]:
     if op.name == "top.Clip":
         return op.min, op.max
     return 0.0, op.relu_limit if op.relu_limit >= 0 else math.inf
-
-
-def _limit(rw: Rewriter, number: float, value: Value) -> Value:
-    """A limit in the type of a value; of plain integers rounded to one that they have."""
-    element = value.element
-    if isinstance(element, QuantType) or value.is_float:
-        return real(rw, number, value)
-    info = np.iinfo(dtype_of(element))
-    return constant(rw, np.asarray(min(max(int(number), info.min), info.max), dtype_of(element)), element)
 
 
 def _is_unit(type_: QuantType, low: float) -> bool:

@@ -14,11 +14,13 @@ from transload.ir import (
     BOOL,
     F16,
     F32,
+    I4,
     I8,
     I16,
     I32,
     I64,
     UI8,
+    UI16,
     UI32,
     Dense,
     IntegerType,
@@ -35,9 +37,10 @@ from transload.shell import quoted
 from transload_hub.permuting import merged
 
 __all__ = [
-    "NO_HALVES", "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "left_float",
-    "need_floats", "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape",
-    "retyped", "same_numbers", "signed", "static_shape", "stored_as_result", "transpose", "widened", "wider",
+    "NO_HALVES", "activated", "activated_wholly", "axes_of", "between", "compared_in", "constant", "dequantized", "emit",
+    "fused", "int32", "ints", "is_narrow", "left_float", "need_floats", "need_quantized_alike", "need_rounding",
+    "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped", "same_numbers", "signed", "static_shape",
+    "stored_as_result", "transpose", "widened", "wider",
 ]
 
 NO_HALVES = (
@@ -331,7 +334,38 @@ def activated(op: Op, rw: Rewriter, value: Value) -> Value:
     limit = float(op.attribute("relu_limit", -1.0))
     if not op.attribute("do_relu", False) or limit < 0 or limit == 6.0:
         return value
+    if value.is_integer:
+        return between(rw, value, -math.inf, limit)
     return emit(rw, "minimum", value, real(rw, limit, value), like=value)
+
+
+def activated_wholly(op: Op, rw: Rewriter, value: Value) -> Value:
+    """`value` after the op's activation, of which no operator has taken any; of plain integers, too."""
+    if not op.attribute("do_relu", False):
+        return value
+    if value.is_integer:
+        limit = float(op.attribute("relu_limit", -1.0))
+        return between(rw, value, 0.0, limit if limit >= 0 else math.inf)
+    return activated(op, rw, emit(rw, "relu6" if fused(op) == "RELU6" else "relu", value, like=value))
+
+
+def between(rw: Rewriter, value: Value, low: float, high: float) -> Value:
+    """Plain integers kept between numbers, cut off to integers, by MAXIMUM and MINIMUM; by one of them, or none, where their type
+    has nothing beyond."""
+    element = value.element
+    least, most = element.range  # type: ignore[attr-defined]
+    made, held = value, compared_in(element)
+    for name, limit, may_cut in (("maximum", low, low > least), ("minimum", high, high < most)):
+        if may_cut:
+            made = widened(rw, made, held)
+            number = int(min(max(limit, least), most))
+            made = emit(rw, name, made, constant(rw, np.asarray(number, dtype_of(held)), held), like=made)
+    return widened(rw, made, element)
+
+
+def compared_in(element: Type) -> Type:
+    """The type of whose numbers LiteRT has MAXIMUM and MINIMUM where it has none of `element`: it casts i4 to f32 alone."""
+    return {UI16: I32, UI32: I64, I4: F32}.get(element, element)  # type: ignore[call-overload, no-any-return]
 
 
 def is_narrow(value: Value) -> bool:
@@ -348,7 +382,7 @@ def wider(element: Type) -> IntegerType | None:
 
 
 def widened(rw: Rewriter, value: Value, element: Type) -> Value:
-    """Integers in another type; themselves where it is theirs."""
+    """Numbers in another type; themselves where it is theirs."""
     return value if value.element == element else emit(rw, "cast", value, like=value, element=element)
 
 

@@ -17,6 +17,8 @@ from transload_hub import tables
 
 from .common import (
     activated,
+    activated_wholly,
+    compared_in,
     constant,
     emit,
     fused,
@@ -75,10 +77,7 @@ def _chain(op: Op, rw: Rewriter, name: str, values: Sequence[Value], **options: 
     """
     element = wider(op.results[0].element)
     if element is not None:
-        made, *others = (widened(rw, value, element) for value in values)
-        for value in others:
-            made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), element=element)
-        return _activated_integers(op, rw, emit(rw, "cast", made, like=op.results[0]), element)
+        return _widely(op, rw, [name] * (len(values) - 1), values, element)
     made = values[0]
     for value in values[1:-1]:
         made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), **options)
@@ -86,16 +85,12 @@ def _chain(op: Op, rw: Rewriter, name: str, values: Sequence[Value], **options: 
         rw, name, made, values[-1], like=op.results[0], fused_activation_function=fused(op), **options))
 
 
-def _activated_integers(op: Op, rw: Rewriter, value: Value, element: IntegerType) -> Value:
-    """Integers after the op's ReLU, for whose limits LiteRT has kernels in a wider type alone."""
-    limit = float(op.attribute("relu_limit", -1.0))
-    if not op.attribute("do_relu", False) or (limit < 0 and value.element.unsigned):  # type: ignore[attr-defined]
-        return value
-    made = widened(rw, value, element)
-    for name, number in (("maximum", 0.0), ("minimum", limit)):
-        if number >= 0:
-            made = emit(rw, name, made, _whole(rw, number, made.element), like=made)
-    return emit(rw, "cast", made, like=value)
+def _widely(op: Op, rw: Rewriter, names: Sequence[str], values: Sequence[Value], element: IntegerType) -> Value:
+    """Operators over integers, from the left, in a wider type; what wraps round in their own is activated behind that."""
+    made, *others = (widened(rw, value, element) for value in values)
+    for name, value in zip(names, others, strict=True):
+        made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), element=element)
+    return activated_wholly(op, rw, emit(rw, "cast", made, like=op.results[0]))
 
 
 def _whole(rw: Rewriter, number: float, element: Type) -> Value:
@@ -168,6 +163,9 @@ def scale(op: Scale, rw: Rewriter) -> Value | None:
     """MUL, ADD."""
     if quantized_result(op) is not None:
         return None
+    element = wider(op.output.element)
+    if element is not None:
+        return _widely(op, rw, ("mul", "add"), (op.input, op.scale, op.bias), element)
     made = emit(rw, "mul", op.input, op.scale, like=op.output)
     return activated(op, rw, emit(rw, "add", made, op.bias, like=op.output, fused_activation_function=fused(op)))
 
@@ -180,12 +178,11 @@ def extreme(op: Max | Min, rw: Rewriter) -> Value | None:
     values = [retyped(rw, value, op.output.element) for value in op.inputs]
     if quantized_result(op) is not None and any(quant(value) is None for value in values):
         return None
-    if op.output.element in (UI16, UI32):
-        return _chain(op, rw, name, values)
-    made = values[0]
-    for value in values[1:]:
-        made = emit(rw, name, made, value, like=op.output, shape=_joined(made, value))
-    return made
+    held = compared_in(op.output.element)
+    made, *others = (widened(rw, value, held) for value in values)
+    for value in others:
+        made = emit(rw, name, made, value, like=op.output, shape=_joined(made, value), element=held)
+    return widened(rw, made, op.output.element)
 
 
 _BINARY = {

@@ -19,6 +19,7 @@ from transload.verification.bounds import DYNAMIC
 
 from .common import (
     activated,
+    activated_wholly,
     emit,
     fused,
     ints,
@@ -167,9 +168,7 @@ def _batched(op: MatMul, rw: Rewriter) -> Value:
     made = reshape(rw, retyped(rw, made, op.output.element), static_shape(op.output))
     if op.bias is not None:
         return _with_bias(op, rw, made)
-    if op.do_relu:
-        made = emit(rw, "relu", made, like=op.output) if fused(op) == "RELU" else emit(rw, "relu6", made, like=op.output)
-    return activated(op, rw, made)
+    return activated_wholly(op, rw, made)
 
 
 def _signed(rw: Rewriter, value: Value) -> Value:

@@ -18,11 +18,10 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import counted
 
 from .common import (
-    activated,
+    activated_wholly,
     axes_of,
     constant,
     emit,
-    fused,
     int32,
     ints,
     quant,
@@ -101,11 +100,9 @@ def concat(op: Concat, rw: Rewriter) -> Value:
     axis = axes_of((op.axis,), op.output.rank)[0]
     if op.output.element == UI16 and len(values) > 1:
         made = emit(rw, "concatenation", *(int32(rw, value) for value in values), like=op.output, element=I32, axis=axis)
-        return widened(rw, made, UI16)
+        return activated_wholly(op, rw, widened(rw, made, UI16))
     made = emit(rw, "concatenation", *values, like=op.output, axis=axis) if len(values) > 1 else values[0]
-    if not op.do_relu:
-        return made
-    return activated(op, rw, emit(rw, "relu6" if fused(op) == "RELU6" else "relu", made, like=op.output))
+    return activated_wholly(op, rw, made)
 
 
 @TABLE("top.Pack")

@@ -17,10 +17,9 @@ from transload_hub.build import need_place
 from transload_hub.kernels.resize import taps
 
 from .common import (
-    activated,
+    activated_wholly,
     constant,
     emit,
-    fused,
     ints,
     need_rounding,
     quant,
@@ -144,6 +143,4 @@ def upsample(op: Upsample, rw: Rewriter) -> Value:
         raise Unsupported("TFLite resizes images of channels last", "run the pass layout{to=NHWC} first")
     value, shape = retyped(rw, op.input, op.output.element), static_shape(op.output)
     made = emit(rw, "resize_nearest_neighbor", value, ints(rw, *shape[1:3]), like=op.output)
-    if op.do_relu:
-        made = emit(rw, "relu6" if fused(op) == "RELU6" else "relu", made, like=op.output)
-    return activated(op, rw, made)
+    return activated_wholly(op, rw, made)
