@@ -25,7 +25,7 @@ from transload.ir import F64, Dense, FloatType, Module, Op, Value
 from transload.ir.build import Builder, constant_of
 from transload.samples.owned import need_sample
 
-from .masks import FAR, has_masks, without_far_masks
+from .masks import FAR, has_masks, is_plain_sum, parts_of_sum, without_far_masks
 from .measure import Sample
 from .observe import observed
 from .running import Runner
@@ -165,15 +165,22 @@ class _Side:
                     shown = shown if each is value else shown.raised(_shown(self.look(each)))
                 return shown
             case "top.Exp" if up and value.element != F64:
-                return result.raised(_limit(LEAST_EXPONENT))
+                return _limit(LEAST_EXPONENT)  # whatever is told apart of the exponentials: these are other numbers
             case "top.Max" | "top.Min":
                 return result
-            case "top.Add" if math.isfinite(result.safe) and not op.attribute("do_relu"):
-                return result.below(self.look(op.operands[1 - index])[1])
-            case "top.Sub" if index == 0 and math.isfinite(result.safe) and not op.attribute("do_relu"):
-                return result.below(-self.look(op.operands[1])[0])
+            case "top.Add" | "top.Sub" if math.isfinite(result.safe) and not op.attribute("do_relu"):
+                return self._of_part(op, index, result)
         moves = moves_of(op)
         return _ALL if moves is None or moves.by_value or value not in moves.operands(op) else result
+
+    def _of_part(self, op: Op, index: int, result: _Floor) -> _Floor:
+        """The floor of an operand of a sum, or of what something is taken away from, beside that of the result."""
+        if op.name == "top.Sub":
+            return _ALL if index else result.below(-self.look(op.operands[1])[0])
+        if not is_plain_sum(op):
+            return _ALL
+        highs = [self.look(value)[1] for value in op.operands]
+        return _Floor(*(parts_of_sum(each, highs, op.operands)[index] for each in (result.safe, result.seen)))
 
     def cuts(self, op: Op) -> Cuts:
         """What constants that an op joins to something computed may be cut off at."""
@@ -189,12 +196,13 @@ class _Side:
             return {}
         low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
         adds = op.name in ("top.Add", "top.Sub")
-        bound = floor.safe if adds or hides or low < floor.safe else min(floor.seen, low)
+        bound = floor.safe if hides or low < floor.safe else min(floor.seen, low)
         if adds:
-            bound -= high if op.name == "top.Add" else -low
-            low, high = 0.0, max(self.look(op.operands[index])[1] for index in fills if index is not None)
+            high = max(self.look(op.operands[index])[1] for index in fills if index is not None)
         found: dict[int | None, float] = {}
         for index, number in fills.items():
+            if adds:
+                bound = self._of_part(op, index or 0, floor).safe
             least = (number or 0.0) * self.sign if index is None else self.look(op.operands[index])[0]
             if (adds or hides) and least > -ADDED:
                 continue
@@ -234,7 +242,7 @@ def joined_by(op: Op) -> tuple[dict[int | None, float | None], list[Value]] | No
     if op.regions or not op.results or not isinstance(op.results[0].element_or_none, FloatType):
         return None
     moves = moves_of(op)
-    if op.name in ("top.Add", "top.Sub"):
+    if op.name == "top.Sub" or is_plain_sum(op):
         values: Sequence[Value] = op.operands
     elif moves is not None and (not moves.by_value or op.name in ("top.Max", "top.Min")):
         values = moves.operands(op)

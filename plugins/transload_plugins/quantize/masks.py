@@ -27,7 +27,7 @@ from .observe import observed
 from .running import Runner
 from .thresholds import Range
 
-__all__ = ["has_masks", "without_far_masks"]
+__all__ = ["has_masks", "is_plain_sum", "parts_of_sum", "without_far_masks"]
 
 MARGIN = 12.0
 """What is masked has at most `e^-12` of a sum, 2^-17: a step of a softmax of 8 bits is 2^-8, of 16 bits 2^-15."""
@@ -105,7 +105,7 @@ def _trees(module: Module) -> Iterator[_Tree]:
 def _joined(op: Op) -> Sequence[Value]:
     """The operands that an op adds up, chooses from or moves to other places; none where it does anything else."""
     if op.name == "top.Add":
-        return () if op.attribute("do_relu") else op.operands
+        return op.operands if is_plain_sum(op) and not op.attribute("do_relu") else ()
     moves = moves_of(op)
     return () if moves is None or moves.by_value or moves.constants or op.regions else moves.operands(op)
 
@@ -199,10 +199,30 @@ def _demands(tree: _Tree, bound: float, ranges: Mapping[Value, Range]) -> Iterat
         if op is None or op not in inner or constant_of(value) is not None:
             yield _Demand(value, user, bound)
         elif op.name == "top.Add":
-            left, right = op.operands
-            waiting += [(left, op, bound - _high(right, ranges)), (right, op, bound - _high(left, ranges))]
+            parts = parts_of_sum(bound, [_high(each, ranges) for each in op.operands], op.operands)
+            waiting += [(each, op, part) for each, part in zip(op.operands, parts, strict=True)]
         else:
             waiting += [(each, op, bound) for each in _joined(op)]
+
+
+def is_plain_sum(op: Op) -> bool:
+    """Whether an op adds its operands, each as it is."""
+    return op.name == "top.Add" and all(factor == 1.0 for factor in op.attribute("coeff") or ())
+
+
+def parts_of_sum(bound: float, highs: Sequence[float], values: Sequence[Value]) -> list[float]:
+    """What each summand may be cut off at, all of them at once, so that no sum changes but one that is not above `bound` then.
+
+    `highs` are the greatest numbers of the summands. Cut off as if alone, two may add up to more than what each was cut for: what
+    is computed is cut off at no more than its greatest number. One constant may be, as far as 0: all of it may be a fill.
+    """
+    capped, found = min(bound, sum(highs)), []
+    spare = next((value for value in values if constant_of(value) is not None), None)
+    for index, (value, high) in enumerate(zip(values, highs, strict=True)):
+        rest = sum((*highs[:index], *highs[index + 1 :]))
+        part = min(bound - rest, max(high, 0.0)) if value is spare else capped - rest
+        found.append(-math.inf if math.isnan(part) else part)
+    return found
 
 
 def _high(value: Value, ranges: Mapping[Value, Range]) -> float:
@@ -216,7 +236,7 @@ def _high(value: Value, ranges: Mapping[Value, Range]) -> float:
 def _applied(value: Value, demands: Sequence[_Demand], seen: _Seen, mapping: Mapping[Value, Value]) -> bool:
     """Cut a leaf off in the copy of the module, where that makes its range much less; whether it was."""
     made = mapping[value]
-    bound = min(demand.bound for demand in demands)
+    bound = min(0.0, *(demand.bound for demand in demands))  # a range has 0 in it, and far above that floats are coarse
     dense = constant_of(value)
     if not math.isfinite(bound):
         return False

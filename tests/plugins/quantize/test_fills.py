@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,53 @@ def test_what_shows_its_fill_stays() -> None:
     assert has_far_numbers(module)
     given = [{"x0": np.linspace(-1, 1, 16, dtype=np.float32).reshape(2, 8)}]
     assert without_far_numbers(module, given) is module
+
+
+MUTED = np.where(np.arange(8) % 3 == 0, 0, -1e9).astype(np.float32)[None]
+FILLED: dict[str, tuple[float, Callable[[Graph, Any], Any]]] = {
+    # two fills whose sum is shown where neither alone is
+    "limited": (-4, lambda g, x: g.Relu(g.Add(_filled(g, x), MUTED))),
+    "exponential": (-250, lambda g, x: g.Exp(g.Add(_filled(g, x), MUTED))),
+    "three": (-4, lambda g, x: g.Relu(g.Add(_filled(g, x), MUTED, MUTED))),
+    "chosen": (0, lambda g, x: g.Softmax(
+        g.Where(np.arange(16).reshape(2, 8) % 2 > 0, x, g.Add(_filled(g, g.Sub(x, np.full((1, 8), 500, np.float32))), MUTED)),
+        axis=1)),
+    "three of a softmax": (0, lambda g, x: g.Softmax(g.Add(x, MUTED, MUTED), axis=1)),
+    "taken away": (0, lambda g, x: g.Softmax(g.Add(x, -MUTED, coeff=(1.0, -1.0)), axis=1)),
+    "kept by great ones": (0, lambda g, x: g.Softmax(g.Add(x, -MUTED), axis=1)),
+    # what is told apart of exponentials, which are other numbers than their exponents
+    "exponential, limited": (0, lambda g, x: g.Relu(g.Exp(_filled(g, x)))),
+    "exponential, cut off": (0, lambda g, x: g.Clip(g.Exp(_filled(g, x)), min=2.0, max=9.0)),
+    "exponential, or more": (0, lambda g, x: g.Max(g.Exp(_filled(g, x)), np.full((2, 8), 5, np.float32))),
+}
+
+
+def _filled(g: Graph, x: Any) -> Any:
+    return g.Where(np.arange(16).reshape(2, 8) % 8 < 5, x, np.array(-1e9, np.float32))
+
+
+@pytest.mark.parametrize("form", FILLED)
+def test_what_is_computed_stays(form: str) -> None:
+    around, make = FILLED[form]
+    g = Graph((2, 8))
+    module = g.done(make(g, g.inputs[0]))
+    given = [{"x0": np.random.default_rng(i).normal(around, size=(2, 8)).astype(np.float32)} for i in range(3)]
+    made = without_far_numbers(module, given)
+    for x in given:
+        (wanted,), (found,) = (transload.run(each, x).values() for each in (module, made))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_a_constant_that_is_a_fill_throughout_is_cut_off_in_a_sum() -> None:
+    """Whatever it is added to: `where(mask, scores, scores - 1e9)`."""
+    g = Graph((2, 8))
+    (x,) = g.inputs
+    module = g.done(g.Reduce(g.Max(g.Add(x, np.full((1, 8), -1e38, np.float32)), x), axes=(1,), mode="ReduceMax"), g.Softmax(
+        g.Where(np.eye(2, 8, dtype=bool), x, g.Add(x, np.full((1, 8), -1e9, np.float32))), axis=1))
+    made = without_far_numbers(module, [{"x0": np.linspace(-1, 1, 16, dtype=np.float32).reshape(2, 8)}])
+    held = [dense.numpy() for op in made.walk() if op.name == "top.Add" for value in op.operands
+            if (dense := constant_of(value)) is not None]
+    assert len(held) == 2 and all(array.min() > -1000 for array in held)
 
 
 def test_a_place_of_a_maximum_stays() -> None:
