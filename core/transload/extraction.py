@@ -21,6 +21,7 @@ from .ir.build import is_constant
 from .passes.needed import keep_needed
 from .plugin_host import host
 from .roles import hub
+from .routes import read_with
 from .suggest import nearest
 from .valid import module_given
 
@@ -120,10 +121,11 @@ def _need_apart(module: Module, copy: Module, given: Iterable[str], tensors: Map
 
 
 def _is_lowered(module: Module) -> bool:
-    """Whether a module holds ops of another dialect than its file's; without a file, or of text, whether of the hub's."""
+    """Whether a module holds ops of other dialects than its file's; without a file, or of text, whether of the hub's."""
     present, reader = set(dialects_in(module)), host().readers.get(module.source_format or "")
-    own = present - {hub().name} if reader is None or reader.dialect in STRUCTURE else {reader.dialect}
-    return not present <= own
+    if reader is None or reader.dialect in STRUCTURE:
+        return hub().name in present
+    return not present <= read_with(reader.dialect, host().conversions)
 
 
 def cut_at(module: Module, outputs: Sequence[str]) -> Module:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from .errors import ConversionError
 from .plugin import Conversion
 
-__all__ = ["companions", "find_route", "next_conversion"]
+__all__ = ["companions", "find_route", "next_conversion", "read_with"]
 
 
 def find_route(source: str, accepted: Iterable[str], conversions: Mapping[str, Conversion]) -> list[Conversion]:
@@ -55,6 +55,14 @@ def _steps(conversions: Mapping[str, Conversion]) -> Iterator[tuple[str, Convers
 def companions(dialect: str, conversions: Mapping[str, Conversion]) -> set[str]:
     """A dialect, and those whose ops stand beside its own: plugins add them to the tables of conversions that start from it."""
     return {dialect} | {start for start, step in _steps(conversions) if step.source == dialect}
+
+
+def read_with(dialect: str, conversions: Mapping[str, Conversion]) -> set[str]:
+    """The dialects that a file of `dialect` may be read as: its companions, and those that conversions make it of, and that no
+    conversion gives."""
+    given = {conversion.target for conversion in conversions.values()}
+    before = {start for start, step in _steps(conversions) if step.target == dialect and start not in given}
+    return companions(dialect, conversions) | before
 
 
 def next_conversion(

@@ -80,6 +80,14 @@ def test_a_module_that_is_there_is_cut_alike() -> None:
     assert list(module.inputs) == ["x", "p"], "the argument is unchanged"
 
 
+def test_the_dialect_of_a_graph_is_no_lowering(tmp_path: Path) -> None:
+    """`z` is the value `z:0` there, and control flow no sign of a lowering: in a file each tensor is itself."""
+    module = transload.load(written(tmp_path, cond()))
+    assert module.source_format == "tensorflow" and "tf_executor.graph" in names(module)
+    part = transload.extract(module, outputs=["z"], inputs={"z": "given"})
+    assert list(part.inputs) == ["given"] and list(part.outputs) == ["z"]
+
+
 def test_what_is_kept_for_its_state_runs(tmp_path: Path) -> None:
     """Of what comes before by control edges, that stays which changes a state."""
     given = graph(
