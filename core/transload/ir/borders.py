@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .given import items_of, misfit_part
@@ -64,20 +65,70 @@ def name_borders(function: Op, inputs: Sequence[str], outputs: Sequence[str]) ->
 
 @contextmanager
 def output_names_kept(module: Module) -> Iterator[None]:
-    """Whatever is done to a module meanwhile, its functions' results are called as before, where there are as many.
+    """Whatever is done to a module meanwhile, its functions' results are called as before.
 
     A result that has no name of its own (`NAME`) is called as the value that is given, and another one may come to be given: an
-    operand, where the last op folds away, or one of several results. Who uses the model knows it by the name that it had.
+    operand, where the last op folds away, or one of several results. Who uses the model knows it by the name that it had. What
+    comes to another place takes its name along, what is added has its own, and names that are given meanwhile stay.
     """
-    before = {name: output_names(function) for name, function in _public(module)}
-    noted = {name: function.attributes.get("res_attrs") for name, function in _public(module)}
+    before = {name: _Outputs.of(function) for name, function in _public(module)}
     yield
     for name, function in _public(module):
-        names, now = before.get(name), function.attributes.get("res_attrs")
-        if now and now != noted.get(name) and all(NAME in each for each in now):
-            continue  # what was done has named them, each by its own name
-        if names is not None and len(names) == len(_block_of(function).terminator.operands):
-            name_borders(function, input_names(function), names)
+        now = function.attributes.get("res_attrs")
+        if name in before and (not now or len(now) == len(_block_of(function).terminator.operands)):
+            _call_as_before(function, before[name])
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """A function's outputs, what they are called, and which of these names are noted (`NAME`)."""
+
+    values: tuple[Value, ...]
+    names: tuple[str, ...]
+    called: tuple[str | None, ...]
+    """As the values are, which names say which is which where the values themselves are others."""
+    noted: tuple[str | None, ...]
+
+    @staticmethod
+    def of(function: Op) -> _Outputs:
+        values = tuple(_block_of(function).terminator.operands)
+        noted = tuple(each.get(NAME) for each in _noted(function, "res_attrs", values))
+        return _Outputs(values, tuple(output_names(function)), tuple(value.name for value in values), noted)
+
+    def places_of(self, now: _Outputs) -> list[int | None]:
+        """Which of these each of other outputs is, itself or, where all are others in another order, by the name of its value."""
+        keys, others = self.values, now.values
+        is_moved = self.called != now.called and len({*self.called}) == len(self.called)
+        if not {*keys} & {*others} and is_moved and None not in self.called and {*self.called} == {*now.called}:
+            keys, others = self.called, now.called  # type: ignore[assignment]
+        found: list[int | None] = [
+            place if place < len(keys) and keys[place] == other else None for place, other in enumerate(others)]
+        for place, other in enumerate(others):
+            if found[place] is None:
+                found[place] = next((old for old, key in enumerate(keys) if key == other and old not in found), None)
+        return found
+
+
+def _call_as_before(function: Op, before: _Outputs) -> None:
+    """Note the names that a function's outputs had, where these are called otherwise now and nobody has named them."""
+    now = _Outputs.of(function)
+    is_renamed = now.noted != before.noted and any(now.noted)
+    places = before.places_of(now)
+    is_unmoved = all(old in (None, place) for place, old in enumerate(places))
+    is_alike = len(places) == len(before.names) or (
+        len(places) > len(before.names) and is_unmoved and any(old is not None for old in places))
+    wanted: list[str | None] = []
+    for place, old in enumerate(places):
+        if old is None and is_alike and place < len(before.names) and place not in places:
+            old = place
+        wanted.append(now.noted[place] if is_renamed and now.noted[place] else None if old is None else before.names[old])
+    is_called_so = all(name in (None, own) for name, own in zip(wanted, now.names, strict=True))
+    if is_called_so and (None not in wanted or not any(now.noted)):
+        return
+    attributes = _noted(function, "res_attrs", now.values)
+    others = ({key: value for key, value in each.items() if key != NAME} for each in attributes)
+    function.attributes["res_attrs"] = [
+        other if name is None else {**other, NAME: name} for other, name in zip(others, wanted, strict=True)]
 
 
 def _public(module: Module) -> Iterator[tuple[str, Op]]:
