@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 
-__all__ = ["MEMORY", "MORE", "SYSTEM", "shortage"]
+__all__ = ["MEMORY", "MORE", "SYSTEM", "line_of", "shortage"]
 
 MEMORY, SYSTEM = "there is not enough memory for this", "the system gives this process no more of what it needs"
 MORE = "this process may have no more of that from the system; `ulimit -a` shows what it may have"
@@ -18,6 +18,8 @@ _UNMAPPED = ("failed to map segment", "annot allocate memory")
 """What the loader of shared objects says where there is no memory for one."""
 _NOT_COMPILED = ("compile", "returned NULL without setting an exception")
 """What Python says where its compiler has no memory for a file that is loaded, or for a text."""
+_NO_THREAD = ("can't start new thread", "Resource temporarily unavailable")
+"""What Python, and a library of C++, say where there may be no more threads: an exception that has no number."""
 
 
 def shortage(error: BaseException) -> str | None:
@@ -28,6 +30,14 @@ def shortage(error: BaseException) -> str | None:
         return MEMORY
     if isinstance(error, SystemError) and all(words in str(error) for words in _NOT_COMPILED):
         return MEMORY
+    if isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_THREAD):
+        return SYSTEM
     if isinstance(error, OSError) and error.errno in _SHORT:
         return MEMORY if error.errno == errno.ENOMEM else SYSTEM
     return None
+
+
+def line_of(error: BaseException) -> str:
+    """What an exception says is short, in its line: numpy has a page of advice around what the loader says of its library."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if any(words in line for words in (*_UNMAPPED, *_NO_THREAD))), " ".join(lines))

@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:  # of somebody's own: a signal has ended the process before
         errors.write("interrupted\n")
         code = 130
-    except (MemoryError, ImportError, SystemError, OSError) as error:
+    except (MemoryError, ImportError, SystemError, RuntimeError, OSError) as error:
         lack = shortage(error)
         if lack is None or "--debug" in given:
             raise

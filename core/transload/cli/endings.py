@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import ConversionError, RunError, TransloadError, Unsupported, no_memory
 from ..files import LOST, lost_directory
-from ..shortage import MEMORY, MORE, shortage
+from ..shortage import MEMORY, MORE, line_of, shortage
 from .session import Session
 
 __all__ = ["Ending", "ending"]
@@ -42,8 +42,10 @@ def ending(error: BaseException, session: Session) -> Ending:
 
     lack = shortage(error)
     if lack == MEMORY:
-        said_itself = error if isinstance(error, MemoryError) else MemoryError(error)
+        said_itself = error if isinstance(error, MemoryError) else MemoryError(line_of(error))
         error = no_memory(said_itself).with_traceback(error.__traceback__)
+    elif lack is not None and not isinstance(error, OSError):
+        error = RunError(f"{lack}: {line_of(error)}", hint=MORE).with_traceback(error.__traceback__)
     if isinstance(error, OSError):  # of a plugin's command, whose files are its own
         said = LOST if lost_directory(error) else f"{error.filename or 'a file'}: {error.strerror or error}"
         error = (TransloadError(said) if lack is None else RunError(said, hint=MORE)).with_traceback(error.__traceback__)

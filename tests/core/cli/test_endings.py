@@ -8,6 +8,7 @@ from transload.cli import main, run
 from transload.cli.endings import ending
 from transload.cli.session import Session
 from transload.errors import RunError
+from transload.shortage import SYSTEM, shortage
 
 
 @pytest.mark.parametrize("error", [
@@ -24,7 +25,24 @@ def test_a_process_that_may_open_no_more_files_is_no_defect() -> None:
     assert end.code == 3 and "m.onnx: Too many open files" in str(end.error) and "ulimit -a" in str(end.error)
 
 
-@pytest.mark.parametrize("error", [MemoryError(), OSError(24, "Too many open files"), ImportError("x.so: failed to map segment")])
+@pytest.mark.parametrize("error", [
+    RuntimeError("can't start new thread"), RuntimeError("std::system_error: Resource temporarily unavailable")])
+def test_a_process_that_may_start_no_thread_is_no_defect(error: RuntimeError) -> None:
+    """Under `ulimit -u`: it asked to be reported."""
+    end = ending(error, Session(debug=False))
+    assert isinstance(end.error, RunError) and end.code == 3 and str(error) in str(end.error) and "ulimit -a" in str(end.error)
+    assert shortage(error) == SYSTEM and shortage(RuntimeError("dictionary changed size during iteration")) is None
+
+
+def test_a_page_about_a_library_is_told_in_its_line() -> None:
+    page = ImportError("\n\nIMPORTANT: PLEASE READ THIS FOR ADVICE ON HOW TO SOLVE THIS ISSUE!\n\nWe have compiled some common "
+                       "reasons.\n\nOriginal error was: libblas.so: failed to map segment from shared object\n")
+    said = str(ending(page, Session(debug=False)).error)
+    assert "libblas.so: failed to map segment" in said and "ADVICE" not in said
+
+
+@pytest.mark.parametrize("error", [
+    MemoryError(), RuntimeError("can't start new thread"), OSError(24, "Too many open files"), ImportError("x.so: failed to map segment")])
 def test_where_not_even_the_error_can_be_told_it_is_said_in_a_line(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:
