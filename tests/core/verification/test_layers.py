@@ -216,6 +216,16 @@ def test_outputs_are_not_turned(tmp_path: Path) -> None:
     assert not transload.compare(right, tmp_path / "right").broken
 
 
+def test_intermediates_on_an_offset_are_turned_too() -> None:
+    """Beside 300 throughout a transposed map was as near as it was, and told as it lay; roundings of the offset turn nothing."""
+    x = np.random.default_rng(0).normal(size=(5, 5, 5)).astype(np.float32) + np.float32(300)
+    assert one(x, x.transpose(0, 2, 1)).turned
+    assert not one(x, x + np.float32(1e-4)).turned
+    noise = np.random.default_rng(1).normal(size=(5, 5, 5)).astype(np.float32)
+    rounded = np.float32(300) + noise * np.float32(1e-5)
+    assert not one(rounded, rounded.transpose(0, 2, 1)).turned
+
+
 def test_intermediates_of_equal_sizes_are_turned_where_they_are_far_otherwise() -> None:
     x = np.random.default_rng(0).normal(size=(5, 5, 5)).astype(np.float32)
     turned = one(x, x.transpose(0, 2, 1))
