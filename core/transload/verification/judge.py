@@ -444,7 +444,8 @@ class Judge:
             reference = self._reference(given, keep=True)
         except RunError:  # with its intermediate tensors it does not run
             return broken, []
-        excused = excused_by_ties(self.hub, given, reference, actual, suspects, self.engine, self.tolerance, self._unit or 0.0)
+        excused = excused_by_ties(
+            self.hub, given, reference, actual, suspects, self.engine, self.tolerance, (self.source, self.result))
         names = [*actual]
         notes = [f"{names[index]}: {share:.2%} of its labels are others, where scores in {self.runtime.name} are as near to one "
                  "another as roundings are" for index, share in excused.items()]

@@ -9,17 +9,18 @@ Roundings are as large as the offset makes them, and no difference within these 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
-from ..ir import FloatType, Module, TensorType, dtype_of
+from ..ir import FloatType, Module, TensorType, Value, dtype_of
 from ..ir.build import constant_of
 from ..metrics import comparable
 
 __all__ = ["Offset", "is_constant", "is_real", "measure_offset", "rounded_by", "step_of", "thinned", "unit_of",
-           "unit_of_module"]
+           "unit_of_module", "units_behind"]
 
 ROUNDINGS = 32
 """How many units in the last place the roundings of a whole network add up to, beside the size of its output."""
@@ -118,7 +119,33 @@ def unit_of(*dtypes: np.dtype) -> float:
 
 def unit_of_module(module: Module) -> float:
     """The unit of the coarsest floats that a module computes with; of its constants, which it may widen first, not."""
-    elements = {
-        value.type.element for op in module.walk() for value in op.results
-        if isinstance(value.type, TensorType) and constant_of(value) is None}
-    return unit_of(np.dtype(np.float32), *(dtype_of(each) for each in elements if isinstance(each, FloatType)))
+    return max(_units(value for op in module.walk() for value in op.results), default=_UNIT)
+
+
+def units_behind(module: Module, place: int) -> tuple[float, float]:
+    """The units of the finest and of the coarsest floats that an output is computed with, float32 among the coarsest.
+
+    They are those of the whole module where a function is called on the way, or where there is no such output.
+    """
+    outputs = module.body_of_main.terminator.operands
+    waiting, found = list(outputs[place:place + 1]), dict[Value, None]()
+    is_whole = not waiting
+    while waiting:
+        op = waiting.pop().op
+        if op is None or op.results[0] in found:
+            continue
+        for each in op.walk():
+            found.update(dict.fromkeys(each.results))
+            waiting += each.operands
+            is_whole |= each.name == "func.call"
+    units = _units((value for op in module.walk() for value in op.results) if is_whole else found)
+    return min(units, default=_UNIT), max(units, default=_UNIT)
+
+
+def _units(values: Iterable[Value]) -> list[float]:
+    """The units of the floats among values, each once; constants left out. Those finer than float32 are as it has them."""
+    elements = {value.type.element for value in values if isinstance(value.type, TensorType) and constant_of(value) is None}
+    return [max(_UNIT, unit_of(dtype_of(each))) for each in elements if isinstance(each, FloatType)]
+
+
+_UNIT = unit_of(np.dtype(np.float32))

@@ -25,7 +25,7 @@ from ..passes.dce import eliminate_dead_code
 from .cutting import cut_module, execute, named_values
 from .differences import in_view_of
 from .fineness import step_of
-from .offsets import measure_offset, rounded_by, unit_of
+from .offsets import measure_offset, rounded_by, unit_of, units_behind
 from .others import others_of
 from .scales import largest_of
 from .tolerance import Tolerance
@@ -43,13 +43,14 @@ _NARROW = (np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat
 
 def excused_by_ties(
     hub: Module, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray],
-    suspects: Sequence[int], engine: str, tolerance: Tolerance, unit: float = 2.0**-24,
+    suspects: Sequence[int], engine: str, tolerance: Tolerance, modules: Sequence[Module] = (),
 ) -> dict[int, float]:
     """By their places, the chosen outputs that are what ties let them be, with the share of those that are others.
 
     `reference` are the runtime's tensors by name, intermediate ones included, with the outputs as the last. Outputs whose scores
-    it does not name are left out. `unit` is that of the coarsest floats that one of both computes with (`unit_of_module`), of
-    float32 by default.
+    it does not name are left out. `modules` are the model and, as the last,
+    the result, `hub` by default: how far scores may be moved say the coarsest floats that one of both computes an output with,
+    and what they are rounded to the finest that the result does.
     """
     chosen = chosen_values(hub)
     wanted, got = [*reference.values()][-len(actual):], [*actual.values()]
@@ -60,10 +61,12 @@ def excused_by_ties(
         scores = _given_by_name(hub, scores_behind(hub.body_of_main.terminator.operands[place], chosen), reference)
         if not scores or taken.shape != right.shape:
             continue
+        behind = [units_behind(module, place) for module in modules or (hub,)]
+        units = behind[-1][0], max(coarsest for _, coarsest in behind)
         counts = others_of(right, taken)
         if counts is not None and _is_tied(
                 right, taken, counts.most_chosen(tolerance.truths),
-                (in_view_of(run, right) for run in _moved_runs(hub, place, given, scores, reference, engine, tolerance, unit))):
+                (in_view_of(run, right) for run in _moved_runs(hub, place, given, scores, reference, engine, tolerance, units))):
             excused[place] = counts.apart / counts.size
     return excused
 
@@ -105,9 +108,11 @@ def _given_by_name(hub: Module, scores: Sequence[Value], reference: Mapping[str,
 
 def _moved_runs(
     hub: Module, place: int, given: Mapping[str, np.ndarray], scores: Mapping[str, Value], reference: Mapping[str, np.ndarray],
-    engine: str, tolerance: Tolerance, unit: float,
+    engine: str, tolerance: Tolerance, units: tuple[float, float],
 ) -> Iterator[np.ndarray]:
-    """An output of the module, computed of scores as they are, rounded to coarser floats, and then moved, each time otherwise."""
+    """An output of the module, computed of scores as they are, rounded to coarser floats by the first of the `units`, and then
+    moved, each time otherwise, by the second."""
+    fine, unit = units
     behind = hub.clone()
     behind.body_of_main.terminator.operands = (behind.body_of_main.terminator.operands[place],)
     behind, found = cut_module(behind, {name: reference[name].shape for name in scores}, lambda _: True)
@@ -119,7 +124,7 @@ def _moved_runs(
     before = [*given.values(), *initial_states(hub).values()]
     random = np.random.default_rng(0)
     yield execute(behind, [*before, *(array for _, array in held)], engine)[0]
-    yield execute(behind, [*before, *(_rounded(array, unit) for _, array in held)], engine)[0]
+    yield execute(behind, [*before, *(_rounded(array, fine) for _, array in held)], engine)[0]
     for run in range(_RUNS):
         part = 0.1 ** (_FINER - 1 - run * _FINER // _RUNS)
         moved = (_moved(value, array, random, part, tolerance, unit) for value, array in held)

@@ -42,7 +42,8 @@ def test_a_page_about_a_library_is_told_in_its_line() -> None:
 
 
 @pytest.mark.parametrize("error", [
-    MemoryError(), RuntimeError("can't start new thread"), OSError(24, "Too many open files"), ImportError("x.so: failed to map segment")])
+    MemoryError(), RuntimeError("can't start new thread"), OSError(24, "Too many open files"),
+    ImportError("x.so: failed to map segment")])
 def test_where_not_even_the_error_can_be_told_it_is_said_in_a_line(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:

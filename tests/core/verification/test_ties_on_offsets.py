@@ -61,3 +61,25 @@ def test_scores_that_are_one_number_in_coarser_floats(seed: int, tmp_path: Path)
     file = tmp_path / "model.onnx"
     file.write_bytes(make_model(nodes, {"x": np.zeros((2, 6))}, ["y"], {"w": weights}).SerializeToString())
     assert verified(file, file).passed
+
+
+def halved(file: Path, *, behind: bool, rounded: bool) -> Path:
+    """Labels of scores that float16 does not tell apart, beside another output in float16, or `behind` it."""
+    b = np.float32([1.0]) + np.arange(16, dtype=np.float32)[None] * np.float32(1e-5)
+    nodes = [node("Cast", ["x"], ["h"], to=10), node("Neg", ["h"], ["n"]), node("Cast", ["n"], ["z"], to=1),
+             node("Mul", ["z" if behind else "x", "zero"], ["none"]), node("Add", ["none", "b"], ["s"])]
+    halves = [node("Cast", ["s"], ["c"], to=10), node("Cast", ["c"], ["t"], to=1)]
+    nodes += halves if rounded else [node("Identity", ["s"], ["t"])]
+    nodes += [node("ArgMax", ["t"], ["y"], axis=1, keepdims=0)]
+    permuted = np.random.default_rng(2).permuted(np.repeat(b, 64, 0), axis=1)
+    file.write_bytes(make_model(
+        nodes, {"x": np.zeros((64, 16), np.float32)}, ["y", "z"], {"zero": np.float32(0), "b": permuted}).SerializeToString())
+    return file
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_floats_of_16_bits_elsewhere_round_no_score(behind: bool, tmp_path: Path) -> None:
+    """One tensor of them anywhere in the model excused every label of scores that it does not tell apart."""
+    right = halved(tmp_path / "right.onnx", behind=behind, rounded=False)
+    assert verified(right, right).passed
+    assert verified(right, halved(tmp_path / "wrong.onnx", behind=behind, rounded=True)).failed

@@ -365,7 +365,7 @@ def between(rw: Rewriter, value: Value, low: float, high: float) -> Value:
 
 def compared_in(element: Type) -> Type:
     """The type of whose numbers LiteRT has MAXIMUM and MINIMUM where it has none of `element`: it casts i4 to f32 alone."""
-    return {UI16: I32, UI32: I64, I4: F32}.get(element, element)  # type: ignore[call-overload, no-any-return]
+    return {UI16: I32, UI32: I64, I4: F32}.get(element, element)  # type: ignore[call-overload]
 
 
 def is_narrow(value: Value) -> bool:
