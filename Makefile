@@ -158,6 +158,11 @@ sweep: $(STAMP)
 kills: $(STAMP)
 	$(BIN)/python benchmarks/kills.py --what convert
 
+## make mistakes   1,000 conversions with one mistake each, made as a plugin's pass: is a wrong artifact told as passed? goes on where it ended
+.PHONY: mistakes
+mistakes: $(STAMP)
+	$(BIN)/python benchmarks/mistakes.py
+
 ## make schema     the table of TFLite's schema, made again of the one in the installed ai-edge-litert, and that of report.json
 schema: $(STAMP)
 	$(BIN)/python -m transload.report_schema

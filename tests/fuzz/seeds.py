@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import islice
@@ -21,9 +21,10 @@ _LARGEST = 400_000
 _DONE = "complete"
 
 
-def seed_files(folder: Path, most: int | None = None) -> dict[str, list[Path]]:
-    """The files by format, made where they are not there yet; `most` of each format."""
-    for name, make in FORMATS.items():
+def seed_files(folder: Path, most: int | None = None, formats: Collection[str] = ()) -> dict[str, list[Path]]:
+    """The files by format, of some `formats` or of all, made where they are not there yet; `most` of each format."""
+    wanted = {name: make for name, make in FORMATS.items() if not formats or name in formats}
+    for name, make in wanted.items():
         place = folder / name
         if (place / _DONE).exists():
             continue
@@ -33,7 +34,7 @@ def seed_files(folder: Path, most: int | None = None) -> dict[str, list[Path]]:
             for number, content in enumerate(islice(make(folder), most)):
                 (place / f"{number:05}").write_bytes(content)
         (place / _DONE).touch()
-    return {name: sorted(file for file in (folder / name).iterdir() if file.name != _DONE) for name in FORMATS}
+    return {name: sorted(file for file in (folder / name).iterdir() if file.name != _DONE) for name in wanted}
 
 
 def _models(*suffixes: str) -> Iterator[bytes]:
