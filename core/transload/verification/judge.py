@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge"]
 
+_OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
+               "inputs (--seed, --input)")
+
 
 class Judge:
     """The source in its runtime and the result in our engine, made ready to run side by side."""
@@ -56,6 +59,8 @@ class Judge:
         self.fused, self.post = fused, post
         self.tried = Tried.of(given=False)
         """What it is judged on, in words."""
+        self.more: Iterable[Mapping[str, np.ndarray]] = ()
+        """Inputs of the usual size that what has passed is to pass on, too."""
         self.larger: Iterable[Mapping[str, np.ndarray]] = ()
         """Inputs that what has passed is to pass on, too."""
         self.of_labels: Iterable[Mapping[str, np.ndarray]] = ()
@@ -143,6 +148,8 @@ class Judge:
         pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.of_labels))
         self._judge_others(verdict, judged, told, pending)
         if not verdict.broken and told & judged:
+            self._judge_more(verdict)
+        if not verdict.broken and told & judged:
             self._judge_larger(verdict)
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
         if without_number:
@@ -193,9 +200,18 @@ class Judge:
             verdict.broken += once.broken
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             if once.broken:
-                verdict.notes.append("that, and the table, is of further inputs than the first, on which it passed, and some "
-                                     "outputs said nothing: compare shows it with other inputs (--seed, --input)")
+                verdict.notes.append(_OF_FURTHER.format(", and some outputs said nothing"))
             told |= informative
+
+    def _judge_more(self, verdict: Verification) -> None:
+        """Have a verdict say what is wrong on one of the further inputs (`more`), if anything is."""
+        for given in self.more:
+            once, _ = self.judge(given)
+            if once.broken and not self._no_number:
+                verdict.tensors, verdict.broken = once.tensors, once.broken
+                verdict.notes += [note for note in once.notes if note not in verdict.notes]
+                verdict.notes.append(_OF_FURTHER.format(""))
+                return
 
     def _judge_larger(self, verdict: Verification) -> None:
         """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.

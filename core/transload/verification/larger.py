@@ -1,4 +1,4 @@
-"""Inputs that are larger than the usual ones, for what does not show in small numbers.
+"""More inputs than the first: further ones of a small model, and larger ones, for what does not show in small numbers.
 
 Of noise around 0 with deviation 1 little reaches an upper bound of 6, and no time step shows in zeros and ones. So what passed on
 the usual inputs is run on larger ones, too: floats ten times as large, and wide integers up to 1000 of either sign, where nothing
@@ -12,20 +12,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..analysis.dataflow import has_loops
 from ..analysis.movement import any_rounds, index_operands, is_float_of_integers
 from ..engine.choice import work_of
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, TensorType, Value, input_types
 from ..ir.borders import RANGE
 from ..ir.build import constant_of
-from .inputs import random_inputs
+from .inputs import plain_integers, random_inputs
 from .offsets import unit_of, unit_of_module
 
-__all__ = ["LARGER", "computed_integers", "larger_inputs"]
+__all__ = ["LARGER", "computed_integers", "further_inputs", "larger_inputs"]
 
 LARGER = 10.0
 """The deviation of larger floats."""
 _PRODUCTS, _ELEMENTS = 1 << 34, 1 << 28
 """The work of a run that is worth another one: some seconds."""
+_FURTHER, _FEW_PRODUCTS, _FEW_ELEMENTS = 3, 1 << 22, 1 << 18
+"""How many further inputs of the usual size follow, and the work of a run that is worth them: some milliseconds."""
+_APART = 1000
+"""Seeds of further inputs are as far from those of others, which are tried where outputs say nothing."""
 _MASKS = 1000.0
 """A factor or a limit as large as this makes a number out of a 0 or a 1 beside which all others vanish: it is of a mask."""
 
@@ -45,6 +50,20 @@ def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int)
         yield random_inputs(source, hub, seed, spread=LARGER, far=dict.fromkeys(integers, 1))
     if integers:  # in one of few large numbers a small one of the other sign does not show
         yield random_inputs(source, hub, seed, far=dict.fromkeys(integers, -1))
+
+
+def further_inputs(source: Module, hub: Module | None, result: Module, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Further inputs of the usual size, each of them to be judged; none where running costs more than milliseconds, or who knows.
+
+    What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
+    gives no more of them at a time.
+    """
+    work = work_of(result)
+    if hub is None or has_loops(hub) or work.products > _FEW_PRODUCTS or work.elements > _FEW_ELEMENTS:
+        return
+    signed = plain_integers(hub)
+    for number in range(_FURTHER):
+        yield random_inputs(source, hub, seed + _APART + number, signed=signed)
 
 
 def _any_float(source: Module) -> bool:

@@ -22,7 +22,7 @@ from .compare import judged_format, other_runtimes, run_of, runtime_for, told_ot
 from .information import Tried, attempts, attempts_at_labels, telling_first, vary
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
-from .larger import larger_inputs
+from .larger import further_inputs, larger_inputs
 from .running import OwnRuntime, Running, refusal_of_all
 from .tolerance import Tolerance
 from .verdict import Verification
@@ -83,6 +83,7 @@ def verify_conversion(
         judge = Judge(source, result, hub, by, tolerance or Tolerance(), engine, further, running, fused, post)
         judge.tried = Tried.of(given=inputs is not None)
         judge.of_labels = attempts_at_labels(taken, hub, seed) if inputs is None else ()
+        judge.more = further_inputs(taken, hub, result, seed) if inputs is None else ()
         judge.larger = larger_inputs(taken, hub, result, seed) if inputs is None and fused is None else ()
         judge.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed, signed))

@@ -12,7 +12,7 @@ import pytest
 import transload
 from transload.ir import F16, I8, I32, I64, Module, TensorType
 from transload.verification.inputs import random_inputs
-from transload.verification.larger import computed_integers, larger_inputs
+from transload.verification.larger import computed_integers, further_inputs, larger_inputs
 from transload.verification.verify import Verification, verify_conversion
 
 from tests.support.graphs import Graph
@@ -25,15 +25,16 @@ Write = Callable[[Any], tuple[list[Any], dict[str, Any]]]
 
 def saved(
     path: Path, nodes: Sequence[tuple[Any, ...]], shape: Sequence[int], constants: dict[str, Any], kind: str = "FLOAT",
+    gives: str = "FLOAT",
 ) -> Path:
-    """A model of `x` of a kind, and of nodes (operator, inputs, output, attributes), the last of which gives `y`, floats."""
+    """A model of `x` of a kind, and of nodes (operator, inputs, output, attributes), the last of which `gives` a type of `y`."""
     from onnx import TensorProto, helper, numpy_helper
 
     made = [helper.make_node(operator, inputs.split(), [output], **(more[0] if more else {}))
             for operator, inputs, output, *more in nodes]
     graph = helper.make_graph(
         made, "g", [helper.make_tensor_value_info("x", TensorProto.DataType.Value(kind), shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("y", TensorProto.DataType.Value(gives), None)],
         [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in constants.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
@@ -64,6 +65,26 @@ def test_floats_that_are_moved_alone_are_steady(tmp_path: Path) -> None:
                     for bound in (6.0, 3e38))
     verdict = verified(right, wrong)
     assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
+
+
+def test_what_few_numbers_show_now_and_then_is_seen(tmp_path: Path) -> None:
+    """Eight integers from -9 to 9, of which 8 and 9 are cut off, or are not."""
+    right, wrong = (saved(tmp_path / f"{bound}.onnx", [
+        ("Cast", "high", "h", {"to": 6}), ("Min", "x h", "m"), ("Mul", "m m", "y")], [8], {"high": bound}, "INT32", "INT32")
+        for bound in (7.0, 9.0))
+    source = transload.load(right)
+    first = random_inputs(source, transload.legalize(source), 3, signed=(0,))
+    assert first["x"].max() < 8 and verified(right, wrong, inputs=first).passed
+    verdict = verified(right, wrong, seed=3)
+    assert verdict.failed and any("further inputs than the first" in note for note in verdict.notes)
+    assert verified(right, right).passed
+
+
+def test_further_inputs_are_for_what_takes_milliseconds() -> None:
+    light, heavy = (graph.done(graph.MatMul(*graph.inputs)) for graph in (Graph((2, 3), (3, 4)), Graph((512, 128), (128, 128))))
+    first, *others = further_inputs(light, light, light, 0)
+    assert len(others) == 2 and not np.array_equal(first["x0"], others[0]["x0"])
+    assert not list(further_inputs(heavy, heavy, heavy, 0)) and not list(further_inputs(light, None, light, 0))
 
 
 TO_FLOAT = ("Cast", "x", "f", {"to": 1})
