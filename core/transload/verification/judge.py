@@ -97,6 +97,8 @@ class Judge:
         """Places of the outputs that are a single truth or label."""
         self._endless = False
         """Whether an output was not finite on the last inputs, in the source or in the result."""
+        self._ends_alone = False
+        """Whether an output of the result was not finite on the last inputs, and all of the source's were."""
         self._no_number = ""
         """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
 
@@ -216,8 +218,8 @@ class Judge:
     def _judge_larger(self, verdict: Verification) -> None:
         """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.
 
-        These may be more than the model, its runtime or an engine is made for: where one of them gives no numbers, or gives up,
-        nothing is said.
+        These may be more than the model, its runtime or an engine is made for: where the runtime gives no numbers, or one of them
+        gives up, nothing is said. Where the result alone gives none, it does not hold on the way what the model computes.
         """
         is_coarse = self.hub is None or has_bounds(self.hub) or is_quantized(self.hub)
         if is_coarse or not self.tolerance.keeps_floats or has_loops(self.hub if self.hub is not None else self.result):
@@ -225,7 +227,8 @@ class Judge:
         for given in self.larger:
             with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
                 once, _ = self.judge(given)
-                if once.broken and not self._endless and not self._undefined() and self._is_steady(given):
+                says = self._ends_alone or not self._endless
+                if once.broken and says and not self._undefined() and self._is_steady(given):
                     verdict.tensors, verdict.broken = once.tensors, once.broken
                     verdict.notes += [note for note in once.notes if note not in verdict.notes]
                     verdict.notes.append("that is so on larger inputs than the usual ones, on which it passed")
@@ -275,7 +278,9 @@ class Judge:
         padded = resolve(self.runtime.padded)(self.source) if self.runtime.padded is not None and self.post is None else {}
         actual, of_found = found_alone(reference, actual, padded)
         self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
-        self._endless = not all(map(is_finite, (*reference.values(), *actual.values())))
+        ends = not all(map(is_finite, actual.values()))
+        self._endless = ends or not all(map(is_finite, reference.values()))
+        self._ends_alone = ends and all(map(is_finite, reference.values()))
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated

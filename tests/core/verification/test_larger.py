@@ -87,6 +87,17 @@ def test_further_inputs_are_for_what_takes_milliseconds() -> None:
     assert not list(further_inputs(heavy, heavy, heavy, 0)) and not list(further_inputs(light, None, light, 0))
 
 
+def test_a_result_that_alone_is_no_number_is_wrong(tmp_path: Path) -> None:
+    """A softmax of large numbers whose greatest one is not taken away first; where the source overflows, too, nothing is said."""
+    scaled, held = ("Mul", "x part", "m"), {"part": 4.0}
+    right = saved(tmp_path / "right.onnx", [scaled, ("Softmax", "m", "y")], [1, 400], held)
+    wrong = saved(tmp_path / "wrong.onnx", [
+        scaled, ("Exp", "m", "e"), ("ReduceSum", "e", "s"), ("Div", "e s", "y")], [1, 400], held)
+    verdict = verified(right, wrong)
+    assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
+    assert verified(right, right).passed and verified(wrong, wrong).passed and verified(wrong, right).passed
+
+
 TO_FLOAT = ("Cast", "x", "f", {"to": 1})
 FREQUENCIES = 1e4 ** (-np.arange(16) / 16)
 
