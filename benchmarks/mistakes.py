@@ -170,15 +170,15 @@ class Case:
     held: list[tuple[bool, Sample, dict[str, np.ndarray]]] = field(default_factory=list)
     """Inputs, whether the model is for them, and the right outputs."""
 
-    def truth(self, wrong: Module) -> Truth:
-        """What the reference engine makes of a wrong module, beside the right one."""
+    def truth(self, wrong: Module) -> Truth | None:
+        """What the reference engine makes of a wrong module, beside the right one; None where it does not run that."""
         truth, beyond, execute = Truth(), {True: list[bool](), False: list[bool]()}, runner(wrong)
         for is_for, given, right in self.held:
             try:
                 found = execute(given)
-                apart = [distance(*each) for each in zip(right.values(), found.values(), self.steps, strict=True)]
-            except (TransloadError, ValueError):  # it does not run, or gives other outputs
-                apart = [Distance(True, np.inf, 0.0, 1.0)]
+            except (TransloadError, ValueError):
+                return None
+            apart = [distance(*each) for each in zip(right.values(), found.values(), self.steps, strict=False)]
             beyond[is_for].append(any(each.beyond for each in apart))
             if is_for:
                 truth.far = max(truth.far, *(each.far for each in apart))
@@ -292,12 +292,13 @@ class Outcome:
 
 
 def attempt(case: Case, plugin: Mistaken, number: int, out: Path) -> Outcome | None:
-    """Convert with the mistake of this number; None where the module has none to make, or it is lost before the end."""
+    """Convert with the mistake of this number; None where the module has none to make, or nothing says what it does."""
     plugin.called, plugin.made = f"{case.name}#{number}", None
     try:
         made = transload.convert(case.model, f"{case.to}-mistaken", out, **case.options)
     except TransloadError as error:
-        verdict, why, truth = "refused", str(error).splitlines()[0][:160], Truth()
+        verdict, why = "refused", str(error).splitlines()[0][:160]
+        truth: Truth | None = Truth()
     else:
         assert made.verification is not None
         verdict, why = made.verification.status, (made.verification.broken[:1] or [made.verification.why])[0]
@@ -305,7 +306,7 @@ def attempt(case: Case, plugin: Mistaken, number: int, out: Path) -> Outcome | N
     finally:
         plugin.called = ""
     mistake = plugin.made
-    return None if mistake is None else Outcome(
+    return None if mistake is None or truth is None else Outcome(
         f"{case.name}#{number}", mistake.kind, mistake.op, mistake.what, verdict, why, truth)
 
 
