@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -53,7 +54,7 @@ _FAR = 1000
 
 def random_inputs(
     source: Module, hub: Module | None = None, seed: int = 0, function: str = "main", spread: float = 1.0,
-    signed: Container[int] = (), far: Mapping[int, int] | None = None,
+    signed: Container[int] = (), far: Mapping[int, int] | None = None, side: int = 0,
 ) -> dict[str, np.ndarray]:
     """One array per input of the source module, reproducible from `seed`.
 
@@ -63,6 +64,7 @@ def random_inputs(
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
     integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
     Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1.
+    With `side`, floats and quantized integers are of one half of what they are drawn from, the upper one, or with -1 the lower.
     `UsageError` where the seed is negative.
     """
     if seed < 0:
@@ -85,7 +87,7 @@ def random_inputs(
         if not isinstance(type_.element, IntegerType | FloatType | ComplexType | QuantType):
             raise RunError(f"no inputs can be made up: {name!r} holds {type_.element}, of which there are no random ones",
                            hint="give data: --input; what takes no numbers, as text, belongs in front of the model")
-        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
+        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread, side)
         if index in signed and RANGE not in attributes[index]:
             inputs[name] = _without_zeros(generator, inputs[name])
         if far is not None and index in far and RANGE not in attributes[index]:
@@ -95,12 +97,14 @@ def random_inputs(
 
 def _random(
     generator: np.random.Generator, type_: TensorType, limits: Any, index_bound: int | None, spread: float,
+    side: int = 0,
 ) -> np.ndarray:
     shape = type_.static_shape
     element = type_.element
     dtype = dtype_of(element)
     if isinstance(element, QuantType):
-        return _integers(generator, element.storage_min, element.storage_max, shape).astype(dtype)
+        least, greatest = _half(element.storage_min, element.storage_max, side)
+        return _integers(generator, math.floor(least), math.floor(greatest), shape).astype(dtype)
     if element == BOOL:
         return generator.integers(0, 2, shape).astype(dtype)
     if isinstance(element, IntegerType):
@@ -116,8 +120,15 @@ def _random(
         real, imaginary = (spread * generator.standard_normal(shape) for _ in range(2))
         return (real + 1j * imaginary).astype(dtype)
     if limits is not None:
-        return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
-    return (spread * generator.standard_normal(shape)).astype(dtype)
+        return generator.uniform(*_half(float(limits[0]), float(limits[1]), side), shape).astype(dtype)
+    drawn = spread * generator.standard_normal(shape)
+    return (side * np.abs(drawn) if side else drawn).astype(dtype)
+
+
+def _half(low: float, high: float, side: int) -> tuple[float, float]:
+    """The ends of the upper half of a range, of the lower one, or of all of it."""
+    middle = (low + high) / 2
+    return (middle, high) if side > 0 else (low, middle) if side < 0 else (low, high)
 
 
 def _integers(generator: np.random.Generator, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray:

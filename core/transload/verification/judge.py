@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain, product, takewhile
 from typing import TYPE_CHECKING
@@ -97,6 +98,10 @@ class Judge:
         """Places of the outputs that are a single truth or label."""
         self._endless = False
         """Whether an output was not finite on the last inputs, in the source or in the result."""
+        self._last_tensors = list[TensorDifference]()
+        """How far the outputs were on the last inputs."""
+        self._excused = set[int]()
+        """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
         self._ends_alone = False
         """Whether an output of the result was not finite on the last inputs, and all of the source's were."""
         self._no_number = ""
@@ -206,7 +211,11 @@ class Judge:
             told |= informative
 
     def _judge_more(self, verdict: Verification) -> None:
-        """Have a verdict say what is wrong on one of the further inputs (`more`), if anything is."""
+        """Have a verdict say what is wrong on one of the further inputs (`more`), or on all of them together, if anything is.
+
+        Of single numbers one may be a step away on some inputs, and is not on all: how many are is counted over all of them.
+        """
+        steps = list(self._last_tensors)
         for given in self.more:
             once, _ = self.judge(given)
             if once.broken and not self._no_number:
@@ -214,6 +223,13 @@ class Judge:
                 verdict.notes += [note for note in once.notes if note not in verdict.notes]
                 verdict.notes.append(_OF_FURTHER.format(""))
                 return
+            steps = [_together(*pair) for pair in zip(steps, self._last_tensors, strict=True)]
+        left_out = self._excused | self._chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
+        broken = {index: reasons for index, reasons in self._limits_broken(steps).items() if index not in left_out}
+        if broken:
+            verdict.tensors = [steps[index] if index in broken else tensor for index, tensor in enumerate(verdict.tensors)]
+            verdict.broken = [reason for reasons in broken.values() for reason in reasons]
+            verdict.notes.append("that is so of all inputs that it was run on together, on each of which it passed")
 
     def _judge_larger(self, verdict: Verification) -> None:
         """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.
@@ -277,10 +293,7 @@ class Judge:
         self._need_all(reference, actual)
         padded = resolve(self.runtime.padded)(self.source) if self.runtime.padded is not None and self.post is None else {}
         actual, of_found = found_alone(reference, actual, padded)
-        self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
-        ends = not all(map(is_finite, actual.values()))
-        self._endless = ends or not all(map(is_finite, reference.values()))
-        self._ends_alone = ends and all(map(is_finite, reference.values()))
+        self._note_ends(reference, actual)
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated
@@ -293,6 +306,7 @@ class Judge:
             outputs, bounds, unknown = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
+        suspects, self._last_tensors = set(limits), judged
         if limits and unknown:
             notes.append(f"how far off a model may be behind {', '.join(unknown)} that quantizes when it runs is not known: "
                          "its outputs were held to the usual tolerance (facts of kind error-bound say it)")
@@ -319,12 +333,19 @@ class Judge:
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         notes += not_measured(tensors)
+        self._excused |= suspects - limits.keys()
         informative |= self._others_than_before(reference, limits)
         status = "failed" if broken else "passed"
         types = self.source.outputs
         told = [each if isinstance(type_ := types.get(each.name), TensorType) and isinstance(type_.element, QuantType)
                 else of_plain(each, place in self._chosen) for place, each in enumerate(tensors)]
         return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
+
+    def _note_ends(self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> None:
+        """Note which outputs are no numbers."""
+        self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
+        ends, source_ends = (not all(map(is_finite, each.values())) for each in (actual, reference))
+        self._endless, self._ends_alone = ends or source_ends, ends and not source_ends
 
     def _by_bounds(
         self, hub: Module, given: Mapping[str, np.ndarray],
@@ -513,3 +534,10 @@ class Judge:
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
+
+
+def _together(before: TensorDifference, after: TensorDifference) -> TensorDifference:
+    """The worse of an output's differences on inputs, with what there is to count of both."""
+    worse = max(before, after, key=lambda each: each.metrics.get("max_abs", 0.0))
+    counts = before.others + after.others if before.others is not None and after.others is not None else None
+    return replace(worse, others=counts)

@@ -33,6 +33,11 @@ class Others:
     spread: float
     """How far the reference's elements lie from its middle one at most."""
 
+    def __add__(self, other: Others) -> Others:
+        """What there is to count of both together: of outputs of several runs, each with its own middle."""
+        return Others(self.size + other.size, self.apart + other.apart, self.telling + other.telling,
+                      max(self.spread, other.spread))
+
     def most_steps(self, step: float, counted: bool = False) -> float:
         """How many elements may be another step; of `counted` integers, which have no scale, at most half, and never so many that
         one number throughout would do."""

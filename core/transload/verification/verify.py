@@ -78,13 +78,11 @@ def verify_conversion(
         return Verification("skipped", why, runtime.name, engine, notes=failed)
 
     def judged(by: Runtime, signed: bool = True) -> tuple[Verification, bool]:
-        further = () if inputs is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
         running = Running(result, engine, own, written)
-        judge = Judge(source, result, hub, by, tolerance or Tolerance(), engine, further, running, fused, post)
+        judge = Judge(source, result, hub, by, tolerance or Tolerance(), engine, (), running, fused, post)
         judge.tried = Tried.of(given=inputs is not None)
-        judge.of_labels = attempts_at_labels(taken, hub, seed) if inputs is None else ()
-        judge.more = further_inputs(taken, hub, result, seed) if inputs is None else ()
-        judge.larger = larger_inputs(taken, hub, result, seed) if inputs is None and fused is None else ()
+        if inputs is None:
+            _let_draw(judge, taken, hub, seed)
         judge.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed, signed))
         _note_what_varies(verdict, judge.last)
@@ -100,6 +98,14 @@ def verify_conversion(
             return again
     verdict.notes += failed
     return unjudged(verdict, runtime) if refused else verdict
+
+
+def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int) -> None:
+    """Have a judge try what is drawn of all that a model takes, beside its first inputs."""
+    judge.further = (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
+    judge.of_labels = attempts_at_labels(taken, hub, seed)
+    judge.more = further_inputs(taken, hub, judge.result, seed)
+    judge.larger = larger_inputs(taken, hub, judge.result, seed) if judge.fused is None else ()
 
 
 def _note_what_varies(verdict: Verification, given: Mapping[str, np.ndarray] | None) -> None:
