@@ -57,7 +57,7 @@ TARGETS = ("tosa", "stablehlo", "onnx", "tflite", "tosa+int8", "tflite+int8")
 """Targets, and schemes by which the model is quantized on the way."""
 OPERATORS = 40
 """Models of one operator, of each format."""
-LARGEST, PRODUCTS, ELEMENTS = 1_000_000, 1 << 23, 1 << 20
+LARGEST, OPS, PRODUCTS, ELEMENTS = 1_000_000, 400, 1 << 23, 1 << 20
 """Bytes of a file, and the work of a run: it is run some thirty times for each mistake."""
 HELD_OUT, OTHERS = 12, 4
 """Inputs that a model is for, and those that are ten times as large, and as small."""
@@ -229,7 +229,8 @@ def case_of(name: str, path: Path, to: str, out: Path, seed: int = 0) -> tuple[C
         hub = at_hub(model)
         is_for = _inputs(path, model, hub, HELD_OUT, SEED)
         options: dict[str, Any] = {"quantize": scheme, "data": _inputs(path, model, hub, 8, 2 * SEED)} if scheme else {}
-        if (work := work_of(hub)).products > PRODUCTS or work.elements > ELEMENTS:
+        work = work_of(hub)
+        if work.ops > OPS or work.products > PRODUCTS or work.elements > ELEMENTS:
             return None, "skipped", "it is too large"
         made = transload.convert(model, f"{target}-mistaken", out, seed=seed, **options)
         assert made.verification is not None
