@@ -29,8 +29,8 @@ _PRODUCTS, _ELEMENTS = 1 << 34, 1 << 28
 """The work of a run that is worth another one: some seconds."""
 _FURTHER = (0, 1, -1)
 """Of which halves of what is drawn further inputs of the usual size are: of both, of the upper one, and of the lower one."""
-_FEW_PRODUCTS, _FEW_ELEMENTS = 1 << 22, 1 << 18
-"""The work of a run that is worth them: some milliseconds."""
+_FEW_PRODUCTS, _FEW_ELEMENTS = 1 << 24, 1 << 19
+"""The work of a run that is worth them: a tenth of a second."""
 _APART = 1000
 """Seeds of further inputs are as far from those of others, which are tried where outputs say nothing."""
 _MASKS = 1000.0
@@ -55,7 +55,7 @@ def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int)
 
 
 def further_inputs(source: Module, hub: Module | None, result: Module, seed: int) -> Iterator[dict[str, np.ndarray]]:
-    """Further inputs of the usual size, each of them to be judged; none where running costs more than milliseconds.
+    """Further inputs of the usual size, each of them to be judged; none where a run takes more than a tenth of a second.
 
     What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
     gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign.
