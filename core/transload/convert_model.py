@@ -158,7 +158,8 @@ def convert(
     `quantize` names a quantizer that makes integers of the model at the hub, on the samples `data`: a `Data`, or what
     `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
     `tolerance` that is given holds for how near it is to the float model. Without a quantizer `data` is what verification runs
-    on. `preprocess` says how images, of `data` and `input_data`, become what the inputs take; it is written beside the artifacts.
+    on: all samples that are asked for, or 16 where nobody says how many. `preprocess` says how images, of `data` and
+    `input_data`, become what the inputs take; it is written beside the artifacts.
     With `fuse_preprocess` inputs that take images take uint8 pixels (1 x rows x columns x channels, red first), as do arrays that
     are given: what makes numbers of them is a part of the program, and verified as that (`transload.samples.fused`).
     `add_postprocess` names what makes boxes of a detector's outputs, as a part of it, too (`transload.postprocess`).
@@ -172,7 +173,7 @@ def convert(
     given = open_given(input_data) if input_data is not None else None
     quantization = _quantization(quantize, quantizer_options, target_named(target))
     mode = verify_mode(verify, tolerance=tolerance, excepts=excepts, engine=engine, data=data if quantize is None else None,
-                       seed=seed, given=given is not None or data is not None)
+                       seed=seed, given=given is not None or data is not None, input_data=given)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
     limits = limits_of(work.target, tolerance, work.settings)
     with told_to(tell), work.refusals(seed, limits):
@@ -393,11 +394,12 @@ class _Work:
         was made of is compared with the source as without quantizing.
         """
         from .parts import own_runtime, read_back
-        from .verification.quantized import verify_quantized_conversion
+        from .verification.quantized import SAMPLES, verify_quantized_conversion
         from .verification.verify import verify_conversion
 
         own = own_runtime(self.target, self.emitted, engine, self.module, self.settings)
-        inputs = self.given if self.given is not None else self.samples
+        drawn = self.samples.at_most(SAMPLES) if self.samples is not None and self.quantization is None else self.samples
+        inputs = self.given if self.given is not None else drawn
         written, note = read_back(self.target, self.emitted, self.module) if own is None else (None, "")
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,
                                "written": written, "fused": self.fused, "post": self.post}
@@ -405,10 +407,13 @@ class _Work:
 
         def verified() -> Verification:
             if quantized is None:
-                made = verify_conversion(self.source, self.module, hub=hub.module, **how)
+                made = verify_conversion(self.source, self.module, hub=hub.module, every=True, **how)
             else:
                 made = verify_quantized_conversion(
                     self.source, self.module, hub=hub.module, floats=hub.floats, quantized=quantized, limits=given, **how)
+            if made.samples and inputs is drawn and self.samples is not None:
+                made.samples_of = self.samples.known_length
+                made.notes += self.samples.left_out if self.quantization is None else ()
             need_nothing_left(self.target, self.emitted, folder)
             return made
 

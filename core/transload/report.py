@@ -194,6 +194,7 @@ class VerificationReport:
     bounds: list[KeptBound] = field(default_factory=list)
     outputs: list[ComparedOutput] = field(default_factory=list)
     samples: Annotated[int, "on how many inputs it was compared, where those were samples"] = 0
+    samples_of: Annotated[int | None, "of how many that were given, or asked for; null where that is not known"] = None
     quantized: Annotated[list[QuantizedOutput], "a quantized model beside the float one; is told, and not judged"] = field(
         default_factory=list)
     excepts: Annotated[list[str], "outputs that were not judged, because the user said so"] = field(default_factory=list)

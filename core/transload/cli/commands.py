@@ -200,7 +200,8 @@ def _show_artifact(artifact: Artifact, page: Path | None, scoring: str) -> None:
         out.print(Text.assemble("verification: ", ("skipped", "yellow"), f": {checked.why}"))
     else:
         words = {"passed": "[green]passed[/]", "failed": "[red]failed[/]", "inconclusive": "[yellow]not conclusive[/]"}
-        on = f" on {sized(checked.samples, 'sample')}" if checked.samples else ""
+        of = f"{checked.samples:,} of " if checked.samples_of not in (None, checked.samples) else ""
+        on = f" on {of}{sized(checked.samples_of or checked.samples, 'sample')}" if checked.samples else ""
         word = "[yellow]passed, but poor[/]" if checked.passed and checked.why else words[checked.status]
         out.print(f"verification against {checked.runtime}{on}: {word}")
         for said in (checked.why, *checked.notes):

@@ -33,6 +33,9 @@ from .sources import Entry, ImagePart, Listing, Part, Stream, entry_of, find_sou
 
 __all__ = ["Data", "Samples", "open_samples"]
 
+_NAMED = 3
+"""Of damaged samples, how many a note names."""
+
 
 @dataclass(frozen=True)
 class Data:
@@ -92,7 +95,8 @@ def _opened(
     if workers is not None and workers < 1:
         raise UsageError(f"{workers} workers are asked for; 1 is the least")
     if isinstance(source, Samples):
-        source = list(source) if count is None else list(islice(source, count))
+        count = source._count if count is None else count
+        source = list(islice(source, count))
     wanted = _Inputs(inputs, preprocess or Preprocess(), limits or {})
     return Samples(find_source(source, wanted), wanted, count, data.skip_damaged, workers or min(cores(), 8))
 
@@ -167,6 +171,13 @@ class Samples:
         return dict(self._damaged)
 
     @property
+    def left_out(self) -> list[str]:
+        """A note of these, where there are some."""
+        names = [escaped(name) for name in list(self._damaged)[:_NAMED]]
+        more = f" and {len(self._damaged) - _NAMED} more" if len(self._damaged) > _NAMED else ""
+        return [f"damaged, and left out: {', '.join(names)}{more}"] if names else []
+
+    @property
     def images(self) -> dict[str, Settled]:
         """How images become arrays, by the inputs that are given some; in words as text."""
         return self._inputs.images
@@ -196,6 +207,14 @@ class Samples:
         """So many of them or fewer, evenly spread; the first, where how many there are is not known."""
         made = Samples(self._source, self._inputs, min(most, self._count or most), self._skips, 1)
         made._is_lent = self._is_lent
+        return made
+
+    def at_most(self, most: int) -> Samples:
+        """All that were asked for; where nobody said how many, `most`, evenly spread. What is damaged there is so here."""
+        if self._count is not None:
+            return self
+        made = self.some(most)
+        made.watch, made._damaged = self.watch, self._damaged
         return made
 
     def lent(self) -> Samples:

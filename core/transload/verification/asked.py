@@ -21,12 +21,13 @@ QUANTIZED = "quantized.mlir"
 
 def verify_mode(
     verify: bool | str, *, tolerance: Any = None, excepts: Sequence[str] = (), engine: str = "auto", data: Any = None,
-    seed: int = 0, given: bool = False,
+    seed: int = 0, given: bool = False, input_data: Any = None,
 ) -> str:
     """What `verify=` asks for: `yes` (or True), `no` (or False), `require`.
 
     Raises `UsageError` for other words, where one of the others says something of a verification that is not to be, for a
-    seed where all inputs are `given`, and for an engine that cannot be used here.
+    seed where all inputs are `given`, for `input_data` beside `data`, of which one alone is run on, and for an engine that
+    cannot be used here.
     """
     mode = {True: "yes", False: "no"}.get(verify, verify) if isinstance(verify, bool) else verify
     if mode not in ("yes", "no", "require"):
@@ -36,6 +37,8 @@ def verify_mode(
     if mode == "no" and name is not None:
         raise UsageError(
             f"{name} is for verification, and that is left out", hint=f"leave out {name}, or verify (--verify=yes)")
+    if data is not None and input_data is not None:
+        raise UsageError("verification runs on one input, or on samples, and both are given", hint="leave out --input, or --data")
     need_random(seed, not given)
     if mode != "no" and engine != "auto":
         host().engine(engine)

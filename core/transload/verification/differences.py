@@ -19,8 +19,9 @@ from .others import Others, others_of
 from .parts import Parts, measure_parts
 from .scales import Scales, measure_scales
 
-__all__ = ["TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted",
-           "not_measured", "of_plain"]
+__all__ = [
+    "TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted", "is_farther",
+    "not_measured", "of_plain"]
 
 
 _OF_REALS = ("cos", "euclid", "sqnr")
@@ -100,6 +101,14 @@ def of_plain(tensor: TensorDifference, chosen: bool = False) -> TensorDifference
     if not chosen and not is_counted(np.dtype(tensor.dtype)):
         return tensor
     return replace(tensor, metrics={name: value for name, value in tensor.metrics.items() if name not in _OF_REALS})
+
+
+def is_farther(one: TensorDifference, other: TensorDifference) -> bool:
+    """Whether a tensor is farther from its reference than another from its own: by noise beside what it is, else in numbers."""
+    for name, sign in (("sqnr", -1.0), ("max_abs", 1.0)):
+        if name in one.metrics and name in other.metrics:
+            return sign * one.metrics[name] > sign * other.metrics[name]
+    return False
 
 
 def not_measured(tensors: Iterable[TensorDifference]) -> list[str]:

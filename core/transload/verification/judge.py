@@ -23,11 +23,11 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
 from .compare import judged_format, other_runtimes, run_of, runtime_failed
-from .differences import TensorDifference, compare_outputs, not_measured, of_plain
+from .differences import TensorDifference, compare_outputs, is_farther, not_measured, of_plain
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
 from .fineness import coarse_outputs, output_steps, plain_outputs
-from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout
+from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import breaks_usual, broken_limits, passes_if_constant
 from .offsets import ROUNDINGS, unit_of, unit_of_module
@@ -47,6 +47,8 @@ __all__ = ["Judge"]
 
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
+_NOTES = 4
+"""Of those on single samples, how many are told."""
 
 
 class Judge:
@@ -87,6 +89,12 @@ class Judge:
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._bare: Callable[..., dict[str, np.ndarray]] | None = None
         """The same of what the model itself takes, which a program makes of pixels (`fused`)."""
+        self.on_all = False
+        """Whether all that is given is judged, and not what says something first alone."""
+        self.varied = False
+        """Whether any inputs that it was judged on were more than one number throughout."""
+        self._taken = 0
+        """How many inputs of those that are given were judged."""
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
         """Whether the runtime does not run the model."""
@@ -106,11 +114,6 @@ class Judge:
         """Whether an output of the result was not finite on the last inputs, and all of the source's were."""
         self._no_number = ""
         """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
-
-    @property
-    def last(self) -> Mapping[str, np.ndarray] | None:
-        """The inputs that it was judged on last."""
-        return self._last
 
     def take(self, opened: Callable[..., dict[str, np.ndarray]] | None) -> None:
         """Judge by what runs the source already, where somebody has made that ready."""
@@ -144,7 +147,7 @@ class Judge:
 
     def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
-        pending = iter(attempts)
+        pending = self._counted(attempts)
         verdict, told = self.judge(next(pending))
         while verdict.broken and self._no_number and (given := next(pending, None)) is not None:
             verdict, told = self.judge(given)
@@ -154,6 +157,9 @@ class Judge:
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
         pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.of_labels))
         self._judge_others(verdict, judged, told, pending)
+        if self.on_all:
+            self._judge_all(verdict, told, pending)
+            verdict.samples = self._taken
         if not verdict.broken and told & judged:
             self._judge_more(verdict)
         if not verdict.broken and told & judged:
@@ -231,6 +237,52 @@ class Judge:
             verdict.broken = [reason for reasons in broken.values() for reason in reasons]
             verdict.notes.append("that is so of all inputs that it was run on together, on each of which it passed")
 
+    def _counted(self, given: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str, np.ndarray]]:
+        for each in given:
+            self._taken += 1
+            yield each
+
+    def _judge_all(self, verdict: Verification, told: set[int], pending: Iterator[Mapping[str, np.ndarray]]) -> None:
+        """Judge on all that is left of what is given, for as long as nothing is wrong and there is time.
+
+        A verdict shows each output where it was farthest. What the source's runtime does not run, or has no number for, is left
+        out.
+        """
+        more = list[str]()
+        while not verdict.broken and (given := next(pending, None)) is not None:
+            try:
+                once, informative = self.judge(given)
+            except TimeOver as error:
+                self._taken -= 1
+                verdict.notes.append(f"no more samples were compared: {error.message}; {error.hint}")
+                break
+            except (RunError, PluginFailure, ChildEnded) as error:
+                if not self._refuses(given):
+                    raise
+                more.append(f"sample {self._taken} is left out: {self.runtime.name} does not run it{after_colon(error)}")
+                continue
+            if once.broken and self._no_number:
+                continue
+            told |= informative
+            for index, tensor in enumerate(once.tensors):
+                if once.broken or is_farther(tensor, verdict.tensors[index]):
+                    verdict.tensors[index] = tensor
+            verdict.broken, verdict.bounds = once.broken, once.bounds if once.broken else verdict.bounds
+            more += [note for note in once.notes if note not in verdict.notes and note not in more]
+            if once.broken and self._taken > 1:
+                more.insert(0, f"that, and the table, is of sample {self._taken}; on those before it passed")
+        hidden = len(more) - _NOTES
+        verdict.notes += more if hidden <= 1 else [*more[:_NOTES], f"and {hidden} more notes on single samples"]
+
+    def _refuses(self, given: Mapping[str, np.ndarray]) -> bool:
+        """Whether the source's runtime does not run some inputs."""
+        assert self._reference is not None
+        try:
+            self._reference(given)
+        except (RunError, PluginFailure, ChildEnded):
+            return True
+        return False
+
     def _judge_larger(self, verdict: Verification) -> None:
         """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.
 
@@ -285,6 +337,7 @@ class Judge:
         """The verdict on some inputs, and the places of the outputs that say something."""
         hub = self.hub
         self._last = given
+        self.varied |= bool(vary(given))
         if self._reference is None:
             self.take(run_of(self.runtime, self.source, self.hub))
         assert self._reference is not None

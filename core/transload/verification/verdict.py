@@ -30,6 +30,8 @@ class Verification:
     notes: list[str] = field(default_factory=list)
     samples: int = 0
     """On how many inputs it was compared, where those were samples."""
+    samples_of: int | None = None
+    """Of how many that were given, or asked for; None where that is not known, or none were."""
     quantized: list[QuantizedOutput] = field(default_factory=list)
     """The outputs of a quantized model beside those of the float one: told, and not judged."""
     excepts: list[str] = field(default_factory=list)
@@ -58,4 +60,4 @@ class Verification:
             self.why, self.runtime, self.engine, self.broken, self.notes,
             [KeptBound(**asdict(bounded)) for bounded in self.bounds],
             [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics, t.equal) for t in self.tensors],
-            self.samples, self.quantized, self.excepts)
+            self.samples, self.samples_of, self.quantized, self.excepts)

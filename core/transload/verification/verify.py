@@ -19,7 +19,7 @@ from ..ir import Dense, Module, SplatData, TensorType
 from ..ir.build import constant_of
 from ..plugin import Runtime
 from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
-from .information import Tried, attempts, attempts_at_labels, telling_first, vary
+from .information import Tried, attempts, attempts_at_labels, telling_first
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
 from .larger import further_inputs, larger_inputs
@@ -36,14 +36,14 @@ __all__ = ["OwnRuntime", "Verification", "elements_of", "verify_conversion"]
 _VALUES_OF_ONE = 64
 """Bytes of values at one time for each byte of a model's constants and inputs, where these are more than the allowance."""
 SAMPLES = 8
-"""Of those that are given, how many a result is run on at most, where outputs say nothing on the first."""
+"""Of those that are given, how many are looked through for one whose inputs vary, which is the first that a result is run on."""
 
 
 def verify_conversion(
     source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
     inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, engine: str = "auto", seed: int = 0,
     own: OwnRuntime | None = None, written: Module | None = None, fused: Fused | None = None, post: Postprocess | None = None,
-    opened: Callable[..., dict[str, np.ndarray]] | None = None,
+    opened: Callable[..., dict[str, np.ndarray]] | None = None, every: bool = False,
 ) -> Verification:
     """Compare `result` with the file `source` was read from: what the target's `own` runtime gives, or else the engine.
 
@@ -51,13 +51,15 @@ def verify_conversion(
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
-    outputs say something are taken, those that vary before others (`telling_first`). With `fused` inputs the result is run on
+    outputs say something are taken, those that vary before others (`telling_first`), or with `every` all that verification may
+    take the time for. With `fused` inputs the result is run on
     pixels, and the file on what it makes of them; with `post`, the result is judged by what that makes of the file's outputs.
     `opened` runs the file in its runtime, if that is ready. Where nothing can judge, the target's own runtime runs the result all
     the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the result.
     """
     taken = source if fused is None else fused.outside
-    checked = _checked(taken, inputs) if inputs is not None else None
+    most = _affordable(result) if every else SAMPLES
+    checked = _checked(taken, inputs, most) if inputs is not None else None
 
     def unjudged(verdict: Verification, refusing: Runtime | None = None) -> Verification:
         if own is not None and not _too_much(source, result):
@@ -83,9 +85,12 @@ def verify_conversion(
         judge.tried = Tried.of(given=inputs is not None)
         if inputs is None:
             _let_draw(judge, taken, hub, seed)
+        judge.on_all = every and inputs is not None and not isinstance(inputs, Mapping)
         judge.take(opened if by is runtime else None)
-        verdict = judge.verdict(_checked(taken, inputs) if inputs is not None else attempts(taken, hub, seed, signed))
-        _note_what_varies(verdict, judge.last)
+        verdict = judge.verdict(_checked(taken, inputs, most) if inputs is not None else attempts(taken, hub, seed, signed))
+        if verdict.passed and not judge.varied:
+            verdict.notes.append("each of the inputs that it was judged on is one number throughout, which many programs that "
+                                 "compute other things give the same for: give others")
         return verdict, judge.refused
 
     verdict, refused = judged(runtime)
@@ -108,13 +113,6 @@ def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int) -> Non
     judge.larger = larger_inputs(taken, hub, judge.result, seed) if judge.fused is None else ()
 
 
-def _note_what_varies(verdict: Verification, given: Mapping[str, np.ndarray] | None) -> None:
-    """Note where a verdict passed on inputs, the last ones `given`, that say little."""
-    if verdict.passed and given is not None and not vary(given):
-        verdict.notes.append("each of the inputs that it was judged on is one number throughout, which many programs that "
-                             "compute other things give the same for: give others")
-
-
 def _run_alone(running: Running, given: Mapping[str, np.ndarray], source: Module, refusing: Runtime | None) -> None:
     """Run a result that nothing judges. What the model's own runtime, which refuses these inputs, never runs does not have to run
     in the same format either: a variable without a value."""
@@ -130,12 +128,20 @@ def _run_alone(running: Running, given: Mapping[str, np.ndarray], source: Module
 
 
 def _checked(
-    source: Module, inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+    source: Module, inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]], most: int,
 ) -> Iterable[Mapping[str, np.ndarray]]:
-    """One input, looked at now, or several, each when it is used."""
+    """One input, looked at now, or several, `most` of them, each when it is used."""
     if isinstance(inputs, Mapping):
         return [checked_inputs(source, inputs)]
-    return telling_first(checked_inputs(source, each) for each in islice(inputs, SAMPLES))
+    pending = (checked_inputs(source, each) for each in islice(inputs, most))
+    return chain(telling_first(islice(pending, SAMPLES)), pending)
+
+
+def _affordable(result: Module) -> int:
+    """On how many inputs a result may be run, one at least: together they cost what a single run may."""
+    most = allowance()
+    costs = ((elements_of(result), most.elements), (work_of(result).products, most.products))
+    return max(min(allowed // max(count, 1) for count, allowed in costs), 1)
 
 
 def _too_much(source: Module, result: Module) -> str:
