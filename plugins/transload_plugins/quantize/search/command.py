@@ -26,7 +26,7 @@ _PROMISED = ("min_cos", "min_sqnr", "max_drop", "metric", "max_float", "max_cycl
 @_PROMISE("--min-cos", type=float, metavar="X", help="The least cosine of the outputs.")
 @_PROMISE("--min-sqnr", type=float, metavar="DB", help="The least signal-to-noise ratio of the outputs.")
 @_PROMISE("--max-drop", metavar="SHARE", help="The most that --metric may get worse: 0.5%. It may need --labels.")
-@_PROMISE("--metric", metavar="NAME", default="top1", shell_complete=options.names_of("scores"), help="See transload eval.")
+@_PROMISE("--metric", metavar="NAME", shell_complete=options.names_of("scores"), help="What --max-drop is of, top1 without it.")
 @_PROMISE("--max-float", metavar="SHARE", help="The most operations that may be computed with floats: 5%.")
 @_PROMISE("--max-cycles", type=float, metavar="N", help="The most cycles that --target may report.")
 @_PROMISE("--target", "-t", metavar="NAME", shell_complete=options.names_of("targets"), help="Whose cycles are counted.")

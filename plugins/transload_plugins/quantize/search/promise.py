@@ -160,14 +160,17 @@ class Promise:
 
 
 def promise_of(
-    *, min_cos: float | None = None, min_sqnr: float | None = None, max_drop: Any = None, metric: str = "top1",
+    *, min_cos: float | None = None, min_sqnr: float | None = None, max_drop: Any = None, metric: str | None = None,
     max_float: Any = None, max_cycles: float | None = None, target: str | None = None,
 ) -> Promise:
-    """The promise that is asked for; shares may be text as `0.5%`. Raises `UsageError` where none is, or one cannot be."""
+    """The promise that is asked for; shares may be text as `0.5%`, and what may not drop is `top1` where no metric is said.
+
+    Raises `UsageError` where nothing is promised, or what cannot be, and where a metric or a target is said of no promise.
+    """
     least = {"cos": min_cos, "sqnr": min_sqnr}
     qualities = [Quality(score, least=float(limit)) for score, limit in least.items() if limit is not None]
     if max_drop is not None:
-        qualities.append(Quality(metric, most_drop=_share("max_drop", max_drop)))
+        qualities.append(Quality(metric or "top1", most_drop=_share("max_drop", max_drop)))
     if min_cos is not None and not -1.0 <= min_cos <= 1.0:
         raise UsageError(f"a cosine of {min_cos:g} there is none", hint="--min-cos 0.99")
     if min_sqnr is not None and math.isnan(min_sqnr):
@@ -176,6 +179,10 @@ def promise_of(
         raise UsageError(f"{max_cycles:g} cycles there are none", hint="--max-cycles 1000000")
     if max_cycles is not None and target is None:
         raise UsageError("cycles are those of a target", hint="--max-cycles 1000000 --target ethos-u85-256")
+    if metric is not None and max_drop is None:
+        raise UsageError("a metric is said of what may drop, and nothing may", hint=f"--max-drop 0.5% --metric {metric}")
+    if target is not None and max_cycles is None:
+        raise UsageError("a target is said of cycles, and none are promised", hint=f"--max-cycles 1000000 --target {target}")
     limit = None if max_float is None else _share("max_float", max_float)
     if not qualities and limit is None and max_cycles is None:
         raise UsageError("a search needs something to promise",

@@ -216,6 +216,8 @@ def test_the_simulation_says_what_the_quantized_module_gives(network: Module, sa
     ({"max_cycles": -1.0, "target": "tosa"}, {}, "there are none"),
     ({"max_float": "120%"}, {}, "share from 0 to 1"),
     ({"max_cycles": 5.0}, {}, "those of a target"),
+    ({"min_cos": 0.9, "metric": "top5"}, {}, "a metric is said of what may drop"),
+    ({"min_cos": 0.9, "target": "nosuch"}, {}, "a target is said of cycles"),
     ({"max_drop": "1%"}, {}, "needs labels"),
     ({"max_drop": "1%", "metric": "nothing"}, {}, "nothing"),
     ({"min_cos": 0.9}, {"scheme": "int16x8"}, "begins with layers in 8 bits"),
