@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import errno
 import io
@@ -10,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -115,6 +117,11 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
     return text, error.end
 
 
+def _ignore(numbers: Sequence[int]) -> None:
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
+
+
 class Signals:
     """Ctrl-C, SIGTERM and SIGHUP end a command with one line and the exit code 128 + the signal's number.
 
@@ -122,6 +129,9 @@ class Signals:
     imported. Nothing needs an orderly retreat, as artifacts are put in place in one step; what is in the making is removed, and
     child processes are ended. Where the main thread is in a library of somebody else that does not look up, another one does
     it after a moment. A signal that was ignored when the process began, as `nohup` has it, stays so.
+
+    When all is done and said, and the interpreter takes itself apart, which lasts hundredths of a second, signals are ignored:
+    Python would give them back to the system there, which ends a process without a word, and not with the command's exit code.
     """
 
     def __init__(self) -> None:
@@ -135,6 +145,7 @@ class Signals:
         os.set_blocking(rope, False)
         signal.set_wakeup_fd(rope, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(frozenset(taken),), daemon=True).start()
+        atexit.register(_ignore, taken)
 
     def _arrived(self, number: int, frame: Any) -> None:
         self._end(number)

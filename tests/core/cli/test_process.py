@@ -215,6 +215,22 @@ def test_names_cannot_speak_to_the_terminal(
     assert "red" in said.out
 
 
+def test_a_signal_when_all_is_said(tmp_path: Path) -> None:
+    """The interpreter gave signals back to the system while it took itself apart: the command, which was done, died of one."""
+    program = tmp_path / "program.py"
+    program.write_text("""
+import os, signal, sys
+from transload.cli import main
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGINT):
+        kill(process, number)
+signal.keeps = Last()  # which goes with the modules, after all that runs at the end
+main(["targets", "-q"])
+""")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, timeout=60, start_new_session=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_stream_that_a_plugin_closed() -> None:
     """What is said then is lost, and the command ends as it would have."""
     stream = io.StringIO()
