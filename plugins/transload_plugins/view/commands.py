@@ -39,8 +39,10 @@ def view(
     The graph as it was read, at the hub, quantized, and as the target takes it; what became of each op and why; constants,
     errors, cycles. On this machine alone, until Ctrl-C.
     """
-    from .serving import hand_over, looked_at, tell_refusals, write_page
+    from .serving import hand_over, looked_at, need_served, tell_refusals, write_page
 
+    if html is not None:
+        need_served(port, no_browser)
     looking, title = looked_at(models, page, given)
     tell_refusals(looking)
     if html is not None:

@@ -22,7 +22,7 @@ from .looking import Looking
 from .server import Server
 from .stages import opened
 
-__all__ = ["hand_over", "looked_at", "tell_refusals", "write_page"]
+__all__ = ["hand_over", "looked_at", "need_served", "tell_refusals", "write_page"]
 
 MOST = 2
 """Models side by side."""
@@ -64,6 +64,13 @@ def looked_at(models: tuple[Path, ...], page: Path | None, given: dict[str, Any]
         looking.add(path, target, options=options, quantization=quantization, samples=samples, passes=passes,
                     alone=len(models) == 1, **how)
     return looking, " beside ".join(path.name or str(path) for path in models)
+
+def need_served(port: int, no_browser: bool) -> None:
+    """Raise `UsageError` for what is said of a server, where the page is written and none is started."""
+    flag = "--port" if port else "--no-browser" if no_browser else None
+    if flag is not None:
+        raise UsageError(f"{flag} is for a page that is served, and --html writes it to a file", hint="leave out one of them")
+
 
 
 def tell_refusals(looking: Looking) -> None:

@@ -88,6 +88,7 @@ def save_samples(file: Path, model: Path) -> None:
 @pytest.mark.parametrize(("asked", "said"), [
     (["--mean", "3"], "nothing that is given is one"),
     (["--data", "val.npz"], "is for what is compared, and there is one model"), (["--html", "-"], "'-' is none"),
+    (["--port", "80"], "--port is for a page that is served"), (["--no-browser"], "--no-browser is for a page that is served"),
     (["--data", "val.npz", "--quantize", "int8", "--mean", "3"], "nothing that is given is one")])
 def test_what_would_be_left_aside_in_silence_is_refused(
     cli: Cli, model: Path, tmp_path: Path, asked: list[str], said: str,
