@@ -7,7 +7,6 @@ lies beside it. What nothing says is taken as signed, and that is noted for the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from .ir import (
 )
 from .ir.borders import same_width
 from .ir.build import constant_of
+from .json_text import of_json_text
 from .plugin_host import host
 
 __all__ = ["SIGNS", "note_borders"]
@@ -166,7 +166,7 @@ def _reported(path: Path) -> list[list[tuple[str, Type]]]:
         beside = path.parent / REPORT
         if not is_file(beside) or beside.stat().st_size > _REPORT_BYTES:
             return [[], []]
-        report: Any = json.loads(beside.read_text(encoding="utf-8"))
+        report: Any = of_json_text(beside.read_text(encoding="utf-8"))
         if report["files"].get(path.name) != path.stat().st_size:
             return [[], []]
         return [[(entry["name"], parse_type(entry["type"])) for entry in report[side]] for side in ("inputs", "outputs")]

@@ -1,4 +1,5 @@
-"""JSON of anything that we report: valid everywhere, in particular without the `Infinity` and `NaN` that Python writes.
+"""JSON of anything that we report: valid everywhere, without the `Infinity` and `NaN`, and the halves of characters, that Python
+writes.
 
 And JSON of packed files, which is counted before it is read: `{},` becomes forty times the memory, and packs to a thousandth.
 """
@@ -7,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from .budget import VARIABLE, allowance
 
-__all__ = ["json_text", "plain", "room_for_json", "values_of_json"]
+__all__ = ["json_text", "of_json_text", "plain", "room_for_json", "values_of_json"]
 
 _CHARACTER, _CONTAINER, _ENTRY, _ITEM = 6, 64, 168, 72
 """Bytes that Python holds at one time for JSON, at most: of a character (the file's, one of text, the string's), of a list or a
@@ -32,23 +34,41 @@ def plain(value: Any) -> Any:
 
     Dataclasses become dictionaries by field, numpy's numbers and arrays ours, and numbers that are not finite the texts
     "Infinity", "-Infinity" and "NaN", as in the JSON of Protocol Buffers: `float()` of Python reads them. What is none of
-    these (a path, a type) is said as text.
+    these (a path, a type) is said as text. Of text, what is no character is spelt out, as `\\udcff`: Python has the byte 255 of a
+    file's name that is no UTF-8 so, and strict readers refuse it. `of_json_text` reads it as that again.
     """
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return _spelt(value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         return _number(float(value))
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): plain(entry) for key, entry in value.items()}
+        return {_spelt(str(key)): plain(entry) for key, entry in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple | Set):
         return [plain(entry) for entry in value]
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return plain(value.tolist())
-    return str(value)
+    return _spelt(str(value))
+
+
+def _spelt(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_HALF = re.compile(r"\\\\(ud[89a-f][0-9a-f]{2})")
+
+
+def of_json_text(text: str) -> Any:
+    """What JSON of ours says, where names of files that are no UTF-8 are what Python has for them again.
+
+    Raises `ValueError` for what is no JSON, and `RecursionError`.
+    """
+    return json.loads(_HALF.sub(r"\\\1", text))
 
 
 def _number(value: float) -> float | str:

@@ -8,7 +8,6 @@ float model.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from .files import is_file, is_folder
 from .ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of
 from .ir.borders import RANGE
 from .ir.types import Type
+from .json_text import of_json_text
 from .text import parse_type
 
 __all__ = [
@@ -153,7 +153,7 @@ def _report(artifact: Path) -> Mapping[str, Any]:
     try:
         if not is_file(report) or report.stat().st_size > _REPORT_BYTES:
             return {}
-        found: Any = json.loads(report.read_text(encoding="utf-8"))
+        found: Any = of_json_text(report.read_text(encoding="utf-8"))
         if not artifact.is_dir() and artifact.name != REPORT and artifact.name not in found["files"]:
             return {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or damaged

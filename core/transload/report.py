@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -23,7 +22,7 @@ from . import __version__
 from .artifact_set import REPORT, replaced_folder
 from .errors import InternalError, ReadError, TransloadError
 from .files import is_file
-from .json_text import json_text
+from .json_text import json_text, of_json_text
 from .plugin_host import host
 
 __all__ = [
@@ -333,7 +332,7 @@ def files_of_report(directory: Path) -> list[str]:
     if not is_file(directory / REPORT):  # at a pipe it would be waited for ever
         return []
     try:
-        files = json.loads((directory / REPORT).read_text(encoding="utf-8"))["files"]
+        files = of_json_text((directory / REPORT).read_text(encoding="utf-8"))["files"]
         return [name for name in files if isinstance(name, str)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []

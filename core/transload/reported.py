@@ -12,6 +12,7 @@ from typing import Any
 from .artifact_set import REPORT
 from .errors import ReadError
 from .files import is_file, is_folder
+from .json_text import of_json_text
 from .shell import quoted
 
 __all__ = ["report_in", "unreported"]
@@ -64,7 +65,7 @@ def report_in(folder: Path) -> dict[str, Any] | None:
     if not is_file(file) or file.stat().st_size > _REPORT_BYTES:
         return None
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = of_json_text(file.read_text(encoding="utf-8"))
         files, name, more, cut = found["files"], found["target"], found["target_report"], found.get("partition")
         if found.get("status") == "refused":  # of parts that were written nowhere
             files, cut = {}, None

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any, TextIO
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from ..escapes import escaped
 from ..files import atomic_path
 from ..ir import Op, Value
+from ..json_text import plain
 from ..trace import Rewrite, trace_rewrites
 from .show import in_a_line, printable
 
@@ -68,7 +68,7 @@ def rewrites_traced_to(file: str | None) -> Iterator[None]:
             yield
         finally:
             as_json = file.endswith(".jsonl")
-            lines = "".join(f"{json.dumps(asdict(each)) if as_json else _line(each)}\n" for each in rewrites)
+            lines = "".join(f"{json.dumps(plain(each)) if as_json else _line(each)}\n" for each in rewrites)
             if file == "-":
                 sys.stderr.write(printable(lines))
             else:

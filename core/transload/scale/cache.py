@@ -16,7 +16,7 @@ from typing import Any
 from ..artifact_set import REPORT, replaced_folder
 from ..errors import TransloadError
 from ..files import need_directory
-from ..json_text import json_text
+from ..json_text import json_text, of_json_text
 from ..report import Digest, files_of_report
 from ..scratch import ScratchFolder, locked
 from .requests import beside_is_same
@@ -102,7 +102,7 @@ def entry_report(entry: Path) -> dict[str, Any] | None:
     if report is None:
         return None
     try:
-        digests = json.loads((entry / DIGESTS).read_text(encoding="utf-8"))
+        digests = of_json_text((entry / DIGESTS).read_text(encoding="utf-8"))
         as_made = all(digests[name] == Digest(entry / CONVERSION / name).text() for name in (*report["files"], REPORT))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -112,7 +112,7 @@ def entry_report(entry: Path) -> dict[str, Any] | None:
 def report_in(folder: Path) -> dict[str, Any] | None:
     """The report of a conversion whose files are all there, as long as they were; None for any other folder."""
     try:
-        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        report = of_json_text((folder / REPORT).read_text(encoding="utf-8"))
         files, beside = report["files"], report["beside"]
         whole = all((folder / name).stat().st_size == size and (folder / name).resolve().is_relative_to(folder.resolve())
                     for name, size in files.items())

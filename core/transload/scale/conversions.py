@@ -8,7 +8,6 @@ already, of the same request, is kept when the same is asked for again.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from ..file_formats import model_file, reader_for
 from ..files import atomic_path, current_directory, need_directory
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
-from ..json_text import json_text, plain
+from ..json_text import json_text, of_json_text, plain
 from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, need_kinds, takes
 from ..plugin import Source, Target
 from ..plugin_host import host
@@ -299,7 +298,7 @@ def _line(made: Converted, answer: Any) -> dict[str, Any]:
 def _read(manifest: Path) -> dict[str, dict[str, Any]]:
     """What an earlier call noted; nothing where it noted nothing that reads."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        lines = json.loads(manifest.read_text(encoding="utf-8"))["models"]
+        lines = of_json_text(manifest.read_text(encoding="utf-8"))["models"]
         return {str(name): dict(line) for name, line in lines.items()}
     return {}
 
