@@ -94,6 +94,12 @@ def _kind(mode: int) -> str:
     return next((kind for is_one, kind in kinds.items() if is_one(mode)), "device")
 
 
+def _elsewhere(mode: int, what: str) -> str:
+    """What to do where something is in the way: a device, a pipe and a socket are others', and not removed."""
+    is_ours = stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+    return f"choose {what}, or remove it" if is_ours else f"choose {what}"
+
+
 def need_place(path: Path) -> None:
     """Raise `UsageError` where something else than a file is in the place of one: a device would be replaced by a file.
 
@@ -110,7 +116,7 @@ def need_place(path: Path) -> None:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{str(path)[:80]!r} is no place to write a file to: {why}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-        raise UsageError(f"{path} is a {_kind(mode)}, where a file is to be written", hint="remove it, or choose another name")
+        raise UsageError(f"{path} is a {_kind(mode)}, where a file is to be written", hint=_elsewhere(mode, "another name"))
 
 
 def need_directory(path: Path, named: object = None) -> None:
@@ -124,7 +130,7 @@ def need_directory(path: Path, named: object = None) -> None:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{str(named or path)[:80]!r} is no directory to write to: {why}") from None
     if not stat.S_ISDIR(mode):
-        raise UsageError(f"{named or path} is a file; give a directory to write to")
+        raise UsageError(f"{named or path} is a {_kind(mode)}; give a directory to write to")
 
 
 def _need_folders_above(path: Path) -> None:
@@ -132,8 +138,9 @@ def _need_folders_above(path: Path) -> None:
     for parent in path.parents:
         with suppress(OSError, ValueError):  # what may not be looked at is told by who writes there
             if not stat.S_ISDIR(parent.lstat().st_mode) and not parent.is_dir():
-                kind = "link that leads to no directory" if parent.is_symlink() else _kind(parent.lstat().st_mode)
-                raise UsageError(f"{path} cannot be written: {parent} is a {kind}", hint="choose another place, or remove it")
+                mode = parent.lstat().st_mode
+                kind = "link that leads to no directory" if parent.is_symlink() else _kind(mode)
+                raise UsageError(f"{path} cannot be written: {parent} is a {kind}", hint=_elsewhere(mode, "another place"))
             return
 
 
