@@ -9,6 +9,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError, causes, shortened
@@ -25,23 +26,45 @@ if TYPE_CHECKING:  # a command that prints nothing does not pay for it
 
 __all__ = [
     "bytes_text", "console", "error_console", "in_a_line", "lines", "number", "one_line", "printable", "prose", "seconds_text",
-    "short_names", "show_defect", "show_error", "show_findings", "show_traceback", "show_usage", "sized",
-    "table", "usage_said",
+    "short_names", "show_defect", "show_error", "show_findings", "show_note", "show_traceback", "show_usage", "sized", "table",
+    "usage_said",
 ]
 
 
+_COMMAND = re.compile("`transload [^`]*`")
 _USUAL = 80
 """Columns of a terminal that does not say how many it has."""
 
 
 def console() -> Console:
-    """Standard output, where control characters in what is printed are escaped."""
-    return _console_class()(highlight=False, soft_wrap=False, quiet=session().quiet)
+    """Standard output, where control characters in what is printed are escaped; without blanks at ends of lines in a file."""
+    return _console_class()(
+        highlight=False, soft_wrap=False, quiet=session().quiet, file=None if sys.stdout.isatty() else _Trimmed())
+
+
+class _Trimmed:
+    """Standard output, whatever it is by then, of which the last column of a table is as wide as its text."""
+
+    def write(self, text: str) -> int:
+        sys.stdout.write(_BLANKS.sub("", text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
+
+
+_BLANKS = re.compile(" +(?=\n)")
 
 
 def error_console() -> Console:
     """Standard error, likewise."""
     return _console_class()(stderr=True, highlight=False, soft_wrap=True)
+
+
+def show_note(text: str) -> None:
+    """A note to standard error, which is quiet where nothing but errors is to be said."""
+    if not session().quiet:
+        error_console().print(f"note: {text}", markup=False)
 
 
 @cache
@@ -52,7 +75,7 @@ def _console_class() -> type[Console]:
     class Shown(Console):
         """Names and messages come from files, and may hold what would do something to a terminal.
 
-        A text is one line, and what it quotes below itself: `lines` are several.
+        A text is one line, and what it quotes below itself: `lines` are several. A command in one is not broken.
         """
 
         def __init__(self, **how: Any) -> None:
@@ -61,7 +84,10 @@ def _console_class() -> type[Console]:
                 self.width = _USUAL
 
         def print(self, *objects: Any, **how: Any) -> None:
-            super().print(*map(shown, objects), **how)
+            said = [shown(each) for each in objects]
+            if not self.soft_wrap and len(said) == 1 and isinstance(said[0], str) and _COMMAND.search(said[0]):
+                said, how = [_with_whole_commands(said[0], self.width)], {**how, "soft_wrap": True}
+            super().print(*said, **how)
 
     def shown(said: Any) -> Any:
         if isinstance(said, str):
@@ -162,6 +188,13 @@ _FORGED = re.compile(r"\n(?! {4})")
 def one_line(text: str) -> str:
     """Text without newlines of names, which could look like lines of ours; what a message quotes below itself is indented."""
     return _FORGED.sub(r"\\n", text)
+
+
+def _with_whole_commands(text: str, width: int) -> str:
+    """Text in lines of so many columns, but for commands, which may be longer: who copies one has it in a line."""
+    glued = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text)
+    lines = (wrap(line, width, break_long_words=False, break_on_hyphens=False, expand_tabs=False) for line in glued.split("\n"))
+    return "\n".join("\n".join(each) for each in lines).replace("\0", " ")
 
 
 def _safe(text: str) -> str:

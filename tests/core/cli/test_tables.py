@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from transload.cli import run
-from transload.cli.show import table
+from transload.cli.show import console, table
 
 LISTINGS: list[tuple[str, ...]] = [
     ("plugins",), ("targets",), ("targets", "ethos-u85-256"), ("targets", "tosa"), ("passes",), ("ops", "tosa"),
@@ -86,3 +86,20 @@ def test_what_quantizing_gave_is_told_in_words() -> None:
     details = {"notes": ["an input is 0", "nothing is quantized"], "nothing quantized": ["nothing is quantized"]}
     rows = all_rows(QuantizationReport("int8", {}, None, {}, {}, {}, details))
     assert rows[1:] == [("note", "an input is 0"), ("warning", "nothing is quantized")]
+
+
+def test_a_command_is_not_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who copied it from a narrow terminal, or read it from a pipe, had half of it."""
+    monkeypatch.setenv("COLUMNS", "40")
+    command = "`transload convert a.mlir --target NAME --data ...`"
+    for text in (f"next: {command}, and {command} says more of all that is told here", f"a\n    {command}"):
+        console().print(text, markup=False)
+        said = capsys.readouterr().out
+        assert said.count(command) == text.count(command) and " ".join(said.split()) == " ".join(text.split())
+        assert all(len(line) <= 40 or command in line for line in said.splitlines())
+
+
+def test_no_blanks_at_ends_of_lines_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    for line in (["targets"], ["targets", "tosa"], ["plugins"]):
+        assert run(line) == 0
+        assert not any(each.endswith(" ") for each in capsys.readouterr().out.splitlines())
