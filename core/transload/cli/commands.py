@@ -9,6 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+from click.core import ParameterSource
+
 from ..api import load, run, runnable
 from ..arrays import write_arrays
 from ..convert_model import Artifact, convert, plan, usable_target
@@ -50,6 +53,8 @@ __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command
 PARTS, FILES = 8, 16
 """How many parts and files of an artifact are shown."""
 
+_OF_CONVERSION = ("tolerance", "engine", "seed", "excepts", "dump", "trace_rewrites", "page")
+"""What a plan has nothing of."""
 
 def convert_command(
     model: Path,
@@ -86,7 +91,8 @@ def convert_command(
         "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse,
         **{name: more.pop(name) for name in ("add_postprocess", "weights", "outputs", "host")}}
     if show_pipeline:
-        _need_plan(dump if start is None else None, trace_rewrites, page, verify == "require")
+        _need_plan(verify == "require", start is not None)
+        need_images(preprocess is not None and not fuse and samples is None, has_images(data))
         _show_plan(plan(model, target, dump=dump, start=start, **asked), json)
         return 0
     doubt: VerificationError | None = None
@@ -147,11 +153,13 @@ def _scoring(artifact: Artifact, model: Path, out: Path, shape: Sequence[str], a
     return f"`transload eval {files}{how} --data ... --metric {metric}` scores both on other samples"
 
 
-def _need_plan(dump: Path | None, trace: str | None, page: Path | None, required: bool) -> None:
-    """Raise `UsageError` for what asks for a file, or a verification, where nothing is converted and the plan alone is shown."""
-    said = {"--dump": dump is not None, "--trace-rewrites": trace is not None, "--report": page is not None,
-            "--verify=require": required}
-    flag = next((flag for flag, given in said.items() if given), None)
+def _need_plan(required: bool, goes_on: bool) -> None:
+    """Raise `UsageError` for what is said of a conversion, its files or its verification, where the plan alone is shown."""
+    context = click.get_current_context()
+    said = [max(option.opts, key=len) for option in context.command.params
+            if option.name in _OF_CONVERSION and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+            and not (option.name == "dump" and goes_on)]
+    flag = next(iter([*said, *["--verify=require"] * required]), None)
     if flag is not None:
         raise UsageError(f"{flag} is for a conversion, and --show-pipeline makes none", hint="leave out one of them")
 
