@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import reduce
@@ -81,11 +82,18 @@ class _GroupedOption(click.Option):
 
 
 class OwnCommand(click.Command):
-    """A command of ours: it takes the options that all of them take, and shows options in groups."""
+    """A command of ours: it takes the options that all of them take, each of one value once, and shows options in groups."""
 
     def __init__(self, name: str | None, **given: Any) -> None:
         given["params"] = [*(given.get("params") or ()), *of_all_commands()]
         super().__init__(name, **given)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        typed = list(args)  # the parser takes them away
+        left = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            _need_once(self.make_parser(ctx).parse_args(typed)[2])
+        return left
 
     def invoke(self, ctx: click.Context) -> Any:
         """Do it, where files can be where they are to be written, and none of them is one that is read, or another such."""
@@ -106,6 +114,20 @@ class OwnCommand(click.Command):
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+def _need_once(said: Sequence[click.Parameter]) -> None:
+    """Raise `UsageError` where an option of one value, or one of two that say yes and no, is `said` twice.
+
+    A flag that is said twice says the same.
+    """
+    counts = Counter(each for each in said if isinstance(each, click.Option) and not each.multiple and not each.count)
+    twice = next((each for each, count in counts.items() if count > 1 and (not each.is_flag or each.secondary_opts)), None)
+    if twice is not None:
+        from ..errors import UsageError
+
+        names = " or ".join([max(twice.opts, key=len), *twice.secondary_opts])
+        raise UsageError(f"{names} is given twice", hint="say it once: the last one would silently count alone")
 
 
 def _named_files(parameters: Sequence[click.Parameter], given: Mapping[str, Any]) -> tuple[dict[str, Path], list[Path]]:
