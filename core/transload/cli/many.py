@@ -25,6 +25,8 @@ _OF_ONE = {
     "outputs": "--outputs", "excepts": "--excepts", "page": "--report", "table": "--table", "layers": "--layers",
     "floats": "--floats", "quant_input": "--quant-input", "quant_output": "--quant-output"}
 """Options that speak of one model's own names, or files."""
+_OF_SIZES = ("--shape", "--input", "--input-data")
+"""Those of them that may be there for the sizes of inputs."""
 
 
 def convert_each(
@@ -61,8 +63,11 @@ def _convert_all(
 
     said = next((flag for name, flag in _OF_ONE.items() if given.get(name)), None)
     if said is not None:
-        why = "here are many" if len(models) > 1 or _is_zoo(models[0]) else "--cache, --scheduler and --anew convert many"
-        raise UsageError(f"{said} is for one model, and {why}", hint="--dim and --batch give sizes to all of them")
+        are_many = len(models) > 1 or _is_zoo(models[0])
+        why = "here are many" if are_many else "--cache, --scheduler and --anew convert many"
+        alone = "convert the one by itself" if are_many else "leave out one of them"
+        hint = f"--dim and --batch give sizes to all of them; else {alone}" if said in _OF_SIZES else alone
+        raise UsageError(f"{said} is for one model, and {why}", hint=hint)
     workers = given["workers"]
     preprocess, samples = take_preprocess(given), take_data(given, many=True)
     asked = {name: given[name] for name in (

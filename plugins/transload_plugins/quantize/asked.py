@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from transload.errors import UsageError
 from transload.ir import Module
@@ -13,7 +15,20 @@ from transload_hub.ops.rounding import WORDS
 from .islands import FINE, FORMS
 from .saved import Saved
 
-__all__ = ["check_asked", "check_learning"]
+__all__ = ["check_asked", "check_learning", "need_known"]
+
+_FLAGS = {"calibration": "--table"}
+"""What options are called in commands, where they are called otherwise there."""
+
+
+def need_known(what: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
+    """`UsageError` for options that `what`, a quantizer or a method, has not."""
+    def said(names: Iterable[str]) -> str:
+        return ", ".join(f"{name} ({_FLAGS[name]})" if name in _FLAGS else name for name in names)
+
+    known = list(known)
+    if unknown := sorted(set(options) - set(known)):
+        raise UsageError(f"{what} has no option {said(unknown)}", hint=f"options: {said(known)}")
 
 
 def check_asked(

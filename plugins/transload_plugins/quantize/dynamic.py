@@ -29,6 +29,7 @@ from transload.verification.bounds import DYNAMIC
 from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
 from transload_hub.simplify.einsum import write_out_einsums
 
+from .asked import need_known
 from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
 from .measure import Sample
@@ -127,8 +128,7 @@ def dynamic(module: Module, samples: Iterable[Sample] | None = None, /, **option
     """What the quantizer runs; options may be text. Samples are not looked at."""
     parameters = inspect.signature(ranges_found_as_it_runs).parameters.values()
     known = [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
-    if unknown := sorted(set(options) - set(known)):
-        raise UsageError(f"the quantizer dynamic has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
+    need_known("the quantizer dynamic", options, known)
     if "least" in options:
         options["least"] = typed("least", options["least"], int)
     return ranges_found_as_it_runs(module, **options)

@@ -33,6 +33,7 @@ from transload_hub.simplify.einsum import write_out_einsums
 from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
+from .asked import need_known
 from .bias import with_biases
 from .calibration import Calibration
 from .compensation import compensated_floats, moments_of
@@ -327,9 +328,7 @@ def by_format(format: Format) -> Callable[..., Quantized]:
 
     def run(module: Module, samples: Iterable[Sample] | None = None, /, effort: str = "default", **options: Any) -> Quantized:
         options = options_for(effort, options, {"rounding": False})
-        if unknown := sorted(set(options) - set(known)):
-            raise UsageError(
-                f"the quantizer {format.name} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
+        need_known(f"the quantizer {format.name}", options, known)
         if "rounding" in options:
             options["rounding"] = typed("rounding", options["rounding"], bool)
         return held_in(begun(module), format, samples, **options)

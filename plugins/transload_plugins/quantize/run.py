@@ -30,7 +30,7 @@ from transload_hub.simplify.recurrent import unroll_recurrent
 from transload_hub.simplify.scales import scales_to_products
 
 from . import calibration as calibrations
-from .asked import check_asked, check_learning
+from .asked import check_asked, check_learning, need_known
 from .bias import corrections, move_biases, with_biases
 from .borders import Which, fixed_by, integers_at, join_casts, take_casts_off
 from .calibration import Calibration
@@ -567,11 +567,8 @@ def _typed(what: str, function: Callable[..., Any], options: Mapping[str, Any]) 
 
 def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """`UsageError` for options that are no keywords of a function's."""
-    known = [parameter.name for parameter in inspect.signature(function).parameters.values()
-             if parameter.kind == parameter.KEYWORD_ONLY]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise UsageError(f"{what} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
+    need_known(what, options, (parameter.name for parameter in inspect.signature(function).parameters.values()
+                               if parameter.kind == parameter.KEYWORD_ONLY))
 
 
 def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **options: Any) -> Calibration:

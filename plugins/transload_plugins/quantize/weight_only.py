@@ -32,6 +32,7 @@ from transload.shell import quoted
 from transload_hub.simplify.constant_products import PRODUCT
 from transload_hub.simplify.einsum import write_out_einsums
 
+from .asked import need_known
 from .compensation import compensated, moments_of
 from .effort import best, options_for
 from .groups import rule_of
@@ -303,10 +304,7 @@ def by_weights(scheme: WeightScheme) -> Callable[..., Quantized]:
     kinds = {"asymmetric": bool, "rounding": bool, "scaling": bool, "q_group_size": int, "few": int}
 
     def plain(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
-        known = [each.name for each in parameters]
-        if unknown := sorted(set(options) - set(known)):
-            raise UsageError(
-                f"the quantizer {scheme.name} has no option {', '.join(unknown)}", hint=f"options: {', '.join(known)}")
+        need_known(f"the quantizer {scheme.name}", options, (each.name for each in parameters))
         return weights_quantized(begun(module), scheme, samples, **{
             name: typed(name, value, kinds[name]) if name in kinds else value for name, value in options.items()})
 
