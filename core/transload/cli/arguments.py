@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -85,9 +84,9 @@ def _name_and_file(text: str) -> tuple[str, Path | None]:
 
 
 def _note(text: str) -> None:
-    from .show import one_line, printable
+    from .show import show_note
 
-    print(f"note: {printable(one_line(text))}", file=sys.stderr)
+    show_note(text)
 
 
 def _parse_shape(text: str) -> tuple[str, TensorType]:

@@ -39,6 +39,7 @@ from .show import (
     short_names,
     show_error,
     show_findings,
+    show_note,
     sized,
     table,
 )
@@ -52,9 +53,9 @@ __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command
 
 PARTS, FILES = 8, 16
 """How many parts and files of an artifact are shown."""
-
 _OF_CONVERSION = ("tolerance", "engine", "seed", "excepts", "dump", "trace_rewrites", "page")
 """What a plan has nothing of."""
+
 
 def convert_command(
     model: Path,
@@ -340,7 +341,7 @@ def run_command(
     written = written_at(artifact) if format is None else None
     if written is not None:
         written.need_unasked(artifact, {**shapes_of(data or {}), **shapes}, function, weights)
-        error_console().print(f"note: {written.said(engine, all, trace)}", markup=False)
+        show_note(written.said(engine, all, trace))
         module = written.module
     else:
         module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function, weights=weights)
@@ -348,7 +349,7 @@ def run_command(
     if data is not None:
         data = settled(module, data, take_preprocess(images, artifact), pictures.append)
     for note in (*module.notes, *pictures):
-        error_console().print(f"note: {note}", markup=False)
+        show_note(note)
     ready = runnable(module)
     given = data if data is not None else random_inputs(module, ready, seed)
     notes: list[str] = []

@@ -9,7 +9,7 @@ from typing import Any
 from .answer import print_json
 from .arguments import parse_given
 from .options import said_of_images, take_data, take_preprocess
-from .show import console, error_console, seconds_text, sized, table
+from .show import console, seconds_text, show_note, sized, table
 from .waiting import Clock, going_through
 
 __all__ = ["eval_command"]
@@ -41,7 +41,7 @@ def eval_command(
         print_json(found.as_dict())
         return 0
     for note in (*found.notes, *(f"left out {name}: {why}" for name, why in found.skipped.items())):
-        error_console().print(f"note: {note}", markup=False)
+        show_note(note)
     _show(found)
     console().print(f"{sized(found.samples, 'sample')} in {seconds_text(clock.seconds)}; intervals hold 95 %", markup=False)
     return 0

@@ -17,7 +17,7 @@ from ..plugin_host import host
 from ..roles import default_target
 from ..suggest import nearest
 from .answer import print_json
-from .show import console, error_console, lines, prose, table
+from .show import console, lines, prose, show_note, table
 
 __all__ = ["coverage_command", "ops_command", "passes_command", "plugins_command", "targets_command"]
 
@@ -255,7 +255,7 @@ def coverage_command(source: str | None, target: str | None, json: bool) -> int:
             if source is not None:
                 raise
             # What declares the ops of one dialect is not installed: the others are told.
-            error_console().print(f"note: {each} is left out: {error.message}; {error.hint}", markup=False)
+            show_note(f"{each} is left out: {error.message}; {error.hint}")
     if not every:
         raise UsageError(f"no conversions lead from what readers give to {target!r}", hint=_reached(target))
     if json:

@@ -155,10 +155,10 @@ def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None,
 
 def _say(samples: Samples | None, written: str) -> None:
     """What became of images, what was left out, and where the result is."""
-    from transload.cli.show import console, error_console
+    from transload.cli.show import console, show_note
 
     for image in samples.images.values() if samples is not None else ():
-        error_console().print(f"note: images are made {image}", markup=False)
+        show_note(f"images are made {image}")
     for name, why in samples.skipped.items() if samples is not None else ():
-        error_console().print(f"note: left out {name}: {why}", markup=False)
+        show_note(f"left out {name}: {why}")
     console().print(written, markup=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from transload.cli.arguments import parse_given, parse_options
 from transload.cli.options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
-from transload.cli.show import bytes_text, console, printable
+from transload.cli.show import bytes_text, console, show_note
 from transload.errors import UsageError
 from transload.files import atomic_path, exists
 from transload.given import has_images, open_given, settled, shapes_of
@@ -65,12 +64,12 @@ def looked_at(models: tuple[Path, ...], page: Path | None, given: dict[str, Any]
                     alone=len(models) == 1, **how)
     return looking, " beside ".join(path.name or str(path) for path in models)
 
+
 def need_served(port: int, no_browser: bool) -> None:
     """Raise `UsageError` for what is said of a server, where the page is written and none is started."""
     flag = "--port" if port else "--no-browser" if no_browser else None
     if flag is not None:
         raise UsageError(f"{flag} is for a page that is served, and --html writes it to a file", hint="leave out one of them")
-
 
 
 def tell_refusals(looking: Looking) -> None:
@@ -80,8 +79,7 @@ def tell_refusals(looking: Looking) -> None:
         if refusal is not None:
             last = model["stages"][-1]["title"] if model["stages"] else "nothing"
             more = f" → {refusal['hint']}" if refusal["hint"] else ""
-            note = f"{model['name']} is shown up to {last!r}, and goes no further: {refusal['message']}{more}"
-            print(f"note: {printable(note)}", file=sys.stderr)
+            show_note(f"{model['name']} is shown up to {last!r}, and goes no further: {refusal['message']}{more}")
 
 
 def write_page(looking: Looking, title: str, file: Path) -> None:

@@ -97,6 +97,11 @@ def test_options_of_what_is_not_there(
     ("convert {model} --show-pipeline --trace-rewrites {out}", "--show-pipeline makes none"),
     ("convert {model} --show-pipeline --verify=require", "--show-pipeline makes none"),
     ("convert {model} --show-pipeline --quantize int8 --data {arrays} --report {out}", "--show-pipeline makes none"),
+    ("convert {model} --show-pipeline --tolerance nosuch=1", "--tolerance is for a conversion"),
+    ("convert {model} --show-pipeline --engine nosuch", "--engine is for a conversion"),
+    ("convert {model} --show-pipeline --seed 3", "--seed is for a conversion"),
+    ("convert {model} --show-pipeline --excepts nosuch", "--excepts is for a conversion"),
+    ("convert {model} --show-pipeline --mean 1", "nothing that is given is one"),
     ("convert {model} -o {out} --verify=require --no-verify", "say two things"),
     ("convert {model} -o {out} --no-verify --verify", "say two things"),
     ("convert {model} -o {out} --shape image:1x1x8x8 --shape image:2x1x8x8", "the shape of input 'image' is said already"),
@@ -120,11 +125,52 @@ def test_what_has_no_effect_beside_what_else_is_asked(
     assert code == 2 and said in " ".join(error.split()) and not out.exists()
 
 
+@pytest.mark.parametrize(("line", "said"), [
+    ("convert {model} -t nosuch -t tosa -o {out}", "--target is given twice"),
+    ("convert {model} -o {out} -o {out} --no-verify", "--out is given twice"),
+    ("convert {model} -o {out} --verify --verify=no", "--verify is given twice"),
+    ("opt - -p nosuch --passes cse", "--passes is given twice"),
+    ("opt - --no-verify-each --verify-each", "--verify-each or --no-verify-each is given twice"),
+    ("quantize {model} --scheme int8 --scheme uint8 -o {out}.mlir", "--scheme is given twice"),
+    ("npz dump {model} --out", "No such option"), ("targets --json -q --json -q", "")])
+def test_an_option_of_one_value_is_given_once(cli: Cli, model: Path, tmp_path: Path, line: str, said: str) -> None:
+    """The last one counted, and nothing was said of the others, which were not even looked at. A flag says the same twice."""
+    code, _, error = cli(*shlex.split(line.format(model=model, out=tmp_path / "out")))
+    assert (code, error) == (0, "") if not said else (code == 2 and said in error) and not (tmp_path / "out").exists()
+
+
+def test_a_hint_fits_what_it_is_given_for(cli: Cli, model: Path, table: Path, tmp_path: Path) -> None:
+    other = model.with_name("digits_int8.tflite")
+    for line, hint in (([model, "--show-pipeline", "--anew"], "→ leave out one of them"),
+                       ([model, other, "--dump", "x"], "→ convert the one by itself"),
+                       ([model, other, "--shape", "image:1x1x8x8"], "→ --dim and --batch give sizes to all of them")):
+        code, _, error = cli("convert", *line)
+        assert code == 2 and hint in error
+    for scheme in ("f16", "dynamic", "w8a16"):
+        code, _, error = cli("quantize", model, "--scheme", scheme, "--table", table, "-o", tmp_path / "q.mlir")
+        assert code == 2 and f"the quantizer {scheme} has no option calibration (--table)" in error
+    code, _, error = cli("gen-input", model, "-o", "/dev/null")
+    assert code == 2 and "/dev/null is a device" in error and "remove" not in error
+    code, _, error = cli("gen-input", model, "-o", "/dev/null/x")
+    assert code == 2 and "/dev/null is a device" in error and "remove" not in error
+    code, _, error = cli("convert", model, "-o", "/dev/null")
+    assert code == 2 and "/dev/null is a device; give a directory" in error
+
+
+def test_notes_are_no_errors(cli: Cli, model: Path, arrays: Path, tmp_path: Path) -> None:
+    """`-q` prints nothing but these."""
+    for line in (["run", model, "--input", "image:1x1x8x8"], ["eval", model, model, "--data", arrays, "--metric", "cos"],
+                 ["convert", model, "-o", tmp_path / "out", "--no-verify"], ["run", tmp_path / "out"]):
+        assert cli(*line, "-q") == (0, "", "")
+    assert cli("run", tmp_path / "out")[2].startswith("note: ") and cli("run", model)[2].startswith("note: ")
+
+
 def test_what_was_refused_beside_others_is_taken_alone(cli: Cli, model: Path, arrays: Path, tmp_path: Path) -> None:
     assert cli("run", model, "--seed", 4)[0] == 0
     assert cli("convert", model, "-o", tmp_path / "out", "--verify=no", "--no-verify")[0] == 0
     assert cli("convert", model, "-o", tmp_path / "out", "--tolerance", "cos=0.5", "--tolerance", "euclid=0.5")[0] == 0
     assert cli("inspect", model, "--input", arrays, "--shape", "image:4x1x8x8")[0] == 0
+    assert cli("convert", model, "--show-pipeline", "-o", tmp_path / "none", "--data", arrays)[0] == 0
 
 
 def test_workers_of_many_models(cli: Cli, model: Path, tmp_path: Path) -> None:
