@@ -146,25 +146,24 @@ def convert(
 ) -> Artifact:
     """Convert `model` for `target`, or for the default one, and write artifacts and `report.json` into the directory `out`.
 
-    `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes
-    by input name, as tuples of sizes or `TensorType`s; `function`, `weights` and `outputs` are as in `load`; `options` are
-    those of the target and of the conversions on the way, as text or as Python values; `passes` is a pipeline to run in the
-    hub. `host` names the target of what a target that takes a model in part leaves (`transload.hosting`); `{"HOST.KEY":
-    value}` are its options. With `verify` the result is compared with the source framework's runtime on `input_data` (arrays,
-    or files of them, by input name: `transload.given`; open sizes are theirs), or on random inputs from the model's own
-    ranges. A result that is not near enough is written, too, and says so in `verification`; `verify="no"` (or False) leaves
-    that out, with `verify="require"` what was not compared, or is not near enough, raises `VerificationError`.
-    Outputs that `excepts` names are compared, and not judged.
-    `quantize` names a quantizer that makes integers of the model at the hub, on the samples `data`: a `Data`, or what
-    `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
-    `tolerance` that is given holds for how near it is to the float model. Without a quantizer `data` is what verification runs
-    on: all samples that are asked for, or 16 where nobody says how many. `preprocess` says how images, of `data` and
-    `input_data`, become what the inputs take; it is written beside the artifacts.
-    With `fuse_preprocess` inputs that take images take uint8 pixels (1 x rows x columns x channels, red first), as do arrays that
-    are given: what makes numbers of them is a part of the program, and verified as that (`transload.samples.fused`).
-    `add_postprocess` names what makes boxes of a detector's outputs, as a part of it, too (`transload.postprocess`).
-    `tell(stage, share)` is called as each stage begins, with the share of the stages that are done, or None while the model is
-    read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` a stage to go on from.
+    `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
+    input name, as tuples of sizes or `TensorType`s; `function`, `weights` and `outputs` are as in `load`; `options` are those
+    of the target and of the conversions on the way, as text or as Python values; `passes` is a pipeline to run in the hub.
+    `host` names the target of what a target that takes a model in part leaves (`transload.hosting`); `{"HOST.KEY": value}` are
+    its options. With `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of
+    them, by input name: `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result
+    that is not near enough is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with
+    `verify="require"` what was not compared, or is not near enough, raises `VerificationError`. Outputs that `excepts` names
+    are compared, and not judged. `quantize` names a quantizer that makes integers of the model at the hub, on the samples
+    `data`: a `Data`, or what `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized
+    module then, and a limit of `tolerance` that is given holds for how near it is to the float model. Without a quantizer
+    `data` is what verification runs on: all samples that are asked for, or 16 where nobody says how many. `preprocess` says how
+    images, of `data` and `input_data`, become what the inputs take; it is written beside the artifacts. With `fuse_preprocess`
+    inputs that take images take uint8 pixels (1 x rows x columns x channels, red first), as do arrays that are given: what
+    makes numbers of them is a part of the program, and verified as that (`transload.samples.fused`). `add_postprocess` names
+    what makes boxes of a detector's outputs, as a part of it, too (`transload.postprocess`). `tell(stage, share)` is called as
+    each stage begins, with the share of the stages that are done, or None while the model is read. `dump` is a folder for the
+    module's text after every stage and pass (`transload.dump`); `start` a stage to go on from.
 
     Raises `UsageError` (unknown target or option; a file that is read and would be replaced), `ReadError`, `ConversionError` or
     `TargetError` with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which

@@ -38,8 +38,8 @@ _USUAL = 80
 
 def console() -> Console:
     """Standard output, where control characters in what is printed are escaped; without blanks at ends of lines in a file."""
-    return _console_class()(
-        highlight=False, soft_wrap=False, quiet=session().quiet, file=None if sys.stdout.isatty() else _Trimmed())
+    stream: Any = None if sys.stdout.isatty() else _Trimmed()
+    return _console_class()(highlight=False, soft_wrap=False, quiet=session().quiet, file=stream)
 
 
 class _Trimmed:

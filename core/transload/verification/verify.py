@@ -35,6 +35,8 @@ __all__ = ["OwnRuntime", "Verification", "elements_of", "verify_conversion"]
 
 _VALUES_OF_ONE = 64
 """Bytes of values at one time for each byte of a model's constants and inputs, where these are more than the allowance."""
+_ONE_NUMBER = ("each of the inputs that it was judged on is one number throughout, which many programs that compute other things "
+               "give the same for: give others")
 SAMPLES = 8
 """Of those that are given, how many are looked through for one whose inputs vary, which is the first that a result is run on."""
 
@@ -50,12 +52,12 @@ def verify_conversion(
     The engine runs what was `written` of the result, read back, where that is given.
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
-    runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
-    outputs say something are taken, those that vary before others (`telling_first`), or with `every` all that verification may
-    take the time for. With `fused` inputs the result is run on
-    pixels, and the file on what it makes of them; with `post`, the result is judged by what that makes of the file's outputs.
-    `opened` runs the file in its runtime, if that is ready. Where nothing can judge, the target's own runtime runs the result all
-    the same. Raises `UsageError` where `inputs` do not fit the model, and `RunError` where nothing runs the result.
+    runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first
+    whose outputs say something are taken, those that vary before others (`telling_first`), or `every` one that may be paid
+    for. With `fused` inputs the result is run on pixels, and the file on what it makes of them; with `post`, the result is
+    judged by what that makes of the file's outputs. `opened` runs the file in its runtime, if that is ready. Where nothing
+    can judge, the target's own runtime runs the result all the same. Raises `UsageError` where `inputs` do not fit the model,
+    and `RunError` where nothing runs the result.
     """
     taken = source if fused is None else fused.outside
     most = _affordable(result) if every else SAMPLES
@@ -67,12 +69,7 @@ def verify_conversion(
             _run_alone(Running(result, engine, own, written), given, source, refusing)
         return verdict
 
-    if source.source is None:
-        return unjudged(Verification("skipped", "the model was not read from a file"))
-    runtime, why = runtime_for(judged_format(source))
-    if source.entry != "main" and (runtime is None or not runtime.functions):
-        who = runtime.name if runtime is not None else "a runtime"
-        return unjudged(Verification("skipped", f"{who} runs the function main, and {source.entry!r} was converted"))
+    runtime, why = _who_judges(source)
     if runtime is None:
         return unjudged(Verification("skipped", why))
     failed = [*([why] if why else ()), *told_otherwise(source, hub)]
@@ -82,15 +79,13 @@ def verify_conversion(
     def judged(by: Runtime, signed: bool = True) -> tuple[Verification, bool]:
         running = Running(result, engine, own, written)
         judge = Judge(source, result, hub, by, tolerance or Tolerance(), engine, (), running, fused, post)
-        judge.tried = Tried.of(given=inputs is not None)
+        judge.tried, judge.on_all = Tried.of(given=inputs is not None), every and not isinstance(inputs, Mapping | None)
         if inputs is None:
             _let_draw(judge, taken, hub, seed)
-        judge.on_all = every and inputs is not None and not isinstance(inputs, Mapping)
         judge.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs, most) if inputs is not None else attempts(taken, hub, seed, signed))
         if verdict.passed and not judge.varied:
-            verdict.notes.append("each of the inputs that it was judged on is one number throughout, which many programs that "
-                                 "compute other things give the same for: give others")
+            verdict.notes.append(_ONE_NUMBER)
         return verdict, judge.refused
 
     verdict, refused = judged(runtime)
@@ -111,6 +106,17 @@ def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int) -> Non
     judge.of_labels = attempts_at_labels(taken, hub, seed)
     judge.more = further_inputs(taken, hub, judge.result, seed)
     judge.larger = larger_inputs(taken, hub, judge.result, seed) if judge.fused is None else ()
+
+
+def _who_judges(source: Module) -> tuple[Runtime | None, str]:
+    """The runtime that runs a module's file, and why it is not another; or None, and why nothing does."""
+    if source.source is None:
+        return None, "the model was not read from a file"
+    runtime, why = runtime_for(judged_format(source))
+    if source.entry != "main" and (runtime is None or not runtime.functions):
+        who = runtime.name if runtime is not None else "a runtime"
+        return None, f"{who} runs the function main, and {source.entry!r} was converted"
+    return runtime, why
 
 
 def _run_alone(running: Running, given: Mapping[str, np.ndarray], source: Module, refusing: Runtime | None) -> None:
