@@ -138,6 +138,17 @@ def _single_use(value: Value) -> Op | None:
     return user if count == 1 else None
 
 
+def _in_type(
+    rw: Rewriter, source: Value, kind: QuantType, round_mode: str | None = "HalfToEven", location: Any = None,
+) -> Value:
+    """A quantized value in another quantized type: a constant's real numbers, rounded once, as they are known here."""
+    dense = constant_of(source)
+    if dense is not None:
+        real = dequantize(distinct(dense.numpy()), source.element)  # type: ignore[arg-type]
+        source = rw.constant(np.broadcast_to(real, dense.shape))
+    return rw.emit("top.Cast", source, element=kind, round_mode=round_mode, location=location)
+
+
 # --- casts next to each other, and above ops that move numbers
 
 
@@ -154,7 +165,7 @@ def cast_of_cast(op: Cast, rw: Rewriter) -> Any:
             if source.op is not None and source.name is None and len(source.op.results) == 1 and op.location is not None:
                 source.op.location = op.location  # the tensor of that name
             return source
-        return rw.emit("top.Cast", source, element=kind, round_mode=op.attributes.get("round_mode"), location=op.location)
+        return _in_type(rw, source, kind, op.attributes.get("round_mode"), op.location)
     maker = value.owner
     if not isinstance(maker, Op) or _single_use(value) is not op or len(maker.results) != 1:
         return None
@@ -234,7 +245,7 @@ def join(op: Op, rw: Rewriter) -> Any:
         source = found.get(value)
         if source is None or kind is None or source.element == kind:
             return value if source is None else source
-        return rw.emit("top.Cast", source, element=kind, round_mode="HalfToEven")
+        return _in_type(rw, source, kind)
 
     if quantizers:
         joined = rw.emit(op.name, *map(stored, op.operands), location=quantizers[0].location, **op.attributes)
@@ -271,7 +282,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
     if not rounds_results(op) or moved(op, by_value=False):  # it moves numbers: it is a cast that rounds them
         kind = _quant(quantizers[0].results[0])
         sources = [
-            source if source.element == kind else rw.emit("top.Cast", source, element=kind, round_mode="HalfToEven")  # type: ignore[union-attr]
+            source if source.element == kind else _in_type(rw, source, kind)  # type: ignore[union-attr, arg-type]
             for source in sources]
     return _quantized(op, rw, sources, quantizers, relu)
 

@@ -209,6 +209,20 @@ def test_a_result_used_in_floats_too_stays_in_floats(compare: Callable[..., Any]
     assert sigmoid.result.element == F32
 
 
+@pytest.mark.parametrize(("operator", "inputs"), [
+    ("Max", ["x_d", "k_d"]), ("Min", ["x_d", "k_d"]), ("Where", ["c", "x_d", "k_d"]), ("Concat", ["x_d", "k_d"])])
+def test_constants_of_another_type_are_rounded_once(compare: Callable[..., Any], operator: str, inputs: list[str]) -> None:
+    """52 steps are 13.49 of the result's: rounded to 31 bits and then again, they would be 14."""
+    kinds = {
+        "a_scale": scale(0.0389990024), "a_zero": np.uint8(251 if operator == "Max" else 0), "k_scale": scale(0.0073353448),
+        "k_zero": np.uint8(128), "o_scale": scale(0.0282719191), "o_zero": np.uint8(14), "k": scale([[0.38] * 4]),
+        "c": np.array(False)}
+    joined = node(operator, inputs, ["m"], **({"axis": 0} if operator == "Concat" else {}))
+    x = scale([[-1, -2, -3, -4]]) if operator == "Max" else scale([[1, 2, 3, 4]])
+    hub = compare([q("k", "k_q", "k"), dq("k_q", "k_d", "k"), *around([joined], ["x"], "m")], {"x": x}, ("y", "m_q"), kinds)
+    assert all(op.results[0].is_quantized for op in hub.ops() if op.name == f"top.{operator}")
+
+
 def test_an_input_of_bytes_takes_the_quantized_type(compare: Callable[..., Any]) -> None:
     nodes = [dq("x", "xd"), node("Sigmoid", ["xd"], ["s"]), q("s", "y", "o")]
     hub = compare(nodes, {"x": whole(0, 256, np.uint8, 2, 9)}, ("y",), UNSIGNED, steps=1)
