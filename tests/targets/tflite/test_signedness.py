@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8, UI8, Dense, Module, QuantType, TensorType, Value
+from transload.errors import ConversionError, Finding
+from transload.ir import F32, I4, I8, UI8, Dense, IntegerType, Module, QuantType, TensorType, Value, dtype_of
+from transload_converters.tflite.legalize import checks
 from transload_converters.tflite.runtime import open_model
 
 from tests.support.graphs import Graph
@@ -58,6 +60,47 @@ def test_products_of_unsigned_activations_are_those_of_signed_ones(kind: QuantTy
     (conv,) = (op for op in lowered.ops() if op.name == "tfl.conv_2d")
     assert {conv.operands[0].stored_element, conv.operands[1].stored_element, conv.results[0].stored_element} == {I8}
     assert [type_.element for type_ in (*lowered.inputs.values(), *lowered.outputs.values())] == [BYTES, RESULT]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("point", [0, 5])
+@pytest.mark.parametrize("axis", [None, 0], ids=["one scale", "by channel"])
+@pytest.mark.parametrize("storage", [UI8, I4, IntegerType(4, "u")], ids=str)
+@pytest.mark.parametrize("product", ["layer", "convolution"])
+def test_weights_of_any_zero_point_that_fit_signed_bytes(
+    product: str, storage: IntegerType, axis: int | None, point: int, tmp_path: Path,
+) -> None:
+    """LiteRT's kernels leave zero points of signed weights out, and take none of 4 bits beside unsigned bytes."""
+    kind = QuantType(storage, F32, (0.02, 0.03, 0.01, 0.04) if axis == 0 else (0.02,), (point,) * (4 if axis == 0 else 1), axis)
+    stored = np.random.default_rng(1).integers(storage.range[0], min(storage.range[1], 120), (4, 3, 3, 3), endpoint=True)
+    if product == "layer":
+        graph = Graph(TensorType((30, 27), BYTES))
+        weights = graph.builder.constant(Dense(stored.reshape(4, 27).astype(dtype_of(storage))), element=kind)
+        made = graph.MatMul(graph.inputs[0], weights, right_transpose=True, element=RESULT)
+    else:
+        graph = graph_of()
+        weights = graph.builder.constant(Dense(stored.astype(dtype_of(storage))), element=kind)
+        made = graph.Conv(graph.inputs[0], weights, element=RESULT, **WINDOW)
+    check_same_bits(graph.done(made), tmp_path)
+
+
+@pytest.mark.parametrize("product", ["layer", "convolution"])
+def test_weights_that_fit_no_signed_bytes_are_refused(product: str) -> None:
+    """A layer's were written, and lost their zero points: the check of files that are read said that the file is damaged."""
+    graph = Graph(TensorType((2, 3), BYTES)) if product == "layer" else graph_of()
+    kind = QuantType(UI8, F32, (0.02, 0.03), (0, 0), 0)
+    stored = np.full((2, 3) if product == "layer" else (2, 1, 1, 3), 200, np.uint8)
+    weights = graph.builder.constant(Dense(stored), element=kind)
+    made = graph.MatMul(graph.inputs[0], weights, right_transpose=True, element=RESULT) if product == "layer" else graph.Conv(
+        graph.inputs[0], weights, element=RESULT, kernel_shape=(1, 1), layout="NHWC")
+    with pytest.raises(ConversionError, match="zero points other than 0, which kernels of signed bytes leave out"):
+        transload.lower(graph.done(made), "tfl")
+
+
+def test_what_a_lowering_makes_is_checked_as_files_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_findings", lambda op, given, hint: iter([Finding(op.name, "no kernel does so", (), hint)]))
+    graph = graph_of()
+    with pytest.raises(ConversionError, match="LiteRT's kernels would compute something else"):
+        transload.lower(graph.done(graph.Abs(graph.inputs[0], element=RESULT)), "tfl")
 
 
 def test_all_of_a_network_is_signed_then(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from transload.errors import ConversionError, Finding
 from transload.ir import BOOL, F16, F32, I8, I16, I64, UI8, FloatType, Module, Op, TensorType, Type, Value
@@ -68,12 +69,22 @@ _GIVEN: dict[str, tuple[Type, ...]] = {
     **dict.fromkeys(_COMPARING | _named("logical_and logical_or logical_not"), (BOOL,))}
 """The element types that kernels give whatever they take."""
 
-def check_operators(module: Module) -> bool:
-    """Raise `ConversionError` where results or states have types or scales that the kernels do not give them."""
+_BY_FILE = "the file contradicts itself", "the file is damaged, or made by a program with a defect"
+_BY_LOWERING = (
+    "LiteRT's kernels would compute something else", "have the op computed in floats, or quantize the model with --quantize int8")
+"""What to say of operators that contradict themselves, and what to do, by who made them."""
+
+
+def check_operators(module: Module, made: Literal["file", "lowering"] = "file") -> bool:
+    """Raise `ConversionError` where results or states have types or scales that the kernels do not give them.
+
+    `made` says by what the operators were, a file that is read or a lowering, which has no form of the model for LiteRT then.
+    """
     given = {name: _returned(function) for name, function in module.functions.items()}
-    findings = [finding for op in module.walk() if op.dialect == "tfl" for finding in _findings(op, given)]
+    title, hint = _BY_FILE if made == "file" else _BY_LOWERING
+    findings = [finding for op in module.walk() if op.dialect == "tfl" for finding in _findings(op, given, hint)]
     if findings:
-        raise ConversionError("the file contradicts itself", findings)
+        raise ConversionError(title, findings)
     return False
 
 
@@ -83,10 +94,9 @@ def _returned(function: Op) -> list[Type | None]:
     return [] if block is None or block.last is None else [_stored(value) for value in block.last.operands]
 
 
-def _findings(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[Finding]:
+def _findings(op: Op, given: Mapping[str, Sequence[Type | None]], hint: str) -> Iterator[Finding]:
     rules = (_diagonals, _states, _scales, _channels, _weights, _zero_points)
     for why in (*_types(op), *_branches(op, given), *(why for rule in rules for why in rule(op))):
-        hint = "the file is damaged, or made by a program with a defect"
         yield Finding(op.name, why, (op.origin,) if op.origin else (), hint)
 
 

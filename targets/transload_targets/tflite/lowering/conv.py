@@ -13,6 +13,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import F32, I4, I8, I16, I32, I64, UI8, Dense, IntegerType, Op, QuantType, Value, dtype_of
+from transload.ir.quantization import spread
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import need_place
@@ -89,15 +90,35 @@ def bias_type(value: Value, bias: Value | None) -> dict[str, Any]:
 
 
 def in_type_of_result(op: Op, rw: Rewriter, value: Value, weights: Value) -> tuple[Value, Value]:
-    """What a product is of, its input stored as its result is (`stored_as_result`), and weights that such kernels take."""
-    kind, made = quant(weights), stored_as_result(op, rw, value)
-    if made is value or kind is None:
+    """What a product is of, its input stored as its result is (`stored_as_result`), and weights that such kernels take.
+
+    Beside unsigned bytes these are unsigned, beside signed numbers signed, with zero points of 0. Of signed bytes with one scale
+    FULLY_CONNECTED takes another, and of 4 bits its weights, where its result is stored as its input.
+    """
+    made, kind = stored_as_result(op, rw, value), quant(weights)
+    given = quant(made)
+    if kind is None or given is None:
         return value, weights
-    if kind.storage == UI8 or any(kind.zero_points):
-        raise Unsupported(
-            f"beside 16 bits, which it gives, LiteRT's kernels take signed weights with zero points of 0, and these are {kind}",
-            "quantize weights symmetrically")
-    return made, in_bytes(rw, weights)
+    if given.storage == UI8:
+        return value, in_bytes(rw, weights)
+    layer = op.name == "top.MatMul" and made is value
+    if kind.storage.unsigned or (any(kind.zero_points) and not (layer and kind.storage == I8 and kind.per_tensor)):
+        weights = _without_zero_points(op, rw, weights, kind)
+    return made, weights if made is value and kind.storage == I4 else in_bytes(rw, weights)
+
+
+def _without_zero_points(op: Op, rw: Rewriter, weights: Value, kind: QuantType) -> Value:
+    """Constant weights as signed bytes of the same real numbers with zero points of 0; `Unsupported` where they do not fit."""
+    array = rw.constant_of(weights)
+    if array is not None and kind.blocks is None:
+        numbers = array.astype(np.int32) - spread(kind.zero_points, kind, array.ndim, np.int32)
+        low, high = I8.range
+        if not numbers.size or (low <= numbers.min() and numbers.max() <= high):
+            plain = kind.replace(storage=I8, zero_points=(0,) * len(kind.scales), storage_min=None, storage_max=None)
+            return constant(rw, Dense(numbers.astype(np.int8)), plain)
+    what = "its weights have" if op.name == "top.MatMul" else "its filter has"
+    raise Unsupported(f"{what} zero points other than 0, which kernels of signed bytes leave out",
+                      "quantize weights symmetrically, as --quantize int8 does of the float model")
 
 
 def need_narrow_weights(weights: QuantType) -> None:
@@ -108,14 +129,15 @@ def need_narrow_weights(weights: QuantType) -> None:
 
 
 def in_bytes(rw: Rewriter, weights: Value) -> Value:
-    """Constant weights of 4 bits as bytes of the same numbers; others as they are.
+    """Constant weights of less than 8 bits as bytes of the same numbers; others as they are.
 
     TRANSPOSE_CONV takes no others, and LiteRT's reference kernels have DEPTHWISE_CONV_2D of none.
     """
     kind, array = quant(weights), rw.constant_of(weights)
-    if kind is None or array is None or kind.storage != I4:
+    if kind is None or array is None or kind.storage.width >= 8:
         return weights
-    return constant(rw, Dense(array.astype(np.int8)), kind.replace(storage=I8))
+    storage = UI8 if kind.storage.unsigned else I8
+    return constant(rw, Dense(array.astype(dtype_of(storage))), kind.replace(storage=storage))
 
 
 def _check_types(op: Conv | Deconv) -> None:
@@ -129,9 +151,6 @@ def _check_types(op: Conv | Deconv) -> None:
         if not a.per_tensor:
             raise Unsupported("its input is quantized per axis", "quantize activations with one scale for the whole tensor")
         need_narrow_weights(b)
-        if (a.storage in (I8, I16)) and any(b.zero_points):
-            raise Unsupported("its filter has zero points other than 0, which kernels of signed bytes leave out",
-                              "quantize weights symmetrically, as --quantize int8 does of the float model")
 
 
 @TABLE("top.Conv")

@@ -111,13 +111,14 @@ def _turn_bytes(module: Module, turn: _Turn, keeping: Collection[Op] = ()) -> bo
 
 
 def _mixes(op: Op) -> bool:
-    """Whether an op has signed and unsigned quantized bytes at once, or unsigned ones with a scale for each channel."""
+    """Whether an op has signed numbers of up to 8 bits beside unsigned bytes, or unsigned ones with a scale for each channel."""
     if op.name in _CONVERTS:
         return False
-    kinds = [value.element for value in (*op.operands, *op.results) if _is_quantized(value)]
-    stored = {kind.storage for kind in kinds}  # type: ignore[attr-defined]
-    by_axis = any(kind.storage == UI8 and not kind.per_tensor for kind in kinds)  # type: ignore[attr-defined]
-    return by_axis or {I8, UI8} <= stored
+    kinds = [value.quant for value in (*op.operands, *op.results)]
+    narrow = [kind for kind in kinds if kind is not None and kind.storage.width <= 8]
+    by_axis = any(kind.storage.unsigned and not kind.per_tensor for kind in narrow)
+    signs = {kind.storage.unsigned for kind in narrow if kind.storage == UI8 or not kind.storage.unsigned}
+    return by_axis or len(signs) == 2
 
 
 def _wants_unsigned(module: Module) -> bool:
@@ -133,10 +134,6 @@ def _wants_unsigned(module: Module) -> bool:
             taken = any(user.name in ("top.Conv", "top.Deconv") and user.operands[1] is value for user in value.uses)
             shifted |= taken and constant_of(value) is not None and kind.zero_point != 0
     return shifted
-
-
-def _is_quantized(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(value.type.element, QuantType)
 
 
 def _turned(type_: Type, turn: _Turn) -> TensorType | None:
