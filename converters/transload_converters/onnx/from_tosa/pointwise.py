@@ -10,7 +10,7 @@ import numpy as np
 from transload.ir import BOOL, F32, F64, I8, I32, I64, UI32, UI64, FloatType, IntegerType, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
-from ..lowering.common import cast, clipped, constant, emit, ints, static_shape
+from ..lowering.common import cast, clipped, constant, emit, ints, quotient, static_shape
 from . import narrow
 from .common import broadcast, elementwise, held, number, passes_nans, power_of_two, reshaped, scalar_like, shift_right, wide
 
@@ -28,7 +28,7 @@ UNARY = {
 
 BINARY = {
     "tosa.add": "Add", "tosa.sub": "Sub", "tosa.bitwise_and": "BitwiseAnd", "tosa.bitwise_or": "BitwiseOr",
-    "tosa.bitwise_xor": "BitwiseXor", "tosa.intdiv": "Div", "tosa.logical_and": "And", "tosa.logical_or": "Or",
+    "tosa.bitwise_xor": "BitwiseXor", "tosa.logical_and": "And", "tosa.logical_or": "Or",
     "tosa.logical_xor": "Xor", "tosa.pow": "Pow"}
 
 COMPARISONS = {"tosa.equal": "Equal", "tosa.greater": "Greater", "tosa.greater_equal": "GreaterOrEqual"}
@@ -53,6 +53,11 @@ def reciprocal_root(op: Op, rw: Rewriter) -> Value:
 @TABLE(*BINARY)
 def binary(op: Op, rw: Rewriter) -> Value:
     return _each(op, rw, lambda a, b: broadcast(rw, BINARY[op.name], a, b))
+
+
+@TABLE("tosa.intdiv")
+def divided(op: Op, rw: Rewriter) -> Value:
+    return _each(op, rw, lambda a, b: quotient(rw, a, b))
 
 
 @TABLE(*COMPARISONS)

@@ -31,13 +31,14 @@ from transload.ir import (
 )
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, Unsupported
+from transload_hub.quotients import may_leave_range
 
 from ..dialect import schema_of
 from ..types import OPSET_WRITTEN, element_code, type_word
 
 __all__ = [
     "activated", "broadcast", "cast", "clipped", "constant", "emit", "finish", "ints", "need_channels_second", "ordered",
-    "scalar", "static_shape", "transposed", "unordered", "wider",
+    "quotient", "scalar", "static_shape", "transposed", "unordered", "wider",
 ]  # fmt: skip
 
 
@@ -151,6 +152,15 @@ def constant(rw: Builder, numbers: Any, element: Type) -> Value:
 def scalar(rw: Builder, number: float, element: Type) -> Value:
     """A constant of rank 0; of an integer type the number without its fraction."""
     return constant(rw, number if isinstance(element, FloatType) else int(number), element)
+
+
+def quotient(rw: Builder, a: Value, b: Value) -> Value:
+    """Div; of integers by -1 it divides their negatives by 1: the least one by -1 ends onnxruntime's process."""
+    if may_leave_range(b, a):
+        negative = broadcast(rw, "Equal", b, scalar(rw, -1, b.element), element=BOOL)
+        a = broadcast(rw, "Where", negative, broadcast(rw, "Sub", scalar(rw, 0, a.element), a), a, element=a.element)
+        b = broadcast(rw, "Where", negative, scalar(rw, 1, b.element), b, element=b.element)
+    return broadcast(rw, "Div", a, b)
 
 
 def ints(rw: Builder, numbers: Sequence[int]) -> Value:

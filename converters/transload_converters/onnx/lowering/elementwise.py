@@ -13,7 +13,7 @@ from transload.ir import BOOL, F32, F64, I32, I64, UI64, FloatType, IntegerType,
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.algebra.powers import whole_power
 
-from .common import broadcast, cast, clipped, constant, emit, finish, scalar
+from .common import broadcast, cast, clipped, constant, emit, finish, quotient, scalar
 from .functions_of_f64 import OF_F64, arctangent, has_minus
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Binary,
         Bitwise,
         Compare,
+        Div,
         Logical,
         MulConst,
         Pow,
@@ -111,9 +112,15 @@ def add(op: Add, rw: Rewriter) -> Value:
     return finish(rw, op, _joined(rw, "Add", terms))
 
 
-@TABLE("top.Sub", "top.Mul", "top.Div")
+@TABLE("top.Sub", "top.Mul")
 def several(op: Variadic, rw: Rewriter) -> Value:
     return finish(rw, op, _joined(rw, op.name.partition(".")[2], op.inputs))
+
+
+@TABLE("top.Div")
+def divide(op: Div, rw: Rewriter) -> Value:
+    a, b = op.inputs
+    return finish(rw, op, quotient(rw, a, cast(rw, b, a.element)))
 
 
 @TABLE("top.Max", "top.Min")
@@ -185,10 +192,10 @@ def floor_div(op: Binary, rw: Rewriter) -> Value:
         return broadcast(rw, "Div", op.a, op.b)
     narrow = isinstance(element, IntegerType) and element.width < 32
     a, b = (cast(rw, value, I32) if narrow else value for value in op.operands)
-    quotient = broadcast(rw, "Div", a, b)
-    cut, floored = broadcast(rw, "Sub", a, broadcast(rw, "Mul", quotient, b)), broadcast(rw, "Mod", a, b)
+    trunc = quotient(rw, a, b)
+    cut, floored = broadcast(rw, "Sub", a, broadcast(rw, "Mul", trunc, b)), broadcast(rw, "Mod", a, b)
     whole = emit(rw, "Equal", cut, floored, element=BOOL)
-    floor = emit(rw, "Sub", quotient, cast(rw, emit(rw, "Not", whole), quotient.element))
+    floor = emit(rw, "Sub", trunc, cast(rw, emit(rw, "Not", whole), trunc.element))
     return cast(rw, floor, element)
 
 

@@ -14,6 +14,7 @@ from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, 
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.quotients import may_leave_range
 
 from .common import (
     activated,
@@ -139,10 +140,28 @@ def arithmetic(op: Add | Mul | Sub, rw: Rewriter) -> Value | None:
 
 @TABLE("top.Div")
 def divide(op: Div, rw: Rewriter) -> Value | None:
-    """DIV, of floats and of int32."""
+    """DIV, of floats and of int32, of which LiteRT makes the least number by -1 the greatest: it divides what is less by 1."""
     if any(quant(value) is not None for value in (*op.inputs, op.output)):
         return None
-    return _chain(op, rw, "div", list(op.inputs))
+    a, b = op.inputs
+    if may_leave_range(b, a):
+        negative, b = _without_minus_one(rw, b)
+        less = emit(rw, "sub", _whole(rw, 0, a.element), a, like=a)
+        a = emit(rw, "select_v2", negative, less, a, like=a, shape=_joined(negative, a))
+    return _chain(op, rw, "div", [a, b])
+
+
+def _without_minus_one(rw: Rewriter, divisor: Value) -> tuple[Value, Value]:
+    """Where a divisor of integers is -1, and it with 1 there."""
+    negative = emit(rw, "equal", divisor, _whole(rw, -1, divisor.element), like=divisor, element=BOOL)
+    return negative, emit(rw, "select_v2", negative, _whole(rw, 1, divisor.element), divisor, like=divisor)
+
+
+def _remainder(rw: Rewriter, op: Op, a: Value, b: Value) -> Value:
+    """FLOOR_MOD; of integers that -1 leaves, which is what 1 does: the least number by -1 ends LiteRT's process."""
+    if may_leave_range(b, a):
+        b = _without_minus_one(rw, b)[1]
+    return emit(rw, "floor_mod", a, b, like=op.results[0], element=a.element)
 
 
 @TABLE("top.AddConst", "top.MulConst")
@@ -215,6 +234,8 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         a, b = (_spread(rw, value, op.result) for value in (a, b))
     if op.name in ("top.FloorDiv", "top.FloorMod") and op.result.element in (UI8, UI16, UI32):
         return _chain(op, rw, _BINARY[op.name], (a, b))
+    if op.name == "top.FloorMod":
+        return _remainder(rw, op, a, b)
     if op.name == "top.Pow" and (exponent := common_power(op)) is not None:
         return _power(op, rw, exponent)
     if op.name == "top.SquaredDifference" and isinstance(op.result.element, IntegerType) and op.result.element != I32:
@@ -281,7 +302,7 @@ def _remainder_of_integers(op: Binary, rw: Rewriter) -> Value:
     """What FLOOR_MOD gives, which has the sign of b, less b where a has the other: there is no quotient of 64 bits."""
     element = wider(op.result.element)
     a, b = (value if element is None else emit(rw, "cast", value, like=value, element=element) for value in op.operands)
-    rest = emit(rw, "floor_mod", a, b, like=op.result, element=a.element)
+    rest = _remainder(rw, op, a, b)
     made = rest
     if not op.result.element.unsigned:  # type: ignore[attr-defined]
         zero = constant(rw, np.zeros((), dtype_of(a.element)))

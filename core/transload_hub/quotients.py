@@ -1,0 +1,30 @@
+"""Quotients that integers do not hold: of the least number by -1, which processors trap, and runtimes with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.ir import IntegerType, Value
+from transload.ir.build import constant_of
+
+__all__ = ["may_leave_range"]
+
+
+def may_leave_range(divisor: Value, dividend: Value | None = None) -> bool:
+    """Whether a division of signed integers of 32 bits or more, of values of any dialect, may be that of the least number by -1.
+
+    Narrower ones are divided as i32. Without `dividend` it may be any number.
+    """
+    element = divisor.element_or_none
+    if not isinstance(element, IntegerType) or element.unsigned or element.width < 32:
+        return False
+    return _may_be(divisor, -1) and (dividend is None or _may_be(dividend, element.range[0]))
+
+
+def _may_be(value: Value, number: int) -> bool:
+    """Whether an element of a value may be a number, which is among a constant's and in the range of what was cast to it."""
+    dense, op = constant_of(value), value.op
+    if dense is not None:
+        return bool(np.any(dense.numpy() == number))
+    source = op.operands[0].element_or_none if op is not None and op.name.endswith((".cast", ".Cast")) else None
+    return not isinstance(source, IntegerType) or source.range[0] <= number
