@@ -71,20 +71,22 @@ def test_a_mask_may_be_the_larger_one(x: tuple[int, ...], mask: tuple[int, ...],
     np.testing.assert_array_equal(invoked(path, a), a & np.full(mask, 7, np.int32), strict=True)
 
 
-def test_masks_that_are_none_are_refused() -> None:
-    text = """func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {
+@pytest.mark.parametrize("name", ["and", "or"])
+def test_masks_that_are_none_are_refused(name: str) -> None:
+    text = f"""func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {{
       %c = stablehlo.constant dense<5> : tensor<4xi32>
-      %0 = stablehlo.and %a, %c : tensor<4xi32>
+      %0 = stablehlo.{name} %a, %c : tensor<4xi32>
       return %0 : tensor<4xi32>
-    }"""
-    with pytest.raises(TransloadError, match="BitwiseAnd"):
+    }}"""
+    with pytest.raises(TransloadError, match=f"Bitwise{name.title()}.*\\n? *.*TFLite has no {name.upper()}"):
         transload.lower(transload.load(text=text, format="stablehlo"), "tfl")
 
 
+@pytest.mark.parametrize("name", ["and", "or"])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64])
 @pytest.mark.parametrize("mask", [
     0, 1, 0xf, 0xf0, 0xff, 0x7f00, 0xfffffff0, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1])
-def test_neighbouring_bits(mask: int, dtype: Any, tmp_path: Path) -> None:
+def test_neighbouring_bits(mask: int, dtype: Any, name: str, tmp_path: Path) -> None:
     """All but the highest were refused, of which quotients of `ui32` are made, what begins above the lowest, and other widths."""
     width, ends = 8 * np.dtype(dtype).itemsize, np.iinfo(dtype)
     held = np.array([mask & ((1 << width) - 1)], f"u{width // 8}").view(dtype)
@@ -92,9 +94,9 @@ def test_neighbouring_bits(mask: int, dtype: Any, tmp_path: Path) -> None:
     kind = f"tensor<8x{'u' * (ends.min == 0)}i{width}>"
     text = f"""func.func @main(%a: {kind}) -> {kind} {{
       %m = stablehlo.constant dense<{held[0]}> : {kind}
-      %0 = stablehlo.and %a, %m : {kind}
+      %0 = stablehlo.{name} %a, %m : {kind}
       return %0 : {kind}
     }}"""
     made = transload.convert(transload.load(text=text, format="stablehlo"), "tflite", tmp_path, verify=False)
     (path,) = made.directory.glob("*.tflite")
-    np.testing.assert_array_equal(invoked(path, x), x & held)
+    np.testing.assert_array_equal(invoked(path, x), x & held if name == "and" else x | held)

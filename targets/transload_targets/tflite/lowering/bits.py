@@ -40,6 +40,20 @@ def shift_left(op: ShiftLeft, rw: Rewriter) -> Value:
 @TABLE("top.BitwiseAnd")
 def bitwise_and(op: Bitwise, rw: Rewriter) -> Value:
     """Neighbouring bits of a number: its lowest ones up to the last of them, less those below the first."""
+    taken = _masked(op, rw)
+    if taken is None:
+        raise Unsupported(
+            f"TFLite has no AND: only neighbouring bits can be taken, which a constant says, and this is {op.result.element}",
+            _HINT)
+    return widened(rw, taken[1], op.result.element)
+
+
+_HINT = "in the model, take remainders by powers of two, or logical operators of truth values"
+
+
+def _masked(op: Bitwise, rw: Rewriter) -> tuple[Value, Value, int] | None:
+    """A number of the shape of the result, in the type it is computed in, those of its bits that a constant has, and this;
+    None where there is no such constant, or its bits are no neighbours."""
     element = wider(op.result.element) or op.result.element
     for x, mask in (op.operands, op.operands[::-1]):
         if element not in (I32, I64) or (held := _number(mask)) is None:
@@ -56,10 +70,8 @@ def bitwise_and(op: Bitwise, rw: Rewriter) -> Value:
         made = _lowest(rw, x, below + above, width)
         if below:
             made = emit(rw, "sub", made, _lowest(rw, x, below, width), like=made)
-        return widened(rw, made, op.result.element)
-    raise Unsupported(
-        f"TFLite has no AND: only neighbouring bits can be taken, which a constant says, and this is {op.result.element}",
-        "in the model, take remainders by powers of two, or logical operators of truth values")
+        return x, made, held
+    return None
 
 
 def _lowest(rw: Rewriter, x: Value, bits: int, width: int) -> Value:
@@ -87,13 +99,21 @@ def bitwise_not(op: BitwiseNot, rw: Rewriter) -> Value:
 
 
 @TABLE("top.BitwiseOr")
-def bitwise_or(op: Bitwise, rw: Rewriter) -> Value | None:
-    """XOR, where what the one has is below all that the other has."""
+def bitwise_or(op: Bitwise, rw: Rewriter) -> Value:
+    """XOR, where what the one has is below all that the other has; neighbouring bits of a constant replace a number's own."""
     for upper, lower in (op.operands, op.operands[::-1]):
         free, taken = _zeros_below(upper), _bits_of(lower)
         if free is not None and taken is not None and taken <= free:
             return emit(rw, "bitwise_xor", upper, lower, like=op.result)
-    return None
+    masked = _masked(op, rw)
+    if masked is None:
+        raise Unsupported(
+            "TFLite has no OR, and no AND to make one with: only neighbouring bits can be set, which a constant says, and this "
+            f"is {op.result.element}", _HINT)
+    x, own, held = masked
+    rest = emit(rw, "sub", x, own, like=x)
+    made = emit(rw, "add", rest, constant(rw, np.asarray(held, np.int64).astype(dtype_of(x.element))), like=x)
+    return widened(rw, made, op.result.element)
 
 
 def _beside(rw: Rewriter, x: Value, result: Value, number: int, dtype: Any) -> Value:

@@ -38,8 +38,8 @@ __all__ = ["check_types"]
 _ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul", "top.ShiftLeft", "top.While"))
 """Ops that LiteRT computes of unsigned integers of more than 8 bits, that hand them on, or that it has for no type."""
 _WIDENED = frozenset(f"top.{name}" for name in (
-    "Abs", "Add", "AddConst", "BitwiseAnd", "BitwiseNot", "Ceil", "Clip", "CumSum", "Floor", "FloorMod", "Max", "Min", "MulConst",
-    "Neg", "Relu", "Round", "Scale", "Sign", "Square", "SquaredDifference", "Sub", "TruncMod"))
+    "Abs", "Add", "AddConst", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "Ceil", "Clip", "CumSum", "Floor", "FloorMod", "Max",
+    "Min", "MulConst", "Neg", "Relu", "Round", "Scale", "Sign", "Square", "SquaredDifference", "Sub", "TruncMod"))
 """Ops that are computed in a wider type (`common.wider`)."""
 _OF_16 = ("top.Arg", "top.Div", "top.FloorDiv", "top.Gather")
 """Ops that are computed of unsigned integers of 16 bits in 32; there are none of 64 for those of 32."""
