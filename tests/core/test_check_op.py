@@ -110,3 +110,27 @@ def test_inputs_that_there_are_not_are_told(how: dict[str, Any]) -> None:
     """An index beyond them said nothing, and the input was no constant."""
     with pytest.raises(UsageError, match=r"was given 1 inputs of toy.Twice"):
         check_op("toy.Twice", np.ones(3, np.float32), **how)
+
+
+def test_a_reference_that_computes_in_place_is_given_copies() -> None:
+    """It wrote into what the lowering was run on afterwards, and a wrong one passed."""
+    def in_place(x: np.ndarray) -> np.ndarray:
+        return np.multiply(x, 2, out=x)
+
+    x = np.array([-1, 2], np.float32)
+    with pytest.raises(AssertionError, match="lowered to tosa, y differs from the kernel"):
+        check_op("toy.Twice", x, reference=in_place, lowers_to=("tosa",))
+    assert x.tolist() == [-1, 2]
+
+
+@pytest.mark.parametrize("limits", [
+    {"rtol": "x"}, {"rtol": np.nan}, {"rtol": np.inf}, {"atol": -1}, {"atol": "x"}, {"steps": -1}, {"steps": 1.5}])
+def test_limits_are_numbers_from_0_on(limits: dict[str, Any]) -> None:
+    """What is infinite or NaN was kept to by all there is, and text raised what numpy says of it."""
+    with pytest.raises(AssertionError, match=rf"{next(iter(limits))} is a (whole )?number from 0 on"):
+        check_op("toy.Twice", np.ones(3, np.float32), reference=lambda x: 5 * x, **limits)
+
+
+def test_inputs_are_arrays() -> None:
+    with pytest.raises(UsageError, match=r"takes arrays as the inputs of toy.Twice, and number 0 is a list"):
+        check_op("toy.Twice", [1.0, 2.0])  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import UsageError
 from ..ir import Module, TensorType, Type, Value, element_type_of, new_module, set_results
 from ..ir.build import Builder
+from ..outcomes import a_kind
 
 __all__ = ["build_module", "build_op"]
 
@@ -37,8 +38,12 @@ def build_op(
     An input of None is absent; those whose index is in `constant` are constants of the op's dialect
     instead of arguments. `input_elements` gives element types where they are not the arrays' own
     (quantized ones); `element` and `types` are as in `Builder.emit`. Raises `UsageError` where inputs are named that
-    there are not.
+    there are not, and for inputs that are no arrays.
     """
+    for place, given in enumerate(inputs):
+        if not isinstance(given, np.ndarray | np.generic | None):
+            raise UsageError(f"build_op() takes arrays as the inputs of {name}, and number {place} is {a_kind(given)}",
+                             hint="numpy.asarray(..., numpy.float32) makes one of numbers")
     if len(input_elements) > len(inputs) or any(index not in range(len(inputs)) for index in constant):
         raise UsageError(
             f"build_op() was given {len(inputs)} inputs of {name}, {len(input_elements)} input_elements, and constant={constant}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..api import lower, run
 from ..ir import Module, QuantType, TensorType, Type, dtype_of, input_names
 from ..ir.verify import check
+from ..lending import copied
 from .models import build_op
 
 __all__ = ["check_op"]
@@ -23,12 +25,14 @@ def check_op(
 ) -> Module:
     """Check an op on these inputs and attributes, in all the ways the package's docstring lists.
 
-    `reference(*inputs)` gives the expected result (or a tuple of them), of the kernel's shape. Floats must agree within
+    `reference(*inputs)` gives the expected result (or a tuple of them), of the kernel's shape; it is given copies of the inputs,
+    and may compute in place. Floats must agree within
     `rtol` and `atol` (a millionth, and of results below one a millionth of the largest, where it is None), integers within
     `steps`. What compares nothing fails: results that are all empty, and zeros or NaN made of nothing but such; a lowering to the
     op's own dialect, which leaves it as it is. Returns the one-op module for further checks.
     """
     assert not isinstance(lowers_to, str), f"lowers_to is a tuple of dialects: ({lowers_to!r},), and is {lowers_to!r}"
+    _need_limits(rtol, atol, steps)
     own = name.partition(".")[0]
     assert own not in lowers_to, f"{name} is of the dialect {own} already: lowering it to that compares the kernel with itself"
     module = build_op(
@@ -43,7 +47,7 @@ def check_op(
     if reference is not None or lowers_to:
         _check_telling(name, [array for array in inputs if array is not None], [*made.values()])
     if reference is not None:
-        expected = reference(*[array for array in inputs if array is not None])
+        expected = reference(*[copied(array) for array in inputs if array is not None])
         expected = expected if isinstance(expected, tuple | list) else (expected,)
         assert len(expected) == len(made), f"{name}: the reference gives {len(expected)} results, and the op has {len(made)}"
         for index, (want, have) in enumerate(zip(expected, made.values(), strict=True)):
@@ -56,6 +60,13 @@ def check_op(
         for (label, want), have in zip(made.items(), run(lowered, given).values(), strict=True):
             _check_near(want, have, rtol, atol, steps, f"{name}: lowered to {dialect}, {label} differs from the kernel")
     return module
+
+
+def _need_limits(rtol: Any, atol: Any, steps: Any) -> None:
+    """What results are to keep to: numbers from 0 on. Nothing keeps to less, and everything to what is infinite or NaN."""
+    for name, limit in (("rtol", rtol), ("atol", 0.0 if atol is None else atol)):
+        assert isinstance(limit, Real) and 0 <= limit < np.inf, f"{name} is a number from 0 on, and is {limit!r:.100}"
+    assert isinstance(steps, Integral) and steps >= 0, f"steps is a whole number from 0 on, and is {steps!r:.100}"
 
 
 def _check_text(module: Module, what: str) -> None:
