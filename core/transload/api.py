@@ -19,6 +19,7 @@ from .errors import (
     ConversionError,
     Finding,
     ForeignContent,
+    InvalidContent,
     MissingPackage,
     ReadError,
     TransloadError,
@@ -130,8 +131,10 @@ def _read_whole(reader: Reader, source: Source, wanted: dict[str, TensorType]) -
     """What a reader makes of a source, with what is to be said where it makes nothing, or nothing right."""
     try:
         module = _read(reader, source, wanted)
-    except MemoryError:
-        raise ReadError(f"{source.name}: there is not enough memory to read it", hint=_NO_MEMORY) from None
+    except MemoryError as error:
+        owner = host().owner("readers", reader.name)
+        whose = "" if owner is None or owner.is_ours else f" by reader {reader.name!r} of {owner}"
+        raise ReadError(f"{source.name}: there is not enough memory to read it{whose}", hint=_NO_MEMORY) from error
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {reason_of(error, Path(source.name))}") from None
     except ReadError as error:
@@ -173,7 +176,7 @@ def _need_right(module: Module, reader: Reader, source: Source) -> None:
         need_right_module(module, owner, f"reader {reader.name!r} (read)", "gives", structure_alone=True)
         _need_elements(module, owner, reader.name)
         if findings := check(module):
-            raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
+            raise InvalidContent(f"{source.name}: its ops break the rules of their dialects", findings)
     check_limits(module, source.name, source.size)
 
 

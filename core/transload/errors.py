@@ -215,6 +215,10 @@ class ForeignContent(ReadError):
     """
 
 
+class InvalidContent(ReadError):
+    """A reader of a plugin's gives, of a file, a module whose ops break the rules of their dialects."""
+
+
 class TextError(ForeignContent):
     """MLIR text that does not parse, with line and column."""
 

@@ -42,7 +42,7 @@ def test_what_is_right_passes() -> None:
     ({"data": b""}, "the good file is not read: ReadError"),
     ({"data": "relu"}, "the file is given as bytes, and is str"),
     ({"read": raising(ReadError("no"))}, "the good file is not read: ReadError: no"),
-    ({"read": lambda source, inputs: module_of("top.Sine")}, "the good file is not read: ReadError: .*its ops break the rules"),
+    ({"read": lambda source, inputs: module_of("top.Sine")}, "the good file is not read: InvalidContent: .*break the rules"),
     ({"then": raising(ReadError("not that"))}, "the good file is not read: ReadError: not that"),
     ({"then": raising(AssertionError("has no bias"))}, "the good file has no bias"),
 ], ids=lambda given: next(iter(given)) if isinstance(given, dict) else "")
@@ -76,3 +76,24 @@ def test_a_file_that_needs_shapes_is_given_them() -> None:
     with pytest.raises(AssertionError, match="the good file is not read"):
         checked(reads)
     assert checked(reads, inputs={"x": (2,)})["refused"] > 0
+
+
+def _claiming(source: Any, inputs: Any) -> Module:
+    bytearray(1 << 60 if bytes(source.data) != GOOD else 1)
+    return module_of("top.Relu")
+
+
+@pytest.mark.parametrize(("reads", "why"), [
+    (lambda source, inputs: module_of("top.Relu" if bytes(source.data) == GOOD else "top.Sine"),
+     r"mutation 0 \(seed 0\) gives a module that does not verify: top\.Sine"),
+    (_claiming, "ask for more memory than there is, in place of a refusal: .*by reader 'words' of plugin 'acme'"),
+], ids=["invalid", "memory"])
+def test_what_load_refuses_for_a_reader_is_no_refusal_of_the_readers(reads: Callable[..., Any], why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        checked(reads)
+
+
+def test_a_reader_cannot_write_into_the_good_file() -> None:
+    good = bytearray(GOOD)
+    assert checked(data=good)["refused"] > 0  # type: ignore[arg-type]
+    assert good == GOOD

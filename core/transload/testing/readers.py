@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..api import InputSpec, load
-from ..errors import InternalError, PluginFailure, TransloadError
+from ..errors import InternalError, InvalidContent, PluginFailure, TransloadError
 from ..ir.verify import check
 from ..plugin_host import host
 
@@ -54,11 +54,13 @@ def check_reader(
 
     The file itself must give a module that verifies, and that `then(module)` accepts. Each mutation must raise `TransloadError`
     or give a module that verifies (and that `then(module)` accepts, or refuses with a `TransloadError`). Returns how many were
-    refused and how many read. Raises `AssertionError` for all else, and where nothing would be checked.
+    refused and how many read. Raises `AssertionError` for all else, and where nothing would be checked: a module that breaks the
+    rules of its ops is no refusal, nor is asking for more memory than there is because a file says so.
     """
     assert format in host().readers, f"no reader is called {format!r}; there are {', '.join(host().readers)}"
     assert isinstance(data, bytes | bytearray), f"the file is given as bytes, and is {type(data).__name__}"
-    assert count > 0, f"{count} mutations check nothing"
+    assert isinstance(count, int) and count > 0, f"{count!r:.100} mutations check nothing"
+    data = bytes(data)  # and no array that a reader may write into
     try:
         _check_read(data, format, then, inputs)
     except AssertionError as error:
@@ -73,7 +75,12 @@ def check_reader(
             outcome["read"] += 1
         except (PluginFailure, InternalError) as error:  # what the check is for
             raise AssertionError(f"{which}: {error.message}") from error
-        except TransloadError:
+        except InvalidContent as error:
+            raise AssertionError(f"{which} gives a module that does not verify: {error.findings[0]}") from error
+        except TransloadError as error:
+            if isinstance(error.__cause__, MemoryError):
+                why = "makes the reader ask for more memory than there is, in place of a refusal"
+                raise AssertionError(f"{which} {why}: {error.message}") from error
             outcome["refused"] += 1
         except AssertionError as error:
             raise AssertionError(f"{which} {error}") from error
