@@ -166,7 +166,7 @@ def _wrong_report(report: Any) -> str | None:
         return f"report must be a dictionary by texts, and is {report!r:.200}"
     try:
         json_text(report)
-    except OURS:
+    except (*OURS, MemoryError):
         raise
     except FOREIGN as error:  # it has itself among its values, say
         return f"report cannot be written as JSON: {said(error)}"

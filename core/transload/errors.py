@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction", "MissingKernel",
-    "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "ReadError", "RunError",
-    "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError",
-    "VerifyError", "after_colon", "causes", "is_short", "merge_findings", "no_memory", "shortened",
+    "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "PluginShortage", "ReadError",
+    "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError",
+    "VerificationError", "VerifyError", "after_colon", "causes", "is_short", "merge_findings", "no_memory", "shortened",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -288,6 +288,13 @@ class PluginFailure(PluginError):
         self.place = place
 
 
+class PluginShortage(PluginFailure, MemoryError):
+    """A plugin asked for more memory than there is: nobody's defect, and told with its name.
+
+    It is a `MemoryError`, too, to who has something to say of one.
+    """
+
+
 class RunError(TransloadError):
     """A module could not be executed: no kernel, or inputs that do not fit."""
 
@@ -355,6 +362,8 @@ def after_colon(error: BaseException) -> str:
     return f": {error}" if str(error) else ""
 
 
-def no_memory(error: MemoryError) -> RunError:
-    """What is told where memory does not hold what a conversion, a run or a page needs."""
+def no_memory(error: MemoryError) -> TransloadError:
+    """What is told where memory does not hold what a conversion, a run or a page needs; where that is a plugin, it is said."""
+    if isinstance(error, TransloadError):
+        return error
     return RunError(f"{MEMORY}{after_colon(error)}", hint="smaller inputs, another machine, or more for this process (ulimit -v)")

@@ -25,7 +25,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Any
 
-from .errors import PluginError, PluginFailure, UsageError
+from .errors import PluginError, PluginFailure, Unsupported, UsageError
 from .guard import FOREIGN, OURS, PluginInfo, failure
 from .lending import lending
 from .outcomes import a_kind
@@ -54,6 +54,8 @@ class FactKind:
     gives: Any = None
     """What a fact that is a function gives: a class, or text that names one (several, and None, in a tuple), or text that names a
     function of the outcome and the arguments that says what is wrong, or None. What others' give is looked at there."""
+    refuses: bool = False
+    """Whether functions of a fact raise `Unsupported` to who asks, as a rule does; from others it is a `ConversionError`."""
 
     def is_object(self, fact: Any) -> bool:
         """Whether a fact is an object that is read, which may have functions and even be called, and not a function itself."""
@@ -171,21 +173,25 @@ class Given:
             value = getattr(fact, each.name)
             if each.init and _is_function(value):
                 made = copy(fact) if made is fact else made  # and not `replace`, which asks a class of others to be made again
-                object.__setattr__(made, each.name, self._called(owner, kind if each.name == "function" else None, name, value))
+                object.__setattr__(made, each.name, self._called(owner, kind, name, value, each.name == "function"))
         return made
 
-    def _called(self, owner: PluginInfo, kind: FactKind | None, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of another's plugin, by itself a fact of a kind, or a member of one."""
+    def _called(
+        self, owner: PluginInfo, kind: FactKind, name: str, function: Callable[..., Any], says_it: bool = True,
+    ) -> Callable[..., Any]:
+        """A function of another's plugin, a member of a fact of a kind, or what `says_it`, as one that is a fact by itself."""
         place = f"the fact {self.facts.kind!r} of {name}"
         makes_kernel = self.facts.kind == "integers"
 
         def called(*arguments: Any, **named: Any) -> Any:
             try:
                 said = function(*arguments, **named)
-                wrong = kind.wrong(said, arguments) if kind is not None else None
+                wrong = kind.wrong(said, arguments) if says_it else None
             except OURS:
                 raise
             except FOREIGN as error:
+                if kind.refuses and isinstance(error, Unsupported):
+                    raise
                 raise failure(owner, place, error) from error
             if wrong is not None:
                 raise failure(owner, place, TypeError(wrong))

@@ -21,10 +21,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .context import current
-from .errors import BuildError, ConversionError, Finding, PluginFailure, TransloadError, Unsupported
+from .errors import BuildError, ConversionError, Finding, PluginFailure, PluginShortage, TransloadError, Unsupported
 from .files import current_directory
 from .lending import owned
-from .shortage import MORE, shortage
+from .shortage import MEMORY, MORE, shortage
 
 if TYPE_CHECKING:
     from .ir.core import Op
@@ -37,8 +37,8 @@ __all__ = [
 
 DEBUG = "TRANSLOAD_DEBUG"
 """Environment variable that shows tracebacks, unless it is empty or 0."""
-OURS = (TransloadError, Unsupported, MemoryError, KeyboardInterrupt)
-"""What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
+OURS = (TransloadError, KeyboardInterrupt)
+"""What goes through as it is: what a plugin raises to say something. `failure` tells all else, and what is no fault of its."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
@@ -49,7 +49,7 @@ catches it catches `OURS` before: Ctrl-C goes through."""
 
 def is_meant(error: BaseException) -> bool:
     """Whether a rule raised an error to say something, and not by being wrong itself."""
-    return isinstance(error, OURS) and not isinstance(error, BuildError)
+    return isinstance(error, (*OURS, Unsupported, MemoryError)) and not isinstance(error, BuildError)
 
 
 @dataclass
@@ -127,14 +127,30 @@ def users_items(items: Iterable[Any]) -> Iterator[Any]:
 def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> PluginFailure:
     """The error for what a plugin raised at a place: which plugin, of what distribution, where, and what to do.
 
-    Raises the user's own error, of `users_code`, which is nobody's failure.
+    Raises the user's own error, of `users_code`, which is nobody's failure, a `ConversionError` for `Unsupported`, which only
+    those that ask rules take, and a `MemoryError` of ours as it is.
     """
-    if getattr(error, "_transload_is_of_user", False):
+    if isinstance(error, Unsupported) and not _is_of_user(error):
+        raise ConversionError(f"{plugin or 'a plugin'}, {place}: {error.why}", hint=error.hint) from error
+    return _failure(plugin, place, error)
+
+
+def _failure(plugin: PluginInfo | None, place: str, error: BaseException) -> PluginFailure:
+    """The same of what is not to raise `Unsupported` at all."""
+    if _is_of_user(error):
         raise error
-    hint = f"{DEBUG}=1 shows the traceback; {_whom_to_tell(plugin)}"
-    if shortage(error) is not None:
-        hint = MORE
+    lack = shortage(error)
+    if isinstance(error, MemoryError) and (plugin is None or plugin.is_ours):
+        raise error  # its caller has more to say, or `no_memory`
+    if lack == MEMORY:
+        return PluginShortage(f"{plugin or 'a plugin'} failed in {place}: {MEMORY}: {said(error)}", hint=MORE, plugin=plugin,
+                              place=place)
+    hint = f"{DEBUG}=1 shows the traceback; {_whom_to_tell(plugin)}" if lack is None else MORE
     return PluginFailure(f"{plugin or 'a plugin'} failed in {place}: {said(error)}", hint=hint, plugin=plugin, place=place)
+
+
+def _is_of_user(error: BaseException) -> bool:
+    return getattr(error, "_transload_is_of_user", False)
 
 
 def _whom_to_tell(plugin: PluginInfo | None) -> str:
@@ -296,8 +312,6 @@ class Guarded:
                 outcome = self.reads(outcome)
             if wrong is None and self.lends is not None and self.makes is None and not self.plugin.is_ours:
                 outcome = owned(outcome)
-        except Unsupported as error:  # of rules alone, whose callers know what to make of it
-            raise ConversionError(f"{self.plugin}, {self.place}: {error.why}", hint=error.hint) from error
         except BuildError as error:  # nobody but who builds can be wrong
             raise failure(self.plugin, self.place, error) from error
         except OURS:
@@ -406,7 +420,8 @@ def _failed_at(kind: str, function: Any, op: Op, error: BaseException) -> Plugin
     place = f"the {kind} {_name_of(function)} of {op.name}"
     host = current().host
     declared = op.declaration is not None and op.declaration.infer is function  # with the op, whoever wrote the function
-    made = failure(host.owner("dialects", op.dialect) if declared else host.plugin_of(function), place, error)
+    tell = _failure if kind == "kernel" else failure
+    made = tell(host.owner("dialects", op.dialect) if declared else host.plugin_of(function), place, error)
     of = f" of {made.plugin}" if made.plugin is not None else ""
     why = f"the {kind} {_name_of(function)}{of} failed: {said(error)}"
     made.findings = (Finding(op.name, why, (op.origin,) if op.origin else ()),)

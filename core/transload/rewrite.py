@@ -324,8 +324,8 @@ class Rewriting:
             except Unsupported as reason:
                 why, advice, follows = reason.why, reason.hint, reason.follows
             except ConversionError as error:
-                why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
-                advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
+                why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or error.message
+                advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint)) or error.hint
             except (Unfit, OverflowError) as error:
                 why, advice = _misfit(error), _whose_fault(op)
             except PluginFailure as error:  # of what the rule called: a kernel, a shape rule

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import as_array, described, lost_numbers
 from ..budget import check_deadline
-from ..errors import Finding, PluginFailure, RunError, TransloadError, Unsupported, after_colon, merge_findings
+from ..errors import Finding, PluginFailure, RunError, TransloadError, after_colon, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..handles import Handle
 from ..ir import (
@@ -230,8 +230,6 @@ class Plan:
                         values[slot] = kept
                 except MemoryError as error:
                     raise _too_large(op, error) from error
-                except Unsupported as error:  # of rules alone
-                    raise _failed(op, kernel, error) from error
                 except OURS:
                     raise
                 except FOREIGN as error:

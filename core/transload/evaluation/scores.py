@@ -75,7 +75,7 @@ def _of_user(name: str) -> Callable[..., float]:
     def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
         try:
             return float(function(read_only(outputs), label))
-        except OURS:
+        except (*OURS, MemoryError):
             raise
         except FOREIGN as error:  # whatever the user's function raises, or ends by
             raise UsageError(f"{name} failed: {said(error)}",

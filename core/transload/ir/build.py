@@ -18,7 +18,7 @@ from .locations import FusedLocation, Location, first_name, location_names
 from .misuse import no_constants, no_name, no_place, no_types, not_a_type, refusal, unknown_op
 from .readable import builder_text
 from .types import NONE, FunctionType, NoneType, TensorType, TupleType, Type
-from .verify import broken_rules, faults_of, unknown_attributes
+from .verify import broken_rules, faults_of, lacking, unknown_attributes
 
 if TYPE_CHECKING:
     from ..budget import Budget
@@ -284,8 +284,10 @@ def _of_kinds(op: Op, declaration: OpDeclaration | None) -> Op:
         accept = accepts.get(key)
         try:
             fits = accept is None or bool(accept(value))
-        except (KeyboardInterrupt, MemoryError):
+        except KeyboardInterrupt:
             raise
+        except MemoryError as error:
+            raise lacking(op, error) from error
         except BaseException:
             continue  # a plugin's kind that fails: checking the module tells whose it is
         if not fits:

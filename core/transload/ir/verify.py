@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..context import current
-from ..errors import Finding, TransloadError, VerifyError, merge_findings
-from ..guard import said
+from ..errors import Finding, PluginFailure, TransloadError, VerifyError, merge_findings
+from ..guard import failure, said
 from ..kinds import need
 from ..suggest import nearest
 from . import registry
@@ -18,7 +18,7 @@ from .declare import AttributeKind, OpDeclaration
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType, Type
 
-__all__ = ["broken_rules", "check", "check_inference", "faults_of", "same_shape", "unknown_attributes", "verify"]
+__all__ = ["broken_rules", "check", "check_inference", "faults_of", "lacking", "same_shape", "unknown_attributes", "verify"]
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
@@ -64,8 +64,10 @@ def broken_rules(op: Op) -> list[str]:
     for constraint in declaration.constraints:
         try:
             outcome = constraint.check(op)
-        except (KeyboardInterrupt, MemoryError):
+        except KeyboardInterrupt:
             raise
+        except MemoryError as error:
+            raise lacking(op, error) from error
         except BaseException:
             continue  # it asks for a result
         if outcome is not True and (fault := _fault(op, constraint.doc, outcome)) is not None:
@@ -80,6 +82,13 @@ def _fault(op: Op, rule: str, outcome: Any) -> str | None:
     if isinstance(outcome, str):
         return f"{rule}: {str.__str__(outcome)}"  # a class of texts of its own may say anything of itself, or fail to
     return f"{rule}: {_of_whom(op)}gives a {type(outcome).__name__}, where True, False or a reason is wanted"
+
+
+def lacking(op: Op, error: MemoryError) -> PluginFailure:
+    """The error for memory that what a dialect says itself of an op asks for; raises it as it is, where it is ours or told."""
+    if isinstance(error, TransloadError):
+        raise error
+    return failure(current().host.owner("dialects", op.dialect), f"the declaration of {op.name}", error)
 
 
 def _of_whom(op: Op) -> str:
@@ -102,11 +111,11 @@ def _check_results(op: Op, infer: Callable[[Any], Any], findings: list[Finding])
     """The results of an op are as many, and of such sizes, as its declaration infers."""
     try:
         types = registry.result_types(op, infer)
+    except (KeyboardInterrupt, MemoryError):
+        raise
     except TransloadError as error:
         findings += error.findings or [_finding(op, error.message)]
         return
-    except (KeyboardInterrupt, MemoryError):
-        raise
     except BaseException as error:
         findings.append(_finding(op, f"the shape of its result cannot be inferred ({said(error)})"))
         return
@@ -226,8 +235,10 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
                 operands_fit(op._operands) and results_fit(op.results) and attributes_fit(op.attributes)
                 and len(op.regions) == n_regions)
             faults: list[str] = [] if is_formed else form_faults(op)
-        except (KeyboardInterrupt, MemoryError):
+        except KeyboardInterrupt:
             raise
+        except MemoryError as error:
+            raise lacking(op, error) from error
         except BaseException as error:  # of what a dialect says itself of types and attributes
             whose = _of_whom(op)
             return [f"its operands, results and attributes cannot be checked ({whose}{'failed: ' * bool(whose)}{said(error)})"]
@@ -236,8 +247,10 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
         for message, holds in constraints:
             try:
                 outcome = holds(op)
-            except (KeyboardInterrupt, MemoryError):
+            except KeyboardInterrupt:
                 raise
+            except MemoryError as error:
+                raise lacking(op, error) from error
             except BaseException as error:
                 outcome = f"it cannot be checked ({said(error)})"
             if outcome is not True and (fault := _fault(op, message, outcome)) is not None:

@@ -449,7 +449,7 @@ def function_at(source: str) -> Callable[..., Any]:
         found: Any = _module(where)
         for part in name.split("."):
             found = getattr(found, part)
-    except OURS:
+    except (*OURS, MemoryError):
         raise
     except FOREIGN as error:  # whatever the user's module raises, or ends by
         raise UsageError(f"{source}: cannot be imported: {said(error)}") from error
@@ -468,7 +468,7 @@ def _function(source: str) -> Callable[[], Iterable[Any]]:
             if not hasattr(made, "__iter__"):
                 raise UsageError(f"{source}: gives no samples, but an object of type {type(made).__name__}")
             yield from made
-        except (GeneratorExit, *OURS):  # who goes through them had enough
+        except (GeneratorExit, MemoryError, *OURS):  # who goes through them had enough
             raise
         except FOREIGN as error:  # whatever the user's function raises, or ends by
             raise UsageError(f"{source}: raised {said(error)}") from error

@@ -128,8 +128,6 @@ class Judge:
                 return self.of_several(given)
         except TimeOver as error:
             return Verification("skipped", f"{error.message}; {error.hint}", runtime.name, self.running.used)
-        except MemoryError as error:
-            return Verification("skipped", f"comparing takes more memory than there is{after_colon(error)}", runtime.name, engine)
         except ChildEnded as error:
             return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
         except RunError as error:
@@ -144,6 +142,8 @@ class Judge:
                 raise
             self.refused = True
             return Verification("skipped", f"{runtime.name} could not judge: {noted(error)}", runtime.name, engine)
+        except MemoryError as error:
+            return Verification("skipped", f"comparing takes more memory than there is{after_colon(error)}", runtime.name, engine)
 
     def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""

@@ -553,6 +553,8 @@ def verify_quantized_conversion(
             model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside, reference=reference)
     except MissingKernel as error:
         return Verification("skipped", error.message, "the quantized module", running.used or engine)
+    except PluginFailure:
+        raise
     except MemoryError as error:
         why = f"comparing takes more memory than there is{after_colon(error)}"
         return Verification("skipped", why, "the quantized module", engine)

@@ -34,5 +34,5 @@ def register_runtimes(register: Any) -> None:
 def register_facts(register: Any) -> None:
     register(FactKind(
         "keras-layer", "how layers of a class of Keras become ops: a `LayerRule`", "the reader of Keras models",
-        f"{_HERE}.layer:LayerRule", declared=False))
+        f"{_HERE}.layer:LayerRule", declared=False, refuses=True))
     register(Facts("keras-layer", "keras", f"{_HERE}.layers:LAYERS"))
