@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from . import options
+from .answer import print_data
 from .once_more import ARGUMENTS
 from .options import OUT, PATH, PATH_TEXT, OwnGroup, names_of
 
@@ -87,10 +88,10 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
     if version:
         from .. import __version__
 
-        click.echo(f"transload {__version__}")
+        print_data(f"transload {__version__}\n")
         context.exit()
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        print_data(context.get_help() + "\n")
         context.exit()
 
 

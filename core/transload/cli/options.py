@@ -22,7 +22,7 @@ import click
 
 from ..apart import need_apart
 from ..files import exists, is_file, need_place
-from .answer import data_alone
+from .answer import data_alone, print_data
 from .session import Session
 
 __all__ = [
@@ -81,7 +81,23 @@ class _GroupedOption(click.Option):
         self.group = group
 
 
-class OwnCommand(click.Command):
+class _Helped(click.Command):
+    """What prints its help as the answer that it is: standard output has it, also where all else there is data."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _print_help
+        return option
+
+
+def _print_help(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        print_data(ctx.get_help() + "\n")
+        ctx.exit()
+
+
+class OwnCommand(_Helped):
     """A command of ours: it takes the options that all of them take, each of one value once, and shows options in groups."""
 
     def __init__(self, name: str | None, **given: Any) -> None:
@@ -153,7 +169,7 @@ def _word(parameter: click.Parameter) -> str:
     return str(parameter.name).upper() if isinstance(parameter, click.Argument) else ""
 
 
-class OwnGroup(click.Group):
+class OwnGroup(_Helped, click.Group):
     """A command of ours that has commands: it takes the options that all of them take, and so do these."""
 
     command_class = OwnCommand

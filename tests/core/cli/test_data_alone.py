@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import transload.cli
+
 NOISY = '''
 import os
 from transload import Pass, hookimpl
@@ -68,6 +70,17 @@ def test_of_a_plugins_command_and_of_completion(noisy: dict[str, str], tmp_path:
     printed(["completion", "bash"], noisy, tmp_path)
     words = {"COMP_WORDS": "transload convert --target stab", "COMP_CWORD": "3"}
     assert printed([], {**noisy, "_TRANSLOAD_COMPLETE": "bash_complete", **words}, tmp_path) == "plain,stablehlo\n"
+
+
+@pytest.mark.parametrize("arguments", [
+    ["opt", "--help"], ["completion", "-h"], ["passes", "--json", "--help"], ["convert", "--help", "--show-pipeline"],
+    ["--version", "opt"]])
+def test_help_is_an_answer(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    """That of commands whose standard output is data was on standard error."""
+    assert transload.cli.run(arguments) == 0
+    told = capfd.readouterr()
+    assert told.err == "" and told.out.startswith("transload " if "--version" in arguments else "Usage: transload ")
+    assert told.out.endswith("\n")
 
 
 def test_a_line_is_completed_without_all_that_plugins_have(noisy: dict[str, str], tmp_path: Path) -> None:
