@@ -10,7 +10,7 @@ of those to leave out.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
@@ -305,7 +305,8 @@ class PluginRegistry:
         """Call one hook of one plugin; what it registers and is in order, by name. What is not is noted down, all of it."""
         hook, info = f"register_{kind}", plugin.info
         mine: dict[str, Any] = {}
-        for item in self._called(plugin, hook):
+        given, is_whole = self._called(plugin, hook)
+        for item in given:
             name, admitted, problems = admit(kind, item, info)
             if not problems and (name in there or name in mine):
                 owner = info if name in mine else self._owners.get((kind, name))
@@ -313,29 +314,41 @@ class PluginRegistry:
                 problems = [f"{singular(kind)} {name!r} is registered twice{by}; the first one stays"]
             for problem in problems:
                 info.blame(f"{hook}: {problem}")
-            if not problems:
+            if not problems and is_whole:
                 mine[name] = admitted
         if mine:
             info.registered[kind] = list(mine)
         return mine
 
-    def _called(self, plugin: _Plugin, hook: str) -> list[Any]:
-        """What a plugin registers by a hook; nothing where the hook raises, which is noted down."""
+    def _called(self, plugin: _Plugin, hook: str) -> tuple[list[Any], bool]:
+        """What a plugin registers by a hook, and whether that is all; it is not where the hook fails, which is noted down."""
         call = getattr(plugin.hooks, hook, None)
         if call is None or getattr(call, "transload_impl", None) is None:
-            return []
+            return [], True
         register = Register(plugin.info, hook)
         before, self._asked = self._asked, f"{hook} of {plugin.info}"
         try:
-            call(register)
+            wrong = self._not_run(call(register))
         except KeyboardInterrupt:
             raise
         except FOREIGN as error:
             plugin.info.blame_for(hook, error)
-            return []
+            return register.given, False
         finally:
             register.is_over, self._asked = True, before
-        return register.given
+        if wrong is not None:
+            plugin.info.blame(f"{hook}: {wrong}")
+        return register.given, wrong is None
+
+    @staticmethod
+    def _not_run(outcome: Any) -> str | None:
+        """What is wrong with a hook whose body has not run when it returns; what it gave is closed."""
+        if not isinstance(outcome, Generator | Coroutine | AsyncGenerator):
+            return None
+        if not isinstance(outcome, AsyncGenerator):
+            outcome.close()
+        form = "is a generator function (it has a yield)" if isinstance(outcome, Generator) else "is written with `async def`"
+        return f"{form}, and calling it registers nothing: write a plain function"
 
     @property
     def _facts(self) -> tuple[dict[str, FactKind], list[Given]]:
@@ -352,13 +365,14 @@ class PluginRegistry:
         given: list[tuple[PluginInfo, Facts]] = []
         for plugin in plugins:
             info = plugin.info
-            for item in self._called(plugin, "register_facts"):
+            items, is_whole = self._called(plugin, "register_facts")
+            for item in items:
                 problems = wrong_facts(item)
                 if not problems and isinstance(item, FactKind) and item.name in kinds:
                     problems = [f"the kind {item.name!r} is declared twice; the first one stays"]
                 for problem in problems:
                     info.blame(f"register_facts: {problem}")
-                if problems:
+                if problems or not is_whole:
                     continue
                 if isinstance(item, FactKind):
                     kinds[item.name] = item

@@ -470,21 +470,38 @@ def wrong_hooks(plugin: Any, info: PluginInfo, manager: pluggy.PluginManager) ->
     version = wrong_version(getattr(plugin, "transload_api", hookspecs.API_VERSION))
     problems = [] if version is None else [version]
     hooks = [hook for hook in dir(hookspecs) if hook.startswith("register_")]
-    marked = [member for member in dir(plugin) if getattr(getattr(plugin, member, None), "transload_impl", None) is not None]
+    marked, failed = _marked(plugin)
+    problems += [f"{member} cannot be looked at: {why}" for member, why in failed.items() if member in hooks]
     problems += [
         f"{member} is no hook of Transload; did you mean {nearest(member, hooks) or ', '.join(hooks)}?"
         for member in marked if member not in hooks]
-    if not marked:
+    if not marked and not failed.keys() & set(hooks):
         problems.append("it has no hooks: mark functions called register_targets and the like with @transload.hookimpl")
     if not problems:
         name = f"{info.distribution}:{info.name}"
         try:
             manager.register(plugin, name)
-        except (pluggy.PluginValidationError, ValueError) as error:  # ValueError: the same object, registered twice
+        except KeyboardInterrupt:
+            raise
+        except FOREIGN as error:  # pluggy's of a hook, ValueError of the same object twice, what a property of its own raises
             problems.append(" ".join(str(error).split()))
             if manager.has_plugin(name):
                 manager.unregister(name=name)
     return problems
+
+
+def _marked(plugin: Any) -> tuple[list[str], dict[str, str]]:
+    """The members of a plugin that are marked as hooks; of those that raise something when they are asked for, what that is."""
+    marked, failed = [], {}
+    for member in dir(plugin):
+        try:
+            if getattr(getattr(plugin, member, None), "transload_impl", None) is not None:
+                marked.append(member)
+        except KeyboardInterrupt:
+            raise
+        except FOREIGN as error:  # an array's `mT`, say
+            failed[member] = said(error)
+    return marked, failed
 
 
 def wrong_version(asked: Any) -> str | None:
