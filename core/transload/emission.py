@@ -141,7 +141,9 @@ def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None
             return f"{REPORT} is written by Transload"
     if (other := _unlisted(directory, emitted.files)) is not None:
         return f"{other.relative_to(directory)} was written, and is not among its files"
-    return _wrong_with_parts(emitted, module)
+    if (wrong := _wrong_with_parts(emitted, module)) is not None:
+        return wrong
+    return None if emitted.files else "gives no file: who converts for it has nothing then"
 
 
 def _unlisted(directory: Path, files: Sequence[Path]) -> Path | None:

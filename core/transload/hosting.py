@@ -107,15 +107,21 @@ def cut_for(target: Target, module: Module, settings: Mapping[str, Any], hosted:
 
 
 def _taken(target: Target, module: Module, settings: Mapping[str, Any]) -> Callable[[Op], bool] | None:
-    """Which ops of a module a target takes; None of one that takes models as a whole."""
-    leaves, takes = getattr(target, "leaves", None), getattr(target, "takes", None)
+    """Which ops of a module a target takes; None of one that takes models as a whole. A plugin's is asked about copies."""
+    leaves: Any = getattr(target, "leaves", None)
+    takes: Any = getattr(target, "takes", None)
+    if leaves is None and takes is None:
+        return None
+    owner = host().owner("targets", target.name)
+    shown = module if owner is not None and owner.is_ours else module.clone()
+    copies = dict(zip(module.walk(), shown.walk(), strict=True))
     if leaves is not None:
-        left = set(leaves(module, settings))
-        if foreign := left - set(module.walk()):
+        left = set(leaves(shown, settings))
+        if foreign := left - set(copies.values()):
             wrong = TypeError(f"gives a {min(op.name for op in foreign)} that is no op of the module which it was given")
-            raise failure(host().owner("targets", target.name), f"target {target.name!r}.leaves()", wrong)
-        return lambda op: op not in left
-    return None if takes is None else lambda op: all(takes(each, settings) for each in _work_in(op))
+            raise failure(owner, f"target {target.name!r}.leaves()", wrong)
+        return lambda op: copies[op] not in left
+    return lambda op: all(takes(copies[each], settings) for each in _work_in(op))
 
 
 def _work_in(op: Op) -> list[Op]:

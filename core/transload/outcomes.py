@@ -29,6 +29,8 @@ __all__ = [
 _OPTION = re.compile(r"[A-Za-z0-9_][\w-]*", re.ASCII)
 _FEW = 8
 """Names that a message has."""
+_ROUNDINGS = 1e-6
+"""By how much, beside its size, a number may be beyond its bounds: it is summed up of many."""
 _MOST = 1 << 20
 """Findings, or ops, that a function gives: there is no model with as many."""
 
@@ -285,7 +287,10 @@ def _functions(outcome: Any) -> list[Any]:
     """Functions of a module, as a conversion's `entries` gives them."""
     from .ir import Op
 
-    return list(_all_of(outcome, Op, "among the functions of the module, where an Op"))
+    found = list(_all_of(outcome, Op, "among the functions of the module, where an Op"))
+    if not found:
+        raise TypeError("gives no function, and nothing would be left of the module")
+    return found
 
 
 def _no_text(outcome: Any) -> str | None:
@@ -375,7 +380,18 @@ TARGET_TAKES: dict[str, Check] = {
 
 def taken(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:
     sums_up = kind == "scores" and member == "measure" and (item.total is not None or item.by_row)
-    return _no_numbers if sums_up else TAKES.get((kind, member))
+    takes = _no_numbers if sums_up else TAKES.get((kind, member))
+    if takes is None or (kind, member) not in (("metrics", "measure"), ("scores", "total")) or item.bounds is None:
+        return takes
+    least, most = item.bounds
+    return lambda outcome: takes(outcome) or _beyond(float(outcome), least, most)
+
+
+def _beyond(number: float, least: float, most: float) -> str | None:
+    """What is wrong with a number beyond the bounds that there are, by more than roundings; NaN is beyond none."""
+    if number < least - _ROUNDINGS * max(1.0, abs(least)) or number > most + _ROUNDINGS * max(1.0, abs(most)):
+        return f"gives {number:g}, where its bounds are {least:g} and {most:g}"
+    return None
 
 
 def _findings(outcome: Any) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .analysis.movement import is_cast, moves_of
+from .contents import STRUCTURE, dialects_in, main_dialect
 from .guard import FOREIGN, OURS, PluginInfo, failure
 from .ir import FloatType, Module, Op, QuantType
 from .ir.build import constant_of
@@ -17,6 +18,7 @@ from .outcomes import need_right_module
 from .plugin import Quantized, Target, resolve
 from .plugin_host import host
 from .report import LayersReport, QuantizationReport
+from .roles import hub
 from .samples.owned import owned
 from .samples.samples import Samples
 
@@ -116,10 +118,13 @@ def _annotated(scheme: str, options: Mapping[str, Any]) -> tuple[Callable[..., A
 
 
 def _need_same_borders(made: Module, module: Module, owner: PluginInfo, place: str) -> None:
-    """`PluginFailure` where a quantizer gives a module that is wrong, or of other inputs or outputs than the one it was given."""
+    """`PluginFailure` where a quantizer gives a module that is wrong, of another dialect than the hub's and those of the one it
+    was given, or of other inputs or outputs."""
     need_right_module(made, owner, place, "gives")
     if "main" not in made.functions:
         raise failure(owner, place, ValueError("gives a module without a function 'main'"))
+    if (dialect := main_dialect(made)) not in (hub().name, *dialects_in(module), *STRUCTURE):
+        raise failure(owner, place, ValueError(f"gives a module of {dialect!r}, where one of {hub().name!r} is wanted"))
     for side, before, now in (("inputs", module.inputs, made.inputs), ("outputs", module.outputs, made.outputs)):
         shapes = [[(name, getattr(type_, "shape", None)) for name, type_ in types.items()] for types in (before, now)]
         if shapes[0] != shapes[1]:

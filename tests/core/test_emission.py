@@ -93,6 +93,7 @@ def linked(directory: Path) -> Emitted:
     (lambda d: linked(d), "latest is a link, where a file is wanted"),
     (lambda d: wrote(d, "report.json"), "report.json is written by Transload"),
     (lambda d: Emitted(wrote(d, "unlisted").files[:0]), "unlisted was written, and is not among its files"),
+    (lambda d: Emitted([]), "gives no file"),
     (lambda d: Emitted([], parts=["x"]), "each part must be an EmittedPart"),
     (lambda d: Emitted([], parts=[EmittedPart("moon", [], [], [])]), "each part must be an EmittedPart of 'target' or 'host'"),
     (lambda d: Emitted([], parts=[EmittedPart("host", [d / "a"], [], [])]), "which is not among the files"),
