@@ -65,8 +65,8 @@ def check_op(
 def _need_limits(rtol: Any, atol: Any, steps: Any) -> None:
     """What results are to keep to: numbers from 0 on. Nothing keeps to less, and everything to what is infinite or NaN."""
     for name, limit in (("rtol", rtol), ("atol", 0.0 if atol is None else atol)):
-        assert isinstance(limit, Real) and 0 <= limit < np.inf, f"{name} is a number from 0 on, and is {limit!r:.100}"
-    assert isinstance(steps, Integral) and steps >= 0, f"steps is a whole number from 0 on, and is {steps!r:.100}"
+        assert isinstance(limit, Real) and 0 <= float(limit) < np.inf, f"{name} is a number from 0 on, and is {limit!r:.100}"
+    assert isinstance(steps, Integral) and int(steps) >= 0, f"steps is a whole number from 0 on, and is {steps!r:.100}"
 
 
 def _check_text(module: Module, what: str) -> None:
