@@ -8,7 +8,7 @@
 Other people's C++ ends the process that gives it a model it did not expect. So it runs in a process of its own, which is
 isolated (`transload.child`), started when it is first needed and kept for the next call, and limited in time and memory: to a
 part of the machine's, and where a call says how many bytes it is `about`, to a multiple of them (`Limits.room_for`). Where it
-ends, `ChildEnded` says so and why; the next call starts another one.
+ends, `ChildEnded` says so and why, and `ChildLate` where that was the time; the next call starts another one.
 
 A message is a header in JSON and the bytes of its arrays, each behind its length; nothing is pickled, so that a child that was
 taken over can send back data and nothing else. None, booleans, numbers, text, bytes, arrays, lists, tuples and dictionaries
@@ -38,10 +38,10 @@ from typing import IO, Any
 
 from . import errors
 from .child import PythonChild
-from .errors import Finding, RunError, TransloadError
+from .errors import Finding, ReadError, RunError, TransloadError
 from .scratch import temporary
 
-__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken"]
+__all__ = ["ChildEnded", "ChildLate", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken", "unread"]
 
 _START = "from transload.worker import serve; serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])"
 _CHUNK = 1 << 20
@@ -57,6 +57,19 @@ PATIENCE = 5.0
 
 class ChildEnded(RunError):
     """A child process ended, or was ended, before it answered: of what it was asked, nothing is known."""
+
+
+class ChildLate(ChildEnded):
+    """A child process was ended because it took too long: it did not say, or show, that anything is wrong."""
+
+
+def unread(error: ChildEnded, what: str, hint: str, limit: str) -> ReadError:
+    """Why a child does not read a file, or `what` of it: one that ends the child is damaged, and `hint` is what to do about that;
+    one that takes longer than `limit` need not be."""
+    if isinstance(error, ChildLate):
+        return ReadError(f"{what} was not read: {error.message} to read it",
+                         hint=f"it is damaged, or holds what takes unusually long to read: the limit is {limit}")
+    return ReadError(f"{what} is damaged: {error.message} while it read it", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -184,8 +197,10 @@ class Worker:
                 _send(process.stdin, [*request, closed, room, seconds])
                 answer = _receive(process.stdout)
             except (OSError, ValueError):
-                why = f"took longer than {seconds:g} s" if late.is_set() else self._why(process)
+                why = None if late.is_set() else self._why(process)
                 self.stop()
+                if why is None:
+                    raise ChildLate(f"{self.name} took longer than {round(seconds, 0 if seconds >= 10 else 1):g} s") from None
                 raise ChildEnded(f"{self.name} {why}") from None
             except BaseException:  # Ctrl-C: an answer is still to come, which nobody will wait for
                 self.stop()

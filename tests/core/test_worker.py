@@ -16,7 +16,7 @@ import pytest
 
 from transload.budget import allowed
 from transload.errors import ReadError, RunError
-from transload.worker import ChildEnded, Limits, Worker
+from transload.worker import ChildEnded, Limits, Worker, unread
 
 
 @pytest.fixture
@@ -64,6 +64,18 @@ def test_an_end_is_told_and_the_next_call_starts_another(
         worker.call(function, *arguments)
     worker.limits = Limits()
     assert worker.call("os:getpid") not in (first, os.getpid())
+
+
+def test_what_took_too_long_is_not_damaged(worker: Worker) -> None:
+    said = {}
+    for name, ask in (("late", lambda: worker.call("time:sleep", 60, within=0.3)), ("ended", lambda: worker.call("os:abort"))):
+        with pytest.raises(ChildEnded) as caught:
+            ask()
+        said[name] = unread(caught.value, "x.mlir: the program", "get it anew", "20 s")
+    assert said["late"].message == "x.mlir: the program was not read: the judge took longer than 0.3 s to read it"
+    assert "the limit is 20 s" in said["late"].hint
+    assert "x.mlir: the program is damaged: the judge ended (SIGABRT)" in said["ended"].message
+    assert said["ended"].hint == "get it anew"
 
 
 def test_memory_is_limited() -> None:

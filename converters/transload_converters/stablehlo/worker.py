@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transload.errors import ReadError, TransloadError, UsageError
-from transload.worker import ChildEnded, Worker
+from transload.worker import ChildEnded, Worker, unread
 
 from . import bindings
 
@@ -21,9 +21,8 @@ def bytecode_of(data: bytes | memoryview, name: str) -> bytes:
         within = READING_SECONDS + len(data) / READING_SPEED
         return bytes(JAXLIB.call(f"{_BINDINGS}:rewritten", data, "program", within=within, about=0))
     except ChildEnded as error:
-        raise ReadError(
-            f"{name}: the program is damaged: {error.message} while it read it", hint="write the file again, or get it anew"
-        ) from None
+        raise unread(error, f"{name}: the program", "write the file again, or get it anew",
+                     f"{READING_SECONDS:g} s, and one more for each {READING_SPEED / 1e6:g} MB") from None
     except ReadError as error:
         raise ReadError(f"{name}: {error.message.removeprefix('program: ')}", error.findings, error.hint) from None
     except TransloadError as error:

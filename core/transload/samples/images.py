@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..cores import cores
 from ..errors import ReadError, UsageError
-from ..worker import ChildEnded, Limits, Worker
+from ..worker import ChildEnded, Limits, Worker, unread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +81,7 @@ class Decoding:
             pixels: np.ndarray = worker.call("transload.samples.images:decode", str(path.absolute()), str(path), how)
             return pixels
         except ChildEnded as error:
-            raise ReadError(f"{path}: is a damaged image: {error.message}") from None
+            raise unread(error, f"{path}: the image", "", f"{_LIMITS.seconds:g} s") from None
         finally:
             _FREE.put(worker)
 

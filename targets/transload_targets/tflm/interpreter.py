@@ -11,7 +11,7 @@ import numpy as np
 
 from transload.errors import RunError
 from transload.ir import Module, TensorType, dtype_of
-from transload.worker import ChildEnded, Worker
+from transload.worker import ChildEnded, ChildLate, Worker
 
 __all__ = ["Given", "arena_of", "open_model", "open_source", "operators_of"]
 
@@ -43,9 +43,11 @@ class Given:
         return cls(data, sizes, [dtype_of(type_.element).name for type_ in types], whole)
 
     def refusal(self, arena: int = 0, run: bool = True) -> str | None:
-        """`runtime.refusal_of`, there; what ends the process is refused, too."""
+        """`runtime.refusal_of`, there; what ends the process is refused, too. Raises `ChildLate`: more room would not help."""
         try:
             why: str | None = _TFLM.call(f"{_HERE}:refusal_of", self.data, arena, self.shapes, self.dtypes, run and self.whole)
+        except ChildLate:
+            raise
         except ChildEnded as error:
             return error.message
         return why

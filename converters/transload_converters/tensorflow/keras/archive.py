@@ -24,7 +24,7 @@ from transload.ir import ArrayData, Dense
 from transload.json_text import room_for_json, values_of_json
 from transload.limits import MAX_ELEMENTS
 from transload.plugin import Source
-from transload.worker import ChildEnded
+from transload.worker import ChildEnded, unread
 
 from .isolated import HDF5, most_unpacked
 
@@ -65,7 +65,8 @@ class Weights:
         try:
             return HDF5.call(f"{_HDF5}:{function}", *self._asked, *more, within=within, about=len(self._data))
         except ChildEnded as error:
-            raise ReadError(f"{self.name}: the file is damaged: {error.message} while it read it", hint=DAMAGED) from None
+            limit = f"{READING_SECONDS:g} s, and one more for each {READING_SPEED / 1e6:g} MB"
+            raise unread(error, f"{self.name}: the file", DAMAGED, limit) from None
         except TransloadError as error:
             raise ReadError(f"{self.name}: {error.message}", hint=DAMAGED) from None
 
