@@ -33,6 +33,9 @@ __all__ = ["GraphImporter", "Scope", "fill_in", "types_of"]
 MAX_DEPTH = 32
 """How deep subgraphs may lie in each other."""
 
+MAX_CALLS = 128
+"""How deep calls of functions may lie in each other, where these are written in other opset versions than the model."""
+
 MAX_SPARSE = 1 << 28
 """Elements that a sparse tensor may have as a dense one."""
 
@@ -80,6 +83,7 @@ class GraphImporter:
         self.overrides = dict(overrides or {})
         self.functions = functions or {}
         self.told: dict[str, str] | None = None  # in a function, what its values are called in the model
+        self.calls = 0  # that it lies in
         self.fresh = FreshNames()
         self.findings: list[Finding] = []
 
@@ -221,7 +225,10 @@ class GraphImporter:
             fill_in(inner, attributes, {name for name in function.input if not given.get(name)})
         version = versions.get("", self.overrides.get("onnx.opset", self.opsets.get("")))
         importer = GraphImporter(self.tensors, versions, {"onnx.opset": version}, self.functions)
-        importer.findings, importer.fresh = self.findings, self.fresh
+        importer.findings, importer.fresh, importer.calls = self.findings, self.fresh, self.calls + 1
+        if importer.calls > MAX_CALLS:
+            raise ReadError(f"{self.tensors.name}: functions of another opset version than the model's call each other more than "
+                            f"{MAX_CALLS} deep", hint="write the functions and the model in the same opset version")
         importer.told = {name: self.tell(key) for name, key in zip(function.output, node.output, strict=False)}
         inside = Scope(types={name: scope.types[key] for name, key in zip(function.output, node.output, strict=False)
                               if key in scope.types})

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
 from typing import Any
 
 __all__ = ["inlined", "upgraded"]
+
+_LEVELS = 64
+"""So many levels of calls are inlined at once, by `onnx.inliner`, which calls itself for each."""
 
 
 def inlined(model: bytes) -> bytes:
     """The model with its functions in the places of their calls, but those that are written in another version of the operators.
 
-    Level by level, those first that no other calls: then a call says all its attributes when its own defaults are filled in,
-    which `onnx.inliner` knows nothing of. It could convert versions, too, but not in subgraphs, nor two calls in one model.
+    From those that have most calls in each other, which no other calls, to those that have none: then a call says all its
+    attributes when its own defaults are filled in, which `onnx.inliner` knows nothing of. It could convert versions, too, but not
+    in subgraphs, nor two calls in one model.
     """
     from onnx import ModelProto, inliner
 
@@ -23,22 +28,19 @@ def inlined(model: bytes) -> bytes:
     for function in functions.values():
         _take_version(function, version)
     alike = {key for key, function in functions.items() if _version(function) in (0, version)}
+    calls = {key: _called(function.node, functions) for key, function in functions.items()}
+    heights = _heights(calls)
     while called := _called(result.graph.node, functions) & alike:
-        below: set[Any] = set()
-        for key in called:
-            _add_below(key, functions, below)
+        first = _next(max(heights[key] for key in called), alike, functions, heights)
         _fill_in_defaults(result.graph.node, functions)
         del result.functions[:]
-        result.functions.extend(functions[key] for key in sorted(called - below))
-        alike -= called - below  # once each: it leaves alone those whose other domains have other versions than the model's
+        result.functions.extend(functions[key] for key in sorted(first))
+        alike -= first  # once each: it leaves alone those whose other domains have other versions than the model's
         result = inliner.inline_local_functions(result)
         if not result.ir_version:  # what protobuf cannot write becomes an empty model, without a word
             raise ValueError("with them inlined, the model would exceed the 2 GB of a file of protobuf")
     del result.functions[:]
-    rest = _called(result.graph.node, functions)
-    for key in list(rest):
-        _add_below(key, functions, rest)
-    result.functions.extend(functions[key] for key in sorted(rest))
+    result.functions.extend(functions[key] for key in sorted(_with_called(_called(result.graph.node, functions), calls)))
     return result.SerializeToString()
 
 
@@ -64,11 +66,29 @@ def _called(nodes: Iterable[Any], functions: dict[Any, Any]) -> set[Any]:
     return {(node.domain, node.op_type, node.overload) for node in _nodes(nodes)} & functions.keys()
 
 
-def _add_below(key: Any, functions: dict[Any, Any], below: set[Any]) -> None:
-    """Add what a function calls, and what that calls."""
-    for inner in _called(functions[key].node, functions) - below:
-        below.add(inner)
-        _add_below(inner, functions, below)
+def _heights(calls: dict[Any, set[Any]]) -> dict[Any, int]:
+    """How many calls lie in each other in a function: 0 where it makes none. None calls itself."""
+    heights: dict[Any, int] = {}
+    for key in TopologicalSorter(calls).static_order():
+        heights[key] = max((heights[inner] + 1 for inner in calls[key]), default=0)
+    return heights
+
+
+def _next(highest: int, among: set[Any], functions: dict[Any, Any], heights: dict[Any, int]) -> set[Any]:
+    """The functions of the highest level, and of so many levels below as have no defaults, which nobody has to fill in."""
+    having = max((heights[key] for key in among if functions[key].attribute_proto and heights[key] < highest), default=-1)
+    lowest = max(having + 1, highest - _LEVELS + 1)
+    return {key for key in among if lowest <= heights[key] <= highest}
+
+
+def _with_called(keys: set[Any], calls: dict[Any, set[Any]]) -> set[Any]:
+    """Functions, what they call, and what that calls."""
+    found, pending = set(keys), list(keys)
+    while pending:
+        new = calls[pending.pop()] - found
+        found |= new
+        pending += new
+    return found
 
 
 def _fill_in_defaults(nodes: Iterable[Any], functions: dict[Any, Any]) -> None:

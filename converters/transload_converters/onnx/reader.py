@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -206,24 +207,19 @@ def _refuse_endless_functions(model: Any, where: str) -> None:
     """
     calls = {(f.domain, f.name, f.overload): Counter(map(_call_of, _all_nodes(f.node))) for f in model.functions}
     own = {(f.domain, f.name, f.overload): _own_size(f) for f in model.functions}
-    sizes: dict[tuple[str, str, str], _Size] = {}
+    sizes: dict[tuple[str, str, str], _Size] = {}  # of functions, with all that they call inlined
+    operator = _Size(1, 0, 0)
 
-    def size_of(key: tuple[str, str, str], path: tuple[tuple[str, str, str], ...]) -> _Size:
-        """What a function, or an operator that is none, is with all that it calls inlined."""
-        if key in path or len(path) > 100:
-            raise ReadError(f"{where}: function {key[1]!r} calls itself")
-        if key not in sizes:
-            inner = calls.get(key)
-            sizes[key] = _Size(1, 0, 0) if inner is None else added(inner, (*path, key), own[key])
-        return sizes[key]
-
-    def added(inner: Counter[tuple[str, str, str]], path: tuple[tuple[str, str, str], ...], first: _Size) -> _Size:
-        each = [(size_of(key, path), count) for key, count in inner.items()]
+    def added(inner: Counter[tuple[str, str, str]], first: _Size) -> _Size:
+        each = [(sizes.get(key, operator), count) for key, count in inner.items()]
         return _Size(*(start + sum(size[which] * count for size, count in each) for which, start in enumerate(first)))
 
-    for key in calls:
-        size_of(key, ())
-    total = added(Counter(map(_call_of, _all_nodes(model.graph.node))), (), _Size(0, 0, 0))
+    try:
+        for key in TopologicalSorter({key: inner.keys() & calls.keys() for key, inner in calls.items()}).static_order():
+            sizes[key] = added(calls[key], own[key])
+    except CycleError as error:
+        raise ReadError(f"{where}: function {error.args[1][0][1]!r} calls itself") from None
+    total = added(Counter(map(_call_of, _all_nodes(model.graph.node))), _Size(0, 0, 0))
     most, size = allowance(), model.ByteSize()
     if total.nodes > most.ops:
         raise ReadError(

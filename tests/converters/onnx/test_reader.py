@@ -190,6 +190,27 @@ def test_a_function_that_calls_itself_is_refused() -> None:
         read_model(make_model([node("F", ["x"], ["y"], domain="mine")], {"x": X}, ["y"], functions=[loop]))
 
 
+def chain(depth: int, opset: int) -> onnx.ModelProto:
+    """Functions that each do something and call the next, but the last."""
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("mine", 1)]
+    nodes = [[node("Softmax", ["x"], ["m"]), node(f"F{i + 1}", ["m"], ["y"], domain="mine")] for i in range(depth)]
+    functions = [helper.make_function("mine", f"F{i}", ["x"], ["y"], each, opsets) for i, each in enumerate(nodes)]
+    functions.append(helper.make_function("mine", f"F{depth}", ["x"], ["y"], [node("Neg", ["x"], ["y"])], opsets))
+    return make_model([node("F0", ["x"], ["y"], domain="mine")], {"x": X}, ["y"], functions=functions)
+
+
+def test_functions_may_call_each_other_as_deep_as_they_like() -> None:
+    """150 were told to call themselves, and a thousand were more than Python has frames for."""
+    names = [op.name for op in main_ops(read_model(chain(1100, 17)))]
+    assert names == ["onnx.Softmax"] * 1100 + ["onnx.Neg", "func.return"]
+
+
+def test_functions_of_another_opset_may_not_call_each_other_that_deep() -> None:
+    assert len(main_ops(read_model(chain(100, 11)))) == 102
+    with pytest.raises(ReadError, match="call each other more than 128 deep"):
+        read_model(chain(1100, 11))
+
+
 def test_functions_that_call_the_next_twice_are_counted_before_they_are_inlined() -> None:
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("mine", 1)]
     functions = [helper.make_function("mine", "F40", ["x"], ["y"], [node("Neg", ["x"], ["y"])], opsets)]
