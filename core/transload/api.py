@@ -26,8 +26,8 @@ from .errors import (
     UsageError,
     merge_findings,
 )
-from .file_formats import HEAD, model_file, reader_for, writer_for
-from .files import atomic_path, is_file, is_folder, need_file, reason_of
+from .file_formats import HEAD, file_of, reader_for, writer_for
+from .files import atomic_path, is_file, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
 from .guard import PluginInfo, failure
@@ -98,7 +98,7 @@ def load(
             raise UsageError(f"load() takes a path, and was given {type(path).__name__}")
         file = Path(path)
         need_file(file)
-        source = Source(path=model_file(file) if is_folder(file) else file, name=str(file), function=function)
+        source = Source(path=file_of(file), name=str(file), function=function)
     else:
         if format is None:
             raise UsageError("load(text=...) needs a format=", hint=f"formats: {', '.join(sorted(host().readers))}")

@@ -23,6 +23,7 @@ from .described import describe
 from .edited import note_of_edits
 from .emission import check_for, emit_for, left_to_host, looked_into, need_nothing_left, partition_report
 from .errors import ReadError, TransloadError, UsageError, VerificationError
+from .file_formats import file_of
 from .files import exists, need_directory
 from .garbage import rare_collections
 from .given import has_images, open_given, settled, shapes_of
@@ -255,7 +256,7 @@ class _Work:
         self.report = Report(
             model=str(self.path) if self.path is not None else None, target=self.target.name, options=self.settings, seed=seed,
             tolerance=tolerance.limits(), host=self.hosted.name if self.hosted is not None else None)
-        self.digests = Digests(self.path)
+        self.digests = Digests(_file_of(self.path))
         try:
             yield
         except TransloadError as error:
@@ -515,6 +516,13 @@ def _folder(dump: str | Path | None, start: str | None) -> str | Path:
     if dump is None:
         raise UsageError(f"where is the dump to go on from at stage {start!r}?", hint="--dump DIR, or dump= in Python")
     return dump
+
+
+def _file_of(path: Path | None) -> Path | None:
+    """What a model is read from, whose digest is the model's; a folder that is none, where reading says why."""
+    with suppress(TransloadError):
+        return file_of(path) if path is not None else None
+    return path
 
 
 def _stem(module: Module) -> str:

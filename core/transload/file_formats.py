@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from .artifact_set import REPORT
 from .contents import STRUCTURE
 from .errors import PluginFailure, ReadError, TransloadError, UsageError
-from .files import is_file, reason_of
+from .files import is_file, is_folder, reason_of
 from .mistaken import mistaken
 from .plugin import Reader, Source, resolve
 from .plugin_host import host
@@ -19,7 +19,7 @@ from .shell import quoted
 if TYPE_CHECKING:
     from .plugin import Writer
 
-__all__ = ["HEAD", "model_file", "reader_for", "writer_for"]
+__all__ = ["HEAD", "file_of", "model_file", "reader_for", "writer_for"]
 
 Named = TypeVar("Named", Reader, "Writer")
 HEAD = 4096
@@ -36,6 +36,11 @@ def model_file(folder: Path) -> Path:
     foreign = _foreign(folder, b"", failed)
     raise foreign or (failed[0] if failed else None) or unreported(folder, _suffixes()) or ReadError(
         f"{folder}: is a directory, not a model file")
+
+
+def file_of(path: Path) -> Path:
+    """The file that a model is read from: itself, or that in the folder that it is. `ReadError` for any other folder."""
+    return model_file(path) if is_folder(path) else path
 
 
 def reader_for(source: Source) -> Reader:

@@ -253,7 +253,8 @@ class Report:
     error: Annotated[ErrorReport | None, "why the model was refused"] = None
     model: Annotated[str | None, "path of the model; null for one that was made in memory"]
     digest: Annotated[
-        str | None, "sha256:... of the model's file; beyond 16 GiB stat:SIZE-TIME, when it was changed"] = None
+        str | None, "sha256:... of the model's file (of a SavedModel its saved_model.pb); beyond 16 GiB stat:SIZE-TIME, when "
+        "it was changed"] = None
     beside: Annotated[dict[str, str], "the same of files that were read with it (weights), by path from its folder"] = field(
         default_factory=dict)
     format: Annotated[str | None, "name of the reader"] = None

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..artifact_set import REPORT, replaced_folder
 from ..errors import TransloadError
+from ..file_formats import file_of
 from ..files import need_directory
 from ..json_text import json_text, of_json_text
 from ..report import Digest, files_of_report
@@ -48,7 +49,7 @@ class Cache:
         """The report of an earlier conversion, whose files lie in `out` now; None where there is none that is whole."""
         for entry in sorted(self._place(request).glob("*")):
             report = entry_report(entry)
-            if report is None or not beside_is_same(model, report["beside"]):
+            if report is None or not beside_is_same(file_of(model), report["beside"]):
                 continue
             report["model"] = str(model)
             with replaced_folder(out, drop=files_of_report) as folder:

@@ -19,7 +19,7 @@ from typing import Any
 from ..chosen_target import target_options, usable_target
 from ..convert_model import convert, need_possible
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
-from ..file_formats import model_file, reader_for
+from ..file_formats import file_of, reader_for
 from ..files import atomic_path, current_directory, need_directory
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
@@ -189,7 +189,7 @@ def _used(request: Mapping[str, Any], models: Iterable[Found]) -> Iterator[tuple
         yield "readers", request["format"]
     elif any(is_of_others("readers", name) for name in host().readers):
         for each in models:
-            file = model_file(each.path) if each.path.is_dir() else each.path
+            file = file_of(each.path)
             yield "readers", reader_for(Source(file, name=str(file))).name
 
 
@@ -215,12 +215,12 @@ def convert_one(
     """Convert one model: what became of it, as data. `before` is the request that made what `out` holds."""
     start = time.perf_counter()
     path, directory = Path(model), Path(out)
-    file = model_file(path) if path.is_dir() else path
+    file = file_of(path)
     digest = digest_of_request(file, request)
     store = Cache(cache) if cache is not None else None
     way, report, error, code = "kept", _kept(file, directory, digest, before), None, 0
     if report is None and store is not None and digest is not None:
-        way, report = "cached", store.find(digest, file, directory)
+        way, report = "cached", store.find(digest, path, directory)
     if report is None:
         way, report, error, code = _made(path, directory, request)
         if store is not None and digest is not None and way != "failed":

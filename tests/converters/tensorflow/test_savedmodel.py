@@ -12,6 +12,7 @@ from google.protobuf import text_format
 import transload
 from transload.errors import ReadError, UsageError
 from transload.ir import F32, Symbol, TensorType
+from transload.scale import convert_all
 from transload_converters.tensorflow import messages_pb2 as messages
 
 from tests.support.checkpoints import write_checkpoint
@@ -262,3 +263,20 @@ def test_text_that_is_nested_deeply_is_said_to_be(tmp_path: Path) -> None:
     path.write_text("node{" * 50_000)
     with pytest.raises(ReadError, match="lie in each other deeper than text is read"):
         transload.load(path)
+
+
+def test_conversions_of_a_folder_are_kept_by_its_files(tmp_path: Path) -> None:
+    """Each call converted anew: files were noted by their path from the folder around the model, and looked for in the model."""
+    folder, store = write_model(tmp_path / "model", first_kind(), tensors={"tensor/w": W}), tmp_path / "cache"
+    out = [tmp_path / name for name in ("one", "one", "two", "three")]
+
+    def ways(places: list[Path]) -> list[str]:
+        with sizes_given(batch=1):
+            made = [convert_all(folder, "tosa", each, cache=store, workers=1)[0] for each in places]
+        for each in made:
+            assert each.report is not None and each.report["model"] == str(folder) and each.report["digest"]
+        return [each.way for each in made]
+
+    assert ways(out[:3]) == ["converted", "kept", "cached"]
+    write_checkpoint(folder / "variables" / "variables", {"tensor/w": W + 1})
+    assert ways([out[0], out[3]]) == ["converted", "cached"]
