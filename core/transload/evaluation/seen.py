@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import TensorType
+from ..samples.images import scaled_sizes
 from ..samples.preprocess import CHANNELS, Settled
 
 __all__ = ["Seen", "Shown", "Window", "places_in", "seen", "shown_of", "window_of"]
@@ -67,15 +68,13 @@ def window_of(shown: Shown, rows: int, columns: int) -> Window:
         return 0.0, 0.0, float(rows), float(columns)
     how = shown.image.pixels
     (height, width), (kept_rows, kept_columns) = how["resize"], how["crop"]
-    wider = width * rows < height * columns
     upper, left, down, across = 0.0, 0.0, rows / height, columns / width  # where it begins, and a pixel of what it was resized to
-    if how["mode"] == "short_side_scale":
-        taken = (rows, rows * width / height) if wider else (columns * height / width, columns)
-        upper, left, down, across = (rows - taken[0]) / 2, (columns - taken[1]) / 2, taken[0] / height, taken[1] / width
-    elif how["mode"] == "letterbox":
-        inner = (max(1, width * rows // columns), width) if wider else (height, max(1, height * columns // rows))
+    if how["mode"] != "stretch":
+        inner = scaled_sizes(how, rows, columns)
         down, across = rows / inner[0], columns / inner[1]
-        if how["pad_type"] == "center":
+        if how["mode"] == "short_side_scale":
+            upper, left = (inner[0] // 2 - height // 2) * down, (inner[1] // 2 - width // 2) * across
+        elif how["pad_type"] == "center":
             upper, left = -((height - inner[0]) // 2) * down, -((width - inner[1]) // 2) * across
     upper += (height // 2 - kept_rows // 2) * down
     left += (width // 2 - kept_columns // 2) * across

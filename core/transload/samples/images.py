@@ -26,7 +26,7 @@ from ..worker import ChildEnded, Limits, Worker, unread
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OTHERS", "SUFFIXES", "Decoding", "decode", "read_pixels"]
+__all__ = ["OTHERS", "SUFFIXES", "Decoding", "decode", "read_pixels", "scaled_sizes"]
 
 T = TypeVar("T")
 Result = TypeVar("Result")
@@ -40,6 +40,8 @@ _FORMATS = ("JPEG", "PNG", "BMP", "PPM", "WEBP")
 _MODES = {"gray": "L", "rgb": "RGB", "bgr": "RGB", "rgbd": "RGBA"}
 _MOST_PIXELS = 1 << 27
 """Of one image: what claims more is a decompression bomb."""
+_MOST_SCALED = 1 << 24
+"""Of one image that covers all and is then cut: of one that is long and thin nearly all is cut off."""
 _LIMITS = Limits(seconds=60.0, memory=0.5)
 _AHEAD = 4
 """Images for each process that are decoded before somebody asks for them."""
@@ -159,6 +161,14 @@ def _of_bytes(image: Any) -> Any:
     return Image.fromarray((np.clip(np.asarray(image), 0, 65535).astype(np.uint16) >> 8).astype(np.uint8))
 
 
+def scaled_sizes(how: dict[str, Any], rows: int, columns: int) -> tuple[int, int]:
+    """What a picture of so many rows and columns, which keeps its shape, is resized to before it is padded or cut (`decode`)."""
+    height, width = how["resize"]
+    if (width * rows < height * columns) == (how["mode"] == "short_side_scale"):  # as high as it has to be
+        return height, max(1, height * columns // rows)
+    return max(1, width * rows // columns), width
+
+
 def _resized(image: Any, how: dict[str, Any]) -> Any:
     """Bilinear, each pixel of all that it covers; with its shape kept where that is asked for."""
     from PIL import Image
@@ -167,20 +177,17 @@ def _resized(image: Any, how: dict[str, Any]) -> Any:
     bilinear = Image.Resampling.BILINEAR
     if how["mode"] == "stretch":
         return image.resize((columns, rows), bilinear)
-    wider = columns * image.height < rows * image.width
-    if how["mode"] == "short_side_scale":  # the middle that is kept, cut out first: what is cut off may be without end
-        width = image.height * columns / rows if wider else image.width
-        height = image.height if wider else image.width * rows / columns
-        left, top = (image.width - width) / 2, (image.height - height) / 2
-        return image.resize((columns, rows), bilinear, box=(left, top, left + width, top + height))
-    if wider:
-        size = columns, max(1, columns * image.height // image.width)
-    else:
-        size = max(1, rows * image.width // image.height), rows
-    scaled = image.resize(size, bilinear)
+    height, width = scaled_sizes(how, image.height, image.width)
+    if height * width > _MOST_SCALED:  # of which only the middle is made: within 1 of 255 of what it is in the whole
+        down, across, left, top = image.height / height, image.width / width, width // 2 - columns // 2, height // 2 - rows // 2
+        return image.resize((columns, rows), bilinear, box=(
+            left * across, top * down, (left + columns) * across, (top + rows) * down))
+    scaled = image.resize((width, height), bilinear)
+    if how["mode"] == "short_side_scale":
+        return _cropped(scaled, (rows, columns))
     pad = how["pad_value"]
     canvas = Image.new(image.mode, (columns, rows), pad if len(image.getbands()) == 1 else (pad,) * len(image.getbands()))
-    left, top = ((columns - size[0]) // 2, (rows - size[1]) // 2) if how["pad_type"] == "center" else (0, 0)
+    left, top = ((columns - width) // 2, (rows - height) // 2) if how["pad_type"] == "center" else (0, 0)
     canvas.paste(scaled, (left, top))
     return canvas
 

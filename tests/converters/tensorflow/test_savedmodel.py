@@ -11,6 +11,7 @@ from google.protobuf import text_format
 
 import transload
 from transload.errors import ReadError, UsageError
+from transload.input_shapes import sizes_given
 from transload.ir import F32, Symbol, TensorType
 from transload.scale import convert_all
 from transload_converters.tensorflow import messages_pb2 as messages

@@ -12,6 +12,7 @@ import pytest
 
 from transload.errors import ReadError, UsageError
 from transload.ir import F32, I8, I32, QuantType, TensorType
+from transload.samples import images
 from transload.samples.images import decode, read_pixels
 from transload.samples.preprocess import Preprocess
 
@@ -135,6 +136,27 @@ def test_the_short_side_fits_and_the_rest_is_cut_off(saved: Callable[..., Path])
     assert np.array_equal(made(saved(WIDE), wide, (1, 4, 4, 3))[0], WIDE[:, 2:6])
     high = saved(np.moveaxis(WIDE, 0, 1).copy(), "high.png")
     assert np.array_equal(made(high, wide, (1, 4, 4, 3))[0], np.moveaxis(WIDE, 0, 1)[2:6])
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(66, 90), (90, 61), (45, 45), (37, 200), (32, 33)])
+def test_what_covers_all_is_resized_to_whole_sizes_and_then_cut(saved: Callable[..., Path], rows: int, columns: int) -> None:
+    """As torchvision's `Resize(32)` and `CenterCrop(32)`: the longer side is `32 * longer // shorter`."""
+    pixels = np.random.default_rng(0).integers(0, 256, (rows, columns, 3), np.uint8)
+    shorter = min(rows, columns)
+    height, width = (32 * size // shorter for size in (rows, columns))
+    whole = np.asarray(Image.fromarray(pixels).resize((width, height), Image.Resampling.BILINEAR))
+    top, left = height // 2 - 16, width // 2 - 16
+    cover = Preprocess(keep_aspect_ratio=True, keep_ratio_mode="short_side_scale", scale=(1.0,))
+    np.testing.assert_array_equal(made(saved(pixels), cover, (1, 32, 32, 3))[0], whole[top:top + 32, left:left + 32])
+
+
+def test_of_a_long_image_only_the_middle_is_resized(saved: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    cover = Preprocess(keep_aspect_ratio=True, keep_ratio_mode="short_side_scale", scale=(1.0,)).settled(
+        "x", TensorType((1, 32, 32, 3), F32))
+    path = str(saved(np.random.default_rng(0).integers(0, 256, (37, 200, 3), np.uint8)))
+    whole = decode(path, path, cover.pixels)
+    monkeypatch.setattr(images, "_MOST_SCALED", 1000)
+    assert np.abs(decode(path, path, cover.pixels).astype(int) - whole).max() <= 1
 
 
 def test_the_middle_is_cropped(saved: Callable[..., Path]) -> None:
