@@ -36,6 +36,8 @@ class Score:
     """Whether `measure` gives a list where a sample is a batch, a number for each row; the mean, or `total`, is of all rows."""
     pictured: bool = False
     """Whether `measure` takes the label with what the model sees of a picture (`transload.evaluation.seen.Seen`)."""
+    least: Any = None
+    """`least(rows)` is what `total` may come to where samples that lose more than all of these are yet to come."""
 
 
 @dataclass(frozen=True)

@@ -354,7 +354,8 @@ TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
     ("runtimes", "undefined"): _no_text, ("runtimes", "padded"): _no_padding, ("runtimes", "rounds_alone"): no_answer,
     ("scores", "available"): _no_reason,
-    ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
+    ("scores", "measure"): _no_number, ("scores", "total"): _no_number,
+    ("scores", "least"): _no_number, ("passes", "run"): _no_change,
     ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
 LENDS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("metrics", "measure"): read_only, ("scores", "measure"): read_only, ("engines", "prepare"): copied,
@@ -365,7 +366,7 @@ KEEPS: dict[tuple[str, str], Callable[[Any], Any]] = dict.fromkeys((
     ("runtimes", "undefined"), ("runtimes", "padded"), ("runtimes", "rounds_alone")), _kept)
 """Members that read a module, or samples, which are their caller's: they are to leave these as they are."""
 READS: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("scores", "measure"): _ours, ("scores", "total"): _ours, ("scores", "available"): _reason,
+    ("scores", "measure"): _ours, ("scores", "total"): _ours, ("scores", "least"): _ours, ("scores", "available"): _reason,
     ("engines", "available"): _reason, ("runtimes", "available"): _reason, ("conversions", "unfit"): _reason,
     ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
 """Members whose outcome is looked into where its plugin is known."""

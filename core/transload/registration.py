@@ -332,7 +332,7 @@ def _are_bounds(given: Any) -> bool:
 
 def _score(problems: _Problems, item: Score) -> None:
     _metric(problems, item)
-    problems.code("total", "available", optional=True)
+    problems.code("total", "available", "least", optional=True)
     problems.texts("needs")
     if isinstance(item.needs, tuple | list) and any(each not in ("label", "reference") for each in item.needs):
         problems.add(f"needs may hold 'label' and 'reference', and is {item.needs!r:.100}", "needs")
@@ -347,7 +347,8 @@ _CODE = {
     "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries", "retype"),
     "passes": ("run",), "engines": ("prepare", "available"),
     "runtimes": ("open", "available", "alternatives", "warm", "undefined", "padded", "rounds_alone"), "quantizers": ("run",),
-    "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total", "available"), "formats": ("detect",),
+    "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total", "available", "least"),
+    "formats": ("detect",),
 }
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}

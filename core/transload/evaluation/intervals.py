@@ -5,8 +5,13 @@ some that saturate, plain percentiles hold the total of all 75 to 82 times of 10
 *studentized*: each of those drawn anew is measured in its own standard error, and what is far in these is as far in the standard
 error of what was measured.
 
+Where few samples have most of what is lost, those that have more were seldom among them, whose absence no draw of them shows:
+of 50 samples of a network that finds words in sound, t intervals promised too much 8 to 20 times of 100, for 2.5 that are said.
+So losses, which a mean is taken of, are continued beyond the greatest as these go (`mean_at_most`).
+
 Source: T. Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), 5; the standard error
-is the jackknife's (B. Efron, "Bootstrap methods: another look at the jackknife", 1979).
+is the jackknife's (B. Efron, "Bootstrap methods: another look at the jackknife", 1979); how the greatest go on is by B. Hill, "A
+simple general approach to inference about the tail of a distribution", The Annals of Statistics 3 (1975).
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-__all__ = ["interval"]
+__all__ = ["interval", "mean_at_most"]
 
 RESAMPLES = 400
 """How often the samples are drawn anew; half as often where each is measured in its standard error."""
@@ -27,6 +32,10 @@ LEAST = 0.1
 """Of the standard error of all samples, that of a draw at least: one that lacks the rare samples has none that means anything."""
 OUTSIDE = 0.025
 """The share that lies beyond either end."""
+GREATEST, GREATEST_SHARE = 5, 0.1
+"""By how many of the losses, at least, and by what share of them it is judged how those go on that are greater."""
+STEEPEST = 0.95
+"""How slowly these get rarer, at most: from 1 on there is no mean."""
 _Z = NormalDist().inv_cdf(1.0 - OUTSIDE)
 
 Total = Callable[[Sequence[int]], float]
@@ -43,6 +52,21 @@ def interval(total: Total, count: int, lumps: bool = False, error: Total | None 
     few = count <= FEW and not lumps and np.isfinite(value)
     studentized = _studentized(total, count, value, error or partial(_error, total)) if few else None
     return studentized or _percentiles(total, count, value)
+
+
+def mean_at_most(losses: np.ndarray) -> float:
+    """What the mean of losses, from 0 on, may come to where the greatest of them go on as they begin: as Pareto's distribution.
+
+    Its exponent is Hill's, of the greatest losses, at the end of its own interval. Never less than their mean.
+    """
+    count, ordered = len(losses), np.sort(np.asarray(losses, np.float64))
+    many = min(max(GREATEST, int(GREATEST_SHARE * count)), count // 2)
+    mean = float(ordered.mean())
+    if many < 2 or not np.isfinite(mean) or ordered[-many - 1] <= 0.0:
+        return mean
+    begin = ordered[-many - 1]
+    slow = min(float(np.log(ordered[-many:] / begin).mean()) * (1.0 + _Z / many**0.5), STEEPEST)
+    return max(mean, float(ordered[:-many].sum() + begin / (1.0 - slow) * many) / count)
 
 
 def _studentized(total: Total, count: int, value: float, error: Total) -> tuple[float, float] | None:

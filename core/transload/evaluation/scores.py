@@ -21,7 +21,7 @@ from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at, same_but_ones
 from ..verification.differences import is_counted
-from .intervals import interval
+from .intervals import interval, mean_at_most
 from .labels import class_of
 from .pictures import with_scale
 from .seen import seen
@@ -85,7 +85,7 @@ def _of_user(name: str) -> Callable[..., float]:
 
 
 def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
-    """The total of what was measured, with an interval: Wilson's of a share, else by the bootstrap (`intervals`)."""
+    """The total of what was measured, with an interval: Wilson's of a share, else the bootstrap's (`intervals`)."""
     if not rows:
         raise UsageError(f"{score.name}: no sample was measured")
     count, total, plain = len(rows), _total(score), score.total is None
@@ -102,8 +102,19 @@ def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
             numbers[list(places)].std(ddof=1) / len(rows) ** 0.5))
     else:
         low, high = interval(lambda places: float(total([rows[place] for place in places])), len(rows))
+    low = min(low, _with_losses_unseen(score, rows))
     least, most = score.bounds or ((0.0, 1.0) if score.unit == "%" else (-np.inf, np.inf))
     return Estimate(value, max(low, min(value, least)), min(high, max(value, most)), count)
+
+
+def _with_losses_unseen(score: Score, rows: Sequence[Any]) -> float:
+    """What a score may be where samples that lose more than all of these are as frequent as their losses say; infinity where
+    nothing says what a sample loses."""
+    if score.least is not None:
+        return float(resolve(score.least)(rows))
+    if score.total is None and score.better == "higher" and score.bounds is not None and np.isfinite(score.bounds[1]):
+        return float(score.bounds[1] - mean_at_most(score.bounds[1] - np.asarray(rows, np.float64)))
+    return float("inf")
 
 
 def _total(score: Score) -> Callable[[Any], float]:
@@ -263,6 +274,13 @@ def least_ratio(rows: Any) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(sums[:, 1] == 0, np.inf, 10 * np.log10(sums[:, 0] / sums[:, 1]))
     return float(ratios.min())
+
+
+def ratio_at_least(rows: Any) -> float:
+    """`least_ratio`, where the noise of samples that are not there goes on as that of those with most of it (`mean_at_most`)."""
+    energy = np.asarray(rows, np.float64)
+    noise = [mean_at_most(energy[:, place, 1]) for place in range(energy.shape[1])]
+    return least_ratio([np.stack([energy[:, :, 0].mean(axis=0), noise], axis=-1)])
 
 
 def cosine(outputs: Outputs, label: Any, reference: Outputs) -> float:

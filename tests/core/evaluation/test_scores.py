@@ -11,6 +11,7 @@ import pytest
 import transload
 from transload.errors import ReadError, UsageError
 from transload.evaluation.detection import average_precision, detections
+from transload.evaluation.intervals import mean_at_most
 from transload.evaluation.labels import labels_of
 from transload.evaluation.pictures import classes_of, mean_overlap, overlaps
 from transload.evaluation.scores import (
@@ -131,6 +132,30 @@ def test_intervals_of_a_ratio_with_rare_noise_reach_far_down() -> None:
     found = estimate(find_scores(["sqnr"])["sqnr"], rows)
     assert found.low is not None and found.high is not None
     assert found.value - found.low > 5.0 and found.high > found.value
+
+
+@pytest.mark.parametrize("count", [50, 150])
+def test_the_mean_is_not_promised_too_low_where_few_samples_have_most_of_it(count: int) -> None:
+    """Losses whose logarithms are normal, as far apart as a keyword spotter's: t intervals were too low 12 to 17 times of 100."""
+    draw = np.random.default_rng(5)
+    broken = [mean_at_most(np.exp(2.0 * draw.normal(size=count))) < np.exp(2.0) for _ in range(1000)]
+    assert np.mean(broken) <= 0.05
+
+
+@pytest.mark.parametrize("name", ["sqnr", "cos"])
+def test_intervals_reach_to_samples_that_lose_more_than_those_that_are_there(name: str) -> None:
+    noise = np.exp(2.0 * np.random.default_rng(4).normal(size=100)) * 1e-6
+    sqnr = name == "sqnr"
+    found = estimate(find_scores([name])[name], [[[1.0, each]] for each in noise] if sqnr else (1.0 - noise).tolist())
+    most = mean_at_most(noise)
+    assert most > 2.0 * noise.mean() and found.low is not None
+    assert found.low <= (-10.0 * np.log10(most) if sqnr else 1.0 - most) + 1e-9
+
+
+def test_intervals_of_noise_that_is_alike_are_narrow() -> None:
+    noise = np.random.default_rng(2).uniform(0.5, 1.5, size=100) * 1e-6
+    found = estimate(find_scores(["sqnr"])["sqnr"], [[[1.0, each]] for each in noise])
+    assert found.low is not None and found.value - found.low < 0.5
 
 
 def test_intervals_of_samples_without_spread_are_points() -> None:
