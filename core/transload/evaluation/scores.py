@@ -179,6 +179,12 @@ def _no_class(label: Any, output: str, count: int) -> UsageError:
             f"output {output!r} is of {count} numbers, and has to be of one for each class",
             hint="--output says which one counts; of a model that gives the class itself, --metric python:FILE:FUNCTION")
     number = class_of(label)
+    if number is None and isinstance(label, np.ndarray | list | tuple) and len(label) > 1 and all(
+            class_of(each) is not None for each in label):
+        return UsageError(
+            f"there are {len(label)} labels for a sample, and output {output!r} of {count} numbers has one row",
+            hint="of a model that gives the class itself of each row of a batch, --metric python:FILE:FUNCTION, or agreement "
+                 "beside another model; --output says which output counts")
     if number is None:
         return UsageError(f"the label is {label!r:.100}, and classes are whole numbers, one for each sample",
                           hint="--classes names them in order; masks are for miou and pixels, images for psnr")

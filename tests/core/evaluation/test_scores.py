@@ -134,6 +134,15 @@ def test_intervals_of_a_ratio_with_rare_noise_reach_far_down() -> None:
     assert found.value - found.low > 5.0 and found.high > found.value
 
 
+def test_labels_of_a_batch_for_classes_of_a_batch_are_not_blamed() -> None:
+    """A model that gives the class itself of each row: its output has a number for each, which were taken for scores of one."""
+    with pytest.raises(UsageError, match="2 labels for a sample, and output 'y' of 2 numbers has one row") as caught:
+        top1({"y": np.array([3, 2])}, [3, 2], None)
+    assert "gives the class itself" in caught.value.hint
+    with pytest.raises(UsageError, match="classes are whole numbers"):
+        top1({"y": np.array([3, 2])}, "cat", None)
+
+
 @pytest.mark.parametrize("count", [50, 150])
 def test_the_mean_is_not_promised_too_low_where_few_samples_have_most_of_it(count: int) -> None:
     """Losses whose logarithms are normal, as far apart as a keyword spotter's: t intervals were too low 12 to 17 times of 100."""
