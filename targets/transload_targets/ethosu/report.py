@@ -21,6 +21,7 @@ CYCLES = ("npu", "sram_access", "dram_access", "on_chip_flash_access", "off_chip
 MEMORIES = ("sram", "dram", "on_chip_flash", "off_chip_flash")
 UNLIMITED_KIB = 1 << 22  # 4 GiB, all that an Ethos-U55 addresses
 CYCLES_ARE = "Vela's estimates; measure on a model of the chip or on the chip itself"
+MACS_ARE = "Vela's count of what its operations multiply, which is not always the network's own"
 
 
 def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings, module: Module) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "inference_ms": _number(summary["inference_time"]) * 1e3,
         "inferences_per_second": _number(summary["inferences_per_second"]),
         "macs": _whole(summary["nn_macs"]),
+        "macs_are": MACS_ARE,
         "sram_kib": memory["sram"],
         "flash_kib": memory["on_chip_flash"] + memory["off_chip_flash"],
         "dram_kib": memory["dram"],
