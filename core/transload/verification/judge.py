@@ -320,18 +320,26 @@ class Judge:
         return said
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
-        """Note, where the target's own runtime was judged, whether the module itself is wrong, too."""
+        """Note, where the target's own runtime was judged, whether the module itself is wrong, too.
+
+        Where no engine runs the module's dialect, it is the hub's form of it that is asked.
+        """
         if self.running.own is None or self._last is None:
             return
         target, self.running.own = self.running.own.target, None
+        module = f"the module that {target} was given"
         try:
             again, _ = self.judge(self._last)
         except RunError:  # a dialect that only its target executes
-            self.running.notes.append(f"no engine here runs the module that {target} was given: whether that is wrong is unknown")
-            return
+            nobody = f"no engine here runs {module}"
+            if self.hub is None or self.fused is not None:
+                self.running.notes.append(f"{nobody}: whether that is wrong is unknown")
+                return
+            self.running.ran, module = self.hub, f"{nobody}; the hub's form of it"
+            again, _ = self.judge(self._last)
         whose = "differs, too: the conversion is wrong" if again.broken else (
             f"does compute what the source does: it is what {target} makes of it that differs")
-        self.running.notes.append(f"the module that {target} was given, run by engine {again.engine}, {whose}")
+        self.running.notes.append(f"{module}, run by engine {again.engine}, {whose}")
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""

@@ -76,7 +76,16 @@ class Foreign(Chip):
 def test_where_no_engine_can_say_whose_fault_it_is_that_is_noted_and_the_verdict_stands(convert: Any):
     verified = convert(Foreign(wrong=9), "digits_float.onnx")
     assert verified.failed
-    assert any("no engine here runs the module that chip was given" in note for note in verified.notes)
+    unknown = "no engine here runs the module that chip was given: whether that is wrong is unknown"
+    assert unknown in verified.notes
+
+
+def test_where_no_engine_runs_the_module_its_form_in_the_hub_says_whose_fault_it_is(convert: Any):
+    """That it is unknown whose fault it is leads nowhere."""
+    verified = convert(Foreign(wrong=9), "digits_float.tflite")
+    assert verified.failed
+    (note,) = [note for note in verified.notes if "no engine here runs the module that chip was given" in note]
+    assert "the hub's form of it" in note and "it is what chip makes of it that differs" in note
 
 
 def test_where_the_runtime_cannot_run_it_an_engine_does_and_that_is_noted(convert: Any):
