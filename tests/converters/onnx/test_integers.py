@@ -169,3 +169,23 @@ def test_what_runtimes_cannot_compute_is_refused() -> None:
                     tensor((1, 1, 4, 4), "i64"))
     with pytest.raises(ConversionError, match="onnxruntime has no kernel of Resize for i64"):
         transload.lower(module, "onnx")
+
+
+@pytest.mark.parametrize("saturate", ["false", "true"])
+@pytest.mark.parametrize("of", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("to", ["i4", "ui4"])
+def test_floats_become_integers_of_4_bits_without_their_fractions(of: str, to: str, saturate: str) -> None:
+    """onnxruntime's Cast rounds them, and that of ONNX's reference, as the hub's, cuts them off."""
+    x = np.array([0.2, 0.5, 1.5, 2.5, 6.7, 7.9, 8, 15.9, 16, 21, -0.6, -1.5, -8.9, -20, 6e4, np.inf, -np.inf, np.nan])
+    x = x.astype(of.replace("f", "float"))
+    given, few, wide = (tensor(x.shape, element) for element in (of, to, "i32"))
+    module = parse_module(f"""
+        "func.func"() ({{
+        ^bb0(%x: {given} loc("x")):
+          %few = "top.Cast"(%x) {{saturate = {saturate}}} : ({given}) -> {few} loc("few")
+          %y = "top.Cast"(%few) : ({few}) -> {wide} loc("y")
+          "func.return"(%y) : ({wide}) -> ()
+        }}) {{function_type = ({given}) -> {wide}, sym_name = "main"}} : () -> ()""")
+    wanted = transload.run(module, {"x": x})["y"]
+    (found,) = run_model(model_of(transload.lower(module, "onnx")), {"x": x})
+    np.testing.assert_array_equal(found, wanted, strict=True)

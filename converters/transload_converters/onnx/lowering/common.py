@@ -177,12 +177,17 @@ def static_shape(value: Value) -> tuple[int, ...]:
 
 
 def cast(rw: Builder, x: Value, element: Type) -> Value:
-    """`x` in another element type, by Cast; `x` itself where it has that type."""
+    """`x` in another element type, by Cast; `x` itself where it has that type.
+
+    Floats become integers of few bits by way of wider ones, which cut off their fractions: onnxruntime's Cast rounds them.
+    """
     if x.element == element:
         return x
     code = element_code(element)
     if code is None:
         raise Unsupported(f"ONNX has no element type {element}", "the target stablehlo may have it")
+    if x.is_float and isinstance(element, IntegerType) and 1 < element.width < 8:
+        x = cast(rw, x, I64 if x.element == F64 else I32)
     return emit(rw, "Cast", x, element=element, to=code)
 
 
