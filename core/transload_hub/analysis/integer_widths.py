@@ -20,13 +20,14 @@ is assumed:
   in that range and beyond i32 may occur.
 - A counter, a value that a loop carries and that each round moves by the same small constant, moves less than 2**30 in all.
 
-With `assumed`, results of ops whose operands are exact are taken to be in i32, too, wherever the interval leaves that possible.
+With `assumed`, results of ops whose operands are exact are taken to be in i32, too, wherever the interval leaves that possible;
+so are those of ops that choose among operands that are clipped: a maximum's is not the sentinel that it begins with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transload.analysis.dataflow import Forward, control_of
@@ -67,6 +68,9 @@ ARGUMENT: Interval = (-(1 << 30), (1 << 30) - 1)
 
 HINT = ("`--option int64=assumed` narrows all 64-bit integers, if you know that the numbers stay small; "
         "or limit them in the model (Clip, Min), or compute them in 32 bits")
+HINT_IF_ASSUMED = (
+    "`--option int64=assumed` does not narrow these, which would be wrong: have what the model itself holds, as what fills a "
+    "gather out of bounds, lie in 32 bits, or compute in 32 bits")
 
 
 @dataclass
@@ -85,7 +89,14 @@ def narrowing_of(module: Module, assumed: bool = False) -> Narrowing:
     """What becomes of a module of `top` ops in i32, and what its lowering has to know for that."""
     wide = any(is_wide(value.type) for op in module.walk() for value in (*op.results, *(
         argument for region in op.regions for block in region.blocks for argument in block.arguments)))
-    return _Analysis(module, assumed).run() if wide else Narrowing()
+    if not wide:
+        return Narrowing()
+    analysis = _Analysis(module, assumed).run()
+    if analysis.refused:
+        hopeless = analysis.refused if assumed else _Analysis(module, assumed=True).run().refused
+        analysis.found.findings = [
+            replace(finding, hint=HINT_IF_ASSUMED) if op in hopeless else finding for op, finding in analysis.refused.items()]
+    return analysis.found
 
 
 class _Analysis(Forward[Known]):
@@ -98,8 +109,8 @@ class _Analysis(Forward[Known]):
         self.found = Narrowing()
         self.refused: dict[Op, Finding] = {}
 
-    def run(self) -> Narrowing:
-        """Go through all functions, in order."""
+    def run(self) -> _Analysis:
+        """Go through all functions, in order; itself."""
         called = {op.attributes.get("callee") for op in self.module.walk() if op.name == "func.call"}
         for name, function in self.module.functions.items():
             if not function.regions[0].blocks:
@@ -108,8 +119,7 @@ class _Analysis(Forward[Known]):
             for argument in block.arguments:
                 self.known[argument] = self._given(argument.type, ARGUMENT if name not in called else I32_RANGE)
             self._visit(block)
-        self.found.findings = list(self.refused.values())
-        return self.found
+        return self
 
     def _given(self, type_: Type, wide: Interval) -> Known:
         """A function's argument, or the result of a call. A ui32 arrives with all its bits."""
@@ -214,7 +224,8 @@ class _Analysis(Forward[Known]):
         if need == EXACT:
             kind = 0  # a result beyond i32 means nothing
         blame = next((known.blame for known in counted if known.blame is not None), None)
-        exact = all(known.kind == EXACT for known in counted)
+        least = CLIPPED if moves is not None and moves.by_value else EXACT
+        exact = all(known.kind & least == least for known in counted)
         for result, interval in zip(op.results, intervals, strict=True):
             self._settle(op, result, interval, kind, blame, exact)
         return None
@@ -250,7 +261,7 @@ class _Analysis(Forward[Known]):
     def _settle(
         self, op: Op, result: Value, interval: Interval, kind: int = 0, blame: tuple[Op, str] | None = None, exact: bool = True,
     ) -> None:
-        """Note what is known of a result. `exact`: the operands are, so that with `assumed` it is."""
+        """Note what is known of a result. `exact`: with operands as they are known, it is right wherever it lies in i32."""
         everything = limits(result.type)
         wrapped = not inside(interval, everything)
         if wrapped:

@@ -208,6 +208,26 @@ def test_assumed(lowered: Callable) -> None:
     lowered(lambda rw, x: rw.emit("top.Cast", x, element=I64), np.float32([1, -5, 3000]), int64="assumed")
 
 
+def test_assumed_of_what_begins_with_a_sentinel(lowered: Callable) -> None:
+    """The least so far, and the greatest of a segment: the hint said to assume, and was given again where that was done."""
+    least = lambda rw, x: rw.emit("top.Reduce", padded(rw, x, (1, 0), MOST), axes=(0,), mode="ReduceMin")  # noqa: E731
+    most = lambda rw, x: rw.emit(  # noqa: E731
+        "top.ScatterND", number(rw, -MOST - 1), rw.constant(np.zeros((8, 1), np.int32)), x, reduction="max")
+    for make in (least, most):
+        assert "`--option int64=assumed` narrows" in refusal(make, EIGHT)
+        lowered(make, IDS, int64="assumed")
+
+
+def test_what_fills_is_not_assumed_and_the_hint_is_another(lowered: Callable) -> None:
+    """A sentinel that shows is none that a maximum leaves behind."""
+    def make(rw: Any, x: Any) -> Any:
+        return rw.emit("top.Where", rw.emit("top.Compare", x, number(rw, 0), mode="Less"), number(rw, -MOST - 1), x)
+
+    for int64 in ("proved", "assumed"):
+        found = refusal(make, EIGHT, int64=int64)
+        assert "int64=assumed` does not narrow these" in found and "assumed` narrows" not in found
+
+
 @pytest.mark.parametrize("make", [
     lambda rw, x: rw.emit("top.Compare", rw.emit("top.Add", x, number(rw, MOST)), x, mode="Less"),
     lambda rw, x: rw.emit("top.ShiftRight", rw.emit("top.Bitcast", x, element=UI64), number(rw, 1, np.uint64)),
