@@ -19,7 +19,8 @@ from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
     "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "padded", "pads_for", "permute", "quantized_as_stored",
-    "reduced_over_nothing", "reshape", "same_padding", "scalar_like", "slice_along", "splat", "wrapped_places",
+    "reduced_over_nothing", "reshape", "same_padding", "scalar_like", "slice_along", "splat", "whole_for_each",
+    "wrapped_places",
 ]
 
 
@@ -78,6 +79,13 @@ def reshape(build: Builder, value: Value, shape: Sequence[int]) -> Value:
     if value.shape == tuple(shape):
         return value
     return build.emit("top.Reshape", value, shape=tuple(int(n) for n in shape))
+
+
+def whole_for_each(build: Builder, x: Value, places: Sequence[int], common: int, element: Type) -> Value:
+    """`x`, as `element`, once for each of `places`, whose first `common` dimensions it has: a gather without subscripts."""
+    shape = x.tensor_type.static_shape
+    once = reshape(build, x, (*shape[:common], *(1,) * (len(places) - common), *shape[common:]))
+    return build.emit("top.Expand", once, shape=(*places, *shape[common:]), element=element)
 
 
 def permute(build: Builder, value: Value, order: Sequence[int]) -> Value:

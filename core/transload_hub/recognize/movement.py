@@ -1,4 +1,7 @@
-"""Moving numbers: repeats of pixels are an Upsample, gathers in order a Reshape, repeated matrices one. Exact for every type."""
+"""Moving numbers: repeats of pixels are an Upsample, gathers in order a Reshape, of all an Expand, repeated matrices one.
+
+Exact for every type.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import used_once
 from ..algebra.match import made_by
+from ..build import whole_for_each
 from ..ops.infer import spatial_axes
 
 if TYPE_CHECKING:
@@ -56,6 +60,14 @@ def gather_in_order(op: GatherND, rw: Rewriter) -> Value | None:
     if (np.ravel_multi_index(tuple(numbers), shape) != np.arange(math.prod(shape))).any():
         return None
     return rw.emit("top.Reshape", op.input, shape=tuple(op.output.shape), element=op.output.element)
+
+
+@TABLE("top.GatherND")
+def gather_by_nothing(op: GatherND, rw: Rewriter) -> Value | None:
+    """Without subscripts (StableHLO's empty `start_index_map`) each row is all that there is: an Expand."""
+    if not _static(op.input) or not _static(op.indices) or op.indices.static_shape[-1] != 0:
+        return None
+    return whole_for_each(rw, op.input, op.indices.static_shape[:-1], op.batch_dims, op.output.element)
 
 
 @TABLE("top.Gather")

@@ -412,6 +412,15 @@ def test_elements_gathered_in_order_are_a_reshape():
     assert recognized(write(order[::-1].copy()), (2, 3, 2)) == ["GatherND"]
 
 
+def test_gathers_by_no_subscripts_repeat_what_there_is():
+    """StableHLO has them, with an empty `start_index_map`."""
+    def write(batch_dims, *rows):
+        return lambda g, x: g.GatherND(x, g.builder.constant(np.zeros((*rows, 0), np.int32)), batch_dims=batch_dims)
+    assert recognized(write(0, 4, 2), (2, 3)) == ["Reshape", "Expand"]
+    assert recognized(write(1, 2, 5), (2, 3)) == ["Reshape", "Expand"]
+    assert recognized(write(1, 2), (2, 3)) == []
+
+
 def test_one_matrix_for_a_whole_batch():
     weight = np.random.default_rng(2).normal(size=(5, 4))
     g = Graph((3, 2, 5))

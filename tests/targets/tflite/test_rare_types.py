@@ -75,6 +75,15 @@ def test_indices_and_data_of_64_bits_are_gathered(tmp_path: Path) -> None:
     assert verification.passed and verification.tensors[0].metrics["max_abs"] == 0
 
 
+@pytest.mark.parametrize("element", [F32, I8, I64])
+def test_gathers_by_no_subscripts_are_none(element: Any) -> None:
+    """LiteRT's GATHER_ND takes one subscript or more."""
+    module = network(lambda b, x, i: b.emit("top.GatherND", x, i), TensorType((2, 3), element), TensorType((4, 0), I32))
+    x = np.arange(6).reshape(2, 3).astype(dtype_of(element))
+    (found,) = run_litert(serialize(transload.lower(module, "tfl")), [x, np.zeros((4, 0), np.int32)])
+    np.testing.assert_array_equal(found, np.stack([x] * 4), strict=True)
+
+
 @pytest.mark.parametrize(("operator", "dtype", "name"), [
     ("Add", np.float64, "tfl.add"), ("Pow", np.int64, "tfl.pow")])
 def test_operators_without_a_kernel_of_a_type_are_refused_one_by_one(

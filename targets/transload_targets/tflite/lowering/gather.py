@@ -10,6 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I16, I32, I64, UI16, IntegerType, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.build import whole_for_each
 
 from .common import axes_of, constant, emit, int32, quantized_result, reshape, retyped, static_shape, transpose, widened, wider
 from .movement import moved
@@ -72,8 +73,10 @@ def _taken(rw: Rewriter, op: Gather | GatherElements | GatherND, name: str, plac
 
 @TABLE("top.GatherND")
 def gather_nd(op: GatherND, rw: Rewriter) -> Value:
-    """GATHER_ND, which has no dimensions in common: those are subscripts that count up."""
+    """GATHER_ND, which has no dimensions in common: those are subscripts that count up. LiteRT's kernel takes one or more."""
     shape, common = static_shape(op.input), op.batch_dims
+    if static_shape(op.indices)[-1] == 0:
+        return whole_for_each(rw, moved(rw, op), static_shape(op.indices)[:-1], common, op.output.element)
     places = subscripts(rw, op.indices, shape[common:])
     if common:
         sizes = static_shape(op.indices)[:-1]
