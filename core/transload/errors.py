@@ -341,15 +341,14 @@ class NumberError(BuildError, Unfit):
 
 
 def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """Join findings that differ only in their names, summing counts, in order of first occurrence."""
-    merged: dict[tuple[str, str, str], Finding] = {}
+    """Join findings that differ only in their names, each told once, summing counts, in order of first occurrence."""
+    alike: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
-        key = (finding.what, finding.why, finding.hint)
-        old = merged.get(key)
-        merged[key] = finding if old is None else Finding(
-            finding.what, finding.why, old.names + finding.names, finding.hint, old.count + finding.count,
-            old.follows and finding.follows)
-    return list(merged.values())
+        alike.setdefault((finding.what, finding.why, finding.hint), []).append(finding)
+    return [
+        Finding(what, why, tuple(dict.fromkeys(name for each in group for name in each.names)), hint,
+                sum(each.count for each in group), all(each.follows for each in group))
+        for (what, why, hint), group in alike.items()]
 
 
 def is_short(error: Exception) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transload.errors import Finding, ReadError, TargetError, TextError, causes
+from transload.errors import Finding, ReadError, TargetError, TextError, causes, merge_findings
 from transload.text import parse_module
 
 FLOATS = [
@@ -50,3 +50,10 @@ def test_what_a_file_has_is_quoted_as_far_as_anybody_reads() -> None:
     assert len(str(caught.value)) < 5000 and "generic form" in str(caught.value)
     whole = "y" * 4000
     assert str(ReadError(whole)) == whole
+
+
+def test_findings_that_are_one_tell_each_name_once() -> None:
+    """A compiler that complains in each of its steps had the same two names ten times."""
+    made = [Finding("an op", "why", (name,)) for name in ("a", "b", "a", "b")]
+    (found,) = merge_findings([*made, Finding("an op", "why", ("a", "c"))])
+    assert found.names == ("a", "b", "c") and found.count == 5

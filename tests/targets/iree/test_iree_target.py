@@ -102,6 +102,23 @@ def test_what_it_cannot_take_is_told_op_by_op(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["report.json"]
 
 
+@pytest.mark.parametrize(("count", "is_taken"), [(8, True), (9, False)])
+def test_numbers_of_4_bits_that_end_within_a_byte_are_told_before_compiling(count: int, is_taken: bool, tmp_path: Path) -> None:
+    """It was refused when it was compiled, with two names ten times."""
+    model = tmp_path / "few.mlir"
+    model.write_text(f"""
+module {{
+  func.func @main(%x: tensor<{count}xf32>) -> tensor<{count}xf32> {{
+    %0 = "stablehlo.convert"(%x) : (tensor<{count}xf32>) -> tensor<{count}xi4> loc("few")
+    %1 = "stablehlo.convert"(%0) : (tensor<{count}xi4>) -> tensor<{count}xf32> loc("back")
+    "func.return"(%1) : (tensor<{count}xf32>) -> ()
+  }}
+}}""")
+    found = transload.inspect(model, "iree-llvm-cpu").findings
+    assert [finding.what for finding in found] == ([] if is_taken else [f"tensor<{count}xi4>"])
+    assert all(len(set(finding.names)) == len(finding.names) and "end within a byte" in finding.why for finding in found)
+
+
 @pytest.mark.parametrize("target", ["iree-cuda", "iree-rocm"])
 def test_programs_for_gpus_are_compiled_without_one(target: str, examples: Path, tmp_path: Path) -> None:
     artifact = transload.convert(examples / "digits" / "digits_float.onnx", target, tmp_path)
