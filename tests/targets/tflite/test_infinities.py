@@ -1,0 +1,57 @@
+"""What LiteRT's reference kernels of floats make of infinity and NaN: the table of docs/tflite_out.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import F32, TensorType
+
+from .test_target import network
+from tests.support.litert import run_litert
+
+pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
+
+from transload_converters.tflite.writer_module import serialize
+
+INF, NAN, LAST = np.inf, np.nan, float(np.finfo(np.float32).max)
+
+
+def found(build: Callable, *rows: list[float]) -> np.ndarray:
+    """What LiteRT computes of vectors."""
+    arrays = [np.array(row, np.float32) for row in rows]
+    made = network(build, *(TensorType(array.shape, F32) for array in arrays))
+    return run_litert(serialize(transload.lower(made, "tfl")), arrays)[0]
+
+
+@pytest.mark.parametrize(("op", "wanted"), [
+    ("Add", [LAST, -LAST, NAN, NAN]), ("Sub", [LAST, -LAST, NAN, NAN]), ("Mul", [LAST, -LAST, NAN, NAN]),
+    ("Div", [LAST, -LAST, NAN, NAN]), ("SquaredDifference", [INF, INF, NAN, NAN]), ("Max", [INF, 1, 1, NAN]),
+    ("Min", [1, -INF, 1, NAN])])
+def test_of_two(op: str, wanted: list[float]) -> None:
+    np.testing.assert_array_equal(
+        found(lambda b, x, y: b.emit(f"top.{op}", x, y), [INF, -INF, NAN, 1], [1, 1, 1, NAN]), np.float32(wanted))
+
+
+@pytest.mark.parametrize(("mode", "row", "wanted"), [
+    ("ReduceMax", [1, NAN, 3], 3), ("ReduceMin", [1, NAN, 3], 1), ("ReduceMax", [1, INF, 3], INF),
+    ("ReduceSum", [1, INF], INF), ("ReduceSum", [1, NAN], NAN), ("ReduceMean", [1, INF], INF)])
+def test_of_rows(mode: str, row: list[float], wanted: float) -> None:
+    np.testing.assert_array_equal(
+        found(lambda b, x: b.emit("top.Reduce", x, axes=(0,), keepdims=True, mode=mode), row), np.float32([wanted]))
+
+
+@pytest.mark.parametrize(("mode", "place"), [("ArgMax", 2), ("ArgMin", 1)])
+def test_places(mode: str, place: int) -> None:
+    assert found(lambda b, x: b.emit("top.Arg", x, axis=0, mode=mode), [NAN, 1, 2]) == place
+
+
+def test_a_quotient_by_zero_is_infinite_to_who_asks() -> None:
+    """The kernel gives the last finite number, and the question is whether a number is that."""
+    rows = [0.0, -0.0, 2.0, NAN]
+    is_endless = found(lambda b, x: b.emit("top.IsInf", b.emit("top.Reciprocal", x)), rows)
+    assert is_endless.tolist() == [True, True, False, False]
+    assert found(lambda b, x: b.emit("top.IsNaN", b.emit("top.Reciprocal", x)), rows).tolist() == [False, False, False, True]
