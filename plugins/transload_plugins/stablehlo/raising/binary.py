@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     )
     from ..dialect.movement import BitcastConvert
 
-__all__ = ["MODES", "TABLE", "outside_as_width", "shifted_down"]
+__all__ = ["MODES", "OTHER_BITS", "TABLE", "outside_as_width", "shifted_down"]
 
 TABLE = RewriteTable()
 
+OTHER_BITS = "have the model compute in float32, as draw random numbers with dtype=float32, and read bits as integers of as many"
+"""What to do about bits that are read as what they cannot be read as."""
 ARITHMETIC = {
     "add": ("Add", "LogicalOr"), "subtract": ("Sub", ""), "multiply": ("Mul", "LogicalAnd"), "maximum": ("Max", "LogicalOr"),
     "minimum": ("Min", "LogicalAnd"), "atan2": ("Atan2", "")}
@@ -311,7 +313,7 @@ def bitcast_convert(op: BitcastConvert, rw: Rewriter) -> Value:
         return _stored(rw, x, target)
     if not (isinstance(source, IntegerType) and isinstance(target, IntegerType)) or 1 in (source.width, target.width):
         raise Unsupported(
-            f"reads the bits of {source} as {target}, and the hub has no op that does", "convert the numbers instead (convert)")
+            f"reads the bits of {source} as {target}, and the hub has no op that does", OTHER_BITS)
     if source.width == target.width:
         return cast(rw, x, target)
     if source.width > target.width:  # parts, the lowest first, in a new last dimension
@@ -334,7 +336,7 @@ def _stored(rw: Rewriter, x: Value, target: Type) -> Value:
     """The stored integers of quantized numbers, and quantized numbers of integers, of one width."""
     here, there = (each.storage if isinstance(each, QuantType) else each for each in (x.element, target))
     if not isinstance(here, IntegerType) or not isinstance(there, IntegerType) or here.width != there.width:
-        raise Unsupported(f"reads the bits of {x.element} as {target}", "convert the numbers instead (convert)")
+        raise Unsupported(f"reads the bits of {x.element} as {target}", OTHER_BITS)
     dense = constant_of(x)
     return rw.constant(dense.numpy(), element=target) if dense is not None and here == there else (
         rw.emit("top.Bitcast", x, element=target))

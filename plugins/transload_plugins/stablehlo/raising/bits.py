@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F32, I32, UI32, FloatType, IntegerType, Value
+from transload.ir import BF16, F32, F64, I32, I64, UI32, UI64, FloatType, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .binary import MODES, outside_as_width, shifted_down
+from .binary import MODES, OTHER_BITS, outside_as_width, shifted_down
 from .elementwise import logical_shift_right
 from .table import cast, in_shape, lean, like, splat_of
 
@@ -40,6 +40,8 @@ __all__ = ["TABLE", "ordered_bits"]
 TABLE = RewriteTable()
 
 _I16, _UI16 = IntegerType(16), IntegerType(16, "u")
+_UNITS = {F32: (0x3F800000, 23, I32), F64: (0x3FF << 52, 52, I64)}
+"""The bits of 1, how many of them are the mantissa's, and integers that hold one."""
 
 
 def _is_unsigned(value: Value) -> bool:
@@ -199,7 +201,10 @@ def convert(op: Convert, rw: Rewriter) -> Value | None:
 
 @TABLE("stablehlo.bitcast_convert")
 def bitcast(op: BitcastConvert, rw: Rewriter) -> Value | None:
-    """f32 as an integer of 32 bits, and the reverse; bf16, which is the upper half of f32, as one of 16."""
+    """f32 as an integer of 32 bits, and the reverse; bf16, which is the upper half of f32, as one of 16.
+
+    Of f64 those numbers from 1 to 2 that random bits are made.
+    """
     x, target = lean(op.operands[0]), op.results[0].element
     source = x.element
     if source == F32 and target in (I32, UI32):
@@ -212,10 +217,12 @@ def bitcast(op: BitcastConvert, rw: Rewriter) -> Value | None:
     if source in (_I16, _UI16) and target == BF16:
         wide = cast(rw, x, I32)
         return in_shape(rw, op, cast(rw, _float_of(rw, _emit(rw, "ShiftLeft", wide, like(rw, wide, 16))), BF16))
+    if source in (I64, UI64) and target == F64 and (unit := _from_one_to_two(rw, x, F64)) is not None:
+        return in_shape(rw, op, unit)
     if isinstance(source, FloatType) or isinstance(target, FloatType):
         raise Unsupported(
-            f"reads the bits of {source} as {target}; only those of f32 and bf16 can be had by arithmetic",
-            "convert the numbers instead (convert)")
+            f"reads the bits of {source} as {target}; only those of f32 and bf16 as integers of as many can be had by arithmetic",
+            OTHER_BITS)
     return None
 
 
@@ -253,7 +260,7 @@ def _bits_of(rw: Rewriter, x: Value) -> Value:
 
 def _float_of(rw: Rewriter, x: Value) -> Value:
     """The f32 that has these bits: the mantissa, times powers of two as the bits of the exponent say."""
-    unit = _from_one_to_two(rw, x)
+    unit = _from_one_to_two(rw, x, F32)
     if unit is not None:
         return unit
     bits = cast(rw, x, I32)
@@ -278,27 +285,31 @@ def _float_of(rw: Rewriter, x: Value) -> Value:
     return _emit(rw, "Where", negative, _emit(rw, "Neg", value), value)
 
 
-def _from_one_to_two(rw: Rewriter, x: Value) -> Value | None:
+def _from_one_to_two(rw: Rewriter, x: Value, element: FloatType) -> Value | None:
     """A number from 1 to 2, whose exponent was put there by an `or`: how random numbers are made of random bits."""
     maker = x.op
     if maker is None or maker.name != "top.BitwiseOr":
         return None
+    one, places, whole = _UNITS[element]
     for mantissa, exponent in (maker.operands, maker.operands[::-1]):
         known = splat_of(rw, exponent)
-        if known is None or int(known) != 0x3F800000:
+        if known is None or int(known) != one:
             continue
-        if _is_below(rw, mantissa, 1 << 23):
-            fraction = cast(rw, cast(rw, mantissa, I32), F32)
-            scaled = _emit(rw, "Mul", fraction, like(rw, fraction, 2.0**-23))
+        if _is_below(rw, mantissa, 1 << places):
+            fraction = cast(rw, cast(rw, mantissa, whole), element)
+            scaled = _emit(rw, "Mul", fraction, like(rw, fraction, 2.0**-places))
             return _emit(rw, "Add", scaled, like(rw, scaled, 1))
     return None
 
 
 def _is_below(rw: Rewriter, x: Value, limit: int) -> bool:
-    """Whether a value was masked, so that it is not negative and below a limit."""
+    """Whether a value was masked or shifted, so that it is not negative and below a limit."""
     maker = lean(x).op
     while maker is not None and maker.name in ("top.Cast", "top.Reshape", "top.Permute", "top.Expand"):
         maker = maker.operands[0].op
+    if maker is not None and maker.name == "top.ShiftRight" and isinstance(element := maker.results[0].element, IntegerType):
+        away = splat_of(rw, maker.operands[1])
+        return element.unsigned and away is not None and 1 << max(element.width - int(away), 0) <= limit
     if maker is None or maker.name != "top.BitwiseAnd":
         return False
     known = [splat_of(rw, value) for value in maker.operands]

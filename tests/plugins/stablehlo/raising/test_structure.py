@@ -194,6 +194,24 @@ def test_all_refusals_are_listed_at_once_each_with_a_hint() -> None:
     assert all(finding.why and finding.hint for finding in findings)
 
 
+@pytest.mark.parametrize("bits", [32, 64])
+def test_numbers_made_of_random_bits(bits: int) -> None:
+    """Those of f64, of which JAX draws numbers in 64 bits, were refused, with the hint to convert them."""
+    places, kind, real = {32: 23, 64: 52}[bits], f"tensor<3xui{bits}>", f"tensor<3xf{bits}>"
+    one = int(np.array(1, f"float{bits}").view(f"uint{bits}"))
+    body = (
+        f'%n = "stablehlo.constant"() <{{value = dense<{bits - places}> : {kind}}}> : () -> {kind}\n'
+        f'%e = "stablehlo.constant"() <{{value = dense<{one}> : {kind}}}> : () -> {kind}\n'
+        f'%m = "stablehlo.shift_right_logical"(%x, %n) : ({kind}, {kind}) -> {kind}\n'
+        f'%o = "stablehlo.or"(%m, %e) : ({kind}, {kind}) -> {kind}\n'
+        f'%y = "stablehlo.bitcast_convert"(%o) : ({kind}) -> {real}')
+    module = transload.legalize(_module(_function("main", f"%x: {kind}", body, real, "%y")))
+    x = np.array([0, (1 << bits) - 1, 0x9E3779B97F4A7C15 >> (64 - bits)], f"uint{bits}")
+    (found,) = transload.run(module, {next(iter(module.inputs)): x}).values()
+    wanted = (x >> np.array(bits - places, x.dtype) | np.array(one, x.dtype)).view(f"float{bits}")
+    np.testing.assert_array_equal(found, wanted, strict=True)
+
+
 def test_tuples_are_taken_apart() -> None:
     pair = f"tuple<{T}, tensor<2xi32>>"
     body = (
