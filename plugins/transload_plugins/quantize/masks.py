@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.analysis.movement import moves_of
-from transload.ir import Dense, FloatType, Module, Op, Value
+from transload.ir import Dense, FloatType, Module, Op, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.passes.dce import eliminate_dead_code
 from transload.samples.owned import need_sample
@@ -31,6 +32,8 @@ __all__ = ["has_masks", "is_plain_sum", "parts_of_sum", "without_far_masks"]
 
 MARGIN = 12.0
 """What is masked has at most `e^-12` of a sum, 2^-17: a step of a softmax of 8 bits is 2^-8, of 16 bits 2^-15."""
+ROUNDINGS = 8
+"""How many steps of floats as great as what something lies below it lies farther below: they tell no less apart."""
 FAR = 2.0
 """How many times as far as is needed a number has to reach, for anything to be changed."""
 BELOW = "/masked"
@@ -162,7 +165,8 @@ def _by_samples(module: Module, trees: Sequence[_Tree], samples: Iterable[Mappin
             seen.bounds[tree.softmax] = min(seen.bounds.get(tree.softmax, math.inf), reached)
     for tree in trees:
         count = tree.top.static_shape[tree.softmax.attribute("axis")]
-        seen.bounds[tree.softmax] = seen.bounds.get(tree.softmax, -math.inf) - MARGIN - math.log(max(count, 1))
+        least = seen.bounds.get(tree.softmax, -math.inf)
+        seen.bounds[tree.softmax] = least - MARGIN - math.log(max(count, 1)) - _roundings(least, tree.top)
     return seen
 
 
@@ -214,15 +218,23 @@ def parts_of_sum(bound: float, highs: Sequence[float], values: Sequence[Value]) 
     """What each summand may be cut off at, all of them at once, so that no sum changes but one that is not above `bound` then.
 
     `highs` are the greatest numbers of the summands. Cut off as if alone, two may add up to more than what each was cut for: what
-    is computed is cut off at no more than its greatest number. One constant may be, as far as 0: all of it may be a fill.
+    is computed is cut off at no more than its greatest number. One constant may be, as far as 0: all of it may be a fill. That is
+    the first, and where it is added again it is another summand. Floats beside great ones are rounded: parts reach farther there.
     """
-    capped, found = min(bound, sum(highs)), []
-    spare = next((value for value in values if constant_of(value) is not None), None)
-    for index, (value, high) in enumerate(zip(values, highs, strict=True)):
+    spare = next((index for index, value in enumerate(values) if constant_of(value) is not None), None)
+    greatest = max(abs(bound), *(max(high, 0.0) if index == spare else abs(high) for index, high in enumerate(highs)))
+    bound -= _roundings(greatest, values[0])
+    found = []
+    for index, high in enumerate(highs):
         rest = sum((*highs[:index], *highs[index + 1 :]))
-        part = min(bound - rest, max(high, 0.0)) if value is spare else capped - rest
+        part = min(bound - rest, max(high, 0.0) if index == spare else high)
         found.append(-math.inf if math.isnan(part) else part)
     return found
+
+
+def _roundings(number: float, value: Value) -> float:
+    """How far floats of a tensor's type may be from `number`, which they are to be told from, after a few operations."""
+    return ROUNDINGS * abs(number) * float(ml_dtypes.finfo(dtype_of(value.element)).eps)
 
 
 def _high(value: Value, ranges: Mapping[Value, Range]) -> float:

@@ -135,6 +135,13 @@ FILLED: dict[str, tuple[float, Callable[[Graph, Any], Any]]] = {
     "three of a softmax": (0, lambda g, x: g.Softmax(g.Add(x, MUTED, MUTED), axis=1)),
     "taken away": (0, lambda g, x: g.Softmax(g.Add(x, -MUTED, coeff=(1.0, -1.0)), axis=1)),
     "kept by great ones": (0, lambda g, x: g.Softmax(g.Add(x, -MUTED), axis=1)),
+    "twice": (0, lambda g, x: (lambda fill: g.Relu(g.Add(x, fill, fill)))(g.constant(np.full((2, 8), -1e9, np.float32)))),
+    "throughout": (0, lambda g, x: g.Exp(g.Add(x, np.full((2, 8), -3e38, np.float32), np.full((1, 8), -1e9, np.float32)))),
+    # rows of fills alone, beside which floats are coarse
+    "two fills": (0, lambda g, x: g.Softmax(
+        g.Where(np.arange(16).reshape(2, 8) % 8 < 6, g.Where(np.eye(2, 8) > 1, x, np.array(-1e9, np.float32)),
+                np.array(-3e38, np.float32)), axis=1)),
+    "fill and mask": (0, lambda g, x: g.Softmax(g.Add(g.Min(x, np.full((2, 8), -5e8, np.float32)), MUTED), axis=1)),
     # what is told apart of exponentials, which are other numbers than their exponents
     "exponential, limited": (0, lambda g, x: g.Relu(g.Exp(_filled(g, x)))),
     "exponential, cut off": (0, lambda g, x: g.Clip(g.Exp(_filled(g, x)), min=2.0, max=9.0)),
