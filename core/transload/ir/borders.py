@@ -112,16 +112,20 @@ class _Outputs:
 def _call_as_before(function: Op, before: _Outputs) -> None:
     """Note the names that a function's outputs had, where these are called otherwise now and nobody has named them."""
     now = _Outputs.of(function)
-    is_renamed = now.noted != before.noted and any(now.noted)
     places = before.places_of(now)
     is_unmoved = all(old in (None, place) for place, old in enumerate(places))
     is_alike = len(places) == len(before.names) or (
         len(places) > len(before.names) and is_unmoved and any(old is not None for old in places))
+    given: list[str | None] = [None] * len(places)
+    if now.noted != before.noted:  # where outputs have moved, a note may have stayed at its place, of another one of them
+        left = set() if is_unmoved else {before.noted[old] for old in places if old is not None}
+        given = [None if name in left else name for name in now.noted]
     wanted: list[str | None] = []
     for place, old in enumerate(places):
         if old is None and is_alike and place < len(before.names) and place not in places:
             old = place
-        wanted.append(now.noted[place] if is_renamed and now.noted[place] else None if old is None else before.names[old])
+        own = None if old is None or before.names[old] in given else before.names[old]
+        wanted.append(given[place] or own)
     is_called_so = all(name in (None, own) for name, own in zip(wanted, now.names, strict=True))
     if is_called_so and (None not in wanted or not any(now.noted)):
         return

@@ -42,6 +42,14 @@ def _added(module: Module, block: Block, before: int = 2) -> None:
     _ended(module, block, values)
 
 
+def _added_and_moved(module: Module, block: Block) -> None:
+    """The added one has an entry among the notes, and those of the moved ones stay at their places."""
+    notes = module.main.attributes.get("res_attrs") or [{}, {}]
+    _moved(module, block)
+    _added(module, block, 0)
+    module.main.attributes["res_attrs"] = [{}, *notes]
+
+
 def _ended(module: Module, block: Block, values: Sequence[Value]) -> None:
     block.terminator.erase()
     set_results(module.main, values)
@@ -65,6 +73,7 @@ def _folded_and_added(module: Module, block: Block) -> None:
 @pytest.mark.parametrize(("act", "names"), [
     (_moved, ["second", "first"]), (_moved_copy, ["second", "first"]), (_added, ["first", "second", "sum"]),
     (lambda module, block: _added(module, block, 0), ["sum", "first", "second"]),
+    (_added_and_moved, ["sum", "second", "first"]),
     (lambda module, block: _ended(module, block, block.terminator.operands[1:]), ["second"]),
     (_renamed, ["first", "new"]), (_folded, ["first", "second"]), (_folded_and_added, ["first", "second", "sum"])])
 def test_outputs_keep_their_names_and_what_they_are_given(act: Callable[..., None], names: list[str], noted: bool) -> None:
