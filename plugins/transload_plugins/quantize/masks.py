@@ -165,8 +165,8 @@ def _by_samples(module: Module, trees: Sequence[_Tree], samples: Iterable[Mappin
             seen.bounds[tree.softmax] = min(seen.bounds.get(tree.softmax, math.inf), reached)
     for tree in trees:
         count = tree.top.static_shape[tree.softmax.attribute("axis")]
-        least = seen.bounds.get(tree.softmax, -math.inf)
-        seen.bounds[tree.softmax] = least - MARGIN - math.log(max(count, 1)) - _roundings(least, tree.top)
+        lowest = seen.bounds.get(tree.softmax, -math.inf)
+        seen.bounds[tree.softmax] = lowest - MARGIN - math.log(max(count, 1)) - _roundings(lowest, tree.top)
     return seen
 
 
