@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from ..ir import FloatType, Module, TensorType, Value, dtype_of
+from ..ir import FloatType, Module, Op, TensorType, Value, dtype_of
 from ..ir.build import constant_of
 from ..metrics import comparable
 
-__all__ = ["Offset", "is_constant", "is_real", "measure_offset", "rounded_by", "step_of", "thinned", "unit_of",
-           "unit_of_module", "units_behind"]
+__all__ = ["Offset", "coarsest_behind", "is_constant", "is_real", "measure_offset", "rounded_by", "step_of", "thinned",
+           "unit_behind", "unit_of", "unit_of_module"]
 
 ROUNDINGS = 32
 """How many units in the last place the roundings of a whole network add up to, beside the size of its output."""
@@ -122,8 +122,8 @@ def unit_of_module(module: Module) -> float:
     return max(_units(value for op in module.walk() for value in op.results), default=_UNIT)
 
 
-def units_behind(module: Module, place: int) -> tuple[float, float]:
-    """The units of the finest and of the coarsest floats that an output is computed with, float32 among the coarsest.
+def coarsest_behind(module: Module, place: int) -> float:
+    """The unit of the coarsest floats that an output is computed with, of float32 at least.
 
     They are those of the whole module where a function is called on the way, or where there is no such output.
     """
@@ -138,13 +138,40 @@ def units_behind(module: Module, place: int) -> tuple[float, float]:
             found.update(dict.fromkeys(each.results))
             waiting += each.operands
             is_whole |= each.name == "func.call"
-    units = _units((value for op in module.walk() for value in op.results) if is_whole else found)
-    return min(units, default=_UNIT), max(units, default=_UNIT)
+    return unit_of_module(module) if is_whole else max(_units(found), default=_UNIT)
 
 
-def _units(values: Iterable[Value]) -> list[float]:
-    """The units of the floats among values, each once; constants left out. Those finer than float32 are as it has them."""
-    elements = {value.type.element for value in values if isinstance(value.type, TensorType) and constant_of(value) is None}
+def unit_behind(module: Module, place: int) -> float:
+    """The unit of what an output tells apart at most, as floats that it is computed in have it, of float32 at least.
+
+    What is computed in coarse floats stays coarse in finer ones, until others that are finer join it. Casts compute nothing:
+    coarse floats that something is only cast to are none that it had to be rounded to.
+    """
+    block = module.body_of_main
+    units = {value: unit for value in block.arguments for unit in _units([value])}
+    for op in block:
+        before = [units[value] for value in op.operands if value in units]
+        for result in op.results:
+            own = [] if before and _is_cast(op) else _units([result], constants=True)
+            if before or own:
+                units[result] = max(*own, min(before, default=_UNIT), _UNIT)
+    outputs = block.terminator.operands[place:place + 1]
+    return next((units[value] for value in outputs if value in units), _UNIT)
+
+
+def _is_cast(op: Op) -> bool:
+    """Whether an op makes floats of others, in any dialect: one tensor of another type, and of the same shape."""
+    types = [value.type for value in (*op.operands, *op.results)]
+    if len(types) != 2 or not all(isinstance(type_, TensorType) and isinstance(type_.element, FloatType) for type_ in types):
+        return False
+    before, after = types
+    return before.shape == after.shape and before.element != after.element  # type: ignore[attr-defined]
+
+
+def _units(values: Iterable[Value], *, constants: bool = False) -> list[float]:
+    """The units of the floats among values, each once; with `constants` or without. Finer ones are as float32 has them."""
+    elements = {value.type.element for value in values
+                if isinstance(value.type, TensorType) and (constants or constant_of(value) is None)}
     return [max(_UNIT, unit_of(dtype_of(each))) for each in elements if isinstance(each, FloatType)]
 
 

@@ -25,7 +25,7 @@ from ..passes.dce import eliminate_dead_code
 from .cutting import cut_module, execute, named_values
 from .differences import in_view_of
 from .fineness import step_of
-from .offsets import measure_offset, rounded_by, unit_of, units_behind
+from .offsets import coarsest_behind, measure_offset, rounded_by, unit_behind, unit_of
 from .others import others_of
 from .scales import largest_of
 from .tolerance import Tolerance
@@ -48,9 +48,9 @@ def excused_by_ties(
     """By their places, the chosen outputs that are what ties let them be, with the share of those that are others.
 
     `reference` are the runtime's tensors by name, intermediate ones included, with the outputs as the last. Outputs whose scores
-    it does not name are left out. `modules` are the model and, as the last,
-    the result, `hub` by default: how far scores may be moved say the coarsest floats that one of both computes an output with,
-    and what they are rounded to the finest that the result does.
+    it does not name are left out. `modules` are the model and, as the last, the result, `hub` by default: how far scores may be
+    moved say the coarsest floats that one of both computes an output with, and what they are rounded to what the result tells
+    apart there (`unit_behind`).
     """
     chosen = chosen_values(hub)
     wanted, got = [*reference.values()][-len(actual):], [*actual.values()]
@@ -61,8 +61,8 @@ def excused_by_ties(
         scores = _given_by_name(hub, scores_behind(hub.body_of_main.terminator.operands[place], chosen), reference)
         if not scores or taken.shape != right.shape:
             continue
-        behind = [units_behind(module, place) for module in modules or (hub,)]
-        units = behind[-1][0], max(coarsest for _, coarsest in behind)
+        of_both = modules or (hub,)
+        units = unit_behind(of_both[-1], place), max(coarsest_behind(module, place) for module in of_both)
         counts = others_of(right, taken)
         if counts is not None and _is_tied(
                 right, taken, counts.most_chosen(tolerance.truths),

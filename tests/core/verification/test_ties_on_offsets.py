@@ -83,3 +83,21 @@ def test_floats_of_16_bits_elsewhere_round_no_score(behind: bool, tmp_path: Path
     right = halved(tmp_path / "right.onnx", behind=behind, rounded=False)
     assert verified(right, right).passed
     assert verified(right, halved(tmp_path / "wrong.onnx", behind=behind, rounded=True)).failed
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("before", ["Identity", "Sigmoid"])
+def test_scores_that_are_computed_in_16_bits_are_rounded_so(before: str, back: bool, tmp_path: Path) -> None:
+    """Of mixed floats, too, and where they are cast back before the choice: right artifacts of float16 failed."""
+    b = np.random.default_rng(2).permuted(1 + np.repeat(np.arange(16, dtype=np.float32)[None] * 1e-5, 64, 0), axis=1)
+
+    def written(number: int, element: type) -> Path:
+        nodes = [node(before, ["x"], ["a"]), node("Cast", ["a"], ["c"], to=number), node("Mul", ["c", "zero"], ["none"]),
+                 node("Add", ["none", "b"], ["s"]), node("Cast", ["s"], ["t"], to=1 if back else number),
+                 node("ArgMax", ["t"], ["y"], axis=1, keepdims=0)]
+        file = tmp_path / f"{number}.onnx"
+        file.write_bytes(make_model(nodes, {"x": np.zeros((64, 16), np.float32)}, ["y"], {
+            "zero": element(0), "b": b.astype(element)}).SerializeToString())
+        return file
+
+    assert verified(written(1, np.float32), written(10, np.float16)).passed
