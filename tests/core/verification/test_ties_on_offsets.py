@@ -65,7 +65,7 @@ def test_scores_that_are_one_number_in_coarser_floats(seed: int, tmp_path: Path)
 
 def halved(file: Path, *, behind: bool, rounded: bool) -> Path:
     """Labels of scores that float16 does not tell apart, beside another output in float16, or `behind` it."""
-    b = np.float32([1.0]) + np.arange(16, dtype=np.float32)[None] * np.float32(1e-5)
+    b = np.float32(1) + np.arange(16, dtype=np.float32)[None] * np.float32(1e-5)
     nodes = [node("Cast", ["x"], ["h"], to=10), node("Neg", ["h"], ["n"]), node("Cast", ["n"], ["z"], to=1),
              node("Mul", ["z" if behind else "x", "zero"], ["none"]), node("Add", ["none", "b"], ["s"])]
     halves = [node("Cast", ["s"], ["c"], to=10), node("Cast", ["c"], ["t"], to=1)]
