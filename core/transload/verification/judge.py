@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from itertools import chain, product, takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
 from ..analysis.choices import chosen_outputs
 from ..analysis.dataflow import has_loops
@@ -22,11 +19,13 @@ from ..ir import Module, QuantType, TensorType, output_names
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
+from .bounds import Bounded, check_bounds, has_bounds
 from .compare import judged_format, other_runtimes, run_of, runtime_failed
 from .differences import TensorDifference, compare_outputs, is_farther, not_measured, of_plain
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
 from .fineness import coarse_outputs, output_steps, plain_outputs
+from .further import together
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import breaks_usual, broken_limits, passes_if_constant
@@ -56,20 +55,20 @@ class Judge:
 
     def __init__(
         self, source: Module, result: Module, hub: Module | None, runtime: Runtime, tolerance: Tolerance, engine: str,
-        further: Iterable[Mapping[str, np.ndarray]], running: Running, fused: Fused | None = None,
-        post: Postprocess | None = None,
+        running: Running, fused: Fused | None = None, post: Postprocess | None = None,
     ) -> None:
         self.fused, self.post = fused, post
         self.tried = Tried.of(given=False)
         """What it is judged on, in words."""
-        self.more: Iterable[Mapping[str, np.ndarray]] = ()
-        """Inputs of the usual size that what has passed is to pass on, too."""
-        self.larger: Iterable[Mapping[str, np.ndarray]] = ()
-        """Inputs that what has passed is to pass on, too."""
         self.of_labels: Iterable[Mapping[str, np.ndarray]] = ()
         """Inputs that follow where all that has said nothing yet is a single truth or label."""
+        self.further: Iterable[Mapping[str, np.ndarray]] = ()
+        """Inputs of the usual size that what has passed is to pass on, too (`further`)."""
+        self.larger: Iterable[Mapping[str, np.ndarray]] = ()
+        """Larger ones that what has passed is to pass on, too (`larger`)."""
+        self.of_ways: Iterable[Mapping[str, np.ndarray]] = ()
+        """Inputs on which the runtime is asked how far apart its own ways to compute the model are (`ways`)."""
         self.source = source
-        self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
         self.taking = hub
         """Whose inputs are the model's."""
@@ -106,10 +105,12 @@ class Judge:
         """Places of the outputs that are a single truth or label."""
         self._endless = False
         """Whether an output was not finite on the last inputs, in the source or in the result."""
-        self._last_tensors = list[TensorDifference]()
-        """How far the outputs were on the last inputs."""
+        self._passed = list[TensorDifference]()
+        """How far the outputs were on the last inputs on which they were near enough."""
         self._excused = set[int]()
         """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
+        self._of_one = True
+        """Whether what is wrong is so on the last inputs, and not on several together alone."""
         self._ends_alone = False
         """Whether an output of the result was not finite on the last inputs, and all of the source's were."""
         self._no_number = ""
@@ -161,7 +162,7 @@ class Judge:
             self._judge_all(verdict, told, pending)
             verdict.samples = self._taken
         if not verdict.broken and told & judged:
-            self._judge_more(verdict)
+            self._judge_further(verdict)
         if not verdict.broken and told & judged:
             self._judge_larger(verdict)
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
@@ -170,18 +171,7 @@ class Judge:
             verdict.why = (
                 f"{without_number} is NaN throughout in {self.runtime.name} on {self.tried.inputs}, and runtimes differ in what "
                 f"they make of that; give {self.tried.others}, which the model is for, with --input NAME=FILE")
-        elif verdict.broken and (names := weights_of_no_numbers(self.hub) or weights_of_no_numbers(self.source)):
-            verdict.status = "inconclusive"
-            verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
-                           "them: 0 times them, in padding, is NaN where it is computed")
-        elif verdict.broken and (names := halves_beyond(self.source)):
-            verdict.status = "inconclusive"
-            verdict.why = f"{', '.join(names)} computes in f16, and has a factor that is infinite there"
-        elif verdict.broken and self._endless and (names := endless_factors(self.source, self.hub)):
-            verdict.status = "inconclusive"
-            verdict.why = (f"{', '.join(names)} has a factor or a power that is infinite, or nearly, and results are no numbers: "
-                           "runtimes differ in what they multiply first")
-        elif verdict.broken and (why := self._undefined()):
+        elif verdict.broken and (why := self._leaves_open()):
             verdict.status, verdict.why = "inconclusive", why
         elif verdict.broken:
             verdict.status = "failed"
@@ -205,8 +195,8 @@ class Judge:
         the limits are broken by is in its table.
         """
         while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
-            once, informative = self.judge(given)
-            if once.broken and self._no_number:
+            once, informative = self._judge_if_taken(given)
+            if once is None or (once.broken and self._no_number):
                 continue
             for index in range(len(once.tensors)) if once.broken else informative - told:
                 verdict.tensors[index] = once.tensors[index]
@@ -216,26 +206,30 @@ class Judge:
                 verdict.notes.append(_OF_FURTHER.format(", and some outputs said nothing"))
             told |= informative
 
-    def _judge_more(self, verdict: Verification) -> None:
-        """Have a verdict say what is wrong on one of the further inputs (`more`), or on all of them together, if anything is.
+    def _judge_further(self, verdict: Verification) -> None:
+        """Have a verdict say what is wrong on one of the further inputs (`further`), or on all of them together, if anything is.
 
         Of single numbers one may be a step away on some inputs, and is not on all: how many are is counted over all of them.
         """
-        steps = list(self._last_tensors)
-        for given in self.more:
-            once, _ = self.judge(given)
-            if once.broken and not self._no_number:
+        steps = self._passed
+        for given in self.further:
+            once, _ = self._judge_if_taken(given)
+            if once is None or self._no_number:
+                continue
+            if not once.broken:
+                steps = list(map(together, steps, self._passed))
+            elif not self._leaves_open():
                 verdict.tensors, verdict.broken = once.tensors, once.broken
                 verdict.notes += [note for note in once.notes if note not in verdict.notes]
                 verdict.notes.append(_OF_FURTHER.format(""))
                 return
-            steps = [_together(*pair) for pair in zip(steps, self._last_tensors, strict=True)]
         left_out = self._excused | self._chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
         broken = {index: reasons for index, reasons in self._limits_broken(steps).items() if index not in left_out}
         if broken:
             verdict.tensors = [steps[index] if index in broken else tensor for index, tensor in enumerate(verdict.tensors)]
             verdict.broken = [reason for reasons in broken.values() for reason in reasons]
             verdict.notes.append("that is so of all inputs that it was run on together, on each of which it passed")
+            self._of_one = False
 
     def _counted(self, given: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str, np.ndarray]]:
         for each in given:
@@ -296,7 +290,7 @@ class Judge:
             with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
                 once, _ = self.judge(given)
                 says = self._ends_alone or not self._endless
-                if once.broken and says and not self._undefined() and self._is_steady(given):
+                if once.broken and says and not self._leaves_open() and self._is_steady(given):
                     verdict.tensors, verdict.broken = once.tensors, once.broken
                     verdict.notes += [note for note in once.notes if note not in verdict.notes]
                     verdict.notes.append("that is so on larger inputs than the usual ones, on which it passed")
@@ -312,6 +306,18 @@ class Judge:
                 if array.dtype.kind == "f" else array for name, array in given.items()}
         return not self._limits_broken(compare_outputs(self._reference(given), self._reference(near)), exact=frozenset())
 
+    def _leaves_open(self) -> str:
+        """Why what is wrong on the last inputs says nothing of the conversion, where it does not: runtimes differ in it."""
+        if names := weights_of_no_numbers(self.hub) or weights_of_no_numbers(self.source):
+            return (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
+                    "them: 0 times them, in padding, is NaN where it is computed")
+        if names := halves_beyond(self.source):
+            return f"{', '.join(names)} computes in f16, and has a factor that is infinite there"
+        if self._endless and (names := endless_factors(self.source, self.hub)):
+            return (f"{', '.join(names)} has a factor or a power that is infinite, or nearly, and results are no numbers: "
+                    "runtimes differ in what they multiply first")
+        return self._undefined()
+
     def _undefined(self) -> str:
         """Why the source's framework does not say what was to be given, where it does not."""
         if self.runtime.undefined is None or self._last is None:
@@ -324,7 +330,7 @@ class Judge:
 
         Where no engine runs the module's dialect, it is the hub's form of it that is asked.
         """
-        if self.running.own is None or self._last is None:
+        if self.running.own is None or self._last is None or not self._of_one:
             return
         target, self.running.own = self.running.own.target, None
         module = f"the module that {target} was given"
@@ -341,15 +347,30 @@ class Judge:
             f"does compute what the source does: it is what {target} makes of it that differs")
         self.running.notes.append(f"{module}, run by engine {again.engine}, {whose}")
 
+    def _judge_if_taken(self, given: Mapping[str, np.ndarray]) -> tuple[Verification | None, set[int]]:
+        """`judge` on inputs after the first; None where the source's runtime does not take these, as a division by 0."""
+        assert self._reference is not None
+        try:
+            reference = self._reference(given)
+        except TimeOver:
+            raise
+        except (RunError, PluginFailure, MemoryError):
+            return None, set()
+        return self._judge_by(given, reference)
+
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""
-        hub = self.hub
-        self._last = given
-        self.varied |= bool(vary(given))
         if self._reference is None:
             self.take(run_of(self.runtime, self.source, self.hub))
         assert self._reference is not None
-        reference = self._reference(given)
+        return self._judge_by(given, self._reference(given))
+
+    def _judge_by(
+        self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray],
+    ) -> tuple[Verification, set[int]]:
+        """The same by the `reference`, what the source gives of these inputs."""
+        hub, self._last = self.hub, given
+        self.varied |= bool(vary(given))
         actual = self.running(given)
         self._need_all(reference, actual)
         padded = resolve(self.runtime.padded)(self.source) if self.runtime.padded is not None and self.post is None else {}
@@ -367,7 +388,7 @@ class Judge:
             outputs, bounds, unknown = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
-        suspects, self._last_tensors = set(limits), judged
+        suspects = set(limits)
         if limits and unknown:
             notes.append(f"how far off a model may be behind {', '.join(unknown)} that quantizes when it runs is not known: "
                          "its outputs were held to the usual tolerance (facts of kind error-bound say it)")
@@ -395,6 +416,8 @@ class Judge:
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         notes += not_measured(tensors)
         self._excused |= suspects - limits.keys()
+        if not broken:
+            self._passed = judged
         informative |= self._others_than_before(reference, limits)
         status = "failed" if broken else "passed"
         types = self.source.outputs
@@ -501,7 +524,7 @@ class Judge:
         try:
             ways = {name: self._of_model(run) for name, run in others.items()}
             all_ways = Ways({"node by node": self._reference, **ways})
-            judged = all_ways.judge(given, actual, list(broken), self.further, self._chosen)
+            judged = all_ways.judge(given, actual, list(broken), self.of_ways, self._chosen)
         except ChildEnded as error:
             return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
         wrong = self._limits_broken(judged.tensors)
@@ -595,10 +618,3 @@ class Judge:
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
             f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
-
-
-def _together(before: TensorDifference, after: TensorDifference) -> TensorDifference:
-    """The worse of an output's differences on inputs, with what there is to count of both."""
-    worse = max(before, after, key=lambda each: each.metrics.get("max_abs", 0.0))
-    counts = before.others + after.others if before.others is not None and after.others is not None else None
-    return replace(worse, others=counts)

@@ -1,4 +1,4 @@
-"""More inputs than the first: further ones of a small model, and larger ones, for what does not show in small numbers.
+"""Inputs that are larger than the usual ones, for what does not show in small numbers.
 
 Of noise around 0 with deviation 1 little reaches an upper bound of 6, and no time step shows in zeros and ones. So what passed on
 the usual inputs is run on larger ones, too: floats ten times as large, and wide integers up to 1000 of either sign, where nothing
@@ -12,27 +12,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..analysis.dataflow import has_loops
 from ..analysis.movement import any_rounds, index_operands, is_float_of_integers
 from ..engine.choice import work_of
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, TensorType, Value, input_types
 from ..ir.borders import RANGE
 from ..ir.build import constant_of
-from .inputs import plain_integers, random_inputs
+from .inputs import random_inputs
 from .offsets import unit_of, unit_of_module
 
-__all__ = ["LARGER", "computed_integers", "further_inputs", "larger_inputs"]
+__all__ = ["LARGER", "computed_integers", "larger_inputs"]
 
 LARGER = 10.0
 """The deviation of larger floats."""
 _PRODUCTS, _ELEMENTS = 1 << 34, 1 << 28
 """The work of a run that is worth another one: some seconds."""
-_FURTHER = (0, 1, -1)
-"""Of which halves of what is drawn further inputs of the usual size are: of both, of the upper one, and of the lower one."""
-_FEW_PRODUCTS, _FEW_ELEMENTS = 1 << 24, 1 << 19
-"""The work of a run that is worth them: a tenth of a second."""
-_APART = 1000
-"""Seeds of further inputs are as far from those of others, which are tried where outputs say nothing."""
 _MASKS = 1000.0
 """A factor or a limit as large as this makes a number out of a 0 or a 1 beside which all others vanish: it is of a mask."""
 
@@ -52,20 +45,6 @@ def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int)
         yield random_inputs(source, hub, seed, spread=LARGER, far=dict.fromkeys(integers, 1))
     if integers:  # in one of few large numbers a small one of the other sign does not show
         yield random_inputs(source, hub, seed, far=dict.fromkeys(integers, -1))
-
-
-def further_inputs(source: Module, hub: Module | None, result: Module, seed: int) -> Iterator[dict[str, np.ndarray]]:
-    """Further inputs of the usual size, each of them to be judged; none where a run takes more than a tenth of a second.
-
-    What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
-    gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign.
-    """
-    work = work_of(result)
-    if has_loops(result) or work.products > _FEW_PRODUCTS or work.elements > _FEW_ELEMENTS:
-        return
-    signed = plain_integers(hub) if hub is not None else frozenset[int]()
-    for number, side in enumerate(_FURTHER):
-        yield random_inputs(source, hub, seed + _APART + number, signed=signed, side=side)
 
 
 def _any_float(source: Module) -> bool:

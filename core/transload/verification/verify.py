@@ -19,10 +19,11 @@ from ..ir import Dense, Module, SplatData, TensorType
 from ..ir.build import constant_of
 from ..plugin import Runtime
 from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
+from .further import further_inputs
 from .information import Tried, attempts, attempts_at_labels, telling_first
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
-from .larger import further_inputs, larger_inputs
+from .larger import larger_inputs
 from .running import OwnRuntime, Running, refusal_of_all
 from .tolerance import Tolerance
 from .verdict import Verification
@@ -78,10 +79,10 @@ def verify_conversion(
 
     def judged(by: Runtime, signed: bool = True) -> tuple[Verification, bool]:
         running = Running(result, engine, own, written)
-        judge = Judge(source, result, hub, by, tolerance or Tolerance(), engine, (), running, fused, post)
+        judge = Judge(source, result, hub, by, tolerance or Tolerance(), engine, running, fused, post)
         judge.tried, judge.on_all = Tried.of(given=inputs is not None), every and not isinstance(inputs, Mapping | None)
         if inputs is None:
-            _let_draw(judge, taken, hub, seed)
+            _let_draw(judge, taken, hub, seed, signed)
         judge.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs, most) if inputs is not None else attempts(taken, hub, seed, signed))
         if verdict.passed and not judge.varied:
@@ -100,11 +101,11 @@ def verify_conversion(
     return unjudged(verdict, runtime) if refused else verdict
 
 
-def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int) -> None:
-    """Have a judge try what is drawn of all that a model takes, beside its first inputs."""
-    judge.further = (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
+def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed: bool) -> None:
+    """Have a judge try what is drawn of all that a model takes, beside its first inputs; `signed` as in `attempts`."""
+    judge.of_ways = (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
     judge.of_labels = attempts_at_labels(taken, hub, seed)
-    judge.more = further_inputs(taken, hub, judge.result, seed)
+    judge.further = further_inputs(taken, hub, judge.result, seed, signed)
     judge.larger = larger_inputs(taken, hub, judge.result, seed) if judge.fused is None else ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,38 +12,15 @@ import pytest
 import transload
 from transload.ir import F16, I8, I32, I64, Module, TensorType
 from transload.verification.inputs import random_inputs
-from transload.verification.larger import computed_integers, further_inputs, larger_inputs
-from transload.verification.verify import Verification, verify_conversion
+from transload.verification.larger import computed_integers, larger_inputs
 
 from tests.support.graphs import Graph
+from tests.support.small_onnx import saved, verified
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 Write = Callable[[Any], tuple[list[Any], dict[str, Any]]]
-
-
-def saved(
-    path: Path, nodes: Sequence[tuple[Any, ...]], shape: Sequence[int], constants: dict[str, Any], kind: str = "FLOAT",
-    gives: str = "FLOAT", **integers: np.ndarray,
-) -> Path:
-    """A model of `x` of a kind, and of nodes (operator, inputs, output, attributes), the last of which `gives` a type of `y`."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    made = [helper.make_node(operator, inputs.split(), [output], **(more[0] if more else {}))
-            for operator, inputs, output, *more in nodes]
-    graph = helper.make_graph(
-        made, "g", [helper.make_tensor_value_info("x", TensorProto.DataType.Value(kind), shape)],
-        [helper.make_tensor_value_info("y", TensorProto.DataType.Value(gives), None)],
-        [*(numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in constants.items()),
-         *(numpy_helper.from_array(value, name) for name, value in integers.items())])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
-
-
-def verified(right: Path, wrong: Path, **more: Any) -> Verification:
-    other = transload.load(wrong)
-    return verify_conversion(transload.load(right), transload.lower(other, "tosa"), hub=transload.legalize(other), **more)
 
 
 @pytest.mark.parametrize("bound", [3e38, 3.0])
@@ -66,43 +43,6 @@ def test_floats_that_are_moved_alone_are_steady(tmp_path: Path) -> None:
                     for bound in (6.0, 3e38))
     verdict = verified(right, wrong)
     assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
-
-
-def test_what_few_numbers_show_now_and_then_is_seen(tmp_path: Path) -> None:
-    """Eight integers from -9 to 9, of which 8 and 9 are cut off, or are not."""
-    right, wrong = (saved(tmp_path / f"{bound}.onnx", [
-        ("Cast", "high", "h", {"to": 6}), ("Min", "x h", "m"), ("Mul", "m m", "y")], [8], {"high": bound}, "INT32", "INT32")
-        for bound in (7.0, 9.0))
-    source = transload.load(right)
-    first = random_inputs(source, transload.legalize(source), 3, signed=(0,))
-    assert first["x"].max() < 8 and verified(right, wrong, inputs=first).passed
-    verdict = verified(right, wrong, seed=3)
-    assert verdict.failed and any("further inputs than the first" in note for note in verdict.notes)
-    assert verified(right, right).passed
-
-
-def test_further_inputs_are_for_what_takes_little_time() -> None:
-    light, heavy = (graph.done(graph.MatMul(*graph.inputs)) for graph in (Graph((2, 3), (3, 4)), Graph((2048, 128), (128, 128))))
-    both, above, below = further_inputs(light, light, light, 0)
-    assert both["x0"].min() < 0 < both["x0"].max() and above["x0"].min() > 0 > below["x0"].max()
-    assert not list(further_inputs(heavy, heavy, heavy, 0)) and len(list(further_inputs(light, None, light, 0))) == 3
-
-
-def test_single_numbers_are_counted_over_all_runs(tmp_path: Path) -> None:
-    """A sum of quantized numbers, one each run, is a step away each time: once that may be, and not always."""
-    def model(name: str, more: float) -> Path:
-        return saved(tmp_path / name, [
-            ("QuantizeLinear", "x scale zero", "q"), ("DequantizeLinear", "q scale zero", "d"), ("ReduceSum", "d", "s"),
-            ("Mul", "s part", "m"), ("Add", "m more", "a"), ("QuantizeLinear", "a scale zero", "b"),
-            ("DequantizeLinear", "b scale zero", "y")], [1, 40], {"scale": 0.1, "part": 0.1, "more": more},
-            zero=np.array(0, np.int8))
-
-    right, wrong = model("right.onnx", 0.0), model("wrong.onnx", 0.1)
-    source = transload.load(right)
-    assert verified(right, wrong, inputs=random_inputs(source)).passed
-    verdict = verified(right, wrong)
-    assert verdict.failed and any("together" in note for note in verdict.notes)
-    assert verified(right, right).passed
 
 
 def test_a_result_that_alone_is_no_number_is_wrong(tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""Further inputs of the usual size: what has passed once is run on them, too, and steps are counted over all.
+
+What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
+gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..analysis.dataflow import has_loops
+from ..engine.choice import work_of
+from ..ir import Module
+from .differences import TensorDifference
+from .inputs import plain_integers, random_inputs
+
+__all__ = ["further_inputs", "together"]
+
+_SIDES = (0, 1, -1)
+"""Of which half of what is drawn they are, one after the other: of both, of the upper one, and of the lower one."""
+_APART = 1000
+"""Their seeds are as far from those of the inputs that are tried where outputs say nothing."""
+_PRODUCTS, _ELEMENTS = 1 << 24, 1 << 19
+"""The work of a run that is worth so many more: a tenth of a second."""
+
+
+def further_inputs(
+    source: Module, hub: Module | None, result: Module, seed: int, signed: bool = True,
+) -> Iterator[dict[str, np.ndarray]]:
+    """The inputs, each of them to be judged; none where a run takes more than a tenth of a second.
+
+    With `signed`, integers are of either sign where nothing but integers is computed of them, as in `attempts`.
+    """
+    work = work_of(result)
+    if has_loops(result) or work.products > _PRODUCTS or work.elements > _ELEMENTS:
+        return
+    plain = plain_integers(hub) if signed and hub is not None else frozenset[int]()
+    for number, side in enumerate(_SIDES):
+        yield random_inputs(source, hub, seed + _APART + number, signed=plain, side=side)
+
+
+def together(before: TensorDifference, after: TensorDifference) -> TensorDifference:
+    """The worse of an output's differences on two inputs, with what there is to count of both."""
+    worse = max(before, after, key=lambda each: each.metrics.get("max_abs", 0.0))
+    counts = before.others + after.others if before.others is not None and after.others is not None else None
+    return replace(worse, others=counts)

@@ -1,0 +1,112 @@
+"""What passes once is run on further inputs, where that takes little time: what shows at one number in tens is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import I32, Module
+from transload.verification.further import further_inputs
+from transload.verification.inputs import plain_integers, random_inputs
+from transload.verification.running import OwnRuntime
+
+from tests.support.graphs import Graph
+from tests.support.small_onnx import saved, verified
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+
+def mean(path: Path, more: float) -> Path:
+    """A sum of quantized numbers, one each run, quantized again; with `more` 0.1 it is a step away."""
+    return saved(path, [
+        ("QuantizeLinear", "x scale zero", "q"), ("DequantizeLinear", "q scale zero", "d"), ("ReduceSum", "d", "s"),
+        ("Mul", "s part", "m"), ("Add", "m more", "a"), ("QuantizeLinear", "a scale zero", "b"),
+        ("DequantizeLinear", "b scale zero", "y")], [1, 40], {"scale": 0.1, "part": 0.1, "more": more}, zero=np.array(0, np.int8))
+
+
+def test_what_few_numbers_show_now_and_then_is_seen(tmp_path: Path) -> None:
+    """Eight integers from -9 to 9, of which 8 and 9 are cut off, or are not."""
+    right, wrong = (saved(tmp_path / f"{bound}.onnx", [
+        ("Cast", "high", "h", {"to": 6}), ("Min", "x h", "m"), ("Mul", "m m", "y")], [8], {"high": bound}, "INT32", "INT32")
+        for bound in (7.0, 9.0))
+    source = transload.load(right)
+    first = random_inputs(source, transload.legalize(source), 3, signed=(0,))
+    assert first["x"].max() < 8 and verified(right, wrong, inputs=first).passed
+    verdict = verified(right, wrong, seed=3)
+    assert verdict.failed and any("further inputs than the first" in note for note in verdict.notes)
+    assert verified(right, right).passed
+
+
+def test_further_inputs_are_for_what_takes_little_time() -> None:
+    light, heavy = (graph.done(graph.MatMul(*graph.inputs)) for graph in (Graph((2, 3), (3, 4)), Graph((2048, 128), (128, 128))))
+    both, above, below = further_inputs(light, light, light, 0)
+    assert both["x0"].min() < 0 < both["x0"].max() and above["x0"].min() > 0 > below["x0"].max()
+    assert not list(further_inputs(heavy, heavy, heavy, 0)) and len(list(further_inputs(light, None, light, 0))) == 3
+
+
+def test_single_numbers_are_counted_over_all_runs(tmp_path: Path) -> None:
+    """A sum of quantized numbers, one each run, is a step away each time: once that may be, and not always."""
+    right, wrong = mean(tmp_path / "right.onnx", 0.0), mean(tmp_path / "wrong.onnx", 0.1)
+    source = transload.load(right)
+    assert verified(right, wrong, inputs=random_inputs(source)).passed
+    verdict = verified(right, wrong)
+    assert verdict.failed and any("together" in note for note in verdict.notes)
+    assert verified(right, right).passed
+
+
+def test_what_is_wrong_of_all_runs_together_is_not_looked_for_in_one(tmp_path: Path) -> None:
+    """Where the target's own runtime was judged, the last inputs alone say nothing of whose it is."""
+    right, wrong = mean(tmp_path / "right.onnx", 0.0), mean(tmp_path / "wrong.onnx", 0.1)
+    result = transload.lower(transload.load(wrong), "tosa")
+    verdict = verified(right, right, own=OwnRuntime("chip", lambda given: transload.run(result, dict(given))))
+    assert verdict.failed and any("together" in note for note in verdict.notes)
+    assert not any("what chip makes of it" in note for note in verdict.notes)
+
+
+def seed_of(source: Module, is_fine: Callable[[np.ndarray], bool]) -> int:
+    """A seed of which the first `x` is fine, and a further one is not."""
+    hub = transload.legalize(source)
+    return next(
+        seed for seed in range(100) if is_fine(random_inputs(source, hub, seed, signed=plain_integers(hub))["x"])
+        and not all(is_fine(given["x"]) for given in further_inputs(source, hub, hub, seed)))
+
+
+def test_further_inputs_that_the_runtime_refuses_say_nothing(tmp_path: Path) -> None:
+    """100 / (x - 5): one of the further numbers is 5, and onnxruntime divides no integer by 0."""
+    right = saved(tmp_path / "right.onnx", [("Cast", "five", "c", {"to": 6}), ("Cast", "many", "d", {"to": 6}),
+                  ("Sub", "x c", "s"), ("Div", "d s", "y")], [2], {"five": 5.0, "many": 100.0}, "INT32", "INT32")
+    assert verified(right, right, seed=seed_of(transload.load(right), lambda x: 5 not in x)).passed
+
+
+def test_further_inputs_for_which_results_are_not_defined_say_nothing(tmp_path: Path) -> None:
+    """Integers made of floats that none of 32 bits holds: onnxruntime makes the least of them, and others do not."""
+    def model(name: str, least: float) -> Path:
+        return saved(tmp_path / name, [("Mul", "x many", "m"), ("Cast", "m", "k", {"to": 6}), ("Cast", "least", "l", {"to": 6}),
+                                       ("Max", "k l", "y")], [60], {"many": 8e8, "least": least}, gives="INT32")
+
+    right, other = model("right.onnx", -2.0 ** 31), model("other.onnx", -2.1e9)
+    assert verified(right, other, seed=seed_of(transload.load(right), lambda x: bool(np.abs(x).max() < 2.6))).passed
+
+
+def test_what_the_model_is_not_for_does_not_count(tmp_path: Path) -> None:
+    """Below zero all roots are NaN: that the other output is steps away there is not counted."""
+    def model(name: str, steps: float) -> Path:
+        return saved(tmp_path / name, [
+            ("QuantizeLinear", "x scale zero", "q"), ("DequantizeLinear", "q scale zero", "d"), ("ReduceMax", "x", "g"),
+            ("Less", "g none", "l"), ("Cast", "l", "f", {"to": 1}), ("Mul", "f more", "m"), ("Add", "d m", "a"),
+            ("QuantizeLinear", "a scale zero", "b"), ("DequantizeLinear", "b scale zero", "z"), ("Sqrt", "x", "y")],
+            [1, 40], {"scale": 0.1, "none": 0.0, "more": 0.1 * steps}, also="z", zero=np.array(0, np.int8))
+
+    assert verified(model("right.onnx", 0.0), model("wrong.onnx", 5.0)).passed
+
+
+def test_integers_are_drawn_as_the_first_ones_are() -> None:
+    graph = Graph((50,), (50,), element=I32)
+    module = graph.done(graph.Add(*graph.inputs))
+    signed, plain = (next(further_inputs(module, module, module, 0, signed)) for signed in (True, False))
+    assert signed["x0"].min() < 0 and set(plain["x0"].tolist()) == {0, 1}
