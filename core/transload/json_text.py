@@ -60,15 +60,27 @@ def _spelt(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-_HALF = re.compile(r"\\\\(ud[89a-f][0-9a-f]{2})")
+_HALF = re.compile(r"\\u(d[89a-f][0-9a-f]{2})")
+"""As `_spelt` has halves of characters."""
 
 
 def of_json_text(text: str) -> Any:
     """What JSON of ours says, where names of files that are no UTF-8 are what Python has for them again.
 
-    Raises `ValueError` for what is no JSON, and `RecursionError`.
+    They are looked for in what was read, not in the text: there a character beyond the first 65,536 is two halves, and what
+    stands before it may be a backslash. Raises `ValueError` for what is no JSON, and `RecursionError`.
     """
-    return json.loads(_HALF.sub(r"\\\1", text))
+    return _unspelt(json.loads(text))
+
+
+def _unspelt(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HALF.sub(lambda half: chr(int(half[1], 16)), value)
+    if isinstance(value, list):
+        return [_unspelt(entry) for entry in value]
+    if isinstance(value, dict):
+        return {_unspelt(key): _unspelt(entry) for key, entry in value.items()}
+    return value
 
 
 def _number(value: float) -> float | str:
