@@ -21,7 +21,7 @@ from .scales import Scales, measure_scales
 
 __all__ = [
     "TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted", "is_farther",
-    "not_measured", "of_plain"]
+    "not_measured", "of_plain", "together"]
 
 
 _OF_REALS = ("cos", "euclid", "sqnr")
@@ -109,6 +109,12 @@ def is_farther(one: TensorDifference, other: TensorDifference) -> bool:
         if name in one.metrics and name in other.metrics:
             return sign * one.metrics[name] > sign * other.metrics[name]
     return False
+
+
+def together(one: TensorDifference, other: TensorDifference) -> TensorDifference:
+    """The worse of an output's differences on inputs, with what there is to count of both."""
+    worse = max(one, other, key=lambda each: each.metrics.get("max_abs", 0.0))
+    return replace(worse, others=one.others + other.others if one.others is not None and other.others is not None else None)
 
 
 def not_measured(tensors: Iterable[TensorDifference]) -> list[str]:

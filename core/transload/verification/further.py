@@ -7,17 +7,15 @@ gives no more of them at a time. A unit that is 0 on all noise around zero may n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from ..analysis.dataflow import has_loops
 from ..engine.choice import work_of
 from ..ir import Module
-from .differences import TensorDifference
 from .inputs import plain_integers, random_inputs
 
-__all__ = ["further_inputs", "together"]
+__all__ = ["further_inputs"]
 
 _SIDES = (0, 1, -1)
 """Of which half of what is drawn they are, one after the other: of both, of the upper one, and of the lower one."""
@@ -40,10 +38,3 @@ def further_inputs(
     plain = plain_integers(hub) if signed and hub is not None else frozenset[int]()
     for number, side in enumerate(_SIDES):
         yield random_inputs(source, hub, seed + _APART + number, signed=plain, side=side)
-
-
-def together(before: TensorDifference, after: TensorDifference) -> TensorDifference:
-    """The worse of an output's differences on two inputs, with what there is to count of both."""
-    worse = max(before, after, key=lambda each: each.metrics.get("max_abs", 0.0))
-    counts = before.others + after.others if before.others is not None and after.others is not None else None
-    return replace(worse, others=counts)

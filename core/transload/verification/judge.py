@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain, product, takewhile
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..analysis.choices import chosen_outputs
 from ..analysis.dataflow import has_loops
-from ..budget import TimeOver, timed
+from ..budget import TimeOver, check_deadline, timed
 from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
 from ..guard import failure, noted
 from ..ir import Module, QuantType, TensorType, output_names
@@ -21,17 +22,17 @@ from ..plugin_host import host
 from ..worker import ChildEnded
 from .bounds import Bounded, check_bounds, has_bounds
 from .compare import judged_format, other_runtimes, run_of, runtime_failed
-from .differences import TensorDifference, compare_outputs, is_farther, not_measured, of_plain
+from .differences import TensorDifference, compare_outputs, not_measured, of_plain, together
 from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
 from .exact import exact_outputs
 from .fineness import coarse_outputs, output_steps, plain_outputs
-from .further import together
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import breaks_usual, broken_limits, passes_if_constant
 from .offsets import ROUNDINGS, unit_of, unit_of_module
 from .padding import found_alone
 from .running import Running
+from .sampled import Together
 from .steps import check_steps, is_quantized
 from .ties import excused_by_ties
 from .tolerance import Tolerance
@@ -46,8 +47,6 @@ __all__ = ["Judge"]
 
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
-_NOTES = 4
-"""Of those on single samples, how many are told."""
 
 
 class Judge:
@@ -92,8 +91,6 @@ class Judge:
         """Whether all that is given is judged, and not what says something first alone."""
         self.varied = False
         """Whether any inputs that it was judged on were more than one number throughout."""
-        self._taken = 0
-        """How many inputs of those that are given were judged."""
         self._last: Mapping[str, np.ndarray] | None = None
         self.refused = False
         """Whether the runtime does not run the model."""
@@ -107,10 +104,14 @@ class Judge:
         """Whether an output was not finite on the last inputs, in the source or in the result."""
         self._passed = list[TensorDifference]()
         """How far the outputs were on the last inputs on which they were near enough."""
-        self._excused = set[int]()
-        """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
         self._of_one = True
         """Whether what is wrong is so on the last inputs, and not on several together alone."""
+        self._last_tensors = list[TensorDifference]()
+        """How far the outputs were on the last inputs."""
+        self._broken = set[int]()
+        """Places of the outputs that were beyond the limits on the last inputs."""
+        self._excused_last, self._excused = set[int](), set[int]()
+        """Places of those that were, on the last inputs or on some, and are near enough all the same."""
         self._ends_alone = False
         """Whether an output of the result was not finite on the last inputs, and all of the source's were."""
         self._no_number = ""
@@ -148,7 +149,7 @@ class Judge:
 
     def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
-        pending = self._counted(attempts)
+        pending = iter(attempts)
         verdict, told = self.judge(next(pending))
         while verdict.broken and self._no_number and (given := next(pending, None)) is not None:
             verdict, told = self.judge(given)
@@ -157,11 +158,11 @@ class Judge:
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
         pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.of_labels))
-        self._judge_others(verdict, judged, told, pending)
         if self.on_all:
             self._judge_all(verdict, told, pending)
-            verdict.samples = self._taken
-        if not verdict.broken and told & judged:
+        else:
+            self._judge_others(verdict, judged, told, pending)
+        if not verdict.broken and told & judged and not self.on_all:
             self._judge_further(verdict)
         if not verdict.broken and told & judged:
             self._judge_larger(verdict)
@@ -231,42 +232,41 @@ class Judge:
             verdict.notes.append("that is so of all inputs that it was run on together, on each of which it passed")
             self._of_one = False
 
-    def _counted(self, given: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str, np.ndarray]]:
-        for each in given:
-            self._taken += 1
-            yield each
-
     def _judge_all(self, verdict: Verification, told: set[int], pending: Iterator[Mapping[str, np.ndarray]]) -> None:
         """Judge on all that is left of what is given, for as long as nothing is wrong and there is time.
 
-        A verdict shows each output where it was farthest. What the source's runtime does not run, or has no number for, is left
-        out.
+        What the source's runtime does not run, or has no number for, is left out.
         """
-        more = list[str]()
+        samples = Together(verdict, self._last or {})
+        self._count_steps(verdict, samples)
         while not verdict.broken and (given := next(pending, None)) is not None:
             try:
+                check_deadline()
                 once, informative = self.judge(given)
             except TimeOver as error:
-                self._taken -= 1
                 verdict.notes.append(f"no more samples were compared: {error.message}; {error.hint}")
                 break
             except (RunError, PluginFailure, ChildEnded) as error:
                 if not self._refuses(given):
                     raise
-                more.append(f"sample {self._taken} is left out: {self.runtime.name} does not run it{after_colon(error)}")
+                samples.leave_out(given, f"{self.runtime.name} does not run it{after_colon(error)}")
                 continue
             if once.broken and self._no_number:
+                samples.leave_out(given, f"{self._no_number} is NaN throughout in {self.runtime.name}")
                 continue
+            self._count_steps(once, samples)
+            samples.add(once, given, informative - told)
             told |= informative
-            for index, tensor in enumerate(once.tensors):
-                if once.broken or is_farther(tensor, verdict.tensors[index]):
-                    verdict.tensors[index] = tensor
-            verdict.broken, verdict.bounds = once.broken, once.bounds if once.broken else verdict.bounds
-            more += [note for note in once.notes if note not in verdict.notes and note not in more]
-            if once.broken and self._taken > 1:
-                more.insert(0, f"that, and the table, is of sample {self._taken}; on those before it passed")
-        hidden = len(more) - _NOTES
-        verdict.notes += more if hidden <= 1 else [*more[:_NOTES], f"and {hidden} more notes on single samples"]
+        samples.end(self._limits_broken(samples.tensors))
+
+    def _count_steps(self, once: Verification, samples: Together) -> None:
+        """Count how many numbers are a step away on the last inputs. A verdict that says no more than that these are too many
+        passes until all samples are counted."""
+        wrong = self._limits_broken([replace(each, others=None) for each in self._last_tensors]) if self._broken else {}
+        left_out = {*wrong, *self._chosen, *self._excused_last}
+        counted = samples.count({index: tensor for index, tensor in enumerate(self._last_tensors) if index not in left_out})
+        if once.broken and self._broken <= counted and not once.bounds:
+            once.broken, once.status = [], "passed"
 
     def _refuses(self, given: Mapping[str, np.ndarray]) -> bool:
         """Whether the source's runtime does not run some inputs."""
@@ -388,7 +388,7 @@ class Judge:
             outputs, bounds, unknown = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
-        suspects = set(limits)
+        suspects, self._last_tensors = set(limits), judged
         if limits and unknown:
             notes.append(f"how far off a model may be behind {', '.join(unknown)} that quantizes when it runs is not known: "
                          "its outputs were held to the usual tolerance (facts of kind error-bound say it)")
@@ -415,7 +415,8 @@ class Judge:
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         notes += not_measured(tensors)
-        self._excused |= suspects - limits.keys()
+        self._broken, self._excused_last = set(limits), suspects - limits.keys()
+        self._excused |= self._excused_last
         if not broken:
             self._passed = judged
         informative |= self._others_than_before(reference, limits)

@@ -25,6 +25,7 @@ from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
 from .larger import larger_inputs
 from .running import OwnRuntime, Running, refusal_of_all
+from .sampled import Sample, named
 from .tolerance import Tolerance
 from .verdict import Verification
 
@@ -140,7 +141,7 @@ def _checked(
     """One input, looked at now, or several, `most` of them, each when it is used."""
     if isinstance(inputs, Mapping):
         return [checked_inputs(source, inputs)]
-    pending = (checked_inputs(source, each) for each in islice(inputs, most))
+    pending = (Sample(name, checked_inputs(source, each)) for name, each in islice(named(inputs), most))
     return chain(telling_first(islice(pending, SAMPLES)), pending)
 
 
