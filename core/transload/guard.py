@@ -127,8 +127,9 @@ def users_items(items: Iterable[Any]) -> Iterator[Any]:
 def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> PluginFailure:
     """The error for what a plugin raised at a place: which plugin, of what distribution, where, and what to do.
 
-    Raises the user's own error, of `users_code`, which is nobody's failure, a `ConversionError` for `Unsupported`, which only
-    those that ask rules take, and a `MemoryError` of ours as it is.
+    Of files or processes that the system has no more of, no plugin is named: it is no defect. Raises the user's own error, of
+    `users_code`, which is nobody's failure, a `ConversionError` for `Unsupported`, which only those that ask rules take, and a
+    `MemoryError` of ours as it is.
     """
     if isinstance(error, Unsupported) and not _is_of_user(error):
         raise ConversionError(f"{plugin or 'a plugin'}, {place}: {error.why}", hint=error.hint) from error
@@ -145,7 +146,9 @@ def _failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plu
     if lack == MEMORY:
         return PluginShortage(f"{plugin or 'a plugin'} failed in {place}: {MEMORY}: {said(error)}", hint=MORE, plugin=plugin,
                               place=place)
-    hint = f"{DEBUG}=1 shows the traceback; {_whom_to_tell(plugin)}" if lack is None else MORE
+    if lack is not None:
+        return PluginFailure(f"{lack}, in {place}: {said(error)}", hint=MORE, plugin=plugin, place=place)
+    hint = f"{DEBUG}=1 shows the traceback; {_whom_to_tell(plugin)}"
     return PluginFailure(f"{plugin or 'a plugin'} failed in {place}: {said(error)}", hint=hint, plugin=plugin, place=place)
 
 

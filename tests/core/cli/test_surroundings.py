@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import transload.cli
-from transload.guard import failure
+from transload.guard import PluginInfo, failure
 
 
 @pytest.mark.parametrize("columns", [1, 2, 7, 20, 33])
@@ -107,3 +107,10 @@ def test_files_have_the_permissions_that_the_user_gives(examples: Path, tmp_path
 def test_what_the_system_has_no_more_of_is_nobodys_fault(lack: Exception) -> None:
     told = failure(None, "reader 'onnx' (warm)", lack)
     assert str(lack) in told.message and "ulimit -a" in str(told.hint) and "report" not in str(told.hint)
+
+
+def test_no_plugin_is_named_for_what_the_system_has_no_more_of() -> None:
+    """A limit of open files was told as a plugin that failed."""
+    told = failure(PluginInfo("acme", "acme-chips", "1.2", "acme"), "runtime 'chip' (warm)", OSError(24, "Too many open files"))
+    assert told.message.startswith("the system gives this process no more of what it needs, in runtime 'chip' (warm): OSError: ")
+    assert "acme" not in told.message and told.exit_code == 3
