@@ -15,7 +15,6 @@ started from, a pass within it cannot: passes of one stage may hand things on in
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from .files import atomic_path, need_directory, reason_of
 from .ir import Dense, Module
 from .ir.verify import check
 from .journey import HUB, QUANTIZE, READ, Observer, Stage
+from .json_text import json_text, of_json_text
 from .passes.steps import PassRecord, Step
 from .plugin import Source
 from .report import Digest, Digests
@@ -115,7 +115,7 @@ class Dump(Observer):
             known = {"digest": None, "beside": {}} if self.digests is None else {
                 "digest": self.digests.model.text(), "beside": self.digests.beside()}
             index = {"model": self.model, **known, "stages": self.stages}
-            temporary.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+            temporary.write_text(json_text(index) + "\n", encoding="utf-8")
 
 
 @dataclass
@@ -147,7 +147,7 @@ class Dumped:
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
         try:
-            index = json.loads((self.directory / INDEX).read_text(encoding="utf-8"))
+            index = of_json_text((self.directory / INDEX).read_text(encoding="utf-8"))
             self.model, self.digest = str(index["model"]), index.get("digest")
             self.beside = {str(name): digest for name, digest in dict(index.get("beside") or {}).items()}
             self.stages = [_checked(entry) for entry in index["stages"]]

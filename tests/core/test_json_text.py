@@ -14,6 +14,7 @@ import pytest
 import transload
 from transload import json_text
 from transload.budget import allowed
+from transload.dump import Dumped
 from transload.json_text import of_json_text, room_for_json, values_of_json
 
 LENGTH = 60_000
@@ -74,7 +75,8 @@ def test_a_conversion_whose_file_has_such_a_name(examples: Path, tmp_path: Path)
     """Its report is read again: the artifact goes where another takes its place, and is known as its own."""
     model = tmp_path / os.fsdecode(b"u\xff.tflite")
     model.write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
-    made = transload.convert(model, "tosa", tmp_path / "out", verify=False)
+    made = transload.convert(model, "tosa", tmp_path / "out", verify=False, dump=tmp_path / "steps")
+    assert Dumped(tmp_path / "steps").model == str(model) and "u\\\\udcff" in (tmp_path / "steps" / "index.json").read_text()
     said = (tmp_path / "out" / "report.json").read_text()
     assert "u\\\\udcff.tosa" in said and made.files[0].is_file()
     assert transload.run(made.files[0], {"image": np.zeros((1, 8, 8, 1), np.int8)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from transload.errors import TransloadError, UsageError, no_memory
 from transload.files import is_file, is_folder
 from transload.ir import Module
 from transload.journey import HUB, PIPELINE, QUANTIZE, READ, Journey, Observer, Stage
-from transload.json_text import plain
+from transload.json_text import of_json_text, plain
 from transload.options import Owner, own_options, settings_of
 from transload.passes.steps import PassRecord, Step
 from transload.plugin import Target
@@ -194,7 +193,7 @@ def _report_of(path: Path) -> dict[str, Any] | None:
     if not is_file(file) or file.stat().st_size > _REPORT_BYTES:
         return None
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = of_json_text(file.read_text(encoding="utf-8"))
         mine = isinstance(found, dict) and (is_folder(path) or path.name == REPORT or path.name in found["files"])
         return found if mine else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

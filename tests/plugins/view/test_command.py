@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload_plugins.view.stages import _report_of
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -107,3 +109,12 @@ def test_an_artifact_that_is_to_be_quantized_is_told_to_be_one(cli: Cli, model: 
     asked = ["--quantize", "int8", "--data", tmp_path / "val.npz", "--html", tmp_path / "x.html"]
     code, _, error = cli("view", tmp_path / "build", *asked)
     assert code != 0 and "is what was written, and is shown as that" in " ".join(error.split())
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are text there")
+def test_the_report_of_an_artifact_whose_name_is_no_utf8(model: Path, tmp_path: Path) -> None:
+    """Its name is spelt out in the report, and the artifact was shown as if none had been written for it."""
+    named = tmp_path / os.fsdecode(b"u\xff.onnx")
+    named.write_bytes(model.read_bytes())
+    made = transload.convert(named, "tosa", tmp_path / "out", verify=False)
+    assert _report_of(made.files[0]) is not None
