@@ -22,9 +22,14 @@ def may_leave_range(divisor: Value, dividend: Value | None = None) -> bool:
 
 
 def _may_be(value: Value, number: int) -> bool:
-    """Whether an element of a value may be a number, which is among a constant's and in the range of what was cast to it."""
+    """Whether an element of a value may be a number, which is among a constant's and in the range of what was cast to it.
+
+    A cast from a range that the type does not hold wraps round, to any number.
+    """
     dense, op = constant_of(value), value.op
     if dense is not None:
         return bool(np.any(dense.numpy() == number))
     source = op.operands[0].element_or_none if op is not None and op.name.endswith((".cast", ".Cast")) else None
-    return not isinstance(source, IntegerType) or source.range[0] <= number
+    if not isinstance(source, IntegerType) or source.range[1] > value.element_or_none.range[1]:  # type: ignore[union-attr]
+        return True
+    return source.range[0] <= number

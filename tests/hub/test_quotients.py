@@ -55,3 +55,13 @@ def test_what_was_narrower_or_has_no_sign_is_not() -> None:
     wide = graph.Cast(graph.inputs[0], element=I32)
     assert not may_leave_range(graph.inputs[2], wide) and may_leave_range(wide, graph.inputs[2])
     assert not may_leave_range(graph.inputs[1]) and not may_leave_range(graph.inputs[0])
+
+
+def test_casts_that_wrap_round_may_be_any_number(tmp_path: Path) -> None:
+    graph = Graph(TensorType((2,), I32), TensorType((2,), UI32))
+    divisor = graph.Cast(graph.inputs[1], element=I32)
+    assert may_leave_range(divisor, graph.inputs[0]) and not may_leave_range(graph.Cast(graph.inputs[1], element=I64))
+    lowered = transload.lower(graph.done(graph.Div(graph.inputs[0], divisor)), "tfl")
+    inputs = {"x0": np.array([7, -(1 << 31)], np.int32), "x1": np.array([2**32 - 1] * 2, np.uint32)}
+    (theirs,) = open_tflite(transload.save(lowered, tmp_path / "made.tflite"))(inputs).values()
+    assert list(theirs) == [-7, -(1 << 31)]
