@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ir import Module
-from .inputs import plain_integers, random_inputs
+from .inputs import plain_integers, random_inputs, wide_integers
 from .offsets import is_constant, rounded_by, unit_of
 from .tolerance import Tolerance
 
@@ -22,6 +22,8 @@ __all__ = ["Tried", "are_apart", "attempts", "attempts_at_labels", "is_informati
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
+_WIDE_TRIES = 4
+"""How often integers of all of their range are drawn after these: a single truth is another one on one of them, mostly."""
 _OF_LABELS = (1.0, 10.0) * 6
 """Those tried after them where a single truth or label was the same on each: of seven in eight, five often are."""
 SATURATED = 0.02
@@ -143,12 +145,16 @@ def telling_first(given: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping
 def attempts(source: Module, hub: Module | None, seed: int, signed: bool = True) -> Iterator[dict[str, np.ndarray]]:
     """Random inputs, one set after the other, for as long as the outputs of those before said nothing.
 
-    With `signed`, the first have integers of either sign where nothing but integers is computed of them (`plain_integers`).
+    With `signed`, the first have integers of either sign where nothing but integers is computed of them (`plain_integers`), and
+    the last integers around the model's own constants and of the range of their type (`wide_integers`).
     """
     if signed and hub is not None and (plain := plain_integers(hub)):
         yield random_inputs(source, hub, seed, signed=plain)
     for number, spread in enumerate(_SPREADS):
         yield random_inputs(source, hub, seed + number, spread=spread)
+    if signed and hub is not None and (wide := wide_integers(hub)):
+        for number in range(_WIDE_TRIES):
+            yield random_inputs(source, hub, seed + number, wide=wide)
 
 
 def attempts_at_labels(source: Module, hub: Module | None, seed: int) -> Iterator[dict[str, np.ndarray]]:

@@ -27,9 +27,10 @@ from ..ir import (
     input_types,
 )
 from ..ir.borders import RANGE
+from ..ir.build import constant_of
 from ..samples.preprocess import Preprocess
 
-__all__ = ["RANGE", "checked_inputs", "plain_integers", "random_inputs"]
+__all__ = ["RANGE", "checked_inputs", "plain_integers", "random_inputs", "wide_integers"]
 
 _MOST = 1 << 28
 """Elements of an input that is made up: 2 GB while they are drawn."""
@@ -50,11 +51,16 @@ _NARROW = 16
 _SMALL = 9
 _FAR = 1000
 """Up to here integers are drawn that floats are computed of: a time step, a sample of sound, a price."""
+_WORD = (-(1 << 31), (1 << 31) - 1)
+"""Integers of 64 bits are drawn from these: what a result takes in their place may have 32."""
+_CONSTANTS = 1000
+"""How many numbers of a constant others are drawn around."""
 
 
 def random_inputs(
     source: Module, hub: Module | None = None, seed: int = 0, function: str = "main", spread: float = 1.0,
     signed: Container[int] = (), far: Mapping[int, int] | None = None, side: int = 0,
+    wide: Mapping[int, np.ndarray] | None = None,
 ) -> dict[str, np.ndarray]:
     """One array per input of the source module, reproducible from `seed`.
 
@@ -63,7 +69,8 @@ def random_inputs(
     booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
     integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
-    Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1.
+    Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1; those in `wide` (of
+    `wide_integers`) of the range of their type, and half of them next to the integers it has there.
     With `side`, floats and quantized integers are of one half of what they are drawn from, the upper one, or with -1 the lower.
     `UsageError` where the seed is negative.
     """
@@ -92,6 +99,8 @@ def random_inputs(
             inputs[name] = _without_zeros(generator, inputs[name])
         if far is not None and index in far and RANGE not in attributes[index]:
             inputs[name] = _of_all_sizes(generator, inputs[name], far[index])
+        if wide is not None and index in wide and RANGE not in attributes[index]:
+            inputs[name] = _of_the_range(generator, inputs[name], wide[index])
     return inputs
 
 
@@ -152,6 +161,18 @@ def _of_all_sizes(generator: np.random.Generator, like: np.ndarray, sign: int) -
     return np.asarray(drawn * (sign if like.dtype.kind == "i" else 1)).astype(like.dtype)
 
 
+def _of_the_range(generator: np.random.Generator, like: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Integers of the range of their type, half of them at most 1 from one of those `near`, if there are any."""
+    ends = np.iinfo(like.dtype)
+    low, high = (ends.min, ends.max) if ends.bits <= 32 else (max(ends.min, _WORD[0]), _WORD[1])
+    drawn = _integers(generator, low, high, like.shape)
+    near = near[(low <= near) & (near <= high)]
+    if near.size:
+        beside = generator.choice(near, like.shape) + generator.integers(-1, 1, like.shape, endpoint=True)
+        drawn = np.where(generator.random(like.shape) < 0.5, beside, drawn)
+    return np.clip(drawn, low, high).astype(like.dtype)
+
+
 def plain_integers(hub: Module, function: str = "main") -> frozenset[int]:
     """The arguments, by number, of integers of which nothing but other integers is computed.
 
@@ -177,6 +198,39 @@ def _is_plain(argument: Value) -> bool:
             pending += [result for result in user.results if result not in seen]
             seen.update(user.results)
     return True
+
+
+def wide_integers(hub: Module, function: str = "main") -> dict[int, np.ndarray]:
+    """The plain integers of 32 bits or more that may be any number, by number, each with the constants that it meets, of 64 bits.
+
+    A divisor may not: it is not the first operand of an op whose operands do not change places.
+    """
+    arguments = hub.function(function).regions[0].block.arguments if function in hub.functions else ()
+    found: dict[int, np.ndarray] = {}
+    for index in sorted(plain_integers(hub, function)):
+        met = _constants_met(arguments[index])
+        if met is not None and arguments[index].element_or_none.width > _NARROW:  # type: ignore[union-attr]
+            found[index] = met
+    return found
+
+
+def _constants_met(argument: Value) -> np.ndarray | None:
+    """The integers of constants beside an argument and what is computed of it; None where it may not be any number."""
+    met: list[np.ndarray] = []
+    pending, seen = [argument], {argument}
+    while pending:
+        value = pending.pop()
+        for user in value.uses:
+            gives_truths = all(result.element_or_none == BOOL for result in user.results)
+            changes_places = user.declaration is not None and "commutative" in user.declaration.traits
+            if not (gives_truths or changes_places or value in moved(user) or value not in user.operands[1:]):
+                return None
+            constants = [dense for operand in user.operands if (dense := constant_of(operand)) is not None]
+            met += [dense.numpy().reshape(-1)[:_CONSTANTS] for dense in constants if isinstance(dense.type.element, IntegerType)]
+            pending += [result for result in user.results if result not in seen]
+            seen.update(user.results)
+    numbers = [each[each <= np.iinfo(np.int64).max].astype(np.int64) for each in met]
+    return np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, np.int64)
 
 
 def _index_bounds(hub: Module, function: str) -> dict[int, int]:

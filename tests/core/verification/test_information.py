@@ -12,11 +12,11 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.budget import TimeOver, allowed, timed
-from transload.ir import F32, F64, I8, I16, I32, UI8, UI64, Dense, IntegerType, QuantType, TensorType
+from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI32, UI64, Dense, IntegerType, QuantType, TensorType, dtype_of
 from transload.testing import build_module
 from transload.verification.endless import weights_of_no_numbers
 from transload.verification.information import are_apart, is_informative, is_saturated
-from transload.verification.inputs import plain_integers, random_inputs
+from transload.verification.inputs import plain_integers, random_inputs, wide_integers
 from transload.verification.tolerance import Tolerance
 from transload.verification.verify import Verification, verify_conversion
 from transload.verification.ways import Ways
@@ -338,6 +338,34 @@ def test_bits_are_shifted_by_as_many_places_as_there_are() -> None:
     module = graph.done(graph.ShiftRight(*graph.inputs))
     drawn = random_inputs(module, module, signed=plain_integers(module))
     assert set(drawn["x1"].tolist()) == set(range(32)) and (drawn["x0"] < 0).any()
+
+
+@pytest.mark.parametrize("element", [I32, I64, UI32], ids=str)
+@pytest.mark.parametrize("shape", [(), (8,)], ids=["one", "several"])
+def test_what_a_far_limit_tells_shows_next_to_it(shape: tuple[int, ...], element: IntegerType, tmp_path: Path) -> None:
+    """Below a hundred thousand lie all small numbers: nothing was conclusive of `x <= limit`."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype_of(element)))
+    graph = helper.make_graph(
+        [node("LessOrEqual", ["x", "limit"], ["y"])], "g", [helper.make_tensor_value_info("x", kind, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.BOOL, shape)],
+        [numpy_helper.from_array(np.array(100_000, dtype_of(element)), "limit")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    source, hub = transload.load(tmp_path / "m.onnx"), transload.legalize(transload.load(tmp_path / "m.onnx"))
+    assert verify_conversion(source, transload.lower(source, "tosa"), hub=hub).passed
+
+
+def test_what_may_be_any_integer() -> None:
+    """Divisors may not, nor what is of fewer bits: that is drawn from all of them anyway."""
+    graph = Graph(TensorType((4000,), I64), TensorType((4000,), I64), TensorType((4000,), I8))
+    low = graph.Max(graph.inputs[0], graph.constant(np.array(-70_000)))
+    hub = graph.done(graph.Div(low, graph.inputs[1]), graph.Max(graph.inputs[2], graph.inputs[2]))
+    (number, met), = wide_integers(hub).items()
+    assert number == 0 and met.tolist() == [-70_000]
+    drawn = random_inputs(hub, hub, wide={0: met})["x0"]
+    assert 0.4 < np.isin(drawn, (-70_001, -70_000, -69_999)).mean() < 0.6 and drawn.max() > 1 << 30 and drawn.min() < -(1 << 30)
+    assert abs(drawn).max() <= 1 << 31
 
 
 def test_unsigned_numbers_of_64_bits_are_drawn_as_far_as_signs_allow() -> None:
