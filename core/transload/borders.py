@@ -34,7 +34,7 @@ from .ir.build import constant_of
 from .json_text import of_json_text
 from .plugin_host import host
 
-__all__ = ["SIGNS", "note_borders"]
+__all__ = ["SIGNS", "note_borders", "unsaid"]
 
 SIGNS = Callable
 """A fact of kind "signs": of an op, which operands it reads and which results it writes as unsigned, both by number."""
@@ -69,6 +69,19 @@ def note_borders(module: Module, model: Module | None = None) -> None:
         note_elements(function, arguments.elements, results.elements)
         if model is None:
             module.notes = (*module.notes, *arguments.unknown, *results.unknown)
+
+
+def unsaid(function: Op) -> tuple[list[Type | None], list[Type | None]]:
+    """The unsigned element types that are noted of a function's arguments and results, and that its ops do not say; else None."""
+    block, noted, known = function.regions[0].block, noted_elements(function), dict[Value, bool]()
+    left: list[list[Type | None]] = []
+    for values, elements, is_unsigned in (
+            (block.arguments, noted[0], _read_unsigned), (block.terminator.operands, noted[1], _written_unsigned)):
+        found = _Border("", values, [""] * len(values), [None] * len(values), [], is_unsigned, known).elements
+        left.append([
+            element if element != other and isinstance(element, IntegerType) and element.unsigned and _lacks_sign(value) else None
+            for value, element, other in zip(values, elements, found, strict=True)])
+    return left[0], left[1]
 
 
 class _Border:

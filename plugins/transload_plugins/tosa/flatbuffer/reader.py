@@ -32,6 +32,7 @@ from transload.text.files import fix_inputs
 
 from ..dialect.base import shape_type, storage
 from .schema import DTYPES, ENUMS, IDENTIFIER, OPERATORS, Operator
+from .signs import note_signs
 from .values import decode, decode_number, decode_shape
 
 __all__ = ["detect", "read"]
@@ -57,6 +58,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if len(data) < 12 or not detect(bytes(data[:8])):
         raise ForeignContent(f"{name} is no TOSA flatbuffer: it does not say TOSA at byte 4")
     module = _Reader(FlatFile(data, name, "the flatbuffer", strict=True)).read()
+    note_signs(module.main, data)
     fix_inputs(module, inputs, where=name)
     findings = check(module, inferred=False)
     if findings:

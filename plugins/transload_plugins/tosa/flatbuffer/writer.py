@@ -19,6 +19,7 @@ from transload.pieces import spelled_out
 from ..dialect import TOSA
 from ..dialect.base import bound_type, shape_rank, storage, storage_of
 from .schema import ENUMS, IDENTIFIER, OPERATORS, Field, dtype_number
+from .signs import signs_after
 from .values import encode, encode_number, encode_shape
 
 __all__ = ["serialize", "write"]
@@ -128,7 +129,7 @@ class _Writer:
             raise ConversionError(
                 f"the .tosa file would have {buffer.size:,} bytes, and flatbuffers end at {SIZE_LIMIT:,}",
                 hint="quantize the weights, or write MLIR text with its constants beside it")
-        return pieces
+        return [*pieces, signs_after(main)]
 
     def refuse(self, op: Op | None, what: str, why: str, hint: str = "") -> None:
         origin = op.origin if op is not None else None
