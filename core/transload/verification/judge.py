@@ -27,9 +27,11 @@ from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_nu
 from .exact import exact_outputs
 from .fineness import coarse_outputs, output_steps, plain_outputs
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
+from .larger import moved_by_roundings
+from .last import Last
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import breaks_usual, broken_limits, passes_if_constant
-from .offsets import ROUNDINGS, unit_of, unit_of_module
+from .offsets import unit_of_module
 from .padding import found_alone
 from .running import Running
 from .sampled import Together
@@ -91,7 +93,8 @@ class Judge:
         """Whether all that is given is judged, and not what says something first alone."""
         self.varied = False
         """Whether any inputs that it was judged on were more than one number throughout."""
-        self._last: Mapping[str, np.ndarray] | None = None
+        self._last = Last()
+        """What was found on the last inputs."""
         self.refused = False
         """Whether the runtime does not run the model."""
         self._saturated = set[int]()
@@ -100,22 +103,12 @@ class Judge:
         """By place of the output, what it was throughout where it was one number, on each of the inputs."""
         self._labels = set[int]()
         """Places of the outputs that are a single truth or label."""
-        self._endless = False
-        """Whether an output was not finite on the last inputs, in the source or in the result."""
         self._passed = list[TensorDifference]()
         """How far the outputs were on the last inputs on which they were near enough."""
         self._of_one = True
         """Whether what is wrong is so on the last inputs, and not on several together alone."""
-        self._last_tensors = list[TensorDifference]()
-        """How far the outputs were on the last inputs."""
-        self._broken = set[int]()
-        """Places of the outputs that were beyond the limits on the last inputs."""
-        self._excused_last, self._excused = set[int](), set[int]()
-        """Places of those that were, on the last inputs or on some, and are near enough all the same."""
-        self._ends_alone = False
-        """Whether an output of the result was not finite on the last inputs, and all of the source's were."""
-        self._no_number = ""
-        """The output that is NaN throughout in the source on the last inputs: they are none that the model is for."""
+        self._excused = set[int]()
+        """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
 
     def take(self, opened: Callable[..., dict[str, np.ndarray]] | None) -> None:
         """Judge by what runs the source already, where somebody has made that ready."""
@@ -151,9 +144,9 @@ class Judge:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
         pending = iter(attempts)
         verdict, told = self.judge(next(pending))
-        while verdict.broken and self._no_number and (given := next(pending, None)) is not None:
+        while verdict.broken and self._last.no_number and (given := next(pending, None)) is not None:
             verdict, told = self.judge(given)
-        without_number = self._no_number if verdict.broken else ""
+        without_number = self._last.no_number if verdict.broken else ""
         left_out = self.tolerance.excepts
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
@@ -197,7 +190,7 @@ class Judge:
         """
         while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
             once, informative = self._judge_if_taken(given)
-            if once is None or (once.broken and self._no_number):
+            if isinstance(once, str) or (once.broken and self._last.no_number):
                 continue
             for index in range(len(once.tensors)) if once.broken else informative - told:
                 verdict.tensors[index] = once.tensors[index]
@@ -215,7 +208,7 @@ class Judge:
         steps = self._passed
         for given in self.further:
             once, _ = self._judge_if_taken(given)
-            if once is None or self._no_number:
+            if isinstance(once, str) or self._last.no_number:
                 continue
             if not once.broken:
                 steps = list(map(together, steps, self._passed))
@@ -237,45 +230,33 @@ class Judge:
 
         What the source's runtime does not run, or has no number for, is left out.
         """
-        samples = Together(verdict, self._last or {})
+        samples = Together(verdict, self._last.given or {})
         self._count_steps(verdict, samples)
         while not verdict.broken and (given := next(pending, None)) is not None:
             try:
                 check_deadline()
-                once, informative = self.judge(given)
+                once, informative = self._judge_if_taken(given)
             except TimeOver as error:
                 verdict.notes.append(f"no more samples were compared: {error.message}; {error.hint}")
                 break
-            except (RunError, PluginFailure, ChildEnded) as error:
-                if not self._refuses(given):
-                    raise
-                samples.leave_out(given, f"{self.runtime.name} does not run it{after_colon(error)}")
-                continue
-            if once.broken and self._no_number:
-                samples.leave_out(given, f"{self._no_number} is NaN throughout in {self.runtime.name}")
-                continue
-            self._count_steps(once, samples)
-            samples.add(once, given, informative - told)
-            told |= informative
+            if isinstance(once, str):
+                samples.leave_out(given, once)
+            elif once.broken and self._last.no_number:
+                samples.leave_out(given, f"{self._last.no_number} is NaN throughout in {self.runtime.name}")
+            else:
+                self._count_steps(once, samples)
+                samples.add(once, given, informative - told)
+                told |= informative
         samples.end(self._limits_broken(samples.tensors))
 
     def _count_steps(self, once: Verification, samples: Together) -> None:
         """Count how many numbers are a step away on the last inputs. A verdict that says no more than that these are too many
         passes until all samples are counted."""
-        wrong = self._limits_broken([replace(each, others=None) for each in self._last_tensors]) if self._broken else {}
-        left_out = {*wrong, *self._chosen, *self._excused_last}
-        counted = samples.count({index: tensor for index, tensor in enumerate(self._last_tensors) if index not in left_out})
-        if once.broken and self._broken <= counted and not once.bounds:
+        wrong = self._limits_broken([replace(each, others=None) for each in self._last.tensors]) if self._last.broken else {}
+        left_out = {*wrong, *self._chosen, *self._last.excused}
+        counted = samples.count({index: tensor for index, tensor in enumerate(self._last.tensors) if index not in left_out})
+        if once.broken and self._last.broken <= counted and not once.bounds:
             once.broken, once.status = [], "passed"
-
-    def _refuses(self, given: Mapping[str, np.ndarray]) -> bool:
-        """Whether the source's runtime does not run some inputs."""
-        assert self._reference is not None
-        try:
-            self._reference(given)
-        except (RunError, PluginFailure, ChildEnded):
-            return True
-        return False
 
     def _judge_larger(self, verdict: Verification) -> None:
         """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.
@@ -289,7 +270,7 @@ class Judge:
         for given in self.larger:
             with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
                 once, _ = self.judge(given)
-                says = self._ends_alone or not self._endless
+                says = self._last.ends_alone or not self._last.endless
                 if once.broken and says and not self._leaves_open() and self._is_steady(given):
                     verdict.tensors, verdict.broken = once.tensors, once.broken
                     verdict.notes += [note for note in once.notes if note not in verdict.notes]
@@ -297,14 +278,10 @@ class Judge:
                     return
 
     def _is_steady(self, given: Mapping[str, np.ndarray]) -> bool:
-        """Whether the runtime itself keeps to the limits where inputs are moved by as much as roundings of a network add up to: a
-        sine of hundreds does not."""
+        """Whether the runtime itself keeps to the limits where inputs are moved by roundings: a sine of hundreds does not."""
         assert self._reference is not None
-        random = np.random.default_rng(0)
-        far = ROUNDINGS * unit_of(np.dtype(np.float32))
-        near = {name: (array * (1 + far * random.choice((-1, 1), array.shape))).astype(array.dtype)
-                if array.dtype.kind == "f" else array for name, array in given.items()}
-        return not self._limits_broken(compare_outputs(self._reference(given), self._reference(near)), exact=frozenset())
+        both = compare_outputs(self._reference(given), self._reference(moved_by_roundings(given)))
+        return not self._limits_broken(both, exact=frozenset())
 
     def _leaves_open(self) -> str:
         """Why what is wrong on the last inputs says nothing of the conversion, where it does not: runtimes differ in it."""
@@ -313,16 +290,16 @@ class Judge:
                     "them: 0 times them, in padding, is NaN where it is computed")
         if names := halves_beyond(self.source):
             return f"{', '.join(names)} computes in f16, and has a factor that is infinite there"
-        if self._endless and (names := endless_factors(self.source, self.hub)):
+        if self._last.endless and (names := endless_factors(self.source, self.hub)):
             return (f"{', '.join(names)} has a factor or a power that is infinite, or nearly, and results are no numbers: "
                     "runtimes differ in what they multiply first")
         return self._undefined()
 
     def _undefined(self) -> str:
         """Why the source's framework does not say what was to be given, where it does not."""
-        if self.runtime.undefined is None or self._last is None:
+        if self.runtime.undefined is None or self._last.given is None:
             return ""
-        said: str = resolve(self.runtime.undefined)(self.source, self.hub, self._inside(self._last))
+        said: str = resolve(self.runtime.undefined)(self.source, self.hub, self._inside(self._last.given))
         return said
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
@@ -330,32 +307,32 @@ class Judge:
 
         Where no engine runs the module's dialect, it is the hub's form of it that is asked.
         """
-        if self.running.own is None or self._last is None or not self._of_one:
+        if self.running.own is None or self._last.given is None or not self._of_one:
             return
         target, self.running.own = self.running.own.target, None
         module = f"the module that {target} was given"
         try:
-            again, _ = self.judge(self._last)
+            again, _ = self.judge(self._last.given)
         except RunError:  # a dialect that only its target executes
             nobody = f"no engine here runs {module}"
             if self.hub is None or self.fused is not None:
                 self.running.notes.append(f"{nobody}: whether that is wrong is unknown")
                 return
             self.running.ran, module = self.hub, f"{nobody}; the hub's form of it"
-            again, _ = self.judge(self._last)
+            again, _ = self.judge(self._last.given)
         whose = "differs, too: the conversion is wrong" if again.broken else (
             f"does compute what the source does: it is what {target} makes of it that differs")
         self.running.notes.append(f"{module}, run by engine {again.engine}, {whose}")
 
-    def _judge_if_taken(self, given: Mapping[str, np.ndarray]) -> tuple[Verification | None, set[int]]:
-        """`judge` on inputs after the first; None where the source's runtime does not take these, as a division by 0."""
+    def _judge_if_taken(self, given: Mapping[str, np.ndarray]) -> tuple[Verification | str, set[int]]:
+        """`judge` on inputs after the first; why not, where the source's runtime does not run these, as a division by 0."""
         assert self._reference is not None
         try:
             reference = self._reference(given)
         except TimeOver:
             raise
-        except (RunError, PluginFailure, MemoryError):
-            return None, set()
+        except (RunError, PluginFailure, ChildEnded, MemoryError) as error:
+            return f"{self.runtime.name} does not run it{after_colon(error)}", set()
         return self._judge_by(given, reference)
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
@@ -369,7 +346,7 @@ class Judge:
         self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray],
     ) -> tuple[Verification, set[int]]:
         """The same by the `reference`, what the source gives of these inputs."""
-        hub, self._last = self.hub, given
+        hub, self._last.given = self.hub, given
         self.varied |= bool(vary(given))
         actual = self.running(given)
         self._need_all(reference, actual)
@@ -388,7 +365,7 @@ class Judge:
             outputs, bounds, unknown = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
-        suspects, self._last_tensors = set(limits), judged
+        suspects, self._last.tensors = set(limits), judged
         if limits and unknown:
             notes.append(f"how far off a model may be behind {', '.join(unknown)} that quantizes when it runs is not known: "
                          "its outputs were held to the usual tolerance (facts of kind error-bound say it)")
@@ -415,8 +392,8 @@ class Judge:
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         notes += not_measured(tensors)
-        self._broken, self._excused_last = set(limits), suspects - limits.keys()
-        self._excused |= self._excused_last
+        self._last.broken, self._last.excused = set(limits), suspects - limits.keys()
+        self._excused |= self._last.excused
         if not broken:
             self._passed = judged
         informative |= self._others_than_before(reference, limits)
@@ -428,9 +405,9 @@ class Judge:
 
     def _note_ends(self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> None:
         """Note which outputs are no numbers."""
-        self._no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
+        self._last.no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
         ends, source_ends = (not all(map(is_finite, each.values())) for each in (actual, reference))
-        self._endless, self._ends_alone = ends or source_ends, ends and not source_ends
+        self._last.endless, self._last.ends_alone = ends or source_ends, ends and not source_ends
 
     def _by_bounds(
         self, hub: Module, given: Mapping[str, np.ndarray],

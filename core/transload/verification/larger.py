@@ -8,7 +8,7 @@ that become integers that do not hold them, which each runtime makes otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from ..ir import BOOL, FloatType, IntegerType, Module, Op, TensorType, Value, in
 from ..ir.borders import RANGE
 from ..ir.build import constant_of
 from .inputs import random_inputs
-from .offsets import unit_of, unit_of_module
+from .offsets import ROUNDINGS, unit_of, unit_of_module
 
-__all__ = ["LARGER", "computed_integers", "larger_inputs"]
+__all__ = ["LARGER", "computed_integers", "larger_inputs", "moved_by_roundings"]
 
 LARGER = 10.0
 """The deviation of larger floats."""
@@ -93,3 +93,10 @@ def _computes(user: Op, value: Value, seen: set[Value]) -> bool:
 def _is_of_masks(value: Value) -> bool:
     dense = constant_of(value)
     return dense is not None and dense.type.num_elements == 1 and bool(np.abs(dense.numpy().astype(np.float64)).max() >= _MASKS)
+
+
+def moved_by_roundings(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Inputs whose floats are moved by as much as roundings of a network add up to."""
+    random, far = np.random.default_rng(0), ROUNDINGS * unit_of(np.dtype(np.float32))
+    return {name: (array * (1 + far * random.choice((-1, 1), array.shape))).astype(array.dtype)
+            if array.dtype.kind == "f" else array for name, array in given.items()}

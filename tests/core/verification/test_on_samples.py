@@ -66,14 +66,14 @@ def test_an_output_that_says_nothing_on_all(tmp_path: Path, monkeypatch: pytest.
     silent = graph.Clip(graph.Clip(x, min=0.0, max=1.0), min=2.0, max=3.0)
     transload.save(graph.done(graph.Add(x, x), silent), tmp_path / "m.mlir")
     model = transload.load(tmp_path / "m.mlir")
-    judge = Judge.judge
+    judge = Judge._judge_by
 
-    def ends(self, given):
+    def ends(self, given, reference):
         if given["x0"].max() == 3.0:
             raise TimeOver("it took too long")
-        return judge(self, given)
+        return judge(self, given, reference)
 
-    monkeypatch.setattr(Judge, "judge", ends)
+    monkeypatch.setattr(Judge, "_judge_by", ends)
     samples = [{"x0": number * NUMBERS} for number in (1.0, 2.0, 3.0, 4.0)]
     verdict = verify_conversion(model, transload.lower(model, "tosa"), hub=transload.legalize(model), inputs=samples, every=True)
     assert verdict.passed and verdict.samples == 2 and any("not conclusive for" in note for note in verdict.notes)
@@ -114,14 +114,14 @@ def test_samples_cost_together_what_one_run_may(tmp_path: Path, what: str) -> No
 
 def test_what_ends_in_the_midst_of_samples_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A verdict on the samples before stays one."""
-    judge = Judge.judge
+    judge = Judge._judge_by
 
-    def ends(self, given):
+    def ends(self, given, reference):
         if given["x0"].max() == 3.0:
             raise TimeOver("it took too long")
-        return judge(self, given)
+        return judge(self, given, reference)
 
-    monkeypatch.setattr(Judge, "judge", ends)
+    monkeypatch.setattr(Judge, "_judge_by", ends)
     verdict = verified(tmp_path, 6.0, [1.0, 2.0, 3.0, 4.0])
     assert verdict.passed and verdict.samples == 2 and any("no more samples were compared" in note for note in verdict.notes)
 
