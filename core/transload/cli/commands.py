@@ -28,7 +28,7 @@ from .answer import print_data, print_json
 from .arguments import parse_given, parse_options, taken_to_load
 from .once_more import as_command
 from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
-from .quantized import all_rows, need_page, save_page, show_layers
+from .quantized import all_rows, need_page, save_page, seen_samples, show_layers
 from .session import session
 from .show import (
     bytes_text,
@@ -218,7 +218,10 @@ def _show_artifact(artifact: Artifact, page: Path | None, scoring: str) -> None:
                 out.print(f"  {said}", markup=False)
         out.print(_metric_table(checked.tensors, excepts=checked.excepts))
         if checked.quantized:
-            out.print(_beside(checked.quantized))
+            seen = checked.samples_of if report.quantization is not None else None  # else they are another's, or random
+            first = "the first " if seen and checked.samples < seen else ""
+            title = f"what was written, on {first}{seen_samples(checked.samples, seen)}" if seen else None
+            out.print(_beside(checked.quantized, title))
         if checked.bounds:
             kept = sum(bounded.kept for bounded in checked.bounds)
             out.print(f"tensors with a bound of their own: {len(checked.bounds)}, of which {kept} keep it (verification.bounds)")
@@ -234,14 +237,14 @@ def _dialects_out(artifact: Artifact) -> str:
     return " and ".join(name for name, _ in counts.most_common()) or str(artifact.report.dialect)
 
 
-def _beside(outputs: Sequence[QuantizedOutput]) -> Any:
+def _beside(outputs: Sequence[QuantizedOutput], title: str | None) -> Any:
     """What quantizing cost: a row an output, the metrics, and the share of rows with the same answer."""
     headings, measured = _measured(outputs)
     headings.append("agreement")
     rows = [
         (name, *measured(each), "" if each.agreement is None else f"{each.agreement:.1%}")
         for name, each in zip(short_names([each.name for each in outputs]), outputs, strict=True)]
-    return table(("beside the float model", *headings), rows, right=headings)
+    return table(("beside the float model", *headings), rows, title, right=headings)
 
 
 def _interface_text(entries: Sequence[TensorReport]) -> str:

@@ -11,7 +11,7 @@ from ..plugin_host import host
 from ..report import POOR, LayerReport, LayersReport, Nearness, QuantizationReport
 from .show import bytes_text, console, short_names, sized, table
 
-__all__ = ["all_rows", "need_page", "save_page", "show_layers"]
+__all__ = ["all_rows", "need_page", "save_page", "seen_samples", "show_layers"]
 
 LONGEST = 24
 """Characters of a layer's name: so that its row fits a terminal of 80 columns."""
@@ -37,18 +37,25 @@ def _rows(made: QuantizationReport) -> list[tuple[str, str]]:
     return rows
 
 
-def _cost_rows(measured: LayersReport) -> list[tuple[str, str]]:
-    """Sizes, and how near the outputs are, likewise."""
+def _cost_rows(measured: LayersReport, given: int | None) -> list[tuple[str, str]]:
+    """Sizes, and how near the outputs are, likewise: on samples of the `given` ones, which quantizing saw."""
     (weights_before, weights), (values_before, values) = measured.sizes.weights, measured.sizes.activations
     return [
         ("weights", f"{bytes_text(weights)}, were {bytes_text(weights_before)}"),
         ("activations", f"at most {bytes_text(values)}, were {bytes_text(values_before)}"),
-        ("outputs", f"{_outputs(measured) or 'none measured'}, beside the float model on {sized(measured.samples, 'sample')}")]
+        ("outputs", f"{_outputs(measured) or 'none measured'}, beside the float model on {seen_samples(measured.samples, given)}")]
+
+
+def seen_samples(count: int, given: int | None) -> str:
+    """So many of the samples that were given for quantizing, in words: numbers of these say less than those of others would."""
+    if given is None or given < count:
+        return sized(count, "sample")
+    return f"{f'{count:,} of ' if count < given else ''}the {sized(given, 'sample')} it was quantized with"
 
 
 def all_rows(made: QuantizationReport) -> list[tuple[str, str]]:
     """By what a model was quantized, on what, and what it cost, as rows of a table."""
-    return [*_rows(made), *(_cost_rows(made.measured) if made.measured is not None else ())]
+    return [*_rows(made), *(_cost_rows(made.measured, made.samples) if made.measured is not None else ())]
 
 
 def show_layers(made: QuantizationReport, page: Path | None, nearest: str = "") -> None:

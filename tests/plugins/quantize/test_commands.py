@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -56,7 +57,7 @@ def test_step_by_step_and_at_once_give_the_same_bits(cli: Cli, model: Path, samp
     assert code == 0 and "written to model.mlir" in out, out + err
     code, out, err = cli(
         "convert", model, "--quantize", "int8-asym", "--method", "minmax", "--data", samples, "-n", 20, "-o", "at_once")
-    assert code == 0 and "verification against the quantized module on 16 samples: passed" in out, out + err
+    assert code == 0 and "verification against the quantized module on 16 of 20 samples: passed" in out, out + err
     assert "beside the float model" in out and "agreement" in out and "int8-asym, method minmax on 20 samples" in out
     asked = ["convert", model, "--quantize", "int8-asym", "--data", samples, "-n", 20]
     assert cli(*asked, "--table", "model.table", "-o", "table")[0] == 0
@@ -138,7 +139,7 @@ def test_the_advice_can_be_followed_to_the_letter(cli: Cli, model: Path, samples
     line = next(line for line in err.splitlines() if "--quantize" in line)
     command = line[line.index("transload convert") + len("transload "):].partition(";")[0].replace("SAMPLES", str(samples))
     code, out, err = cli(*shlex.split(command))
-    assert code == 0 and "verification against the quantized module on 16 samples: passed" in out, out + err
+    assert code == 0 and re.search("against the quantized module on 16 of [0-9]+ samples: passed", out), out + err
 
 
 def test_an_interrupted_run_leaves_nothing(model: Path, tmp_path: Path) -> None:

@@ -34,13 +34,16 @@ def test_quantize_says_what_it_cost(cli: Cli, model: Path, samples: Path) -> Non
     code, out, err = cli("quantize", model, "--data", samples, "-o", "q.mlir", "--report", "out/page.html")
     assert code == 0, err
     assert "8 in i8" in out and "3.0 KiB, were 11.0 KiB" in out and "the worst of 8 layers" in out and "depthwise" in out
-    assert "dB, beside the float model on 8 samples" in out and "next: `transload convert q.mlir" in out
+    said = " ".join(out.split())
+    assert "dB, beside the float model on 8 of the 24 samples it was quantized with" in said
+    assert "next: `transload convert q.mlir" in said
     assert "<h2>Along the network</h2>" in Path("out/page.html").read_text()
 
 
 def test_convert_says_it_and_its_report_does(cli: Cli, model: Path, samples: Path) -> None:
     code, out, err = cli("convert", model, "--quantize", "int8", "--data", samples, "--report", "build/page.html")
     assert code == 0 and "the worst of 8 layers" in out and "transload eval" in out, out + err
+    assert "what was written, on the first 16 of the 24 samples it was quantized with" in " ".join(out.split())
     told = json.loads(Path("build/report.json").read_text())["quantization"]["measured"]
     assert [each["name"] for each in told["layers"]][:2] == ["image", "conv1"]
     assert told["layers"][1]["own"]["sqnr"] > 20 and told["sizes"]["weights"][0] > told["sizes"]["weights"][1]
