@@ -37,7 +37,10 @@ def open_module(path: Path, function: str = "main") -> Run:
     def prepared(shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[transload.Module, Any]:
         module = transload.load(path, format="mlir", inputs=dict(shapes), function=None if function == "main" else function)
         if others := sorted({*dialects_in(module)} - {"top"}):
-            raise RunError(f"{path} has ops of {', '.join(others)}, and only what is of the hub ('top') says what it computes")
+            raise RunError(
+                f"{path} has ops of {', '.join(others)}, and only what is of the hub ('top') says what it "
+                "computes; where it is the beginning of a model, `transload convert MODEL --outputs NAMES` judges it by the "
+                "model's own file")
         return module, engine_for("reference")(module, "main")
 
     def run(given: Mapping[str, np.ndarray], keep: bool = False) -> dict[str, np.ndarray]:

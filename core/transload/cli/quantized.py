@@ -40,10 +40,11 @@ def _rows(made: QuantizationReport) -> list[tuple[str, str]]:
 def _cost_rows(measured: LayersReport, given: int | None) -> list[tuple[str, str]]:
     """Sizes, and how near the outputs are, likewise: on samples of the `given` ones, which quantizing saw."""
     (weights_before, weights), (values_before, values) = measured.sizes.weights, measured.sizes.activations
+    on = seen_samples(measured.samples, given)
     return [
         ("weights", f"{bytes_text(weights)}, were {bytes_text(weights_before)}"),
         ("activations", f"at most {bytes_text(values)}, were {bytes_text(values_before)}"),
-        ("outputs", f"{_outputs(measured) or 'none measured'}, beside the float model on {seen_samples(measured.samples, given)}")]
+        ("outputs", f"{_outputs(measured) or 'none measured'}, beside the float model on {on}")]
 
 
 def seen_samples(count: int, given: int | None) -> str:

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import transload
+from transload.budget import allowed
 from transload.errors import ConversionError
 
 from tests.support.onnx_models import make_model, node, op_names, read_model
@@ -92,6 +93,24 @@ def test_rounds_are_not_taken_for_a_rule_that_never_ends(compare: Callable[..., 
     body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b"])
     hub = compare(node("Loop", ["n", "", "x"], ["y"], body=body), {"x": X}, ("y",), {"n": np.array(9)})
     assert op_names(hub).count("Add") == 9
+
+
+def test_loops_in_each_other_that_would_be_too_many_ops_are_kept(
+        compare: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is small; together they were more ops than a model may become, which was told when so many had been made."""
+    body = [node("Add", ["v0", "v0"], ["o0"]), node("Mul", ["o0", "half"], ["p0"]), node("Identity", ["c0"], ["d0"])]
+    for place in range(4):
+        values = [info(f"{name}{place}", kind, shape) for name, kind, shape in (
+            ("i", TensorProto.INT64, []), ("c", TensorProto.BOOL, []), ("v", TensorProto.FLOAT, (2, 3)))]
+        inner = graph(body, values, [info(f"d{place}", TensorProto.BOOL, []), info(f"p{place}", shape=(2, 3))])
+        above = place + 1
+        body = [node("Loop", ["rounds", "true", f"v{above}"], [f"p{above}"], body=inner),
+                node("Identity", [f"c{above}"], [f"d{above}"])]
+    monkeypatch.setattr("transload_converters.onnx.legalize.control.UNROLL_LIMIT", 100)
+    with allowed(ops=700):
+        hub = compare(node("Loop", ["rounds", "true", "x"], ["y"], body=inner), {"x": X}, ("y",), {
+            "rounds": np.array(6), "true": np.array(True), "half": np.array(0.5, np.float32)})
+    assert "While" in op_names(hub)
 
 
 def test_a_loop_of_no_rounds(compare: Callable[..., Any]) -> None:

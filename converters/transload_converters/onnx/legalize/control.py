@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from transload.budget import budget
 from transload.errors import ConversionError, Unsupported
 from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Type, Value
 from transload.ir.build import Builder
@@ -37,6 +38,8 @@ class _Unrolled:
     """What a run of the table notes: of each loop that is being unrolled, how many rounds are done."""
 
     done: dict[Op, int] = field(default_factory=dict)
+    kept: int = 0
+    """In how many loops that are kept what is converted lies."""
 
 
 @TABLE("onnx.Constant")
@@ -148,6 +151,9 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
         return [*carried, *joined][: len(op.results)]
     total = limit * len(body)
     steady = _passes_condition_on(body)
+    most = UNROLL_LIMIT if rw.scratch(_Unrolled).kept and not n_scanned else budget().ops
+    if steady and not done and (all_of_it := limit * _unrolled_size(body, rw)) > most:
+        total = max(all_of_it, UNROLL_LIMIT + 1)  # with the loops in it, each of which may be small
     unrollable = going is not None and (n_scanned or steady) and (total <= UNROLL_LIMIT or (math.isinf(total) and not steady))
     if not unrollable:
         if n_scanned:
@@ -164,6 +170,29 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
     outcome = _copy(rw, body, inside)
     operands = [op.operands[0], *outcome[: 1 + n_carried], *scanned, *outcome[1 + n_carried :]]
     return _rest(op, rw, operands, done + 1)
+
+
+def _unrolled_size(body: Block, rw: Rewriter) -> int:
+    """Ops of a loop's body, at least, where the loops in it are unrolled that do a known number of rounds."""
+    size = len(body)
+    for op in body:
+        if op.name != "onnx.Loop" or op.regions[0].block.last is None:
+            continue
+        trip, inner = operand(op, 0), op.regions[0].block
+        rounds = None if trip is None else rw.constant_of(trip)
+        condition = operand(op, 1)
+        if rounds is None or (condition is not None and not _goes_on(condition, rw)) or not _passes_condition_on(inner):
+            continue
+        limit = int(np.asarray(rounds).reshape(()))
+        if 0 < limit * len(inner) <= UNROLL_LIMIT:
+            size += limit * _unrolled_size(inner, rw)
+    return size
+
+
+def _goes_on(condition: Value, rw: Rewriter) -> bool:
+    """Whether a loop's first condition is known, and true."""
+    going = rw.constant_of(condition)
+    return going is not None and bool(np.asarray(going).all())
 
 
 def _passes_condition_on(body: Block) -> bool:
@@ -223,7 +252,12 @@ def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, ca
     body = op.regions[0].block
     for argument, value in zip(body.arguments, state, strict=True):
         argument.type = value.type
-    _convert_regions(op, rw)
+    notes = rw.scratch(_Unrolled)
+    notes.kept += 1
+    try:
+        _convert_regions(op, rw)
+    finally:
+        notes.kept -= 1
     end = body.terminator
     inner = Rewriter(end, True)
     following = inner.emit("top.Add", body.arguments[0], inner.constant(np.array(1, np.int64)))
