@@ -34,8 +34,8 @@ OUTSIDE = 0.025
 """The share that lies beyond either end."""
 GREATEST, GREATEST_SHARE = 5, 0.1
 """By how many of the losses, at least, and by what share of them it is judged how those go on that are greater."""
-STEEPEST = 0.95
-"""How slowly these get rarer, at most: from 1 on there is no mean."""
+SLOWEST = 0.95
+"""The inverse of the exponent, at most: how slowly these get rarer. From 1 on there is no mean."""
 _Z = NormalDist().inv_cdf(1.0 - OUTSIDE)
 
 Total = Callable[[Sequence[int]], float]
@@ -57,7 +57,8 @@ def interval(total: Total, count: int, lumps: bool = False, error: Total | None 
 def mean_at_most(losses: np.ndarray) -> float:
     """What the mean of losses, from 0 on, may come to where the greatest of them go on as they begin: as Pareto's distribution.
 
-    Its exponent is Hill's, of the greatest losses, at the end of its own interval. Never less than their mean.
+    Its exponent is Hill's, of the greatest losses, at the end of its own interval. Never less than their mean, and no more where
+    so few lose anything that nothing says how these go on. No bound that always holds: docs/search.md has how often it does.
     """
     count, ordered = len(losses), np.sort(np.asarray(losses, np.float64))
     many = min(max(GREATEST, int(GREATEST_SHARE * count)), count // 2)
@@ -65,7 +66,7 @@ def mean_at_most(losses: np.ndarray) -> float:
     if many < 2 or not np.isfinite(mean) or ordered[-many - 1] <= 0.0:
         return mean
     begin = ordered[-many - 1]
-    slow = min(float(np.log(ordered[-many:] / begin).mean()) * (1.0 + _Z / many**0.5), STEEPEST)
+    slow = min(float(np.log(ordered[-many:] / begin).mean()) * (1.0 + _Z / many**0.5), SLOWEST)
     return max(mean, float(ordered[:-many].sum() + begin / (1.0 - slow) * many) / count)
 
 
