@@ -64,10 +64,16 @@ def arena_of(model: Given) -> int:
         if high > 1 << 31:
             raise RunError(f"tflite-micro does not take the model: {why}")
         high *= 2
-    found = _least(high, lambda arena: model.refusal(arena, run=False) is None)
-    if model.refusal(found) is not None:
-        found = _least(high, lambda arena: model.refusal(arena) is None)
-    return found
+    found = _least(high, lambda arena: _suffices(model, arena, run=False))
+    return found if _suffices(model, found) else _least(high, lambda arena: _suffices(model, arena))
+
+
+def _suffices(model: Given, arena: int, run: bool = True) -> bool:
+    """Whether a model that ends in more memory does in so much: one that takes too long there does so for want of it."""
+    try:
+        return model.refusal(arena, run=run) is None
+    except ChildLate:
+        return False
 
 
 def _least(high: int, suffices: Callable[[int], bool]) -> int:
