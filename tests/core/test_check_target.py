@@ -159,5 +159,5 @@ def test_a_model_that_cannot_be_read_is_not_refused(tmp_path: Path) -> None:
 
 
 def test_a_target_that_writes_nothing_is_found() -> None:
-    with refusing(saying(), lambda *_: Emitted([])).bind(), pytest.raises(PluginFailure, match="'chip'.* gives no file"):
+    with refusing(saying(), lambda *_: Emitted([])).bind(), pytest.raises(PluginFailure, match=r"'chip'.* gives no file"):
         check_target("chip", model())

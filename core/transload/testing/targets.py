@@ -33,8 +33,8 @@ def check_target(
     There are artifacts, they are not empty, and are listed in `report.json`; nothing else is written. Where the target has a
     `run` that can be used here, it gives of the artifact what the model computes, by the target's own tolerance. A refusal is a
     `TransloadError` with findings, each of which says what is refused and why, and leaves no file but its report; what a plugin
-    fails in is none. Raises `AssertionError` for all else, the `PluginFailure` of what it fails in with the model that it is to take
-    (no file, say), and the `ReadError` of a model that cannot be read.
+    fails in is none. Raises `AssertionError` for all else, the `PluginFailure` of what it fails in with `model` (no file, say),
+    and the `ReadError` of a model that cannot be read.
     """
     assert name in host().targets, f"no target is called {name!r}; there are {', '.join(host().targets)}"
     with tempfile.TemporaryDirectory() as directory:
