@@ -232,23 +232,44 @@ class Dot(DeclaredOp):
         return TensorType(lhs[:-1] + rhs[1:], element_of(op.operands[0]))
 
 
+class _Einsum(DeclaredOp):
+    """A sum of products over letters, which stand for dimensions."""
+
+    einsum_config = attribute(STRING, "which letters are whose dimensions, `ab,bc->ac`, or `ab->a` of one operand")
+
+    @constraint
+    def letters(op) -> bool | str:
+        """einsum_config has a letter for each dimension of the operands, and of those each of the result's once"""
+        left, arrow, right = op.einsum_config.replace(" ", "").partition("->")
+        terms = left.split(",")
+        if len(terms) != len(op.operands):
+            return f"{op.einsum_config!r:.100} has {len(terms)} terms for {len(op.operands)} operands"
+        for term, value in [*zip(terms, op.operands, strict=True), *([(right, op.results[0])] if arrow else [])]:
+            letters, rank = term.replace("...", "", 1), len(shape_of(value))
+            has_rest = "..." in term  # which stands for the dimensions that have no letter
+            if not (letters == "" or (letters.isascii() and letters.isalpha())):
+                return f"{term!r:.100} has other characters than letters"
+            if len(letters) > rank or (len(letters) < rank and not has_rest):
+                return f"{term!r:.100} does not name the dimensions of {value.type}"
+        letters = right.replace("...", "", 1)
+        return not arrow or (len(set(letters)) == len(letters) and set(letters) <= set(left))
+
+
 @STABLEHLO.op("einsum")
-class Einsum(DeclaredOp):
+class Einsum(_Einsum):
     """Einstein summation of two tensors (deprecated: dot_general)."""
 
     lhs = operand("the left tensor", tensor("bifcq"))
     rhs = operand("the right tensor", tensor("bifcq"))
     result = result("the sums", tensor("bifcq"))
-    einsum_config = attribute(STRING, "which letters are whose dimensions, `ab,bc->ac`")
 
 
 @STABLEHLO.op("unary_einsum")
-class UnaryEinsum(DeclaredOp):
+class UnaryEinsum(_Einsum):
     """Einstein summation of one tensor (deprecated)."""
 
     operand_ = operand("the tensor", tensor("bifcq"))
     result = result("the sums", tensor("bifcq"))
-    einsum_config = attribute(STRING, "which letters are its dimensions, `ab->a`")
 
 
 # --- convolution
