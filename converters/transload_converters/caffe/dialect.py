@@ -35,6 +35,7 @@ from transload.ir.declare import (
     variadic_result,
 )
 
+from .geometry import fail
 from .shapes import RULES
 from .signatures import SIGNATURES
 
@@ -159,6 +160,8 @@ def infer_types(op: Op) -> list[Type]:
     if any(shape is None for shape in bottoms):
         return [TensorType(None, F32)] * max(len(op.results), 1)
     rule: Callable[..., Any] | None = RULES.get(name)
+    if rule is None and not bottoms:
+        fail(op, "has no bottoms")
     shapes: list[Any] = rule(op, bottoms) if rule is not None else [bottoms[0]]
     return [TensorType(tuple(shape), F32) for shape in shapes[: max(len(op.results), 1)]]
 

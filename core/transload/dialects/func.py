@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.borders import NAME
-from ..ir.core import Op
+from ..ir.core import Op, is_absent
 from ..ir.declare import (
     ANY,
     FUNCTION_TYPE,
@@ -83,6 +83,12 @@ class Return(DeclaredOp):
 
     values = variadic(type=ANY)
     traits = ("terminator",)
+
+    @constraint
+    def outputs_are_there(op) -> bool:
+        """what the model gives, as the results of @main, are values, and none is the one that stands for an absent operand"""
+        around = op.parent_op
+        return around is None or around.attributes.get("sym_name") != "main" or not any(map(is_absent, op.operands))
 
 
 @FUNC.op("call")

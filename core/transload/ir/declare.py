@@ -146,12 +146,22 @@ def _is_int(value: Attribute) -> bool:
 
 
 def _is_float(value: Attribute) -> bool:
-    return isinstance(value, float) or _is_int(value)
+    return isinstance(value, float) or (_is_int(value) and -_FLOATS < value < _FLOATS)
 
 
-def _int_kind(type_: Type) -> AttributeKind[int]:
-    return AttributeKind(f"integer ({type_})", _is_int, None if type_ == I64 else lambda v: IntAttr(v, type_),
-        lambda v: int(v) if _is_int(v) else v, type_)
+_FLOATS = 1 << 1023
+"""No integer below this size is too large to be an f64."""
+
+
+def _int_kind(type_: IntegerType) -> AttributeKind[int]:
+    least, most = _range_of(type_)
+    return AttributeKind(f"integer ({type_})", lambda v: _is_int(v) and least <= v <= most,
+        None if type_ == I64 else lambda v: IntAttr(v, type_), lambda v: int(v) if _is_int(v) else v, type_)
+
+
+def _range_of(type_: IntegerType) -> tuple[int, int]:
+    """The least and the greatest integer of a type without a sign, as text has them again that it was given."""
+    return -1 << (type_.width - 1), (1 << (type_.width - 1)) - 1
 
 
 _PLAIN_INTS = frozenset({int})
@@ -167,9 +177,10 @@ def _float_kind(type_: Type) -> AttributeKind[float]:
         f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), lambda v: float(v) if _is_float(v) else v, type_)
 
 
-def _ints_kind(type_: Type) -> AttributeKind[tuple[int, ...]]:
+def _ints_kind(type_: IntegerType) -> AttributeKind[tuple[int, ...]]:
+    least, most = _range_of(type_)
     return AttributeKind(
-        f"integers ({type_})", _are_ints,
+        f"integers ({type_})", lambda v: _are_ints(v) and (not v or (least <= min(v) and max(v) <= most)),
         None if type_ == I64 else lambda v: DenseArray(v, type_),
         lambda v: tuple(map(int, v)) if _are_ints(v) else v, type_)
 

@@ -15,6 +15,7 @@ from ..suggest import nearest
 from . import registry
 from .core import Block, Op, Value
 from .declare import AttributeKind, OpDeclaration
+from .locations import Location
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType, Type
 
@@ -152,6 +153,11 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bo
             findings.extend([_finding(op, why) for why in faults])
         elif inferred and declaration.infer is not None and op.results:
             _check_results(op, declaration.infer, findings)
+        if op.next is not None and "terminator" in declaration.traits:  # engines end there
+            findings.append(_finding(op, f"ends a block, and {op.next.name} stands behind it"))
+    location = op.location
+    if location.__class__ is not str and location is not None and not isinstance(location, Location):
+        findings.append(_finding(op, f"has a location that is none: {location!r:.60} ({type(location).__name__})"))
     for value in op.results:
         if type(value.type) is TensorType and type(value.type.element) is QuantType:
             _check_scales(op, value, findings)
@@ -307,6 +313,10 @@ def unknown_attributes(held: Iterable[str], declaration: OpDeclaration) -> list[
     return faults
 
 
+_SHOWN = 128
+"""Bits of the integers that messages show; of those that are far larger Python does not tell the digits."""
+
+
 def _wrong_kind(key: str, kind: AttributeKind[Any], value: Any) -> str:
     """That an attribute holds what it cannot, and what to write in place of a value of nearly the right type."""
     plain = value
@@ -316,6 +326,10 @@ def _wrong_kind(key: str, kind: AttributeKind[Any], value: Any) -> str:
         plain = tuple(each.item() if isinstance(each, np.generic) else each for each in value)
     plain = tuple(plain) if isinstance(plain, list) else plain
     instead = f": give {plain!r}" if plain is not value and kind.accepts(plain) else ""
+    numbers = [each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, int)]
+    if (most := max((each.bit_length() for each in numbers), default=0)) > _SHOWN:
+        held = "has" if isinstance(value, tuple) else "is"
+        return f"attribute {key!r} must be {kind}, and {held} an integer of {most:,} bits"
     return f"attribute {key!r} must be {kind}, and is {value!r}{instead}"
 
 
