@@ -29,8 +29,9 @@ __all__ = [
 _OPTION = re.compile(r"[A-Za-z0-9_][\w-]*", re.ASCII)
 _FEW = 8
 """Names that a message has."""
-_ROUNDINGS = 1e-6
-"""By how much, beside its size, a number may be beyond its bounds: it is summed up of many."""
+_ROUNDINGS = 1e-3
+"""By how much, beside its size, a number may be beyond its bounds: it is summed up of many, perhaps in half precision, whose next
+number above 1 is that far."""
 _MOST = 1 << 20
 """Findings, or ops, that a function gives: there is no model with as many."""
 

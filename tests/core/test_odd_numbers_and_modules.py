@@ -25,7 +25,8 @@ X = np.ones(2, np.float32)
 
 
 @pytest.mark.parametrize(("number", "fits"), [
-    (-1.0, False), (1.5, False), (float("inf"), False), (1 + 1e-9, True), (0, True), (float("nan"), True)])
+    (-1.0, False), (1.5, False), (float("inf"), False), (1 + 1e-9, True), (0, True), (1.01, False), (np.float16(1.001), True),
+    (np.float32(1.00002), True), (float("nan"), True)])
 def test_a_metric_keeps_to_its_bounds(number: float, fits: bool) -> None:
     """-1 of a metric from 0 to 1 passed every tolerance."""
     with beside_ours(metrics=[Metric("acme-share", lambda a, b: number, bounds=(0.0, 1.0))]).bind():

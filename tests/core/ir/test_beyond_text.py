@@ -82,6 +82,6 @@ def test_a_location_that_is_none_is_found() -> None:
     y = build.emit("top.Relu", x)
     set_results(module.main, [y], ["y"])
     assert y.op is not None
-    y.op.location = 5  # type: ignore[assignment]
+    y.op.location = 5
     (found,) = check(module)
     assert found.why == "has a location that is none: 5 (int)"
