@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_what_is_right_passes(x: np.ndarray) -> None:
     check_op("toy.Twice", np.asarray(x), reference=lambda x: np.multiply(x, x.dtype.type(2)))
 
 
-def test_zeros_of_other_numbers_are_compared():
+def test_zeros_of_other_numbers_are_compared() -> None:
     check_op("top.Relu", -np.ones(3, np.float32), reference=lambda x: np.maximum(x, 0), lowers_to=("tosa",))
 
 
@@ -124,7 +125,8 @@ def test_a_reference_that_computes_in_place_is_given_copies() -> None:
 
 
 @pytest.mark.parametrize("limits", [
-    {"rtol": "x"}, {"rtol": np.nan}, {"rtol": np.inf}, {"atol": -1}, {"atol": "x"}, {"steps": -1}, {"steps": 1.5}])
+    {"rtol": "x"}, {"rtol": np.nan}, {"rtol": np.inf}, {"atol": -1}, {"atol": "x"}, {"steps": -1}, {"steps": 1.5},
+    {"atol": 10**400}, {"rtol": Fraction(1, 1000)}])
 def test_limits_are_numbers_from_0_on(limits: dict[str, Any]) -> None:
     """What is infinite or NaN was kept to by all there is, and text raised what numpy says of it."""
     with pytest.raises(AssertionError, match=rf"{next(iter(limits))} is a (whole )?number from 0 on"):
@@ -132,5 +134,7 @@ def test_limits_are_numbers_from_0_on(limits: dict[str, Any]) -> None:
 
 
 def test_inputs_are_arrays() -> None:
-    with pytest.raises(UsageError, match=r"takes arrays as the inputs of toy.Twice, and number 0 is a list"):
+    with pytest.raises(UsageError, match=r"takes arrays of numbers as the inputs of toy.Twice, and number 0 is a list"):
         check_op("toy.Twice", [1.0, 2.0])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"arrays of numbers as the inputs of toy.Twice, and number 0 is an array of Python"):
+        check_op("toy.Twice", np.array([None, 1.0], object))

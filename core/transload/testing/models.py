@@ -41,8 +41,10 @@ def build_op(
     there are not, and for inputs that are no arrays.
     """
     for place, given in enumerate(inputs):
-        if not isinstance(given, np.ndarray | np.generic | None):
-            raise UsageError(f"build_op() takes arrays as the inputs of {name}, and number {place} is {a_kind(given)}",
+        is_array = isinstance(given, np.ndarray | np.generic)
+        if given is not None and (not is_array or given.dtype.hasobject):
+            what = "an array of Python objects" if is_array else a_kind(given)
+            raise UsageError(f"build_op() takes arrays of numbers as the inputs of {name}, and number {place} is {what}",
                              hint="numpy.asarray(..., numpy.float32) makes one of numbers")
     if len(input_elements) > len(inputs) or any(index not in range(len(inputs)) for index in constant):
         raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from ..lending import copied
 from .models import build_op
 
 __all__ = ["check_op"]
+
+_GREATEST = float(np.finfo(np.float64).max)
 
 
 def check_op(
@@ -65,7 +67,8 @@ def check_op(
 def _need_limits(rtol: Any, atol: Any, steps: Any) -> None:
     """What results are to keep to: numbers from 0 on. Nothing keeps to less, and everything to what is infinite or NaN."""
     for name, limit in (("rtol", rtol), ("atol", 0.0 if atol is None else atol)):
-        assert isinstance(limit, Real) and 0 <= float(limit) < np.inf, f"{name} is a number from 0 on, and is {limit!r:.100}"
+        is_one = isinstance(limit, int | float | np.integer | np.floating)
+        assert is_one and 0 <= limit <= _GREATEST, f"{name} is a number from 0 on, and is {limit!r:.100}"
     assert isinstance(steps, Integral) and int(steps) >= 0, f"steps is a whole number from 0 on, and is {steps!r:.100}"
 
 
