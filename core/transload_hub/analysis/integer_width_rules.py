@@ -27,6 +27,9 @@ EXACT = BITS | CLIPPED
 
 I32_RANGE: Interval = (-(1 << 31), (1 << 31) - 1)
 
+_NOT_ABOVE: Interval = (-(1 << 63), I32_RANGE[1])
+_NOT_BELOW: Interval = (I32_RANGE[0], (1 << 64) - 1)
+
 
 class Known(NamedTuple):
     """What is known of a value: its interval, what stands for it, and who is to blame that it is not exact, and why."""
@@ -59,11 +62,13 @@ WIDTHS = FactTable("top")
 class Width:
     """What an op needs to be known of the i32 that stand for its operands, so that as much is known of its results.
 
-    `of` says it for single operands, by number, that are not like the others.
+    `of` says it for single operands, by number, that are not like the others. `outdone` is where a clipped operand lies whose
+    numbers beyond i32 any number of i32 outdoes: below, of a maximum.
     """
 
     need: int = EXACT
     of: Mapping[int, int] = field(default_factory=dict)
+    outdone: Interval = I32_RANGE
 
 
 FACT = (Width, Callable)
@@ -77,19 +82,25 @@ WIDTHS.add(Width(EXACT, {1: EXACT}), "Pow")
 WIDTHS.add(Width(0, {0: CLIPPED}), "OneHot")
 WIDTHS.add(Width(0, {1: EXACT}), "ReverseSequence")
 
-_REDUCTIONS = {"ReduceSum": BITS, "ReduceProd": BITS, "ReduceSumSquare": BITS}
+_SUM, _GREATEST, _LEAST = Width(BITS), Width(CLIPPED, outdone=_NOT_ABOVE), Width(CLIPPED, outdone=_NOT_BELOW)
+WIDTHS.add(_GREATEST, "Max", "MaxPool")
+WIDTHS.add(_LEAST, "Min")
+
+_REDUCTIONS = {
+    "ReduceSum": _SUM, "ReduceProd": _SUM, "ReduceSumSquare": _SUM, "ReduceMax": _GREATEST, "ReduceMin": _LEAST}
+_UPDATES = {"add": _SUM, "mul": _SUM, "max": _GREATEST, "min": _LEAST}
 
 
 @WIDTHS("Reduce")
 def reduced(op: Reduce) -> Width:
     """Sums and products of low bits have the right low bits."""
-    return Width(_REDUCTIONS.get(op.attribute("mode"), _of_moves(op)))
+    return _REDUCTIONS.get(op.attribute("mode")) or Width(_of_moves(op))
 
 
 @WIDTHS("ScatterND", "ScatterElements")
 def scattered(op: ScatterElements | ScatterND) -> Width:
     """Likewise sums and products of updates."""
-    return Width(BITS if op.attribute("reduction") in ("add", "mul") else _of_moves(op))
+    return _UPDATES.get(op.attribute("reduction")) or Width(_of_moves(op))
 
 
 def _of_moves(op: Op) -> int:

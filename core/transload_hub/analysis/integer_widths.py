@@ -21,7 +21,8 @@ is assumed:
 - A counter, a value that a loop carries and that each round moves by the same small constant, moves less than 2**30 in all.
 
 With `assumed`, results of ops whose operands are exact are taken to be in i32, too, wherever the interval leaves that possible;
-so are those of ops that choose among operands that are clipped: a maximum's is not the sentinel that it begins with.
+so are those of maxima whose operands are clipped and lie beyond i32 only below it, and of minima above it: a maximum is not the
+sentinel that it begins with.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def narrowing_of(module: Module, assumed: bool = False) -> Narrowing:
     if analysis.refused:
         hopeless = analysis.refused if assumed else _Analysis(module, assumed=True).run().refused
         analysis.found.findings = [
-            replace(finding, hint=HINT_IF_ASSUMED) if op in hopeless else finding for op, finding in analysis.refused.items()]
+            replace(finding, hint=HINT_IF_ASSUMED) if op in hopeless else finding
+            for op, finding in (hopeless | analysis.refused).items()]
     return analysis.found
 
 
@@ -224,8 +226,7 @@ class _Analysis(Forward[Known]):
         if need == EXACT:
             kind = 0  # a result beyond i32 means nothing
         blame = next((known.blame for known in counted if known.blame is not None), None)
-        least = CLIPPED if moves is not None and moves.by_value else EXACT
-        exact = all(known.kind & least == least for known in counted)
+        exact = all(known.kind == EXACT or (known.kind & CLIPPED and inside(known.interval, width.outdone)) for known in counted)
         for result, interval in zip(op.results, intervals, strict=True):
             self._settle(op, result, interval, kind, blame, exact)
         return None

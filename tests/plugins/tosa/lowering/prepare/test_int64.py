@@ -218,6 +218,41 @@ def test_assumed_of_what_begins_with_a_sentinel(lowered: Callable) -> None:
         lowered(make, IDS, int64="assumed")
 
 
+def chosen(mode: str, sentinel: int) -> Callable[..., Any]:
+    """A sentinel in place of negative numbers, and what is chosen of that and of its reverse, or of that and of a limit."""
+    def make(rw: Any, x: Any) -> Any:
+        some = rw.emit("top.Where", rw.emit("top.Compare", x, number(rw, 0), mode="Less"), number(rw, sentinel), x)
+        if mode == "Clip":
+            return rw.emit("top.Clip", some, min=-float(MOST), max=6.0)
+        return rw.emit(f"top.{mode}", some, rw.emit("top.Reverse", some, axes=(0,)))
+    return make
+
+
+@pytest.mark.parametrize(("mode", "sentinel", "is_outdone"), [
+    ("Max", -MOST - 1, True), ("Min", MOST, True), ("Max", MOST, False), ("Min", -MOST - 1, False), ("Max", 1 << 40, False),
+    ("Clip", -MOST - 1, False)])
+def test_sentinels_that_a_maximum_shows_are_not_assumed_away(
+    mode: str, sentinel: int, is_outdone: bool, lowered: Callable,
+) -> None:
+    """A maximum with 2**63 - 1 is that, and i32's end was given for it."""
+    make = chosen(mode, sentinel)
+    if is_outdone:
+        lowered(make, IDS, int64="assumed")
+    else:
+        assert "int64=assumed` does not narrow these" in refusal(make, EIGHT, int64="assumed")
+        assert "assumed` narrows" not in refusal(make, EIGHT)
+
+
+def test_what_assuming_would_not_narrow_is_told_with_the_rest() -> None:
+    """The hint was followed, and led to another refusal."""
+    def make(rw: Any, x: Any) -> Any:
+        product = rw.emit("top.Mul", x, x)
+        return rw.emit("top.Where", rw.emit("top.Compare", x, number(rw, 0), mode="Less"), number(rw, MOST), product)
+
+    found = refusal(make, EIGHT)
+    assert "assumed` narrows" in found and "assumed` does not narrow these" in found
+
+
 def test_what_fills_is_not_assumed_and_the_hint_is_another(lowered: Callable) -> None:
     """A sentinel that shows is none that a maximum leaves behind."""
     def make(rw: Any, x: Any) -> Any:
