@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F32, F64, I32, I64, UI32, UI64, FloatType, IntegerType, Value
+from transload.ir import BF16, F16, F32, F64, I32, I64, UI32, UI64, FloatType, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .binary import MODES, OTHER_BITS, outside_as_width, shifted_down
@@ -40,8 +40,8 @@ __all__ = ["TABLE", "ordered_bits"]
 TABLE = RewriteTable()
 
 _I16, _UI16 = IntegerType(16), IntegerType(16, "u")
-_UNITS = {F32: (0x3F800000, 23, I32), F64: (0x3FF << 52, 52, I64)}
-"""The bits of 1, how many of them are the mantissa's, and integers that hold one."""
+_UNITS = {F16: (0x3C00, 10, I32), F32: (0x3F800000, 23, I32), F64: (0x3FF << 52, 52, I64)}
+"""The bits of 1, how many of them are the mantissa's, and integers that hold those."""
 
 
 def _is_unsigned(value: Value) -> bool:
@@ -203,7 +203,7 @@ def convert(op: Convert, rw: Rewriter) -> Value | None:
 def bitcast(op: BitcastConvert, rw: Rewriter) -> Value | None:
     """f32 as an integer of 32 bits, and the reverse; bf16, which is the upper half of f32, as one of 16.
 
-    Of f64 those numbers from 1 to 2 that random bits are made.
+    Of f16 and f64 those numbers from 1 to 2 that random bits are made.
     """
     x, target = lean(op.operands[0]), op.results[0].element
     source = x.element
@@ -217,8 +217,10 @@ def bitcast(op: BitcastConvert, rw: Rewriter) -> Value | None:
     if source in (_I16, _UI16) and target == BF16:
         wide = cast(rw, x, I32)
         return in_shape(rw, op, cast(rw, _float_of(rw, _emit(rw, "ShiftLeft", wide, like(rw, wide, 16))), BF16))
-    if source in (I64, UI64) and target == F64 and (unit := _from_one_to_two(rw, x, F64)) is not None:
-        return in_shape(rw, op, unit)
+    if (source in (I64, UI64) and target == F64) or (source in (_I16, _UI16) and target == F16):
+        unit = _from_one_to_two(rw, x, target)
+        if unit is not None:
+            return in_shape(rw, op, unit)
     if isinstance(source, FloatType) or isinstance(target, FloatType):
         raise Unsupported(
             f"reads the bits of {source} as {target}; only those of f32 and bf16 as integers of as many can be had by arithmetic",

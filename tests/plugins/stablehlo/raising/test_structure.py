@@ -194,10 +194,10 @@ def test_all_refusals_are_listed_at_once_each_with_a_hint() -> None:
     assert all(finding.why and finding.hint for finding in findings)
 
 
-@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("bits", [16, 32, 64])
 def test_numbers_made_of_random_bits(bits: int) -> None:
-    """Those of f64, of which JAX draws numbers in 64 bits, were refused, with the hint to convert them."""
-    places, kind, real = {32: 23, 64: 52}[bits], f"tensor<3xui{bits}>", f"tensor<3xf{bits}>"
+    """Those of f16 and of f64, of which JAX draws numbers in as many bits, were refused, with the hint to convert them."""
+    places, kind, real = {16: 10, 32: 23, 64: 52}[bits], f"tensor<3xui{bits}>", f"tensor<3xf{bits}>"
     one = int(np.array(1, f"float{bits}").view(f"uint{bits}"))
     body = (
         f'%n = "stablehlo.constant"() <{{value = dense<{bits - places}> : {kind}}}> : () -> {kind}\n'
