@@ -87,7 +87,7 @@ def serialize_pieces(module: Module, tosa_version: str = "1.0") -> list[Any]:
     """The file in pieces (`transload.pieces`), constants as views of their arrays.
 
     `tosa_version` is "1.0" or "1.1" (marked as a draft, as which 1.1 stands). Raises `ConversionError` with
-    everything that a `.tosa` file cannot hold: ops of other dialects, dynamic shapes, element types.
+    everything that a `.tosa` file cannot hold: ops of other dialects, dynamic shapes, tensors without elements, element types.
     """
     versions = {"1.0": (1, 0, 0, 0), "1.1": (1, 1, 0, 1)}
     if tosa_version not in versions:
@@ -231,6 +231,10 @@ class _GraphWriter:
         if type_.shape is None or None in type_.shape:
             whole.refuse(op, "dynamic shape", "a .tosa file holds no tensor whose sizes are known only when the model runs",
                          "give the model's inputs static shapes, which make all others known")
+            return _REFUSED
+        if 0 in type_.shape:
+            whole.refuse(op, str(type_), "a .tosa file holds no tensor without elements: TOSA's sizes are 1 and more",
+                         "leave out of the model what computes it, and outputs that are it")
             return _REFUSED
         if number is None:
             whole.refuse(

@@ -147,6 +147,18 @@ def test_everything_that_cannot_be_written_is_named() -> None:
     assert "top.Foo" in text and "ui8" in text and "dynamic shape" in text
 
 
+@pytest.mark.parametrize("shape", [(0,), (1, 0, 1)])
+def test_tensors_without_elements_are_refused(shape: tuple[int, ...]) -> None:
+    """TOSA's reference model crashed on the file."""
+    module = new_module()
+    type_ = TensorType(shape, F32)
+    module.add_function("main", [type_], ["x"])
+    block = module.body_of_main
+    set_results(module.main, [Builder(block, None, "y").emit("tosa.abs", block.arguments[0])], ["y"])
+    with pytest.raises(ConversionError, match="no tensor without elements"):
+        serialize(module)
+
+
 def test_versions(tmp_path: Path) -> None:
     module = function_of({"x": TensorType((1, 2, 3), F32), "y": TensorType((1, 4, 3), F32)}, lambda builder, x, y: {
         "z": builder.emit(
