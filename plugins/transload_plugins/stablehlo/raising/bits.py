@@ -217,10 +217,9 @@ def bitcast(op: BitcastConvert, rw: Rewriter) -> Value | None:
     if source in (_I16, _UI16) and target == BF16:
         wide = cast(rw, x, I32)
         return in_shape(rw, op, cast(rw, _float_of(rw, _emit(rw, "ShiftLeft", wide, like(rw, wide, 16))), BF16))
-    if (source in (I64, UI64) and target == F64) or (source in (_I16, _UI16) and target == F16):
-        unit = _from_one_to_two(rw, x, target)
-        if unit is not None:
-            return in_shape(rw, op, unit)
+    drawn = F64 if source in (I64, UI64) else F16 if source in (_I16, _UI16) else None
+    if drawn is not None and target == drawn and (unit := _from_one_to_two(rw, x, drawn)) is not None:
+        return in_shape(rw, op, unit)
     if isinstance(source, FloatType) or isinstance(target, FloatType):
         raise Unsupported(
             f"reads the bits of {source} as {target}; only those of f32 and bf16 as integers of as many can be had by arithmetic",
