@@ -311,18 +311,18 @@ class Judge:
             return
         target, self.running.own = self.running.own.target, None
         module = f"the module that {target} was given"
-        try:
-            again, _ = self.judge(self._last.given)
-        except RunError:  # a dialect that only its target executes
-            nobody = f"no engine here runs {module}"
-            if self.hub is None or self.fused is not None:
-                self.running.notes.append(f"{nobody}: whether that is wrong is unknown")
+        nobody = f"no engine here runs {module}"
+        forms = [(module, self.running.ran)]
+        if self.hub is not None and self.fused is None:
+            forms.append((f"{nobody}; the hub's form of it", self.hub))
+        for form, self.running.ran in forms:
+            with suppress(RunError):  # a dialect that only its target executes, or an op that the hub does not
+                again, _ = self.judge(self._last.given)
+                whose = "differs, too: the conversion is wrong" if again.broken else (
+                    f"does compute what the source does: it is what {target} makes of it that differs")
+                self.running.notes.append(f"{form}, run by engine {again.engine}, {whose}")
                 return
-            self.running.ran, module = self.hub, f"{nobody}; the hub's form of it"
-            again, _ = self.judge(self._last.given)
-        whose = "differs, too: the conversion is wrong" if again.broken else (
-            f"does compute what the source does: it is what {target} makes of it that differs")
-        self.running.notes.append(f"{module}, run by engine {again.engine}, {whose}")
+        self.running.notes.append(f"{nobody}: whether that is wrong is unknown")
 
     def _judge_if_taken(self, given: Mapping[str, np.ndarray]) -> tuple[Verification | str, set[int]]:
         """`judge` on inputs after the first; why not, where the source's runtime does not run these, as a division by 0."""

@@ -16,6 +16,7 @@ from transload.errors import ArtifactError, PluginError, RunError
 from transload.ir import Module
 from transload.plugin import Emitted, Target
 from transload.plugin_host import Host
+from transload.verification.judge import Judge
 from transload.verification.tolerance import Tolerance
 
 
@@ -86,6 +87,20 @@ def test_where_no_engine_runs_the_module_its_form_in_the_hub_says_whose_fault_it
     assert verified.failed
     (note,) = [note for note in verified.notes if "no engine here runs the module that chip was given" in note]
     assert "the hub's form of it" in note and "it is what chip makes of it that differs" in note
+
+
+def test_where_the_form_in_the_hub_does_not_run_either_the_verdict_stands(convert: Any, monkeypatch: pytest.MonkeyPatch):
+    judge = Judge.judge
+
+    def by_its_own_alone(self: Judge, given: Any) -> Any:
+        if self.running.own is None:
+            raise RunError("the hub has no kernel of it")
+        return judge(self, given)
+
+    monkeypatch.setattr(Judge, "judge", by_its_own_alone)
+    verified = convert(Foreign(wrong=9), "digits_float.tflite")
+    assert verified.failed
+    assert "no engine here runs the module that chip was given: whether that is wrong is unknown" in verified.notes
 
 
 def test_where_the_runtime_cannot_run_it_an_engine_does_and_that_is_noted(convert: Any):
