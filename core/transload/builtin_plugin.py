@@ -45,6 +45,10 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "indices", "its operands that are indices: `Index` by number", "inputs of verification, narrowing of integers", dict))
     register(FactKind(
+        "landmarks", "at which numbers of its operands something else shows: a function `(op, shown)` that gives `Landmarks` by "
+        "number, where `shown` is asked of its results", "inputs of verification", f"{_ANALYSIS}.landmarks:FACT",
+        gives=f"{_OUTCOMES}:landmarks"))
+    register(FactKind(
         "interval", "between which numbers its results lie: a function `(op, operands)`, or an `IntervalRule`",
         "narrowing of integers, engines, legalizations", f"{_ANALYSIS}.intervals:FACT",
         gives=f"{_OUTCOMES}:intervals"))

@@ -5,14 +5,14 @@ Each takes what a function gave, and what that was given; it says what is wrong 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
 from .ir import Op, Value
 from .outcomes import a_kind, no_answer
 
-__all__ = ["answer", "errors", "intervals", "kernel", "moves", "signs"]
+__all__ = ["answer", "errors", "intervals", "kernel", "landmarks", "moves", "signs"]
 
 
 def answer(outcome: Any, *_: Any) -> str | None:
@@ -57,6 +57,16 @@ def _no_interval(outcome: Any) -> str | None:
         return f"gives {a_kind(outcome)}, where an interval is wanted: two numbers, or None"
     low, high = outcome
     return f"gives an interval that begins at {low} and ends at {high}" if low > high else None
+
+
+def landmarks(outcome: Any, op: Op, *_: Any) -> str | None:
+    """What is asked about the operands of an op, by number."""
+    from .analysis.landmarks import Landmarks
+
+    if not isinstance(outcome, Mapping) or not all(
+            isinstance(number, int) and isinstance(each, Landmarks) for number, each in outcome.items()):
+        return f"gives {a_kind(outcome)}, where Landmarks by the numbers of operands are wanted"
+    return None
 
 
 def signs(outcome: Any, op: Op, *_: Any) -> str | None:

@@ -39,6 +39,7 @@ def register_facts(register: Any) -> None:
     register(Facts("layout", "top", f"{_HERE}.layout.rules:RULES"))
     register(Facts("integer-width", "top", f"{_HERE}.analysis.integer_width_rules:WIDTHS"))
     register(Facts("interval", "top", f"{_HERE}.analysis.intervals:INTERVALS"))
+    register(Facts("landmarks", "top", f"{_HERE}.analysis.landmarks:LANDMARKS"))
     register(Facts("control", "top", f"{_HERE}.analysis.movement:CONTROL"))
     register(Facts("error-bound", "top", f"{_HERE}.analysis.error_bounds:ERROR_BOUNDS"))
     register(Facts("exact", "top", f"{_HERE}.analysis.exact:EXACT"))

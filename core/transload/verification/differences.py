@@ -21,7 +21,7 @@ from .scales import Scales, measure_scales
 
 __all__ = [
     "TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted", "is_farther",
-    "not_measured", "of_plain", "together"]
+    "not_measured", "of_plain", "output_count", "together"]
 
 
 _OF_REALS = ("cos", "euclid", "sqnr")
@@ -150,5 +150,9 @@ def check_number(reference: Mapping[str, np.ndarray], actual: Mapping[str, np.nd
     """Raise `UsageError` where one has more outputs than the other."""
     if len(reference) != len(actual):
         raise UsageError(
-            f"the model has {len(reference)} outputs, and what it is compared with {len(actual)}",
+            f"the model has {output_count(len(reference))}, and what it is compared with {len(actual)}",
             hint="both have to be one model, cut at the same tensors")
+
+def output_count(count: int) -> str:
+    """So many outputs, in words."""
+    return f"{count} output" if count == 1 else f"{count} outputs"

@@ -11,7 +11,7 @@ from ..engine.choice import is_product
 from ..ir import BOOL, F16, Module, Op, TensorType
 from ..ir.build import constant_of
 
-__all__ = ["endless_factors", "halves_beyond", "is_finite", "weights_of_no_numbers"]
+__all__ = ["is_finite", "weights_of_no_numbers", "why_no_numbers"]
 
 _ENDLESS = 1e30
 
@@ -21,7 +21,21 @@ def is_finite(array: np.ndarray) -> bool:
     return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
 
 
-def halves_beyond(source: Module) -> list[str]:
+def why_no_numbers(source: Module, hub: Module | None, endless: bool) -> str:
+    """Why two right results may differ, as numbers on the way are none; with `endless`, outputs are none, too. Empty where
+    nothing says so."""
+    if names := weights_of_no_numbers(hub) or weights_of_no_numbers(source):
+        return (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
+                "them: 0 times them, in padding, is NaN where it is computed")
+    if names := _halves_beyond(source):
+        return f"{', '.join(names)} computes in f16, and has a factor that is infinite there"
+    if endless and (names := _endless_factors(source, hub)):
+        return (f"{', '.join(names)} has a factor or a power that is infinite, or nearly, and results are no numbers: "
+                "runtimes differ in what they multiply first")
+    return ""
+
+
+def _halves_beyond(source: Module) -> list[str]:
     """The first operators on f16 with a factor that is none; the greatest numbers of f32 and f64 are limits."""
     greatest = float(np.finfo(np.float16).max)
     found = [
@@ -31,7 +45,7 @@ def halves_beyond(source: Module) -> list[str]:
     return list(dict.fromkeys(found))[:3]
 
 
-def endless_factors(source: Module, hub: Module | None) -> list[str]:
+def _endless_factors(source: Module, hub: Module | None) -> list[str]:
     """The first operators with a number of which products are infinite; the greatest float is a limit that is none."""
     found = [
         str(op.origin or op.name) for op in source.walk() for value in op.attributes.values() if isinstance(value, float)

@@ -15,13 +15,13 @@ from ..engine.choice import work_of
 from ..ir import Module
 from .inputs import plain_integers, random_inputs
 
-__all__ = ["further_inputs"]
+__all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs"]
 
 _SIDES = (0, 1, -1)
 """Of which half of what is drawn they are, one after the other: of both, of the upper one, and of the lower one."""
 _APART = 1000
 """Their seeds are as far from those of the inputs that are tried where outputs say nothing."""
-_PRODUCTS, _ELEMENTS = 1 << 24, 1 << 19
+FEW_PRODUCTS, FEW_ELEMENTS = 1 << 24, 1 << 19
 """The work of a run that is worth so many more: a tenth of a second."""
 
 
@@ -33,7 +33,7 @@ def further_inputs(
     With `signed`, integers are of either sign where nothing but integers is computed of them, as in `attempts`.
     """
     work = work_of(result)
-    if has_loops(result) or work.products > _PRODUCTS or work.elements > _ELEMENTS:
+    if has_loops(result) or work.products > FEW_PRODUCTS or work.elements > FEW_ELEMENTS:
         return
     plain = plain_integers(hub) if signed and hub is not None else frozenset[int]()
     for number, side in enumerate(_SIDES):

@@ -46,8 +46,8 @@ class Tried:
         """Why outputs of these names are no proof, of which some are `of_one` number throughout (`number_throughout`)."""
         beside = (f"; {', '.join(of_one)}: one number throughout says something beside another one, on other inputs: give "
                   "several with --data") if of_one else ""
-        return (f"{', '.join(names)}: constant, empty, saturated or not finite on {self.inputs}, as it might be whatever is "
-                f"computed; give {self.others} with --input NAME=FILE{beside}")
+        return (f"{', '.join(names)}: constant, empty, saturated, not finite or always the same on {self.inputs}, as it "
+                f"might be whatever is computed; give {self.others} with --input NAME=FILE{beside}")
 
 
 def is_informative(output: np.ndarray, chosen: bool = False) -> bool:

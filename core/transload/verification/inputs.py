@@ -30,7 +30,7 @@ from ..ir.borders import RANGE
 from ..ir.build import constant_of
 from ..samples.preprocess import Preprocess
 
-__all__ = ["RANGE", "checked_inputs", "plain_integers", "random_inputs", "wide_integers"]
+__all__ = ["NARROW", "RANGE", "checked_inputs", "index_bounds", "plain_integers", "random_inputs", "wide_integers"]
 
 _MOST = 1 << 28
 """Elements of an input that is made up: 2 GB while they are drawn."""
@@ -46,7 +46,7 @@ def checked_inputs(source: Module, given: Mapping[str, Any], preprocess: Preproc
 
 
 _DEFAULT_INDEX_BOUND = 2
-_NARROW = 16
+NARROW = 16
 """The most bits of integers that are drawn from all that their type holds."""
 _SMALL = 9
 _FAR = 1000
@@ -60,7 +60,7 @@ _CONSTANTS = 1000
 def random_inputs(
     source: Module, hub: Module | None = None, seed: int = 0, function: str = "main", spread: float = 1.0,
     signed: Container[int] = (), far: Mapping[int, int] | None = None, side: int = 0,
-    wide: Mapping[int, np.ndarray] | None = None,
+    wide: Mapping[int, np.ndarray] | None = None, evenly: bool = False,
 ) -> dict[str, np.ndarray]:
     """One array per input of the source module, reproducible from `seed`.
 
@@ -69,8 +69,9 @@ def random_inputs(
     booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
     integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
-    Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1; those in `wide` (of
-    `wide_integers`) of the range of their type, and half of them next to the integers it has there.
+    Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1; or large ones,
+    `evenly` spread. Those in `wide` (of `wide_integers`) are of the range of their type, and half of them next to the integers it
+    has there.
     With `side`, floats and quantized integers are of one half of what they are drawn from, the upper one, or with -1 the lower.
     `UsageError` where the seed is negative.
     """
@@ -79,7 +80,7 @@ def random_inputs(
     generator = np.random.default_rng(seed)
     main = source.function(function)
     attributes = main.attributes.get("arg_attrs") or [{}] * len(main.regions[0].block.arguments)
-    bounds = _index_bounds(hub, function) if hub is not None else {}
+    bounds = index_bounds(hub, function) if hub is not None else {}
     inputs: dict[str, np.ndarray] = {}
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType):
@@ -98,7 +99,7 @@ def random_inputs(
         if index in signed and RANGE not in attributes[index]:
             inputs[name] = _without_zeros(generator, inputs[name])
         if far is not None and index in far and RANGE not in attributes[index]:
-            inputs[name] = _of_all_sizes(generator, inputs[name], far[index])
+            inputs[name] = _of_all_sizes(generator, inputs[name], far[index], evenly)
         if wide is not None and index in wide and RANGE not in attributes[index]:
             inputs[name] = _of_the_range(generator, inputs[name], wide[index])
     return inputs
@@ -122,7 +123,7 @@ def _random(
             low, high = max(low, int(limits[0])), min(high, int(limits[1]))
         elif index_bound is not None:
             low, high = 0, max(index_bound - 1, 0)  # of no elements none has a place
-        elif element.width > _NARROW:
+        elif element.width > NARROW:
             low, high = 0, _DEFAULT_INDEX_BOUND - 1
         return _integers(generator, low, high, shape).astype(dtype)
     if isinstance(element, ComplexType):
@@ -148,17 +149,17 @@ def _integers(generator: np.random.Generator, low: int, high: int, shape: tuple[
 
 def _without_zeros(generator: np.random.Generator, like: np.ndarray) -> np.ndarray:
     """Integers up to `_SMALL` from zero, or narrow ones of any size, of which none is zero: it may be divided by them."""
-    if like.dtype.itemsize * 8 <= _NARROW:
+    if like.dtype.itemsize * 8 <= NARROW:
         return np.where(like == 0, like.dtype.type(1), like)
     drawn = generator.integers(1, _SMALL, like.shape, endpoint=True)
     signs = generator.choice((-1, 1), like.shape) if like.dtype.kind == "i" else 1
     return np.asarray(drawn * signs).astype(like.dtype)
 
 
-def _of_all_sizes(generator: np.random.Generator, like: np.ndarray, sign: int) -> np.ndarray:
-    """Integers from 1 to `_FAR` away from zero on one side, as many small ones as large ones."""
-    drawn = np.rint(_FAR ** generator.uniform(0.0, 1.0, like.shape))
-    return np.asarray(drawn * (sign if like.dtype.kind == "i" else 1)).astype(like.dtype)
+def _of_all_sizes(generator: np.random.Generator, like: np.ndarray, sign: int, evenly: bool) -> np.ndarray:
+    """Integers from 1 to `_FAR` away from zero on one side, as many small as large ones; `evenly`: from a quarter of it."""
+    drawn = generator.uniform(_FAR / 4, _FAR, like.shape) if evenly else _FAR ** generator.uniform(0.0, 1.0, like.shape)
+    return np.asarray(np.rint(drawn) * (sign if like.dtype.kind == "i" else 1)).astype(like.dtype)
 
 
 def _of_the_range(generator: np.random.Generator, like: np.ndarray, near: np.ndarray) -> np.ndarray:
@@ -209,7 +210,7 @@ def wide_integers(hub: Module, function: str = "main") -> dict[int, np.ndarray]:
     found: dict[int, np.ndarray] = {}
     for index in sorted(plain_integers(hub, function)):
         met = _constants_met(arguments[index])
-        if met is not None and arguments[index].element_or_none.width > _NARROW:  # type: ignore[union-attr]
+        if met is not None and arguments[index].element_or_none.width > NARROW:  # type: ignore[union-attr]
             found[index] = met
     return found
 
@@ -233,7 +234,7 @@ def _constants_met(argument: Value) -> np.ndarray | None:
     return np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, np.int64)
 
 
-def _index_bounds(hub: Module, function: str) -> dict[int, int]:
+def index_bounds(hub: Module, function: str) -> dict[int, int]:
     """How large the least dimension is that arguments index, by number; of those that index any."""
     if function not in hub.functions:
         return {}

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, product, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,19 +22,20 @@ from ..plugin_host import host
 from ..worker import ChildEnded
 from .bounds import Bounded, check_bounds, has_bounds
 from .compare import judged_format, other_runtimes, run_of, runtime_failed
-from .differences import TensorDifference, compare_outputs, not_measured, of_plain, together
-from .endless import endless_factors, halves_beyond, is_finite, weights_of_no_numbers
+from .differences import TensorDifference, compare_outputs, not_measured, of_plain, output_count, together
+from .drawn import Drawn
+from .endless import is_finite, why_no_numbers
 from .exact import exact_outputs
 from .fineness import coarse_outputs, output_steps, plain_outputs
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
-from .larger import moved_by_roundings
 from .last import Last
-from .last_bits import excused_by_last_bits, still_inputs
+from .last_bits import excused_by_last_bits, moved_by_roundings, still_inputs
 from .limits import breaks_usual, broken_limits, passes_if_constant
 from .offsets import unit_of_module
 from .padding import found_alone
 from .running import Running
 from .sampled import Together
+from .steady import Steady
 from .steps import check_steps, is_quantized
 from .ties import excused_by_ties
 from .tolerance import Tolerance
@@ -49,6 +50,8 @@ __all__ = ["Judge"]
 
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
+_REACHING = "that is so on inputs beside what the model's own constants ask about; on the usual ones it passed"
+_LARGER = "that is so on larger inputs than the usual ones, on which it passed"
 
 
 class Judge:
@@ -61,14 +64,8 @@ class Judge:
         self.fused, self.post = fused, post
         self.tried = Tried.of(given=False)
         """What it is judged on, in words."""
-        self.of_labels: Iterable[Mapping[str, np.ndarray]] = ()
-        """Inputs that follow where all that has said nothing yet is a single truth or label."""
-        self.further: Iterable[Mapping[str, np.ndarray]] = ()
-        """Inputs of the usual size that what has passed is to pass on, too (`further`)."""
-        self.larger: Iterable[Mapping[str, np.ndarray]] = ()
-        """Larger ones that what has passed is to pass on, too (`larger`)."""
-        self.of_ways: Iterable[Mapping[str, np.ndarray]] = ()
-        """Inputs on which the runtime is asked how far apart its own ways to compute the model are (`ways`)."""
+        self.drawn = Drawn()
+        """What is tried beside the first inputs."""
         self.source = source
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
         self.taking = hub
@@ -107,6 +104,7 @@ class Judge:
         """How far the outputs were on the last inputs on which they were near enough."""
         self._of_one = True
         """Whether what is wrong is so on the last inputs, and not on several together alone."""
+        self._steady = Steady(self.hub, self._chosen)
         self._excused = set[int]()
         """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
 
@@ -150,15 +148,19 @@ class Judge:
         left_out = self.tolerance.excepts
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
-        pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.of_labels))
+        pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.drawn.of_labels))
         if self.on_all:
             self._judge_all(verdict, told, pending)
         else:
             self._judge_others(verdict, judged, told, pending)
         if not verdict.broken and told & judged and not self.on_all:
             self._judge_further(verdict)
-        if not verdict.broken and told & judged:
-            self._judge_larger(verdict)
+        if not verdict.broken:
+            self._judge_beyond(verdict, told, judged)
+        if not verdict.broken and self._steady.places & told & judged:
+            told -= self._steady.places
+            if not self.on_all:
+                self._judge_others(verdict, judged, told, pending)
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
         if without_number:
             verdict.status = "inconclusive"
@@ -175,8 +177,8 @@ class Judge:
             places = [place for place in sorted(self._numbers) if verdict.tensors[place].name in silent]
             verdict.why = self.tried.said_nothing(silent, [verdict.tensors[place].name for place in places])
         elif silent:
-            verdict.notes.append(
-                f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on {self.tried.inputs}")
+            verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated, not finite or always the same on "
+                                 f"{self.tried.inputs}")
         verdict.notes += self.running.notes
         return verdict
 
@@ -206,7 +208,7 @@ class Judge:
         Of single numbers one may be a step away on some inputs, and is not on all: how many are is counted over all of them.
         """
         steps = self._passed
-        for given in self.further:
+        for given in self.drawn.further:
             once, _ = self._judge_if_taken(given)
             if isinstance(once, str) or self._last.no_number:
                 continue
@@ -258,24 +260,37 @@ class Judge:
         if once.broken and self._last.broken <= counted and not once.bounds:
             once.broken, once.status = [], "passed"
 
-    def _judge_larger(self, verdict: Verification) -> None:
-        """Have a verdict say what is wrong on larger inputs (`larger`), if anything is.
+    @property
+    def is_of_floats(self) -> bool:
+        """Whether floats are computed with as they are: nothing is rounded to steps, and nothing ends when its data says so."""
+        is_coarse = self.hub is None or has_bounds(self.hub) or is_quantized(self.hub)
+        return not is_coarse and self.tolerance.keeps_floats and not has_loops(self.hub if self.hub is not None else self.result)
+
+    def _judge_beyond(self, verdict: Verification, told: set[int], judged: set[int]) -> None:
+        """Have a verdict say what is wrong on inputs beyond the usual ones (`reaching`, `larger`), if anything is; more outputs
+        that are `judged` may have `told` something there.
 
         These may be more than the model, its runtime or an engine is made for: where the runtime gives no numbers, or one of them
         gives up, nothing is said. Where the result alone gives none, it does not hold on the way what the model computes.
         """
-        is_coarse = self.hub is None or has_bounds(self.hub) or is_quantized(self.hub)
-        if is_coarse or not self.tolerance.keeps_floats or has_loops(self.hub if self.hub is not None else self.result):
-            return
-        for given in self.larger:
-            with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
-                once, _ = self.judge(given)
-                says = self._last.ends_alone or not self._last.endless
-                if once.broken and says and not self._leaves_open() and self._is_steady(given):
-                    verdict.tensors, verdict.broken = once.tensors, once.broken
-                    verdict.notes += [note for note in once.notes if note not in verdict.notes]
-                    verdict.notes.append("that is so on larger inputs than the usual ones, on which it passed")
-                    return
+        larger = (((given,), _LARGER) for given in self.drawn.larger if self.is_of_floats and told & judged)
+        for several, note in chain(((several, _REACHING) for several in self.drawn.reaching), larger):
+            for given in several:
+                with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
+                    once, informative = self.judge(given)
+                    says = self._last.ends_alone or not self._last.endless
+                    if once.broken and says and not self._leaves_open() and self._is_steady(given) and self._is_inside(given):
+                        verdict.tensors, verdict.broken = once.tensors, once.broken
+                        verdict.notes += [*(each for each in once.notes if each not in verdict.notes), note]
+                        return
+                    for index in set() if once.broken else informative - told:
+                        verdict.tensors[index] = once.tensors[index]
+                        told.add(index)
+                    break
+
+    def _is_inside(self, given: Mapping[str, np.ndarray]) -> bool:
+        """Whether the hub's form of the model runs: in the artifact a place outside of a table may be any."""
+        return self.taking is None or bool(Running(self.taking, "reference")(dict(self._inside(given))))  # it gives up otherwise
 
     def _is_steady(self, given: Mapping[str, np.ndarray]) -> bool:
         """Whether the runtime itself keeps to the limits where inputs are moved by roundings: a sine of hundreds does not."""
@@ -285,22 +300,10 @@ class Judge:
 
     def _leaves_open(self) -> str:
         """Why what is wrong on the last inputs says nothing of the conversion, where it does not: runtimes differ in it."""
-        if names := weights_of_no_numbers(self.hub) or weights_of_no_numbers(self.source):
-            return (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
-                    "them: 0 times them, in padding, is NaN where it is computed")
-        if names := halves_beyond(self.source):
-            return f"{', '.join(names)} computes in f16, and has a factor that is infinite there"
-        if self._last.endless and (names := endless_factors(self.source, self.hub)):
-            return (f"{', '.join(names)} has a factor or a power that is infinite, or nearly, and results are no numbers: "
-                    "runtimes differ in what they multiply first")
-        return self._undefined()
-
-    def _undefined(self) -> str:
-        """Why the source's framework does not say what was to be given, where it does not."""
-        if self.runtime.undefined is None or self._last.given is None:
-            return ""
-        said: str = resolve(self.runtime.undefined)(self.source, self.hub, self._inside(self._last.given))
-        return said
+        why, given = why_no_numbers(self.source, self.hub, self._last.endless), self._last.given
+        if why or self.runtime.undefined is None or given is None:
+            return why
+        return str(resolve(self.runtime.undefined)(self.source, self.hub, self._inside(given)))
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
         """Note, where the target's own runtime was judged, whether the module itself is wrong, too.
@@ -320,7 +323,7 @@ class Judge:
                 again, _ = self.judge(self._last.given)
                 whose = "differs, too: the conversion is wrong" if again.broken else (
                     f"does compute what the source does: it is what {target} makes of it that differs")
-                self.running.notes.append(f"{form}, run by engine {again.engine}, {whose}")
+                self.running.notes.append(f"{form}, run by engine {again.engine.partition(' ')[0]}, {whose}")
                 return
         self.running.notes.append(f"{nobody}: whether that is wrong is unknown")
 
@@ -352,13 +355,13 @@ class Judge:
         self._need_all(reference, actual)
         padded = resolve(self.runtime.padded)(self.source) if self.runtime.padded is not None and self.post is None else {}
         actual, of_found = found_alone(reference, actual, padded)
-        self._note_ends(reference, actual)
+        self._note(given, reference, actual)
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated
         informative = {
             index for index, array in enumerate(reference.values()) if is_informative(array, index in self._chosen)}
-        informative -= saturated | self._as_if_constant(tensors)
+        informative -= saturated | self._as_if_constant(tensors) | self._steady.places
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
         notes = [*self.running.engine_notes, *of_found]
         if hub is not None and has_bounds(hub):
@@ -403,15 +406,14 @@ class Judge:
                 else of_plain(each, place in self._chosen) for place, each in enumerate(tensors)]
         return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
 
-    def _note_ends(self, reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> None:
-        """Note which outputs are no numbers."""
+    def _note(self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], actual: Mapping[str, Any]) -> None:
+        """Note which outputs are no numbers, and which are the same as on other inputs."""
+        self._steady.note(list(self._inside(given).values()), list(reference.values()))
         self._last.no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
         ends, source_ends = (not all(map(is_finite, each.values())) for each in (actual, reference))
         self._last.endless, self._last.ends_alone = ends or source_ends, ends and not source_ends
 
-    def _by_bounds(
-        self, hub: Module, given: Mapping[str, np.ndarray],
-    ) -> tuple[dict[str, np.ndarray], list[Bounded], list[str]]:
+    def _by_bounds(self, hub: Module, given: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[Bounded], list[str]]:
         """`check_bounds` of the result, or, where only the target runs its dialect, of the hub's form of it."""
         assert self._reference is not None
         kept, inside = self._reference(given, keep=True), self._inside(given)
@@ -426,10 +428,10 @@ class Judge:
         """`PluginFailure` where the runtime, or the target's own, does not give each output of the model once."""
         wanted = len(self.result.outputs) - len(self.result.states)
         if len(actual) != wanted and self.running.own is not None:
-            target, wrong = self.running.own.target, TypeError(f"gives {len(actual)} outputs, where the model has {wanted}")
+            target, wrong = self.running.own.target, TypeError(f"gives {output_count(len(actual))}, where the model has {wanted}")
             raise failure(host().owner("targets", target), f"target {target!r}.run()", wrong)
         if len(reference) != len(actual):
-            raise runtime_failed(self.runtime, f"gives {len(reference)} outputs, where the model has {wanted}")
+            raise runtime_failed(self.runtime, f"gives {output_count(len(reference))}, where the model has {wanted}")
 
     def _inside(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What the model is given, for what the result is."""
@@ -502,7 +504,7 @@ class Judge:
         try:
             ways = {name: self._of_model(run) for name, run in others.items()}
             all_ways = Ways({"node by node": self._reference, **ways})
-            judged = all_ways.judge(given, actual, list(broken), self.of_ways, self._chosen)
+            judged = all_ways.judge(given, actual, list(broken), self.drawn.of_ways, self._chosen)
         except ChildEnded as error:
             return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
         wrong = self._limits_broken(judged.tensors)
@@ -552,7 +554,7 @@ class Judge:
             self.hub, given, reference, actual, suspects, self.engine, self.tolerance, (self.source, self.result))
         names = [*actual]
         notes = [f"{names[index]}: {share:.2%} of its labels are others, where scores in {self.runtime.name} are as near to one "
-                 "another as roundings are" for index, share in excused.items()]
+                 "another as the tolerance lets them be" for index, share in excused.items()]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
 
     def _by_its_own(

@@ -8,7 +8,7 @@ that become integers that do not hold them, which each runtime makes otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,15 +18,15 @@ from ..ir import BOOL, FloatType, IntegerType, Module, Op, TensorType, Value, in
 from ..ir.borders import RANGE
 from ..ir.build import constant_of
 from .inputs import random_inputs
-from .offsets import ROUNDINGS, unit_of, unit_of_module
+from .offsets import unit_of, unit_of_module
 
-__all__ = ["LARGER", "computed_integers", "larger_inputs", "moved_by_roundings"]
+__all__ = ["LARGER", "MASKS", "computed_integers", "larger_inputs"]
 
 LARGER = 10.0
 """The deviation of larger floats."""
 _PRODUCTS, _ELEMENTS = 1 << 34, 1 << 28
 """The work of a run that is worth another one: some seconds."""
-_MASKS = 1000.0
+MASKS = 1000.0
 """A factor or a limit as large as this makes a number out of a 0 or a 1 beside which all others vanish: it is of a mask."""
 
 
@@ -45,6 +45,8 @@ def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int)
         yield random_inputs(source, hub, seed, spread=LARGER, far=dict.fromkeys(integers, 1))
     if integers:  # in one of few large numbers a small one of the other sign does not show
         yield random_inputs(source, hub, seed, far=dict.fromkeys(integers, -1))
+    if integers:  # of a single number, one of all sizes is a small one more often than not
+        yield random_inputs(source, hub, seed, far=dict.fromkeys(integers, 1), evenly=True)
 
 
 def _any_float(source: Module) -> bool:
@@ -92,11 +94,4 @@ def _computes(user: Op, value: Value, seen: set[Value]) -> bool:
 
 def _is_of_masks(value: Value) -> bool:
     dense = constant_of(value)
-    return dense is not None and dense.type.num_elements == 1 and bool(np.abs(dense.numpy().astype(np.float64)).max() >= _MASKS)
-
-
-def moved_by_roundings(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Inputs whose floats are moved by as much as roundings of a network add up to."""
-    random, far = np.random.default_rng(0), ROUNDINGS * unit_of(np.dtype(np.float32))
-    return {name: (array * (1 + far * random.choice((-1, 1), array.shape))).astype(array.dtype)
-            if array.dtype.kind == "f" else array for name, array in given.items()}
+    return dense is not None and dense.type.num_elements == 1 and bool(np.abs(dense.numpy().astype(np.float64)).max() >= MASKS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -121,11 +122,11 @@ def _beyond(tensor: TensorDifference, limits: Sequence[tuple[str, float, bool]])
 
     `PluginFailure` where one of the metrics could not be computed.
     """
-    broken = []
+    broken, unset = list[str](), list[str]()
     for name, limit, higher in limits:
         value = tensor.metrics[name]
         if name in tensor.unmeasured:
             raise PluginFailure(tensor.unmeasured[name], hint=f"without {name} in --tolerance it is told, and not judged")
         if not (value >= limit if higher else value <= limit):  # NaN breaks every limit
-            broken.append(f"{tensor.name}: {name} {value:g}, allowed {limit:g}")
-    return broken
+            (broken if math.isfinite(limit) else unset).append(f"{tensor.name}: {name} {value:g}, allowed {limit:g}")
+    return broken or unset  # what nobody set a limit for is no reason beside one that somebody did

@@ -20,6 +20,8 @@ from transload.ir import F32, TensorType
 from transload.plugin import Metric
 from transload.plugin_host import host
 from transload.testing import build_module
+from transload.verification.differences import compare_outputs, difference
+from transload.verification.limits import broken_limits
 from transload.verification.tolerance import Tolerance
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -97,3 +99,18 @@ def test_compare_says_which_limits_are_broken(tmp_path: Path, capsys: pytest.Cap
     assert status == 4 and json.loads(told)["broken"] and json.loads(told)["is_judged"]
     with pytest.raises(UsageError, match="no tolerance is called"):
         transload.compare(tmp_path / "right.mlir", right, {"x": x}, tolerance=["near=1"])
+
+
+def test_what_nobody_set_a_limit_for_is_no_reason() -> None:
+    right = np.arange(1, 9, dtype=np.float32)
+    wrong = np.where(right > 7, np.nan, right)
+    measured = difference("y", right, wrong)
+    assert broken_limits(measured, Tolerance()) == ["y: cos nan, allowed 0.9999", "y: euclid nan, allowed 0.98"]
+    assert broken_limits(measured, replace(Tolerance(), cos=-np.inf, euclid=-np.inf))  # and yet it is no number
+    assert "y: max_abs nan, allowed 0.5" in broken_limits(measured, replace(Tolerance(), max_abs=0.5))
+
+
+def test_one_output_is_told_as_one() -> None:
+    one = np.zeros(2, np.float32)
+    with pytest.raises(UsageError, match="the model has 1 output, and what it is compared with 2"):
+        compare_outputs({"y": one}, {"y": one, "z": one})

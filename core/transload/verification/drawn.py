@@ -1,0 +1,28 @@
+"""What is drawn of all that a model takes, beside the inputs that it is judged on first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Drawn"]
+
+Inputs = Mapping[str, np.ndarray]
+
+
+@dataclass
+class Drawn:
+    """Inputs, each by name, made when they are asked for; none where inputs are given."""
+
+    of_ways: Iterable[Inputs] = ()
+    """On which a runtime's own ways to compute a model are compared (`ways`)."""
+    of_labels: Iterable[Inputs] = ()
+    """Which follow where all that has said nothing yet is a single truth or label."""
+    further: Iterable[Inputs] = ()
+    """Of the usual size, that what has passed is to pass on, too (`further`)."""
+    reaching: Iterable[Sequence[Inputs]] = ()
+    """That it is to pass on, too: lists, of each of which the first counts that the runtime does not give up on (`reaching`)."""
+    larger: Iterable[Inputs] = ()
+    """That it is to pass on, too, where the runtime does not give up on them (`larger`)."""
