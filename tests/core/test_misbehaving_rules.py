@@ -194,6 +194,7 @@ def test_rules_that_give_what_is_far_before() -> None:
     value, build = block.first.result, Builder(block, before=block.terminator)  # type: ignore[union-attr]
     for name in ("top.Relu", "top.Relu", "top.Relu", "acme.op"):
         value = build.create(name, [value], [VECTOR]).result
+    block.terminator.erase()
     set_results(module.main, [value], ["y"])
     with beside_ours(conversions=[Conversion("acme", "acme", "top", table=table)]).bind():
         apply_conversion(host().conversions["acme"], module)
