@@ -23,7 +23,6 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import copy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,8 +89,9 @@ class Mistaken:
             register(target)
 
     def _mistaken(self, target: Target) -> Target:
-        made = copy(target)
-        made.name, made.default, made.pipeline = f"{target.name}-mistaken", False, f"{target.pipeline},mistake".strip(",")
+        made = object.__new__(target.__class__)  # what is registered is one, and its copy itself
+        vars(made).update(
+            target.__dict__, name=f"{target.name}-mistaken", default=False, pipeline=f"{target.pipeline},mistake".strip(","))
         return made
 
 

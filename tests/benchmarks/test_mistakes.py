@@ -58,6 +58,7 @@ def test_the_mistake_is_made_last_before_a_target_writes(tmp_path: Path):
         wrong = transload.convert(network(), "tosa-mistaken", tmp_path / "wrong", verify=False).module
         assert plugin.made is not None and plugin.made.op.startswith("tosa.")
         assert difference(right, wrong) is not None
+        assert own.targets["tosa"].name == "tosa" and "mistake" not in own.targets["tosa"].pipeline
 
 
 @pytest.mark.parametrize(("right", "wrong", "step", "beyond"), [
