@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.landmarks import NOTHING, landmarks_of_inputs
 from ..analysis.movement import index_operands, is_cast, moved
 from ..engine.run import check_inputs
 from ..errors import RunError, UsageError
@@ -27,7 +28,6 @@ from ..ir import (
     input_types,
 )
 from ..ir.borders import RANGE
-from ..ir.build import constant_of
 from ..samples.preprocess import Preprocess
 
 __all__ = ["NARROW", "RANGE", "checked_inputs", "index_bounds", "plain_integers", "random_inputs", "wide_integers"]
@@ -53,8 +53,6 @@ _FAR = 1000
 """Up to here integers are drawn that floats are computed of: a time step, a sample of sound, a price."""
 _WORD = (-(1 << 31), (1 << 31) - 1)
 """Integers of 64 bits are drawn from these: what a result takes in their place may have 32."""
-_CONSTANTS = 1000
-"""How many numbers of a constant others are drawn around."""
 
 
 def random_inputs(
@@ -202,22 +200,21 @@ def _is_plain(argument: Value) -> bool:
 
 
 def wide_integers(hub: Module, function: str = "main") -> dict[int, np.ndarray]:
-    """The plain integers of 32 bits or more that may be any number, by number, each with the constants that it meets, of 64 bits.
+    """The plain integers of 32 bits or more that may be any number, by number, each with its landmarks, of 64 bits.
 
     A divisor may not: it is not the first operand of an op whose operands do not change places.
     """
     arguments = hub.function(function).regions[0].block.arguments if function in hub.functions else ()
-    found: dict[int, np.ndarray] = {}
+    asked, found = landmarks_of_inputs(hub, function), dict[int, np.ndarray]()
     for index in sorted(plain_integers(hub, function)):
-        met = _constants_met(arguments[index])
-        if met is not None and arguments[index].element_or_none.width > NARROW:  # type: ignore[union-attr]
-            found[index] = met
+        if arguments[index].element_or_none.width > NARROW and _may_be_any(arguments[index]):  # type: ignore[union-attr]
+            points = np.floor(asked.get(index, NOTHING).points)
+            found[index] = points[np.abs(points) < 2.0**63].astype(np.int64)
     return found
 
 
-def _constants_met(argument: Value) -> np.ndarray | None:
-    """The integers of constants beside an argument and what is computed of it; None where it may not be any number."""
-    met: list[np.ndarray] = []
+def _may_be_any(argument: Value) -> bool:
+    """Whether no number of an argument, nor of what is computed of it, is one that an op does not take."""
     pending, seen = [argument], {argument}
     while pending:
         value = pending.pop()
@@ -225,13 +222,10 @@ def _constants_met(argument: Value) -> np.ndarray | None:
             gives_truths = all(result.element_or_none == BOOL for result in user.results)
             changes_places = user.declaration is not None and "commutative" in user.declaration.traits
             if not (gives_truths or changes_places or value in moved(user) or value not in user.operands[1:]):
-                return None
-            constants = [dense for operand in user.operands if (dense := constant_of(operand)) is not None]
-            met += [dense.numpy().reshape(-1)[:_CONSTANTS] for dense in constants if isinstance(dense.type.element, IntegerType)]
+                return False
             pending += [result for result in user.results if result not in seen]
             seen.update(user.results)
-    numbers = [each[each <= np.iinfo(np.int64).max].astype(np.int64) for each in met]
-    return np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, np.int64)
+    return True
 
 
 def index_bounds(hub: Module, function: str) -> dict[int, int]:

@@ -59,13 +59,9 @@ def test_samples_are_called_what_they_are(tmp_path: Path) -> None:
     assert any("x.npy[0]; on the 1 judged before" in note for note in verdict.notes)
 
 
-def test_an_output_that_says_nothing_on_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one tells nothing, each sample was judged by what has to be run on all: its end, or one sample, ended the verdict."""
-    graph = Graph((1, 16))
-    (x,) = graph.inputs
-    silent = graph.Clip(graph.Clip(x, min=0.0, max=1.0), min=2.0, max=3.0)
-    transload.save(graph.done(graph.Add(x, x), silent), tmp_path / "m.mlir")
-    model = transload.load(tmp_path / "m.mlir")
+@pytest.fixture
+def ended_at_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is over at the sample that reaches 3."""
     judge = Judge._judge_by
 
     def ends(self, given, reference):
@@ -74,6 +70,16 @@ def test_an_output_that_says_nothing_on_all(tmp_path: Path, monkeypatch: pytest.
         return judge(self, given, reference)
 
     monkeypatch.setattr(Judge, "_judge_by", ends)
+
+
+@pytest.mark.usefixtures("ended_at_three")
+def test_an_output_that_says_nothing_on_all(tmp_path: Path) -> None:
+    """Where one tells nothing, each sample was judged by what has to be run on all: its end, or one sample, ended the verdict."""
+    graph = Graph((1, 16))
+    (x,) = graph.inputs
+    silent = graph.Clip(graph.Clip(x, min=0.0, max=1.0), min=2.0, max=3.0)
+    transload.save(graph.done(graph.Add(x, x), silent), tmp_path / "m.mlir")
+    model = transload.load(tmp_path / "m.mlir")
     samples = [{"x0": number * NUMBERS} for number in (1.0, 2.0, 3.0, 4.0)]
     verdict = verify_conversion(model, transload.lower(model, "tosa"), hub=transload.legalize(model), inputs=samples, every=True)
     assert verdict.passed and verdict.samples == 2 and any("not conclusive for" in note for note in verdict.notes)
@@ -112,16 +118,9 @@ def test_samples_cost_together_what_one_run_may(tmp_path: Path, what: str) -> No
         assert verified(tmp_path, 6.0, [1.0, 2.0, 3.0, 4.0]).samples <= 2
 
 
-def test_what_ends_in_the_midst_of_samples_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("ended_at_three")
+def test_what_ends_in_the_midst_of_samples_says_so(tmp_path: Path) -> None:
     """A verdict on the samples before stays one."""
-    judge = Judge._judge_by
-
-    def ends(self, given, reference):
-        if given["x0"].max() == 3.0:
-            raise TimeOver("it took too long")
-        return judge(self, given, reference)
-
-    monkeypatch.setattr(Judge, "_judge_by", ends)
     verdict = verified(tmp_path, 6.0, [1.0, 2.0, 3.0, 4.0])
     assert verdict.passed and verdict.samples == 2 and any("no more samples were compared" in note for note in verdict.notes)
 
