@@ -153,10 +153,24 @@ def _unlike(type_: Type, wanted: Any) -> Iterator[tuple[str, str]]:
         yield str(stored), str(element)
 
 
-def opened_at(path: Path) -> tuple[Written | None, Module]:
-    """What a target wrote there, if one did, and the module that is run."""
+def opened_at(path: Path, types: Mapping[str, Sequence[int] | TensorType] | None = None) -> tuple[Written | None, Module]:
+    """What a target wrote there, if one did, and the module that is run: a file that leaves sizes open is read with `types`."""
     written = written_at(path)
-    return written, written.module if written is not None else load_artifact(path)
+    return written, written.module if written is not None else _with_sizes(path, types or {})
+
+
+def _with_sizes(path: Path, types: Mapping[str, Sequence[int] | TensorType]) -> Module:
+    try:
+        module = load_artifact(path)
+    except ReadError:
+        if types:
+            with suppress(TransloadError):  # it may have other inputs: what was missing is said
+                return load_artifact(path, inputs=types)
+        raise
+    if any(name in types and list(_unlike(type_, types[name])) for name, type_ in module.inputs.items()):
+        with suppress(TransloadError):  # what was made of a model takes its sizes alone
+            return load_artifact(path, inputs=types)
+    return module
 
 
 def with_sizes_of(

@@ -307,7 +307,7 @@ def compare(
     preprocess = _preprocess_of(preprocess, given_arrays, artifact)
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
-    written, result, reported = _opened(artifact)
+    written, result, reported = _opened(artifact, types)
     read = partial(load, model, format=format, weights=weights, outputs=outputs)
     source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
         lambda name: read(inputs=inputs, function=name), function, reported))
@@ -380,14 +380,16 @@ def _judge_of(source: Module, model: str | Path) -> Runtime:
     return runtime
 
 
-def _opened(artifact: str | Path | Module) -> tuple[Written | None, Module, str | None]:
+def _opened(
+    artifact: str | Path | Module, types: Mapping[str, Sequence[int] | TensorType],
+) -> tuple[Written | None, Module, str | None]:
     """What a target wrote there, if one did, the module that is run, and of what function of the model its report says it is."""
     from ..valid import module_given
     from ..written import opened_at
 
     if isinstance(artifact, Module):
         return None, module_given(artifact, "compare").clone(), None
-    return *opened_at(Path(artifact)), reported_function(Path(artifact))
+    return *opened_at(Path(artifact), types), reported_function(Path(artifact))
 
 
 def _as_taken(

@@ -44,6 +44,16 @@ def test_the_artifact_says_the_batch(tmp_path: Path) -> None:
         transload.compare(path, artifact, shapes={"a [n]": (1, 3, 2)})
 
 
+@pytest.mark.parametrize("sizes", [["N", "?", "?"], ["N", 5, 7]])
+def test_a_file_that_leaves_them_open_too_takes_those_that_are_given(tmp_path: Path, sizes: list[str | int]) -> None:
+    """The way out that the error told, `--shape`, was for the model alone, and a batch of it was 1."""
+    path, other = (_model(tmp_path / name, sizes) for name in ("open.onnx", "other.onnx"))
+    for given in ({"shapes": {"a [n]": (4, 5, 7)}}, {"inputs": {"a [n]": np.ones((4, 5, 7), np.float32)}}):
+        found = transload.compare(path, other, **given)
+        assert found.worst("cos") == 1
+    assert command(["compare", str(path), str(other), "--shape", "a [n]:4x5x7"]) == 0
+
+
 def test_not_where_it_is_of_another_model(tmp_path: Path) -> None:
     """Of other known sizes, or another rank: what is said is that sizes are open."""
     path = _model(tmp_path / "open.onnx", [2, "?"])
