@@ -364,8 +364,8 @@ class Journey:
         while (stage := self._next(place)) is not None:
             self._go(stage, module)
             before, place = place, self._place(module)
-            if stage.conversion is not None and place.present == before.present:
-                raise _stuck(stage.conversion, module)
+            if stage.conversion is not None and _no_fewer(stage.conversion, before.present, place.present):
+                raise _stuck(stage.conversion, module, anew=place.present != before.present)
         return self._reached or next(iter(dialects_in(module)), self.accepted[0])
 
     def through(self, name: str, act: Callable[[], T], module: Module | None = None) -> T:
@@ -424,11 +424,17 @@ class Journey:
         return outcome
 
 
-def _stuck(conversion: Conversion, module: Module) -> ConversionError:
-    """The error for ops whose way goes by a conversion that has no rewrite for them, and changed nothing."""
+def _no_fewer(conversion: Conversion, before: Counter[str], after: Counter[str]) -> bool:
+    """Whether a conversion made no progress: as many ops, or more, are of the dialect that it leads out of."""
+    return after == before or after[conversion.source] >= max(before[conversion.source], 1)
+
+
+def _stuck(conversion: Conversion, module: Module, *, anew: bool) -> ConversionError:
+    """The error for ops whose way goes by a conversion that leaves as many of them as there were."""
+    why = "makes as many of it anew, or more" if anew else "has no rewrite for it"
     hint, theirs = hint_for(conversion), companions(conversion.source, host().conversions)
     return cannot_convert(
-        [Finding(op.name, f"{conversion.name}, by which its way goes, has no rewrite for it", names_of([op]), hint(op.name))
+        [Finding(op.name, f"{conversion.name}, by which its way goes, {why}", names_of([op]), hint(op.name))
          for op in module.ops() if op.dialect in theirs], conversion.source)
 
 
