@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from itertools import chain, product, takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.choices import chosen_outputs
 from ..analysis.dataflow import has_loops
 from ..budget import TimeOver, check_deadline, timed
-from ..errors import MissingKernel, PluginFailure, ReadError, RunError, after_colon
+from ..errors import MissingKernel, PluginFailure, RunError, after_colon
 from ..guard import failure, noted
-from ..ir import Module, QuantType, TensorType, output_names
+from ..ir import Module, QuantType, TensorType
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
 from .bounds import Bounded, check_bounds, has_bounds
-from .compare import judged_format, other_runtimes, run_of, runtime_failed
+from .compare import runtime_failed
 from .differences import TensorDifference, compare_outputs, not_measured, of_plain, output_count, together
 from .drawn import Drawn
 from .endless import is_finite, why_no_numbers
-from .exact import exact_outputs
-from .fineness import coarse_outputs, output_steps, plain_outputs
+from .excuses import Excuses
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
+from .kinds import OutputKinds
 from .last import Last
-from .last_bits import excused_by_last_bits, moved_by_roundings, still_inputs
-from .limits import breaks_usual, broken_limits, passes_if_constant
-from .offsets import unit_of_module
+from .last_bits import moved_by_roundings
 from .padding import found_alone
+from .reference import Reference
 from .running import Running
 from .sampled import Together
 from .steady import Steady
-from .steps import check_steps, is_quantized
-from .ties import excused_by_ties
+from .steps import is_quantized
 from .tolerance import Tolerance
 from .verdict import Verification
-from .ways import Ways
 
 if TYPE_CHECKING:
     from ..postprocess import Postprocess
@@ -68,24 +63,10 @@ class Judge:
         """What is tried beside the first inputs."""
         self.source = source
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
-        self.taking = hub
-        """Whose inputs are the model's."""
         self.hub = hub if post is None else None  # whose outputs are others
         self.running = running
-        exact = exact_outputs(self.hub, fused is None and tolerance.keeps_floats) if self.hub is not None else []
-        self._exact = {index for index, is_exact in enumerate(exact) if is_exact}
-        """Places of the outputs on whose way nothing is rounded: no last bits move them."""
-        self._plain = plain_outputs(self.hub) if self.hub is not None else frozenset[int]()
-        """Places of the outputs of integers that nothing gives a scale."""
-        self._unit = None if self.hub is None else max(map(unit_of_module, (source, result)))
-        """What floats are rounded by; None where nothing says it."""
-        self._coarse = coarse_outputs(self.hub) if self.hub is not None else frozenset[int]()
-        """Places of the outputs on whose way numbers are rounded to steps."""
-        self._chosen = chosen_outputs(self.hub) if self.hub is not None else frozenset[int]()
-        """Places of the outputs that are truths or labels: how far apart two are says nothing."""
-        self._reference: Callable[..., dict[str, np.ndarray]] | None = None
-        self._bare: Callable[..., dict[str, np.ndarray]] | None = None
-        """The same of what the model itself takes, which a program makes of pixels (`fused`)."""
+        self.kinds = OutputKinds(source, result, self.hub, tolerance, fused is None and tolerance.keeps_floats)
+        self.reference = Reference(source, runtime, hub, fused, post)
         self.on_all = False
         """Whether all that is given is judged, and not what says something first alone."""
         self.varied = False
@@ -104,14 +85,9 @@ class Judge:
         """How far the outputs were on the last inputs on which they were near enough."""
         self._of_one = True
         """Whether what is wrong is so on the last inputs, and not on several together alone."""
-        self._steady = Steady(self.hub, self._chosen)
+        self._steady = Steady(self.hub, self.kinds.chosen)
         self._excused = set[int]()
         """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
-
-    def take(self, opened: Callable[..., dict[str, np.ndarray]] | None) -> None:
-        """Judge by what runs the source already, where somebody has made that ready."""
-        if opened is not None:
-            self._bare, self._reference = self._given_as_result(opened), self._of_model(opened)
 
     def verdict(self, given: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on some inputs; "skipped", with the reason, where there is nothing to judge by."""
@@ -219,8 +195,8 @@ class Judge:
                 verdict.notes += [note for note in once.notes if note not in verdict.notes]
                 verdict.notes.append(_OF_FURTHER.format(""))
                 return
-        left_out = self._excused | self._chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
-        broken = {index: reasons for index, reasons in self._limits_broken(steps).items() if index not in left_out}
+        left_out = self._excused | self.kinds.chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
+        broken = {index: reasons for index, reasons in self.kinds.limits_broken(steps).items() if index not in left_out}
         if broken:
             verdict.tensors = [steps[index] if index in broken else tensor for index, tensor in enumerate(verdict.tensors)]
             verdict.broken = [reason for reasons in broken.values() for reason in reasons]
@@ -249,13 +225,13 @@ class Judge:
                 self._count_steps(once, samples)
                 samples.add(once, given, informative - told)
                 told |= informative
-        samples.end(self._limits_broken(samples.tensors))
+        samples.end(self.kinds.limits_broken(samples.tensors))
 
     def _count_steps(self, once: Verification, samples: Together) -> None:
         """Count how many numbers are a step away on the last inputs. A verdict that says no more than that these are too many
         passes until all samples are counted."""
-        wrong = self._limits_broken([replace(each, others=None) for each in self._last.tensors]) if self._last.broken else {}
-        left_out = {*wrong, *self._chosen, *self._last.excused}
+        wrong = self.kinds.limits_broken([replace(each, others=None) for each in self._last.tensors]) if self._last.broken else {}
+        left_out = {*wrong, *self.kinds.chosen, *self._last.excused}
         counted = samples.count({index: tensor for index, tensor in enumerate(self._last.tensors) if index not in left_out})
         if once.broken and self._last.broken <= counted and not once.bounds:
             once.broken, once.status = [], "passed"
@@ -290,20 +266,20 @@ class Judge:
 
     def _is_inside(self, given: Mapping[str, np.ndarray]) -> bool:
         """Whether the hub's form of the model runs: in the artifact a place outside of a table may be any."""
-        return self.taking is None or bool(Running(self.taking, "reference")(dict(self._inside(given))))  # it gives up otherwise
+        taking = self.reference.taking
+        return taking is None or bool(Running(taking, "reference")(dict(self.reference.inside(given))))  # it gives up otherwise
 
     def _is_steady(self, given: Mapping[str, np.ndarray]) -> bool:
         """Whether the runtime itself keeps to the limits where inputs are moved by roundings: a sine of hundreds does not."""
-        assert self._reference is not None
-        both = compare_outputs(self._reference(given), self._reference(moved_by_roundings(given)))
-        return not self._limits_broken(both, exact=frozenset())
+        both = compare_outputs(self.reference.run(given), self.reference.run(moved_by_roundings(given)))
+        return not self.kinds.limits_broken(both, exact=frozenset())
 
     def _leaves_open(self) -> str:
         """Why what is wrong on the last inputs says nothing of the conversion, where it does not: runtimes differ in it."""
         why, given = why_no_numbers(self.source, self.hub, self._last.endless), self._last.given
         if why or self.runtime.undefined is None or given is None:
             return why
-        return str(resolve(self.runtime.undefined)(self.source, self.hub, self._inside(given)))
+        return str(resolve(self.runtime.undefined)(self.source, self.hub, self.reference.inside(given)))
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
         """Note, where the target's own runtime was judged, whether the module itself is wrong, too.
@@ -329,9 +305,8 @@ class Judge:
 
     def _judge_if_taken(self, given: Mapping[str, np.ndarray]) -> tuple[Verification | str, set[int]]:
         """`judge` on inputs after the first; why not, where the source's runtime does not run these, as a division by 0."""
-        assert self._reference is not None
         try:
-            reference = self._reference(given)
+            reference = self.reference.run(given)
         except TimeOver:
             raise
         except (RunError, PluginFailure, ChildEnded, MemoryError) as error:
@@ -340,10 +315,7 @@ class Judge:
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""
-        if self._reference is None:
-            self.take(run_of(self.runtime, self.source, self.hub))
-        assert self._reference is not None
-        return self._judge_by(given, self._reference(given))
+        return self._judge_by(given, self.reference.run(given))
 
     def _judge_by(
         self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray],
@@ -360,37 +332,26 @@ class Judge:
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
         self._saturated |= saturated
         informative = {
-            index for index, array in enumerate(reference.values()) if is_informative(array, index in self._chosen)}
-        informative -= saturated | self._as_if_constant(tensors) | self._steady.places
+            index for index, array in enumerate(reference.values()) if is_informative(array, index in self.kinds.chosen)}
+        informative -= saturated | self.kinds.as_if_constant(tensors) | self._steady.places
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
         notes = [*self.running.engine_notes, *of_found]
         if hub is not None and has_bounds(hub):
             outputs, bounds, unknown = self._by_bounds(hub, given)
             judged = compare_outputs(reference, outputs)
-        limits = self._limits_broken(judged)
+        limits = self.kinds.limits_broken(judged)
         suspects, self._last.tensors = set(limits), judged
         if limits and unknown:
             notes.append(f"how far off a model may be behind {', '.join(unknown)} that quantizes when it runs is not known: "
                          "its outputs were held to the usual tolerance (facts of kind error-bound say it)")
         if hub is not None and bounds and self.running.own is not None:  # they are the module's: the artifact is to give the same
-            of_hub = dict(zip(reference, Running(hub, self.engine)(dict(self._inside(given))).values(), strict=True))
-            for index, reasons in self._limits_broken(compare_outputs(of_hub, actual)).items():
+            of_hub = dict(zip(reference, Running(hub, self.engine)(dict(self.reference.inside(given))).values(), strict=True))
+            for index, reasons in self.kinds.limits_broken(compare_outputs(of_hub, actual)).items():
                 limits.setdefault(index, []).extend(f"beside the module that it was made of, {reason}" for reason in reasons)
         if limits and not bounds:
-            tensors, limits, ways = self._by_nearest(given, actual, tensors, limits)
-            notes += ways
-        if limits and not bounds:
-            limits, steps = self._by_steps(given, actual, limits)
-            notes += steps
-        if limits and not bounds:
-            limits, ties = self._by_ties(given, actual, limits)
-            notes += ties
-        if limits and not bounds:
-            limits, others = self._by_its_own(given, actual, limits)
-            notes += others
-        if limits and not bounds:
-            limits, others = self._by_last_bits(given, actual, tensors, limits)
-            notes += others
+            excuses = Excuses(self.reference, self.hub, self.running, self.kinds, self.engine, self.drawn)
+            tensors, limits, excused = excuses.of(given, actual, tensors, limits)
+            notes += excused
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
                    for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
@@ -403,20 +364,19 @@ class Judge:
         status = "failed" if broken else "passed"
         types = self.source.outputs
         told = [each if isinstance(type_ := types.get(each.name), TensorType) and isinstance(type_.element, QuantType)
-                else of_plain(each, place in self._chosen) for place, each in enumerate(tensors)]
+                else of_plain(each, place in self.kinds.chosen) for place, each in enumerate(tensors)]
         return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
 
     def _note(self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], actual: Mapping[str, Any]) -> None:
         """Note which outputs are no numbers, and which are the same as on other inputs."""
-        self._steady.note(list(self._inside(given).values()), list(reference.values()))
+        self._steady.note(list(self.reference.inside(given).values()), list(reference.values()))
         self._last.no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
         ends, source_ends = (not all(map(is_finite, each.values())) for each in (actual, reference))
         self._last.endless, self._last.ends_alone = ends or source_ends, ends and not source_ends
 
     def _by_bounds(self, hub: Module, given: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[Bounded], list[str]]:
         """`check_bounds` of the result, or, where only the target runs its dialect, of the hub's form of it."""
-        assert self._reference is not None
-        kept, inside = self._reference(given, keep=True), self._inside(given)
+        kept, inside = self.reference.run(given, keep=True), self.reference.inside(given)
         try:
             return check_bounds(self.running.ran, hub, inside, kept, self.engine)
         except RunError:
@@ -433,168 +393,26 @@ class Judge:
         if len(reference) != len(actual):
             raise runtime_failed(self.runtime, f"gives {output_count(len(reference))}, where the model has {wanted}")
 
-    def _inside(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-        """What the model is given, for what the result is."""
-        return given if self.fused is None else self.fused.inside(given)
-
-    def _of_model(self, run: Callable[..., dict[str, np.ndarray]]) -> Callable[..., dict[str, np.ndarray]]:
-        """What runs the model, made to take and give what the result does."""
-        bare = self._given_as_result(run)
-        return bare if self.fused is None else lambda given, **how: bare(self._inside(given), **how)
-
-    def _given_as_result(self, run: Callable[..., dict[str, np.ndarray]]) -> Callable[..., dict[str, np.ndarray]]:
-        """What runs the model, made to give what the result does."""
-        post = self.post
-        return run if post is None else lambda given: post.outputs(run(given))
-
-    def _limits_broken(
-        self, tensors: Sequence[TensorDifference], exact: Collection[int] | None = None,
-    ) -> dict[int, list[str]]:
-        """By place of the output, which limits it breaks; `exact` are the places of those that have to be the same, none
-        where the inputs are others."""
-        exact = self._exact if exact is None else exact
-        found = {
-            index: broken_limits(
-                tensors[index], self.tolerance, step, index in exact, index in self._plain, index in self._chosen,
-                self._unit, index in self._coarse)
-            for index, step in enumerate(self._steps(len(tensors)))}
-        return {index: reasons for index, reasons in found.items() if reasons}
-
-    def _as_if_constant(self, tensors: Sequence[TensorDifference]) -> set[int]:
-        """The places of outputs whose steps are so few that one number throughout would pass."""
-        return {index for index, step in enumerate(self._steps(len(tensors))) if index not in self._exact
-                and passes_if_constant(tensors[index], self.tolerance, step, index in self._plain, index in self._chosen)}
-
     def _others_than_before(self, reference: Mapping[str, np.ndarray], broken: Collection[int]) -> set[int]:
         """The places of outputs that are one number throughout, and were another one on inputs before: no constant is near both.
 
         Those at the places that are `broken` are not kept: that they are others says nothing.
         """
         found = set[int]()
-        for index, (array, step) in enumerate(zip(reference.values(), self._steps(len(reference)), strict=True)):
-            number = number_throughout(array, index in self._chosen)
+        for index, (array, step) in enumerate(zip(reference.values(), self.kinds.steps(len(reference)), strict=True)):
+            number = number_throughout(array, index in self.kinds.chosen)
             if number is None or index in broken:
                 continue
-            is_label = index in self._chosen or array.dtype == bool
+            is_label = index in self.kinds.chosen or array.dtype == bool
             if is_label and array.size == 1:
                 self._labels.add(index)
-            if is_label or index in self._exact:
+            if is_label or index in self.kinds.exact:
                 step = 0.0
             elif array.dtype.kind in "iub":
                 step = 1.0
             before = self._numbers.setdefault(index, [])
-            if any(are_apart(number, each, step, self._unit or 0.0, self.tolerance) for each in before):
+            if any(are_apart(number, each, step, self.kinds.unit or 0.0, self.tolerance) for each in before):
                 found.add(index)
             before.append(number)
         return found
 
-    def _steps(self, number: int) -> list[float | None]:
-        steps = output_steps(self.hub)[:number] if self.hub is not None else []
-        return steps + [None] * (number - len(steps))
-
-    def _by_nearest(
-        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: list[TensorDifference],
-        broken: dict[int, list[str]],
-    ) -> tuple[list[TensorDifference], dict[int, list[str]], list[str]]:
-        """The same, judged by the nearest of the ways in which the runtime computes the model, where it has several (`ways`)."""
-        alternatives, source = self.runtime.alternatives, self.source
-        others = resolve(alternatives)(source.source) if alternatives is not None and source.cut is None else {}
-        if not others or self._reference is None:
-            return tensors, broken, []
-        try:
-            ways = {name: self._of_model(run) for name, run in others.items()}
-            all_ways = Ways({"node by node": self._reference, **ways})
-            judged = all_ways.judge(given, actual, list(broken), self.drawn.of_ways, self._chosen)
-        except ChildEnded as error:
-            return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
-        wrong = self._limits_broken(judged.tensors)
-        notes = [
-            f"{tensors[index].name}: {self.runtime.name} itself computes it in ways that are a cosine of {apart:.5f} apart; "
-            f"this is {judged.tensors[index].metrics['cos']:.5f} from what it gives {judged.nearest[index]}"
-            for index, apart in judged.excused.items()]
-        return judged.tensors, {index: reasons for index, reasons in wrong.items() if index not in judged.excused}, notes
-
-    def _by_steps(
-        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: dict[int, list[str]],
-    ) -> tuple[dict[int, list[str]], list[str]]:
-        """The limits that are broken all the same where each quantized tensor is judged from the runtime's own numbers (`steps`).
-
-        Asked where the runtime computes a model in several ways: rounding is then nothing that its framework defines.
-        """
-        if self.runtime.alternatives is None or self._reference is None or self.hub is None or not is_quantized(self.hub):
-            return broken, []
-        of_hub = dict(zip(output_names(self.hub.main), Running(self.hub, self.engine)(given).values(), strict=False))
-        if self._limits_broken(compare_outputs(of_hub, actual)):
-            return broken, []  # what was judged below would not be the result
-        reference = self._reference(given, keep=True)
-        outputs, steps = check_steps(self.hub, given, reference, self.engine, self.tolerance.integer)
-        name = self.runtime.name
-        if steps.wrong:
-            return broken, [f"from {name}'s own numbers before it, {wrong}" for wrong in steps.wrong]
-        ends = {key: reference[key] for key in outputs if key in reference}
-        wrong = self._limits_broken(compare_outputs(ends, outputs)) if len(ends) == len(outputs) else broken
-        note = (
-            f"{name} rounds some numbers to the next step: from its own numbers before it, each of the {steps.tensors} quantized "
-            f"tensors is what it computes, but for {steps.apart:,} of {steps.elements:,} numbers, which are a step away; in the "
-            "outputs that adds up to what the table shows")
-        return {index: reasons for index, reasons in wrong.items() if index in broken}, [note] if steps.tensors else []
-
-    def _by_ties(
-        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: dict[int, list[str]],
-    ) -> tuple[dict[int, list[str]], list[str]]:
-        """The limits that are broken all the same where scores that are nearly equal leave open which label is right (`ties`)."""
-        suspects = [index for index in broken if index in self._chosen and index not in self._exact]
-        if not suspects or self._reference is None or self.hub is None or self.fused is not None:
-            return broken, []
-        try:
-            reference = self._reference(given, keep=True)
-        except RunError:  # with its intermediate tensors it does not run
-            return broken, []
-        excused = excused_by_ties(
-            self.hub, given, reference, actual, suspects, self.engine, self.tolerance, (self.source, self.result))
-        names = [*actual]
-        notes = [f"{names[index]}: {share:.2%} of its labels are others, where scores in {self.runtime.name} are as near to one "
-                 "another as the tolerance lets them be" for index, share in excused.items()]
-        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
-
-    def _by_its_own(
-        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: dict[int, list[str]],
-    ) -> tuple[dict[int, list[str]], list[str]]:
-        """The limits that are broken all the same beside what the target's runtime gives of the source's own file."""
-        own = self.running.own
-        for runtime in other_runtimes(judged_format(self.source), own.target, self.source.entry) if own is not None else ():
-            try:
-                reference = self._of_model(run_of(runtime, self.source))(given)
-            except (RunError, ReadError):
-                continue
-            if len(reference) != len(actual):
-                continue
-            tensors = compare_outputs(reference, actual)
-            wrong = self._limits_broken(tensors)
-            notes = [
-                f"{tensors[index].name}: of the source's own file {runtime.name} gives otherwise than {self.runtime.name}, too: "
-                f"this is a cosine of {tensors[index].metrics['cos']:.6f} from it" for index in broken if index not in wrong]
-            return {index: reasons for index, reasons in broken.items() if index in wrong}, notes
-        return broken, []
-
-    def _by_last_bits(
-        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference],
-        broken: dict[int, list[str]],
-    ) -> tuple[dict[int, list[str]], list[str]]:
-        """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
-        if self._bare is None:
-            return broken, []
-        still = still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
-        excused = dict[int, float]()
-        for chosen, coarse in product((False, True), repeat=2):
-            suspects = [index for index in broken if index not in self._exact
-                        and (index in self._chosen, index in self._coarse) == (chosen, coarse)]
-            if not suspects:
-                continue
-            breaks = partial(breaks_usual, chosen=chosen, unit=self._unit, coarse=coarse)
-            excused |= excused_by_last_bits(
-                self._bare, self._inside(given), actual, tensors, suspects, breaks, still=still, chosen=chosen)
-        notes = [
-            f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
-            f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
-        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes

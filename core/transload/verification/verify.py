@@ -86,7 +86,7 @@ def verify_conversion(
         judge.tried, judge.on_all = Tried.of(given=inputs is not None), every and not isinstance(inputs, Mapping | None)
         if inputs is None:
             _let_draw(judge, taken, hub, seed, signed)
-        judge.take(opened if by is runtime else None)
+        judge.reference.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs, most) if inputs is not None else attempts(taken, hub, seed, signed))
         if verdict.passed and not judge.varied:
             verdict.notes.append(_ONE_NUMBER)

@@ -15,6 +15,7 @@ from transload.engine.choice import work_of
 from transload.errors import RunError, UsageError
 from transload.ir import Module
 from transload.verification.judge import Judge
+from transload.verification.reference import Reference
 from transload.verification.running import Running
 from transload.verification.verify import Verification, verify_conversion
 
@@ -136,13 +137,13 @@ def test_a_sample_that_a_runtime_does_not_run(tmp_path: Path, monkeypatch: pytes
         return refuses
 
     if whose == "source":
-        take = Judge.take
+        take = Reference.take
 
         def taken(self, opened):
             if opened is not None:
                 take(self, lambda given, **how: refusing(lambda _, each: opened(each, **how))(self, given))
 
-        monkeypatch.setattr(Judge, "take", taken)
+        monkeypatch.setattr(Reference, "take", taken)
         verdict = verified(tmp_path, 6.0, [1.0, 2.0, 3.0])
         assert verdict.passed and any("sample 2 is left out" in note and "no such place" in note for note in verdict.notes)
         assert verdict.samples == 2

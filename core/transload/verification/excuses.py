@@ -1,0 +1,160 @@
+"""What excuses an output that breaks its limits: the runtime itself leaves open what is right, and by as much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from ..errors import ReadError, RunError
+from ..ir import Module, output_names
+from ..plugin import resolve
+from ..worker import ChildEnded
+from .compare import judged_format, other_runtimes, run_of
+from .differences import TensorDifference, compare_outputs
+from .drawn import Drawn
+from .kinds import OutputKinds
+from .last_bits import excused_by_last_bits, still_inputs
+from .limits import breaks_usual
+from .reference import Reference
+from .running import Running
+from .steps import check_steps, is_quantized
+from .ties import excused_by_ties
+from .ways import Ways
+
+__all__ = ["Excuses"]
+
+Broken = dict[int, list[str]]
+"""By place of the output, the limits that it breaks, in words."""
+
+
+class Excuses:
+    """Asks one after another what may excuse outputs that break their limits; `hub` is None where its outputs are others."""
+
+    def __init__(
+        self, reference: Reference, hub: Module | None, running: Running, kinds: OutputKinds, engine: str,
+        drawn: Drawn,
+    ) -> None:
+        self.reference, self.hub, self.running = reference, hub, running
+        self.kinds, self.engine, self.drawn = kinds, engine, drawn
+        self.runtime, self.tolerance = reference.runtime, kinds.tolerance
+
+    def of(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: list[TensorDifference], broken: Broken,
+    ) -> tuple[list[TensorDifference], Broken, list[str]]:
+        """The tensors as they are judged, the limits that are broken all the same, and notes on what excused others."""
+        tensors, broken, notes = self._by_nearest(given, actual, tensors, broken)
+        for excuse in (self._by_steps, self._by_ties, self._by_its_own, partial(self._by_last_bits, tensors=tensors)):
+            if broken:
+                broken, further = excuse(given, actual, broken=broken)
+                notes += further
+        return tensors, broken, notes
+
+    def _by_nearest(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: list[TensorDifference],
+        broken: Broken,
+    ) -> tuple[list[TensorDifference], Broken, list[str]]:
+        """The same, judged by the nearest of the ways in which the runtime computes the model, where it has several (`ways`)."""
+        alternatives, source = self.runtime.alternatives, self.reference.source
+        others = resolve(alternatives)(source.source) if alternatives is not None and source.cut is None else {}
+        if not others:
+            return tensors, broken, []
+        try:
+            ways = {name: self.reference.of_model(run) for name, run in others.items()}
+            all_ways = Ways({"node by node": self.reference.run, **ways})
+            judged = all_ways.judge(given, actual, list(broken), self.drawn.of_ways, self.kinds.chosen)
+        except ChildEnded as error:
+            return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
+        wrong = self.kinds.limits_broken(judged.tensors)
+        notes = [
+            f"{tensors[index].name}: {self.runtime.name} itself computes it in ways that are a cosine of {apart:.5f} apart; "
+            f"this is {judged.tensors[index].metrics['cos']:.5f} from what it gives {judged.nearest[index]}"
+            for index, apart in judged.excused.items()]
+        return judged.tensors, {index: reasons for index, reasons in wrong.items() if index not in judged.excused}, notes
+
+    def _by_steps(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: Broken,
+    ) -> tuple[Broken, list[str]]:
+        """The limits that are broken all the same where each quantized tensor is judged from the runtime's own numbers (`steps`).
+
+        Asked where the runtime computes a model in several ways: rounding is then nothing that its framework defines.
+        """
+        if self.runtime.alternatives is None or self.hub is None or not is_quantized(self.hub):
+            return broken, []
+        of_hub = dict(zip(output_names(self.hub.main), Running(self.hub, self.engine)(given).values(), strict=False))
+        if self.kinds.limits_broken(compare_outputs(of_hub, actual)):
+            return broken, []  # what was judged below would not be the result
+        reference = self.reference.run(given, keep=True)
+        outputs, steps = check_steps(self.hub, given, reference, self.engine, self.tolerance.integer)
+        name = self.runtime.name
+        if steps.wrong:
+            return broken, [f"from {name}'s own numbers before it, {wrong}" for wrong in steps.wrong]
+        ends = {key: reference[key] for key in outputs if key in reference}
+        wrong = self.kinds.limits_broken(compare_outputs(ends, outputs)) if len(ends) == len(outputs) else broken
+        note = (
+            f"{name} rounds some numbers to the next step: from its own numbers before it, each of the {steps.tensors} quantized "
+            f"tensors is what it computes, but for {steps.apart:,} of {steps.elements:,} numbers, which are a step away; in the "
+            "outputs that adds up to what the table shows")
+        return {index: reasons for index, reasons in wrong.items() if index in broken}, [note] if steps.tensors else []
+
+    def _by_ties(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: Broken,
+    ) -> tuple[Broken, list[str]]:
+        """The limits that are broken all the same where scores that are nearly equal leave open which label is right (`ties`)."""
+        suspects = [index for index in broken if index in self.kinds.chosen and index not in self.kinds.exact]
+        if not suspects or self.hub is None or self.reference.fused is not None:
+            return broken, []
+        try:
+            reference = self.reference.run(given, keep=True)
+        except RunError:  # with its intermediate tensors it does not run
+            return broken, []
+        both = (self.reference.source, self.running.result)
+        excused = excused_by_ties(self.hub, given, reference, actual, suspects, self.engine, self.tolerance, both)
+        names = [*actual]
+        notes = [f"{names[index]}: {share:.2%} of its labels are others, where scores in {self.runtime.name} are as near to one "
+                 "another as the tolerance lets them be" for index, share in excused.items()]
+        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
+
+    def _by_its_own(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: Broken,
+    ) -> tuple[Broken, list[str]]:
+        """The limits that are broken all the same beside what the target's runtime gives of the source's own file."""
+        own = self.running.own
+        source = self.reference.source
+        for runtime in other_runtimes(judged_format(source), own.target, source.entry) if own is not None else ():
+            try:
+                reference = self.reference.of_model(run_of(runtime, source))(given)
+            except (RunError, ReadError):
+                continue
+            if len(reference) != len(actual):
+                continue
+            tensors = compare_outputs(reference, actual)
+            wrong = self.kinds.limits_broken(tensors)
+            notes = [
+                f"{tensors[index].name}: of the source's own file {runtime.name} gives otherwise than {self.runtime.name}, too: "
+                f"this is a cosine of {tensors[index].metrics['cos']:.6f} from it" for index in broken if index not in wrong]
+            return {index: reasons for index, reasons in broken.items() if index in wrong}, notes
+        return broken, []
+
+    def _by_last_bits(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference],
+        broken: Broken,
+    ) -> tuple[Broken, list[str]]:
+        """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
+        taking = self.reference.taking
+        still = still_inputs(taking, given) if taking is not None and self.reference.fused is None else {}
+        excused = dict[int, float]()
+        for chosen, coarse in product((False, True), repeat=2):
+            suspects = [index for index in broken if index not in self.kinds.exact
+                        and (index in self.kinds.chosen, index in self.kinds.coarse) == (chosen, coarse)]
+            if not suspects:
+                continue
+            breaks = partial(breaks_usual, chosen=chosen, unit=self.kinds.unit, coarse=coarse)
+            excused |= excused_by_last_bits(
+                self.reference.bare, self.reference.inside(given), actual, tensors, suspects, breaks, still=still, chosen=chosen)
+        notes = [
+            f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
+            f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
+        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
