@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .errors import UsageError
 from .ir import Module
-from .passes.inline import named_functions
+from .passes.inline import named_functions, rename_function
 
 __all__ = ["choose_entry"]
 
@@ -25,8 +25,10 @@ def choose_entry(module: Module, name: str) -> None:
     if any(name in named_functions(functions[other]) for other in used):
         raise UsageError(f"function {name!r} calls itself, and cannot be the model")
     for other, function in functions.items():
-        if other not in used or (other == "main" and other != name):
+        if other not in used:
             function.erase()
+    if name != "main" and "main" in used:
+        rename_function(module, "main")
     chosen.attributes["sym_name"] = "main"
     chosen.attributes.pop("sym_visibility", None)
     module.entry = name

@@ -47,6 +47,15 @@ def test_chosen_with_what_it_calls(two: Path) -> None:
     assert list(transload.load(two, function="train").functions) == ["main"]
 
 
+def test_chosen_calls_main() -> None:
+    """`main` went as another function took its name, and calls of it were of that."""
+    text = TWO.replace("helper", "main")
+    module = transload.load(text=text, format="mlir", function="forward")
+    assert list(module.functions) == ["main", "main_1"]
+    (result,) = transload.run(module, {"arg0": np.float32([-1, 2])}).values()
+    assert list(result) == [1, 2]
+
+
 def test_what_cannot_be(two: Path) -> None:
     with pytest.raises(UsageError, match="no function 'main'") as caught:
         transload.run(two, {})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..ir.declare import ANY, STRING, DeclaredOp, Dialect, attribute, region, variadic, variadic_result
+from collections import Counter
+
+from ..ir.declare import ANY, STRING, DeclaredOp, Dialect, attribute, constraint, enum, region, variadic, variadic_result
 
 BUILTIN = Dialect("builtin", "The module that holds functions (MLIR builtin dialect).")
+VISIBILITY = enum("public", "private", "nested")
+"""Who may refer to a symbol."""
 
 
 @BUILTIN.op("module")
@@ -13,7 +17,15 @@ class Module(DeclaredOp):
 
     body = region("one block with the functions")
     sym_name = attribute(STRING, "the module's name", optional=True)
+    sym_visibility = attribute(VISIBILITY, "who may refer to it", optional=True)
     traits = ("effects", "open")
+
+    @constraint
+    def symbols_have_their_own_names(op) -> bool | str:
+        """no two functions, or other symbols, of a module have the same name"""
+        symbols = (each for block in op.regions[0].blocks for each in block)
+        names = Counter(name for each in symbols if isinstance(name := each.attributes.get("sym_name"), str))
+        return ", ".join(f"@{name:.80} is defined {times} times" for name, times in names.items() if times > 1)[:300] or True
 
 
 @BUILTIN.op("unrealized_conversion_cast")

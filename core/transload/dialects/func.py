@@ -21,6 +21,7 @@ from ..ir.declare import (
 from ..ir.types import FunctionType, TensorType, Type
 from ..ir.verify import same_shape
 from ..plugin import KernelTable
+from .builtin import VISIBILITY
 
 FUNC = Dialect("func", "Functions, calls and returns.")
 KERNELS = KernelTable()
@@ -33,7 +34,7 @@ class Func(DeclaredOp):
     body = region("one block, ending in func.return")
     sym_name = attribute(STRING, "the function's name")
     function_type = attribute(FUNCTION_TYPE, "types of arguments and results")
-    sym_visibility = attribute(STRING, "private or public", optional=True)
+    sym_visibility = attribute(VISIBILITY, "who may refer to it", optional=True)
     arg_attrs = attribute(
         LIST, "a dictionary per argument; `ml_program.identifier` is its name, `transload.element` its element type in the model",
         optional=True)
@@ -59,6 +60,16 @@ class Func(DeclaredOp):
             else (f"returns ({', '.join(map(str, results))}), the type says {op.function_type}")
         )
 
+    @constraint
+    def stands_in_a_module(op) -> bool:
+        """a function is no part of another one, or of an op in it"""
+        around = op.parent_op
+        return around is None or around.name == "builtin.module" or around.declaration is None
+
+    @constraint
+    def declaration_is_private(op) -> bool:
+        """a function that is only declared, without a body, is private"""
+        return not op.body.is_empty or op.sym_visibility in ("private", "nested")
 
     @constraint
     def attributes_are_dictionaries(op) -> bool | str:
@@ -102,9 +113,12 @@ class Call(DeclaredOp):
 
     @constraint
     def fits_its_function(op) -> bool | str:
-        """a call gives a function what that takes, and takes what it returns"""
-        callee = _called_by(op)
-        return True if callee is None else misfit(op, callee) or True
+        """a call is of a function of its module, gives it what that takes, and takes what it returns"""
+        module = _module_around(op)
+        if module is None:
+            return True
+        callee = _called_by(op, module)
+        return f"there is no @{op.callee:.80}" if callee is None else misfit(op, callee) or True
 
 
 def misfit(call: Op, callee: Op) -> str:
@@ -121,13 +135,16 @@ def misfit(call: Op, callee: Op) -> str:
     return ""
 
 
-def _called_by(call: Op) -> Op | None:
-    """The function in the module around a call; None where there is no such, which who runs or inlines it says."""
+def _module_around(call: Op) -> Op | None:
+    """The module whose functions a call may be of."""
     module = call.parent_op
     while module is not None and module.name != "builtin.module":
         module = module.parent_op
-    if module is None:
-        return None
+    return module
+
+
+def _called_by(call: Op, module: Op) -> Op | None:
+    """The function of a module that a call is of."""
     name = call.attribute("callee")
     functions = (op for op in module.regions[0].block if op.name == "func.func" and op.attributes.get("sym_name") == name)
     found = next(functions, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import count
 from typing import Any
 
 from ..budget import VARIABLE, budget, text_fault
@@ -11,7 +12,7 @@ from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
 from ..limits import forget_places, text_length, text_lengths
 
-__all__ = ["calls_itself", "inline_calls", "named_functions"]
+__all__ = ["calls_itself", "inline_calls", "named_functions", "rename_function"]
 
 
 def inline_calls(module: Module) -> bool:
@@ -161,3 +162,22 @@ def _symbols_in(values: list[Any], found: set[str]) -> None:
             _symbols_in(list(value.values()), found)
         elif isinstance(value, list | tuple):
             _symbols_in(list(value), found)
+
+
+def rename_function(module: Module, name: str) -> None:
+    """Give a function of the module a name that none has yet, where it is named, too."""
+    functions = module.functions
+    fresh = next(each for number in count(1) if (each := f"{name}_{number}") not in functions)
+    functions[name].attributes["sym_name"] = fresh
+    for op in module.walk():
+        for key, value in list(op.attributes.items()):
+            op.attributes[key] = _renamed(value, name, fresh)
+
+
+def _renamed(value: Any, name: str, fresh: str) -> Any:
+    """What an attribute holds, where it refers to a function that has another name now."""
+    if isinstance(value, Symbol):
+        return Symbol(fresh) if value == name else value
+    if isinstance(value, dict):
+        return {key: _renamed(each, name, fresh) for key, each in value.items()}
+    return [_renamed(each, name, fresh) for each in value] if isinstance(value, list) else value

@@ -71,3 +71,37 @@ def test_a_call_is_looked_at_once_where_it_is_inlined(monkeypatch: pytest.Monkey
     seen: list[Any] = []
     monkeypatch.setattr(inline, "_fault_of", lambda call, *given: (seen.append(call), ("", ""))[1])
     assert inline.inline_calls(module) and len(seen) == count
+
+
+_RELU = """"func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+^bb0(%a: tensor<2xf32>):
+  %0 = "tosa.abs"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  "func.return"(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
+"""
+_CALL = _RELU.replace('"tosa.abs"(%a)', '"func.call"(%a) <{callee = @g}>')
+_DECLARED = """"func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "g"}> ({ }) : () -> ()
+"""
+
+
+@pytest.mark.parametrize(("functions", "why"), [
+    (_RELU * 2, "@main is defined 2 times"),
+    (_CALL + _RELU.replace("main", "g") * 2, "@g is defined 2 times"),
+    (_RELU + '"builtin.module"() <{sym_name = "main"}> ({ }) : () -> ()', "@main is defined 2 times"),
+    (_CALL, "there is no @g"),
+    (_CALL + '"builtin.module"() <{sym_name = "g"}> ({ }) : () -> ()', "there is no @g"),
+    (_RELU.replace('"main"', '"main", sym_visibility = "x"'), "'sym_visibility' must be 'public' or 'private' or 'nested'"),
+    (_RELU + _DECLARED, "without a body, is private"),
+    (_RELU.replace("%0 =", _RELU.replace("%", "%in").replace("main", "g") + "%0 ="), "a function is no part of another one"),
+])
+def test_names_of_functions_are_looked_at(functions: str, why: str) -> None:
+    """Of two functions of one name the last ran, and calls of none were seen when they ran."""
+    with pytest.raises(ReadError) as error:
+        transload.load(text='"builtin.module"() ({ ' + functions + " }) : () -> ()", format="mlir")
+    assert any(why in finding.why for finding in error.value.findings)
+
+
+def test_functions_that_are_declared_and_nested_are_fine() -> None:
+    text = '"builtin.module"() ({ ' + _CALL + _DECLARED.replace('"g"', '"g", sym_visibility = "private"') + (
+        '"builtin.module"() ({ ' + _RELU + " }) : () -> ()") + " }) : () -> ()"
+    assert list(transload.load(text=text, format="mlir").functions) == ["main", "g"]
