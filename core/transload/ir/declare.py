@@ -192,7 +192,12 @@ FLOATS: AttributeKind[tuple[float, ...]] = AttributeKind(
     "floats (f64)", lambda v: isinstance(v, tuple) and all(map(_is_float, v)),
     lambda v: DenseArray(v, F64), lambda v: tuple(map(float, v)) if isinstance(v, tuple) else v, F64)
 BOOLEAN: AttributeKind[bool] = AttributeKind("true or false", lambda v: isinstance(v, bool))
-STRING: AttributeKind[str] = AttributeKind("string", lambda v: isinstance(v, str))
+def _is_text(value: Attribute) -> bool:
+    """Whether it is a string; a symbol is held as a `str`, too, and refers to a function."""
+    return isinstance(value, str) and not isinstance(value, Symbol)
+
+
+STRING: AttributeKind[str] = AttributeKind("string", _is_text)
 SYMBOL: AttributeKind[Symbol] = AttributeKind("symbol", lambda v: isinstance(v, Symbol))
 TYPE: AttributeKind[Type] = AttributeKind("type", lambda v: isinstance(v, Type))
 FUNCTION_TYPE: AttributeKind[FunctionType] = AttributeKind("function type", lambda v: isinstance(v, FunctionType))
@@ -210,10 +215,10 @@ def enum(*names: str, text: Callable[[str], str] | None = None) -> AttributeKind
     `enum("MAX", "MIN", text="#d.mode<{}>".format)`.
     """
     if text is None:
-        return AttributeKind(" or ".join(map(repr, names)), lambda v: isinstance(v, str) and v in names)
+        return AttributeKind(" or ".join(map(repr, names)), lambda v: _is_text(v) and v in names)
     back = {text(name): name for name in names}
     return AttributeKind(
-        " or ".join(names), lambda v: isinstance(v, str) and v in names, lambda v: OpaqueAttr(text(v)),
+        " or ".join(names), lambda v: _is_text(v) and v in names, lambda v: OpaqueAttr(text(v)),
         lambda v: back.get(v.text, v) if isinstance(v, OpaqueAttr) else v)
 
 

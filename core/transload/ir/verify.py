@@ -289,7 +289,7 @@ def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
     if not declaration.needed <= held.keys():
         faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
     for key, declared in known.items():
-        if key not in held or (declared.optional and held[key] is None):
+        if key not in held:
             continue
         if not declared.kind.accepts(held[key]):
             faults.append(_wrong_kind(key, declared.kind, held[key]))

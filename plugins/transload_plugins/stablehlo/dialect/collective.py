@@ -11,7 +11,7 @@ from typing import Any
 from transload.ir import Op
 from transload.ir.declare import (
     INT,
-    AttributeKind,
+    UNIT,
     DeclaredOp,
     attribute,
     constraint,
@@ -30,8 +30,6 @@ from .indexing import reduces, same_elements
 
 _operand, _result = operand, result  # the names are also those of operands
 PER_TENSOR = tensor("bifcq")
-FLAG: AttributeKind[bool | None] = AttributeKind("present or not", lambda v: v is None or isinstance(v, bool))
-"""A unit attribute: present is true."""
 
 
 def channel_of(op: Op) -> int:
@@ -42,7 +40,7 @@ def channel_of(op: Op) -> int:
 
 def has_global_ids(op: Op) -> bool:
     """Whether groups are of flattened process ids."""
-    return "use_global_device_ids" in op.attributes and op.attributes["use_global_device_ids"] is not False
+    return "use_global_device_ids" in op.attributes
 
 
 def groups_of(op: Op) -> list[list[int]]:
@@ -98,7 +96,7 @@ class _Covering(_Grouped):
 
 
 class _Global(_Covering):
-    use_global_device_ids = attribute(FLAG, "whether groups are of flattened process ids", optional=True)
+    use_global_device_ids = attribute(UNIT, "whether groups are of flattened process ids", optional=True)
 
     @constraint
     def global_ids_need_a_channel(op) -> bool:
@@ -270,7 +268,7 @@ class _Rooted(_Grouped):
     """What has one process in each group of which all is, or to which all goes: its root."""
 
     has_dynamic_root = attribute(
-        FLAG, "whether the last operand says which process of a group is the root, for each of the others; else the first is",
+        UNIT, "whether the last operand says which process of a group is the root, for each of the others; else the first is",
         optional=True)
 
     @constraint
@@ -285,7 +283,7 @@ class _Rooted(_Grouped):
 
 def has_dynamic_root(op: Op) -> bool:
     """Whether the last operand says which process of a group is the root."""
-    return "has_dynamic_root" in op.attributes and op.attributes["has_dynamic_root"] is not False
+    return "has_dynamic_root" in op.attributes
 
 
 def data_of(op: Op) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from transload.ir.core import Value
 from transload.ir.declare import (
     BOOLEAN,
     DICT,
+    INT,
     INT32,
     LIST,
     STRING,
@@ -346,8 +347,18 @@ class Infeed(_Incoming):
     token = _operand("what comes before", TOKEN)
     outputs = variadic_result("the tensors, and a token", TENSOR_OR_TOKEN)
     infeed_config = attribute(STRING, "what the implementation is told", default="")
-    layout = attribute(LIST, "in what order dimensions lie in memory", optional=True)
+    layout = attribute(LIST, "in what order dimensions lie in memory, a list for each tensor", optional=True)
     traits = ("effects",)
+
+    @constraint
+    def layouts_are_numbers(op) -> bool | str:
+        """layout has a list of integers for each result but the token"""
+        if op.layout is None:
+            return True
+        if len(op.layout) != len(op.results) - 1:
+            return f"it has {len(op.layout)}"
+        wrong = [each for each in op.layout if not isinstance(each, list) or not all(map(INT.accepts, each))]
+        return not wrong or f"it holds {wrong[0]!r:.80}"
 
 
 @STABLEHLO.op("outfeed")

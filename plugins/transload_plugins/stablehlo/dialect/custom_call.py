@@ -80,7 +80,7 @@ def top_k_of(op: CustomCall) -> tuple[int, bool] | None:
 
 
 _BACKEND_CONFIG: AttributeKind[str | dict[str, Any]] = AttributeKind(
-    "string or dictionary", lambda v: isinstance(v, str | dict))
+    "string or dictionary", lambda v: isinstance(v, dict) or STRING.accepts(v))
 _TYPED = API_VERSIONS.index("typed FFI")
 
 
@@ -108,8 +108,9 @@ class CustomCall(DeclaredOp):
 
     @constraint
     def i4(op) -> bool | str:
-        """(I4) backend_config is a dictionary for the typed FFI only, else a string"""
-        return not isinstance(op.backend_config, dict) or int(op.api_version) == _TYPED or f"the interface is {op.api_version}"
+        """(I4) backend_config is a dictionary for the typed FFI, else a string"""
+        fits = op.backend_config is None or isinstance(op.backend_config, dict) == (int(op.api_version) == _TYPED)
+        return fits or f"the interface is {op.api_version}"
 
     @constraint
     def layouts_come_together(op) -> bool:

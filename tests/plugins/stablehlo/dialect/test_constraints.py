@@ -402,6 +402,19 @@ BROKEN = [
     ("uniform_quantize", "", "tensor<2xf64>", "tensor<2x!quant.uniform<i8:f32, 0.5>>", "(C2)", ""),
     ("cosine", "", "tensor<3xi32>", "tensor<3xi32>", "operand 'operand' must be a tensor of floating-point", ""),
     ("popcnt", "", "tensor<3xf32>", "tensor<3xf32>", "operand 'operand' must be a tensor of integer", ""),
+    # a name without a value was as if it were not there, and symbols were texts
+    ("dot", "precision_config", "tensor<2xf32>, tensor<2xf32>", "tensor<f32>", "attribute 'precision_config' must be list", ""),
+    ("convolution", conv().replace("padding = dense<0> : tensor<2x2xi64>", "padding"), C_TYPES, "tensor<1x2x2x4xf32>", "attribute 'padding' must be", ""),
+    ("exponential", "result_accuracy", "tensor<2xf32>", "tensor<2xf32>", "attribute 'result_accuracy' must be", ""),
+    ("collective_permute", "source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle", "tensor<2xf32>", "tensor<2xf32>", "attribute 'channel_handle' must be", ""),
+    ("all_gather", "all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>, use_global_device_ids = true", "tensor<2xf32>", "tensor<2xf32>", "attribute 'use_global_device_ids' must be present or not", ""),
+    ("custom_call", 'call_target_name = "a", backend_config', "tensor<2xf32>", "tensor<2xf32>", "attribute 'backend_config' must be string", ""),
+    ("custom_call", 'call_target_name = "a", backend_config = @a', "tensor<2xf32>", "tensor<2xf32>", "attribute 'backend_config' must be string", ""),
+    ("custom_call", "call_target_name = @a", "tensor<2xf32>", "tensor<2xf32>", "attribute 'call_target_name' must be string", ""),
+    ("custom_call", 'call_target_name = "a", api_version = 4 : i32, backend_config = ""', "tensor<2xf32>", "tensor<2xf32>", "(I4)", ""),
+    ("infeed", "layout", "!stablehlo.token", "tensor<2xf32>, !stablehlo.token", "attribute 'layout' must be list", ""),
+    ("infeed", "layout = [@main]", "!stablehlo.token", "tensor<2xf32>, !stablehlo.token", "layout has a list of integers", ""),
+    ("infeed", "layout = []", "!stablehlo.token", "tensor<2xf32>, !stablehlo.token", "layout has a list of integers", ""),
 ]
 
 
@@ -420,7 +433,7 @@ def program(op: str, attributes: str, operands: str, results: str, regions: str)
 
 
 def _split(types: str) -> list[str]:
-    return [part.strip() for part in re.split(r",\s*(?=tensor)", types) if part.strip()]
+    return [part.strip() for part in re.split(r",\s*(?=tensor|!)", types) if part.strip()]
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: f"{case[0]}-{case[4].split()[0]}")
