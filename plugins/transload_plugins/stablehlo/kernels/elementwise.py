@@ -301,10 +301,28 @@ def _quotient(a: Array, b: Array) -> Array:
     return np.where(zero, -1, np.where(safe == -1, np.negative(a), out)).astype(a.dtype)
 
 
+def _complex_quotient(a: Array, b: Array) -> Array:
+    """Of what is infinite, and over zero, an infinite one, and zero over what is infinite: the rule gives NaN (C11, annex G.5.1)."""
+    out = np.divide(a, b)
+    lost = np.isnan(out.real) & np.isnan(out.imag)
+    ones, others = (_complex(*(np.copysign(np.isinf(part), part) for part in (z.real, z.imag))) for z in (a, b))
+    out = np.where(lost & np.isinf(a) & np.isfinite(b), _times_conjugate(ones, b, np.inf), out)
+    out = np.where(lost & np.isfinite(a) & np.isinf(b), _times_conjugate(a, others, 0), out)
+    size = np.copysign(np.inf, b.real)
+    return np.where((b == 0) & ~(np.isnan(a.real) & np.isnan(a.imag)), _complex(size * a.real, size * a.imag), out)
+
+
+def _times_conjugate(a: Array, b: Array, factor: float) -> Array:
+    """A real number times one complex number times the conjugate of another."""
+    return _complex(factor * (a.real * b.real + a.imag * b.imag), factor * (a.imag * b.real - a.real * b.imag))
+
+
 @kernel("divide")
 def divide(op: Divide, lhs: Array, rhs: Array) -> Array:
     dtype = np.asarray(lhs).dtype
     a, b = wide(lhs), wide(rhs)
+    if dtype.kind == "c":
+        return fit(_complex_quotient(a, b), dtype)
     return fit(_quotient(a, b) if is_int_dtype(dtype) else np.divide(a, b), dtype)
 
 

@@ -73,3 +73,10 @@ def test_limits(op: str, point: complex, wanted: complex) -> None:
     exact, made = _both(op, np.array([point], np.complex64))
     np.testing.assert_allclose(exact, wanted, rtol=1e-6, atol=1e-30)
     np.testing.assert_allclose(made, wanted, rtol=1e-6, atol=1e-30)
+
+
+@pytest.mark.parametrize("over", [complex(np.inf, np.inf), complex(-np.inf, np.inf), complex(1, -np.inf)])
+def test_over_what_is_infinite(over: complex) -> None:
+    """Infinite over infinite parts was NaN: so was a sigmoid far to the left."""
+    for each in _both("divide", np.array([1 + 2j, 0, -3], np.complex64), np.array([over] * 3, np.complex64)):
+        assert not each.any(), (over, each)
