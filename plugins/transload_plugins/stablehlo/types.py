@@ -71,7 +71,8 @@ _FLOATS = frozenset((
 
 
 def _is_integer(element: Type) -> bool:
-    return isinstance(element, IntegerType) and element.width in _WIDTHS
+    """Signless or unsigned: the dialect has no `si8`."""
+    return isinstance(element, IntegerType) and element.width in _WIDTHS and element.signedness != "s"
 
 
 _KINDS: dict[str, tuple[str, Any]] = {

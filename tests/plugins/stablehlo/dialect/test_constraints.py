@@ -402,6 +402,8 @@ BROKEN = [
     ("uniform_quantize", "", "tensor<2xf64>", "tensor<2x!quant.uniform<i8:f32, 0.5>>", "(C2)", ""),
     ("cosine", "", "tensor<3xi32>", "tensor<3xi32>", "operand 'operand' must be a tensor of floating-point", ""),
     ("popcnt", "", "tensor<3xf32>", "tensor<3xf32>", "operand 'operand' must be a tensor of integer", ""),
+    ("add", "", "tensor<2xsi8>, tensor<2xsi8>", "tensor<2xsi8>", "operand 'lhs' must be", ""),
+    ("optimization_barrier", "", "tensor<2xsi32>", "tensor<2xsi32>", "operand 'inputs' must be", ""),
     # a name without a value was as if it were not there, and symbols were texts
     ("dot", "precision_config", "tensor<2xf32>, tensor<2xf32>", "tensor<f32>", "attribute 'precision_config' must be list", ""),
     ("convolution", conv().replace("padding = dense<0> : tensor<2x2xi64>", "padding"), C_TYPES, "tensor<1x2x2x4xf32>", "attribute 'padding' must be", ""),
