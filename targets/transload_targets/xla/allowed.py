@@ -51,7 +51,9 @@ CALLS: dict[str, Callable[[Op], bool]] = {
 }
 """Custom calls that XLA itself takes apart, and the form that each must have."""
 
-_HOST = frozenset(("stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"))
+_PARALLEL = "transload_plugins.stablehlo.parallel.run_parallel runs them all"
+_FEEDS = frozenset(("stablehlo.infeed", "stablehlo.outfeed"))
+_CHANNELS = frozenset(("stablehlo.send", "stablehlo.recv"))
 _GROUPED = frozenset(f"stablehlo.{name}" for name in (
     "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "cross-replica-sum", "reduce_scatter"))
 
@@ -76,14 +78,16 @@ def _reasons(op: Op) -> list[tuple[str, str]]:
             return [(f"calls {name!r}, which is not among the calls that are known to be safe in XLA",
                      "a plugin can rewrite it before the program runs")]
         return [] if fits(op) else [(f"calls {name!r} with other operands or results than it has", "")]
-    if op.name in _HOST:
+    if op.name in _FEEDS or (op.name in _CHANNELS and op.attribute("is_host_transfer")):
         return [("talks to a host, and none is here: it would wait for ever",
                  "transload_plugins.stablehlo.parallel.run_parallel runs it, with what the host gives and takes")]
     numbers: list[int] = []
+    if op.name in _CHANNELS:
+        return [("talks to another process, and one runs here: it would wait for ever", _PARALLEL)]
     if op.name in _GROUPED:
         numbers = op.attributes["replica_groups"].numpy().reshape(-1).tolist()
     elif op.name == "stablehlo.collective_permute":
         numbers = op.attributes["source_target_pairs"].numpy().reshape(-1).tolist()
     if any(number > 0 for number in numbers):
-        return [("is of several processes, and one runs here", "transload_plugins.stablehlo.parallel.run_parallel runs them all")]
+        return [("is of several processes, and one runs here", _PARALLEL)]
     return []

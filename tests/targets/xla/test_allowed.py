@@ -10,6 +10,7 @@ import transload
 from transload.errors import RunError, TargetError
 from transload.ir import Module
 from transload.text import parse_module
+from transload_targets.xla.allowed import findings_of
 
 
 def _module(name: str, results: str = "tensor<2x3xf32>", operands: str = "%a", types: str = "tensor<2x3xf32>") -> Module:
@@ -53,3 +54,16 @@ def test_the_target_refuses_them_too(tmp_path) -> None:  # type: ignore[no-untyp
     with pytest.raises(TargetError) as raised:
         transload.convert(_module("__onednn$matmul"), "xla-cpu", tmp_path, verify=False)
     assert "__onednn$matmul" in raised.value.findings[0].why
+
+
+@pytest.mark.parametrize(("kind", "flag", "why"), [(1, "false", "another process"), (2, "true", "a host")])
+def test_who_would_be_talked_to(kind: int, flag: str, why: str) -> None:
+    """Of other processes, too, it was said that they are a host."""
+    module = parse_module(
+        '"func.func"() <{function_type = (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token, sym_name = "main"}> ({\n'
+        '^bb0(%a: tensor<2xf32>, %t: !stablehlo.token):\n'
+        f'%r = "stablehlo.send"(%a, %t) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = {kind}>, '
+        f'is_host_transfer = {flag}}}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token\n'
+        '"func.return"(%r) : (!stablehlo.token) -> ()\n}) : () -> ()\n')
+    (finding,) = findings_of(module)
+    assert f"talks to {why}" in finding.why and "run_parallel" in finding.hint
