@@ -172,6 +172,12 @@ class TransloadError(Exception):
         return "\n".join(lines)
 
 
+    @property
+    def in_a_line(self) -> str:
+        """All of it in one line, as a reason that stands in another text."""
+        return "; ".join(line.strip().removeprefix("- ").removeprefix("→ ") for line in str(self).splitlines())
+
+
 class InternalError(TransloadError):
     """A defect in Transload or a plugin: a pass made invalid IR, a kernel broke its contract."""
 

@@ -57,3 +57,9 @@ def test_findings_that_are_one_tell_each_name_once() -> None:
     made = [Finding("an op", "why", (name,)) for name in ("a", "b", "a", "b")]
     (found,) = merge_findings([*made, Finding("an op", "why", ("a", "c"))])
     assert found.names == ("a", "b", "c") and found.count == 5
+
+
+def test_an_error_in_a_line_of_another_text() -> None:
+    """The reason for which a verification was skipped had its lines' ends as `\\n`."""
+    error = TargetError("cannot take this", [Finding("acme.Foo", "is none", hint="take another")], hint="or none")
+    assert error.in_a_line == "cannot take this; acme.Foo: is none; take another; or none"

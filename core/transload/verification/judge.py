@@ -105,7 +105,7 @@ class Judge:
             if self.running.used:  # it is our engine that cannot
                 raise
             self.refused = True
-            return Verification("skipped", f"{runtime.name} cannot run the model: {error}", runtime.name, engine)
+            return Verification("skipped", f"{runtime.name} cannot run the model: {error.in_a_line}", runtime.name, engine)
         except PluginFailure as error:
             if not error.place.startswith(f"runtime {runtime.name!r}"):
                 raise

@@ -302,7 +302,7 @@ def _quotient(a: Array, b: Array) -> Array:
 
 
 def _complex_quotient(a: Array, b: Array) -> Array:
-    """Of what is infinite, and over zero, an infinite one, and zero over what is infinite: the rule gives NaN (C11, annex G.5.1)."""
+    """Of what is infinite, and over zero, an infinite one, and zero over what is infinite, not NaN (C11, annex G.5.1)."""
     out = np.divide(a, b)
     lost = np.isnan(out.real) & np.isnan(out.imag)
     ones, others = (_complex(*(np.copysign(np.isinf(part), part) for part in (z.real, z.imag))) for z in (a, b))
