@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from transload.engine.quantized import round_half_away
 from transload.ir import QuantType, Type
 from transload.rewrite import Unsupported
 
@@ -145,17 +146,18 @@ def apply_scale(values: Any, scale: Scale, double_round: bool = True) -> np.ndar
 
 
 def quantize_float32(real: float, type_: QuantType) -> int:
-    """A real number in a per-tensor type, not saturated; divided in float32 as LiteRT does."""
-    scaled = np.float32(real) / np.float32(type_.scale)
-    if not np.isfinite(scaled):
+    """The stored number of a real one in a per-tensor type, saturated; divided in float32, halves away from zero, as LiteRT."""
+    with np.errstate(all="ignore"):
+        scaled = np.asarray(np.float32(real) / np.float32(type_.scale))
+    if not type_.scale or np.isnan(scaled):
         raise Unsupported(f"{real:g} is no number of a type of scale {type_.scale:g}", "the scale is damaged")
-    return type_.zero_point + int(np.trunc(scaled + np.copysign(np.float32(0.5), scaled)))  # halves away from zero
+    return int(np.clip(float(round_half_away(scaled)) + type_.zero_point, type_.storage_min, type_.storage_max))
 
 
 def activation_bounds(type_: QuantType, low: float = -math.inf, high: float = math.inf) -> tuple[int, int] | None:
     """The stored range of a result that is clamped to reals `low` to `high`; None where that is all of the storage."""
-    least = type_.storage_min if math.isinf(low) else max(type_.storage_min, quantize_float32(low, type_))
-    most = type_.storage_max if math.isinf(high) else min(type_.storage_max, quantize_float32(high, type_))
+    least = type_.storage_min if math.isinf(low) else quantize_float32(low, type_)
+    most = type_.storage_max if math.isinf(high) else quantize_float32(high, type_)
     return None if (least, most) == type_.storage.range else (min(least, most), most)
 
 

@@ -16,8 +16,12 @@ __all__ = [
 
 
 def round_half_away(x: np.ndarray) -> np.ndarray:
-    """Round to the nearest integer, halves away from zero (C's `round`, TFLite's rule)."""
-    return np.trunc(x + np.copysign(0.5, x))
+    """Round floats to the nearest integer, halves away from zero (C's `round`, TFLite's rule).
+
+    What is added is the number before a half: a half itself takes 0.49999997 to 1, and of great odd numbers makes others.
+    """
+    number = x.dtype.type
+    return np.trunc(x + np.copysign(np.nextafter(number(0.5), number(0)), x))
 
 
 def dequantize(stored: np.ndarray, type_: QuantType, dtype: Any = np.float32) -> np.ndarray:

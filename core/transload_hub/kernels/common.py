@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -12,6 +13,8 @@ from transload.ir import Op
 from transload.ir.constants import dtype_of
 from transload.ir.locations import location_names
 from transload.ir.types import IntegerType, QuantType, TensorType
+
+from ..scales import activation_bounds
 
 __all__ = [
     "Array", "activate", "axes_of", "axis_of", "checked_subscripts", "finish", "is_integer", "raised", "run_error", "whole",
@@ -74,15 +77,14 @@ def activate(op: Op, y: Array) -> Array:
     if not op.attributes.get("do_relu", False):
         return y
     y = wide(y)
-    low: Any = 0
     limit = op.attributes.get("relu_limit", -1.0)
-    high: Any = limit if limit >= 0 else None
     element = op.results[0].element
     if is_integer(y) and isinstance(element, QuantType):
-        low = element.zero_point
-        if high is not None:
-            high = min(round(limit / element.scale) + low, element.storage_max)
-    elif is_integer(y) and high is not None:
+        bounds = activation_bounds(element, 0.0, limit if limit >= 0 else math.inf)
+        return y if bounds is None else np.clip(y, y.dtype.type(bounds[0]), y.dtype.type(bounds[1]))
+    low: Any = 0
+    high: Any = limit if limit >= 0 else None
+    if is_integer(y) and high is not None:
         high = int(min(limit, np.iinfo(y.dtype).max))
     return np.maximum(y, y.dtype.type(low)) if high is None else np.clip(y, y.dtype.type(low), y.dtype.type(high))
 

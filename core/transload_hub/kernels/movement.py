@@ -15,6 +15,7 @@ from transload.plugin import KernelTable
 
 from ..ops.infer import channel_axis
 from ..ops.movement import slice_range
+from ..scales import quantize_float32
 from .common import Array, axes_of, axis_of, finish, wide
 from .conv import pad_spatial
 
@@ -120,6 +121,8 @@ def fill_value(op: Op, x: Array, real: float) -> Any:
     element = op.operands[0].element
     if x.dtype.kind == "f" or not isinstance(element, QuantType):
         return x.dtype.type(real)
+    if element.per_tensor:
+        return quantize_float32(real, element)
     shape = spread(element.scales, element, x.ndim, np.float64).shape
     return quantize(np.full(shape or (1,) * x.ndim, real), element)
 

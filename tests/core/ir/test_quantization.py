@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transload.engine.quantized import dequantize, quantize
+from transload.engine.quantized import dequantize, quantize, round_half_away
 from transload.ir import F32, I8, Blocks, IntegerType, Op, QuantType, TensorType, dtype_of, new_module
 from transload.ir.module import set_results
 from transload.ir.quantization import (
@@ -169,3 +169,14 @@ def test_scales_that_do_not_fit_are_found(shape: tuple[int, ...], type_: QuantTy
 def test_unknown_sizes_fit() -> None:
     type_ = QuantType(I8, F32, (1.0, 2.0), (0,), blocks=Blocks((None, 2), (1, 2)))
     assert misfit(type_, None) is None and misfit(type_, (None, 4)) is None and misfit(type_, (3, None)) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_halves_are_rounded_away_from_zero_and_nothing_else_is_moved(dtype: Any) -> None:
+    before, odd = np.nextafter(dtype(0.5), dtype(0)), dtype(2.0 ** np.finfo(dtype).nmant + 1)
+    x = np.array([0.5, before, 1.5, 2.5, np.nextafter(dtype(2.5), dtype(0)), odd, 0.0, np.inf], dtype)
+    wanted = np.array([1, 0, 2, 3, 2, odd, 0, np.inf], dtype)
+    for sign in (dtype(1), dtype(-1)):
+        found = round_half_away(sign * x)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, sign * wanted)

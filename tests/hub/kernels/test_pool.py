@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from transload.ir import F32, I4, I8, QuantType
+from transload_hub.scales import activation_bounds
 
 GEOMETRIES = [
     ((9,), (3,), (2,), (1, 1)),
@@ -81,6 +82,17 @@ def test_quantized(run_op, rng):
     mean = windows.astype(np.float64).mean(axis=(2, 4))
     result = run_op("AvgPool", (x, type_), **attributes)
     assert np.abs(result - mean).max() <= 0.5
+
+
+@pytest.mark.parametrize(("steps", "zero_point"), [(20 / 255, -128), (2 / 3, 5), (4 / 6, -7), (8 / 13, 0)])
+def test_limits_of_stored_integers_are_those_of_lowerings(run_op, steps, zero_point):
+    type_ = QuantType(I8, F32, (float(np.float32(steps)),), (zero_point,))  # 6 and 1 are halfway between two numbers in float32
+    x = np.full((1, 1, 2, 2), 127, np.int8)
+    for limit in (1.0, 6.0):
+        wanted = activation_bounds(type_, 0.0, limit)[1]
+        found = run_op("MaxPool", (x, type_), kernel_shape=(2, 2), strides=(2, 2), do_relu=True, relu_limit=limit)
+        assert found.item() == wanted
+        assert run_op("Pad", (x, type_), paddings=(1, 0, 0, 0, 0, 0, 0, 0), val=limit).flat[0] == wanted
 
 
 def test_quantized_to_four_bits(run_op):

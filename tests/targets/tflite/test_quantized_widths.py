@@ -128,6 +128,21 @@ def test_pooling_to_another_scale_with_an_activation(kind: str, limit: float, st
         np.testing.assert_array_equal(made, next(iter(litert(sample).values())))
 
 
+def test_a_limit_between_two_numbers_is_the_same_everywhere(tmp_path: Path) -> None:
+    """5 is at 7.5 in float32, and below it in float64."""
+    kind = QuantType(I8, F32, (float(np.float32(2 / 3)),), (0,))
+    graph = Graph((1, 4, 4, 2))
+    held = graph.builder.emit("top.Cast", graph.inputs[0], element=kind)
+    window = {"kernel_shape": (2, 2), "strides": (2, 2), "layout": "NHWC"}
+    pooled = graph.builder.emit("top.MaxPool", held, element=kind, do_relu=True, relu_limit=5.0, **window)
+    hub = graph.done(graph.builder.emit("top.Cast", pooled, element=F32))
+    sample = {"x0": np.full((1, 4, 4, 2), 9.0, np.float32)}
+    litert = open_model(transload.save(transload.lower(hub, "tfl"), tmp_path / "made.tflite"))
+    made = [transload.run(module, sample, engine="reference") for module in (hub, transload.lower(hub, "tosa"))]
+    for found in (litert(sample), *made):
+        np.testing.assert_array_equal(next(iter(found.values())), np.full((1, 2, 2, 2), np.float32(8 * kind.scale)))
+
+
 @pytest.mark.parametrize(("form", "storage"), [
     ("Depth2Space", I16), ("ArgMax False", I16), ("ArgMin True", I16), ("OneHot", I16), ("ReverseSequence", I8),
     ("SquaredDifference broadcast", UI8), ("IsInf", I16), ("IsInf", I8)])

@@ -167,7 +167,7 @@ def pad(op: Pad, rw: Rewriter) -> Value:
         value = (value - given.zero_point) * given.scale if given is not None else value
     target = quantized(op.result)
     if target is not None:
-        value = min(max(quantize_float32(value, target), target.storage_min), target.storage_max)
+        value = quantize_float32(value, target)
     return rw.emit("tpu.pad", x, pads=op.paddings, value=float(value))
 
 

@@ -35,6 +35,7 @@ from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter
 from transload.shell import quoted
 from transload_hub.permuting import merged
+from transload_hub.scales import quantize_float32
 
 __all__ = [
     "NO_HALVES", "activated", "activated_wholly", "axes_of", "between", "compared_in", "constant", "dequantized", "emit",
@@ -118,8 +119,7 @@ def real(rw: Rewriter, number: float, like: Value) -> Value:
     """A constant scalar of the element type of `like`; of a quantized type the nearest number that it has."""
     element = like.element
     if isinstance(element, QuantType):
-        stored = np.clip(round(number / element.scale) + element.zero_point, element.storage_min, element.storage_max)
-        return constant(rw, np.asarray(stored, dtype_of(element.storage)), element)
+        return constant(rw, np.asarray(quantize_float32(number, element), dtype_of(element.storage)), element)
     return constant(rw, np.asarray(number, dtype_of(element)), element)
 
 

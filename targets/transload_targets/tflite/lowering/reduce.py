@@ -11,6 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.scales import quantize_float32
 
 from .common import axes_of, constant, emit, int32, ints, is_narrow, need_rounding, quant, reshape, retyped, static_shape
 
@@ -38,7 +39,7 @@ def of_nothing(op: Reduce, rw: Rewriter) -> Value | None:
         return None
     made = quant(op.output)
     number = _OF_NOTHING[op.mode]
-    stored = number if made is None else round(number / made.scale) + made.zero_point
+    stored = number if made is None else quantize_float32(number, made)
     element = op.output.element if made is None else made.storage
     return constant(rw, tables.full(static_shape(op.output), stored, dtype_of(element)), op.output.element)
 

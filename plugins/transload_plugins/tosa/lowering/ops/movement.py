@@ -346,7 +346,7 @@ def _stored_number(real: float, element: Any) -> float:
             if real == 0 and not any(element.zero_points):
                 return 0
             raise Unsupported("a tensor quantized per axis cannot be padded with one number other than 0")
-        return min(max(quantize_float32(real, element), element.storage_min), element.storage_max)
+        return quantize_float32(real, element)
     return real if isinstance(element, FloatType) else int(real)
 
 

@@ -87,6 +87,9 @@ def test_activation_bounds() -> None:
     assert activation_bounds(QuantType(I16, F32, (0.05,), (0,)), -1.0, 1.0) == (-20, 20)
     narrow = QuantType(I8, F32, (0.05,), (0,), storage_min=-127)
     assert activation_bounds(narrow) == (-127, 127)
+    halfway = QuantType(I8, F32, (float(np.float32(20 / 255)),), (-128,))  # 6 is at 76.5 in float32, below it in float64
+    assert activation_bounds(halfway, 0.0, 6.0) == (-128, -51)
+    assert activation_bounds(narrow, 0.0, 1e39) == (0, 127)
 
 
 def test_scale_real() -> None:
