@@ -251,6 +251,17 @@ def test_operator(label: str, write: Callable[..., bytes], judge: Callable[..., 
     judge(write(operator, inputs, outputs, options, version=version), steps=steps, reference=operator != "SUM")
 
 
+@pytest.mark.parametrize(("scale", "made"), [(2 / 32768, 2 / 32768), (0.622, 0.0011), (2e-4, 0.0875), (1.3e-4, 1.85e-3)])
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_square_roots_of_all_numbers(
+    dtype: str, scale: float, made: float, write: Callable[..., bytes], judge: Callable[..., Module],
+) -> None:
+    """Near 0, where it is steep, an interpolated table was hundreds of steps off."""
+    x = np.arange(np.iinfo(dtype).max + 1).astype(dtype).reshape(2, -1)
+    content = write("SQRT", [q(*x.shape, dtype=dtype, scale=scale)], [q(*x.shape, dtype=dtype, scale=made)], None)
+    judge(content, {read_bytes(content).main.regions[0].block.arguments[0].name: x})
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"])
 def test_zero_points_of_weights(name: str, dtype: str, write: Callable[..., bytes], judge: Callable[..., Module]) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from transload.engine.quantized import round_half_away
 from transload.errors import Unsupported
-from transload.ir import I16, I32, QuantType, Value
+from transload.ir import I8, I16, I32, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.scales import apply_scale, divide_by_power_of_two, scale32
 
 from ... import build
@@ -21,7 +22,7 @@ __all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_o
 
 
 def _saturated(numbers: np.ndarray, target: QuantType) -> np.ndarray:
-    return np.clip(numbers + target.zero_point, target.storage_min, target.storage_max).astype(np.int8)
+    return np.clip(numbers + target.zero_point, target.storage_min, target.storage_max).astype(dtype_of(target.storage))
 
 
 def leaky_relu(source: QuantType, target: QuantType, up: float, down: float, negated: bool) -> np.ndarray:
@@ -38,9 +39,11 @@ def absolute(source: QuantType, target: QuantType, ratio: float) -> np.ndarray:
 
 
 def square_root(source: QuantType, target: QuantType) -> np.ndarray:
-    """Roots in float32, their fractions cut off."""
-    roots = np.sqrt(np.maximum(reals_of(source), np.float32(0.0)))
-    return _saturated((roots * (np.float32(1.0) / np.float32(target.scale))).astype(np.int64), target)
+    """Roots in float32, divided there, their fractions cut off: of all int8 numbers, or of the int16 numbers from 0 on."""
+    numbers = int8_numbers() if source.storage == I8 else tables.arange(1 << 15, dtype=np.int64)
+    with np.errstate(all="ignore"):
+        steps = np.sqrt(np.maximum(reals_of(source, numbers), np.float32(0.0))) / np.float32(target.scale)
+    return _saturated(np.trunc(np.nan_to_num(steps)), target)
 
 
 def joined_unsigned(source: QuantType, target: QuantType) -> np.ndarray:

@@ -29,15 +29,15 @@ def int8_numbers() -> np.ndarray:
     return np.arange(-128, 128, dtype=np.int64)
 
 
-def reals_of(type_: QuantType) -> np.ndarray:
-    """What the 256 numbers of an int8 type stand for, in float32."""
-    return np.float32(type_.scale) * (int8_numbers() - type_.zero_point).astype(np.float32)
+def reals_of(type_: QuantType, numbers: np.ndarray) -> np.ndarray:
+    """What stored numbers of a type stand for, in float32."""
+    return np.float32(type_.scale) * (numbers - type_.zero_point).astype(np.float32)
 
 
 def int8_table(source: QuantType, target: QuantType, function: Function) -> np.ndarray:
     """`function` from one int8 type to another: multiplied by the inverse scale in float32, halves away from zero."""
     with np.errstate(all="ignore"):
-        values = np.asarray(function(reals_of(source)), np.float32)
+        values = np.asarray(function(reals_of(source, int8_numbers())), np.float32)
         scaled = round_half_away(values * (np.float32(1.0) / np.float32(target.scale))) + np.float32(target.zero_point)
     return np.clip(np.nan_to_num(scaled, nan=target.zero_point), target.storage_min, target.storage_max).astype(np.int8)
 

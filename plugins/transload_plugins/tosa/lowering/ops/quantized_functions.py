@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..arithmetic.rescaling import (
 )
 from ..arithmetic.tables import Function, fits, int8_table, int16_table, lookup, steep
 from .activation import clip_limits
+from .common import gather_rows, reshape, static_shape
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import Clip, HardSwish, LeakyRelu, PRelu, Relu
@@ -225,8 +227,19 @@ def abs_quantized(op: UnaryNumber, rw: Rewriter) -> Value | None:
 
 @TABLE("top.Sqrt")
 def sqrt_quantized(op: Unary, rw: Rewriter) -> Value | None:
-    """LiteRT's int8 kernel does not round."""
+    """LiteRT's kernels compute each root, and do not round; a table of int16 would be interpolated, and is far off near 0."""
     source, target = quant(op.input), quant(op.result)
-    if op.rounding != "truncate" or not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]
+    if op.rounding != "truncate" or not fits(source, target):
         return None
-    return lookup(rw, op.input, fixed_point_tables.square_root(source, target), target)  # type: ignore[arg-type]
+    entries = fixed_point_tables.square_root(source, target)  # type: ignore[arg-type]
+    look = lookup if entries.dtype == np.int8 else _picked
+    return look(rw, op.input, entries, target)  # type: ignore[arg-type]
+
+
+def _picked(rw: Rewriter, x: Value, entries: np.ndarray, element: QuantType) -> Value:
+    """The entry for each number of `x`, of int16, from 0 on; the first for those below."""
+    shape = static_shape(x)
+    wide = reshape(rw, widen(rw, x), (1, math.prod(shape)))
+    places = rw.emit("tosa.maximum", wide, i32(rw, 0, wide), element=I32)
+    rows = build.const(rw, entries.reshape(1, -1, 1), element)
+    return reshape(rw, gather_rows(rw, rows, places), shape)
