@@ -67,6 +67,15 @@ def _compares_steps(op: Op) -> bool:
     return any(quant.storage.width <= (16 if op.name in _EQUALITIES else 8) and max(quant.scales) >= 1 for quant in held)
 
 
+def _has_large_steps(op: Op) -> bool:
+    """Whether it is a bent function of 16 bits whose numbers, in units of its table, are beyond 32 bits: LiteRT wraps round.
+
+    Source: `TanhPrepare` and `SigmoidPrepare` in `tensorflow/lite/kernels/activations.cc`: a unit is 1 / (3 * 4096).
+    """
+    given = op.operands[0].quant if op.name in ("tfl.tanh", "tfl.logistic") and op.operands else None
+    return given is not None and given.storage == I16 and max(given.scales) * 3 * 4096 >= (1 << 16) + 1
+
+
 def _has_far_scale(op: Op) -> bool:
     """Whether a tensor of 8 or 16 bits has a scale that no model has, and that is no multiplier of LiteRT's kernels."""
     held = [value.quant for value in (*op.operands, *op.results) if value.is_quantized]
@@ -176,6 +185,7 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_holds_other_truths, "truth values are bytes other than 0 and 1, and LiteRT's operators compute with the bytes"),
     (_is_bent, f"LiteRT leaves out an activation that is fused, of {' and '.join(_LEFT_OUT)}"),
     (_has_far_scale, f"steps of less than {_SCALES[0]:g} or more than {_SCALES[1]:g}, for which LiteRT has no multipliers"),
+    (_has_large_steps, "LiteRT takes numbers of 16 bits in units of 1/12288, and with scales above 5.33 they are beyond 32 bits"),
     (_has_length_one, "LiteRT's transform is none for a length of 1"),
     (_has_coarse_places, "LiteRT finds places between pixels of integers in 1024ths of their distance"),
     (_is_misread, "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone, and only beside floats and int8"),

@@ -324,6 +324,25 @@ def test_a_bias_of_64_bits(tmp_path: Path, given: str) -> None:
     assert next(iter(transload.run(lowered, inputs).values())).tolist() == [[11, 21]]
 
 
+@pytest.mark.parametrize("operator", ["TANH", "LOGISTIC"])
+@pytest.mark.parametrize(("scale", "status"), [(2.66, "passed"), (4.17, "passed"), (16 / 3, "passed"), (6.0, "inconclusive")])
+def test_bent_functions_of_large_steps(tmp_path: Path, operator: str, scale: float, status: str) -> None:
+    """Those of more than 2.67 were refused; LiteRT's product wraps round beyond 5.33."""
+    file = tmp_path / "bent.tflite"
+    x = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
+    file.write_bytes(write_operator(
+        operator, [(x.shape, "int16", None, ((scale,), (0,)))], [(x.shape, "int16", None, ((2.0**-15,), (0,)))], version=3))
+    module = transload.load(file)
+    inputs = {next(iter(module.inputs)): x}
+    lowered = transload.lower(module, "tosa")
+    verdict = verify_conversion(module, lowered, hub=transload.lower(module, "top"), engine="reference", inputs=inputs)
+    assert verdict.status == status, verdict
+    assert ("beyond 32 bits" in verdict.why) == (status != "passed")
+    ends = {"TANH": (-32767, 32767), "LOGISTIC": (1, 32767)}[operator]
+    found = next(iter(transload.run(lowered, inputs).values()))
+    assert (found[:2].tolist(), found[-2:].tolist()) == ([ends[0]] * 2, [ends[1]] * 2)
+
+
 @pytest.mark.parametrize(("operator", "function"), [("EQUAL", np.equal), ("NOT_EQUAL", np.not_equal), ("LESS", np.less)])
 @pytest.mark.parametrize(("dtype", "zero"), [("uint8", 255), ("int8", 3), ("int16", 0)])
 @pytest.mark.parametrize("scale", [0.5, 3.7])

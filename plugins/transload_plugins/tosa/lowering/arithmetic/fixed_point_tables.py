@@ -15,7 +15,7 @@ from transload_hub import tables
 from transload_hub.scales import apply_scale, divide_by_power_of_two, scale32
 
 from ... import build
-from .rescaling import i32, shift_right
+from .rescaling import i32, shift_right, widen
 from .tables import int8_numbers, reals_of
 
 __all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh", "square_root"]
@@ -163,7 +163,11 @@ def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType
     place rounded down and rounded up, as the function is straight in between.
     """
     multiplier, shift = input_multiplier(source.scale, (0, 1) if tanh else (0,))
-    moved = build.rescale(rw, x, [multiplier << 16], [shift + 16], 0, 0, I32)
+    if multiplier < 1 << 15:
+        moved = build.rescale(rw, x, [multiplier << 16], [shift + 16], 0, 0, I32)
+    else:  # four steps from zero are beyond the table's end, or with a multiplier of more bits one
+        near = build.clamp(rw, widen(rw, x), -4, 4)
+        moved = build.mul(rw, near, i32(rw, min(multiplier, 1 << 17), near), element=I32)
     size = rw.emit("tosa.abs", moved)
     if tanh:
         found = _interpolated(rw, size, 0)
