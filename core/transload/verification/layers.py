@@ -8,7 +8,8 @@ wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, permutations
 
@@ -103,13 +104,12 @@ def _as_stored(actual: np.ndarray, reference: np.ndarray, element: QuantType | N
 
 def _in_its_order(actual: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, bool]:
     """`actual` with its dimensions in the order in which it is nearest to the reference, and whether it is of that shape in its
-    own order, too, in which it is far; as it is, where it fits in none."""
+    own order, too, in which it is far; as it is, where it fits in none, not even with some of them merged."""
     is_fitting = actual.shape == reference.shape
-    if actual.ndim != reference.ndim or (is_fitting and np.array_equal(actual, reference, equal_nan=False)):
+    if is_fitting and np.array_equal(actual, reference, equal_nan=False):
         return actual, False
-    fitting = (
-        turned for order in permutations(range(actual.ndim)) if (turned := actual.transpose(order)).shape == reference.shape)
-    tried = list(islice(fitting, _ORDERS))  # the first is the own order, where that fits
+    tried = list(islice(_in_orders(actual, reference.shape), _ORDERS))  # the first is the own order, where that fits
+    tried = tried or list(islice(_split(actual, reference.shape), _ORDERS))
     if len(tried) < 2:
         return (tried[0] if tried else actual), False
     wanted = reference.astype(np.float64)
@@ -123,3 +123,28 @@ def _in_its_order(actual: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray
     if is_fitting and not (is_far and distances[0] > _NEARER**2 * distances[nearest]):
         return actual, False
     return tried[nearest], is_fitting
+
+
+def _in_orders(actual: np.ndarray, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """`actual` in all orders of its dimensions in which it has a shape."""
+    if actual.ndim == len(shape):
+        turned = (actual.transpose(order) for order in permutations(range(actual.ndim)))
+        yield from (each for each in turned if each.shape == shape)
+
+
+def _split(actual: np.ndarray, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """`actual` in a shape some of whose dimensions, in one order or another, are one in it: a layer computes rows of all images
+    together. Sizes of 1 are nowhere."""
+    sizes = [size for size in shape if size != 1]
+    if math.prod(sizes) != actual.size or not actual.size:
+        return
+    for order in permutations(range(len(sizes))):
+        held = [sizes[dimension] for dimension in order]
+        if _are_merged(held, actual.shape):
+            yield actual.reshape(held).transpose(np.argsort(order)).reshape(shape)
+
+
+def _are_merged(sizes: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether a shape has these sizes, of a tensor of as many elements, some of them in a row multiplied."""
+    ends = {math.prod(sizes[:place]) for place in range(len(sizes) + 1)}
+    return all(math.prod(shape[:place]) in ends for place in range(len(shape)))

@@ -78,6 +78,23 @@ def test_dimensions_are_compared_in_the_order_that_fits() -> None:
     assert one(x, x[:1]).note
 
 
+@pytest.mark.parametrize(("shape", "order", "made"), [
+    ((1, 3, 5, 4), (0, 1, 2, 3), (15, 1, 1, 4)), ((2, 3, 5), (0, 1, 2), (30,)), ((2, 4, 3, 5), (0, 2, 3, 1), (30, 4)),
+    ((2, 4, 5), (0, 2, 1), (1, 10, 1, 4))])
+def test_merged_dimensions_are_split_again(shape: tuple[int, ...], order: tuple[int, ...], made: tuple[int, ...]) -> None:
+    """A layer's rows are held together, between two layers for good; they were not compared."""
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    found = one(x, x.transpose(order).reshape(made))
+    assert found.metrics["max_abs"] == 0 and not found.note
+    assert one(x, x.transpose(order).reshape(made) * np.float32(1.5)).metrics["max_abs"] > 0.5
+    assert "shape" in one(x, np.zeros((7, 5), np.float32)).note
+
+
+def test_parts_of_a_dimension_are_none_of_it() -> None:
+    x = np.arange(48, dtype=np.float32).reshape(1, 4, 4, 3)
+    assert "shape" in one(x, x.reshape(1, 2, 2, 2, 2, 3)).note
+
+
 def test_names_in_a_table_are_told_apart() -> None:
     long = "layer/" * 20
     names = ["a;b;c", "a;b;d", "x", "long;" + long, long + "1", long + "2", "a"]
