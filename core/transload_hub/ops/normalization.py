@@ -182,7 +182,7 @@ class Normalize(DeclaredOp):
     output = result("of the input's shape")
     axes = attribute(INTS, "dimensions to sum over")
     eps = attribute(FLOAT, "least sum of squares", default=1e-12)
-    rounding = rounds("exact", "once")
+    rounding = rounds("double", "exact", "once")
 
     def infer(op) -> Type:
         shape = shape_of(op.input)

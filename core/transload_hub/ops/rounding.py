@@ -22,7 +22,7 @@ a factor made of scales, and differ in how it is rounded. The words:
     The same of products with a factor that is computed in float32, `x_scale * w_scale / y_scale`. onnxruntime's QLinear
     kernels (MLAS, MlasRequantizeOutput), but that these multiply in float32, too, and take halves to the even number.
 `"truncate"`
-    The real result without its fraction, of a quotient computed in float32. LiteRT's SQRT of int8.
+    The real result without its fraction, of a quotient computed in float32. LiteRT's SQRT.
 
 An op without the attribute rounds as LiteRT's reference kernel of that op does: each declaration says with which word. An op
 whose results are not quantized does not round. Ops that only move numbers have no such attribute: where the types of

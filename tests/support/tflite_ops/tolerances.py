@@ -9,7 +9,6 @@ __all__ = ["FLOATS", "STEPS", "USUAL_KERNELS", "float_tolerance", "integer_steps
 FLOAT_TOLERANCE = 1e-5
 
 _FLOAT32_WEIGHTS = "LiteRT interpolates uint8 in float32, whose error decides halves; TOSA's RESIZE is exact"
-_INVERSE_ROOT = "LiteRT takes a fixed-point inverse root, whose last bits differ from float's"
 _WIDE_PRODUCT = "products that may leave 32 bits are taken in float; LiteRT rounds after each factor, in 64 bits"
 _QUOTIENT = "LiteRT divides by a fixed-point reciprocal; quotients of half a step are rounded otherwise in float"
 _LAST_BIT = "LiteRT's table is made of float32's erf, whose last bit decides a rounding"
@@ -17,7 +16,6 @@ _RECIPROCAL = "floats are multiplied by the scale's reciprocal, LiteRT divides: 
 _USUAL_SUM = "judged by LiteRT's usual kernels (see USUAL_KERNELS), which round otherwise than the reference ones"
 STEPS: dict[tuple[str, str], tuple[int, str]] = {
     ("RESIZE_BILINEAR", "u8"): (1, _FLOAT32_WEIGHTS),
-    ("L2_NORMALIZATION", "u8"): (1, _INVERSE_ROOT),
     ("REDUCE_PROD", "i16t"): (1, _WIDE_PRODUCT),
     ("DIV", "i8t"): (1, _QUOTIENT),
     ("DIV", "u8"): (1, _QUOTIENT),

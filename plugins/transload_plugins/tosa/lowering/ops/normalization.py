@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import F32, Value
+from transload.ir import F32, I8, I32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ... import build
+from ..arithmetic.rescaling import activation_range, greatest_product, i32, narrow, quant, shift_right, widen
+from ..prepare.sources import is_unsigned
 from .common import (
     binary,
     cast,
@@ -176,3 +178,32 @@ def normalize(op: Normalize, rw: Rewriter) -> Value:
     (x,) = _in_f32(rw, op.input)
     square = total(rw, binary(rw, "mul", x, x), normal_axes(op.axes, x.rank))
     return narrowed(rw, binary(rw, "mul", x, unary(rw, "rsqrt", binary(rw, "maximum", square, like(rw, square, op.eps)))), op)
+
+
+@TABLE("top.Normalize")
+def normalize_quantized(op: Normalize, rw: Rewriter) -> Value | None:
+    """LiteRT's kernel in fixed point, which rounds twice: first to as many bits of fraction as the sum of squares has it keep.
+
+    `x * 2**bits / sqrt(sum)`, which it computes with 31 bits, is computed in f32: at most 2**17, so that the second
+    rounding gives another number only where the first is both off and next to one of its halves.
+    """
+    source, target = quant(op.input), quant(op.result)
+    if source is None or target is None or str(op.rounding) != "double" or not source.per_tensor or source.storage != I8:
+        return None
+    if (target.storage, target.scales, target.zero_points) != (I8, (2.0**-7,), (0,)):
+        return None
+    x, last = widen(rw, op.input), op.input.rank - 1
+    if normal_axes(op.axes, x.rank) != (last,) or static_shape(x)[last] * greatest_product(source, source) > I32.range[1]:
+        return None
+    squares = total(rw, build.mul(rw, x, x, element=I32), (last,))
+    halved = shift_right(rw, rw.emit("tosa.sub", rw.emit("tosa.clz", squares), i32(rw, 1, x)), 1, rounded=False)
+    most = 12 if is_unsigned(op) else 5  # its kernel of signed numbers multiplies by 2**7 last
+    bits = rw.emit("tosa.maximum", rw.emit("tosa.sub", i32(rw, most, x), halved), i32(rw, 0, x))
+    fine = rw.emit("tosa.logical_left_shift", i32(rw, 1 << 7, x), bits, element=I32)
+    root = unary(rw, "rsqrt", cast(rw, rw.emit("tosa.maximum", squares, i32(rw, 1, x)), F32))
+    real = build.mul(rw, build.mul(rw, cast(rw, x, F32), cast(rw, fine, F32)), root)
+    first = cast(rw, unary(rw, "floor", binary(rw, "add", real, like(rw, real, 0.5))), I32)
+    away = build.mul(rw, shift_right(rw, first, 31, rounded=False), rw.emit("tosa.minimum", bits, i32(rw, 1, x)), element=I32)
+    nudged = rw.emit("tosa.add", first, away, element=I32)
+    made = rw.emit("tosa.arithmetic_right_shift", nudged, bits, round=True, element=I32)
+    return narrow(rw, made, 1.0, target, activation=activation_range(op))
