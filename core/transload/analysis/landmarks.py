@@ -16,7 +16,7 @@ from ..ir import FloatType, IntegerType, Module, Op, Value
 from ..plugin_host import host
 from .movement import index_operands, is_cast, moves_of
 
-__all__ = ["NOTHING", "Landmarks", "landmarks_of_inputs"]
+__all__ = ["NOTHING", "Landmarks", "asked_alone", "landmarks_of_inputs", "together"]
 
 _MOST_POINTS = 32
 """Of more numbers, as many are kept, evenly spread among them."""
@@ -37,6 +37,8 @@ class Landmarks:
     """Whether it is rounded to integers further on."""
     unsteady: bool = False
     """Whether roundings of floats on the way decide to which."""
+    divides: bool = False
+    """Whether something is divided by it, of which zero has none: it is another number."""
 
 
 NOTHING = Landmarks()
@@ -56,11 +58,16 @@ def landmarks_of_inputs(hub: Module, function: str = "main") -> dict[int, Landma
     block = hub.function(function).regions[0].block
     asked = dict[Value, Landmarks]()
     for op in reversed(list(block)):
-        for number, landmarks in _asked_by(op, _together(asked.get(result, NOTHING) for result in op.results)).items():
+        for number, landmarks in _asked_by(op, together(asked.get(result, NOTHING) for result in op.results)).items():
             if number < len(op.operands) and landmarks != NOTHING:
                 operand = op.operands[number]
-                asked[operand] = _together((asked.get(operand, NOTHING), landmarks))
+                asked[operand] = together((asked.get(operand, NOTHING), landmarks))
     return {number: asked[argument] for number, argument in enumerate(block.arguments) if argument in asked}
+
+
+def asked_alone(op: Op) -> Mapping[int, Landmarks]:
+    """What an op asks about its operands, by number, whatever becomes of its results."""
+    return _asked_by(op, NOTHING)
 
 
 def _asked_by(op: Op, shown: Landmarks) -> Mapping[int, Landmarks]:
@@ -96,7 +103,7 @@ def _before_cast(op: Op, shown: Landmarks) -> Landmarks:
     return replace(shown, as_floats=True) if isinstance(after, FloatType) and shown != NOTHING else shown
 
 
-def _together(several: Iterable[Landmarks]) -> Landmarks:
+def together(several: Iterable[Landmarks]) -> Landmarks:
     """What is asked by one or another. Where no number lies between the limits of both, those count that lie above zero:
     frameworks count places from the end, too, below it."""
     total = NOTHING
@@ -111,5 +118,5 @@ def _together(several: Iterable[Landmarks]) -> Landmarks:
             last = len(points) - 1
             points = [points[round(number * last / (_MOST_POINTS - 1))] for number in range(_MOST_POINTS)]
         total = Landmarks(tuple(points), least, most, total.as_floats or each.as_floats, total.stepped or each.stepped,
-                          total.unsteady or each.unsteady)
+                          total.unsteady or each.unsteady, total.divides or each.divides)
     return total

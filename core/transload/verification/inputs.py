@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.landmarks import NOTHING, landmarks_of_inputs
+from ..analysis.landmarks import NOTHING, Landmarks, asked_alone, landmarks_of_inputs, together
 from ..analysis.movement import index_operands, is_cast, moved
 from ..engine.run import check_inputs
 from ..errors import RunError, UsageError
@@ -62,8 +62,9 @@ def random_inputs(
 ) -> dict[str, np.ndarray]:
     """One array per input of the source module, reproducible from `seed`.
 
-    Quantized inputs take their whole stored range; floats the range the file gives, or a normal
-    distribution around zero with `spread` as its standard deviation, complex numbers such a real and such an imaginary part;
+    Quantized inputs take their whole stored range, or what of it ops take that they are given to, as a root does; floats the
+    range the file gives, or a normal distribution around zero with `spread` as its standard deviation, complex numbers such a
+    real and such an imaginary part;
     booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
     integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
@@ -79,6 +80,7 @@ def random_inputs(
     main = source.function(function)
     attributes = main.attributes.get("arg_attrs") or [{}] * len(main.regions[0].block.arguments)
     bounds = index_bounds(hub, function) if hub is not None else {}
+    taken = _taken_numbers(hub, function) if hub is not None else {}
     inputs: dict[str, np.ndarray] = {}
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType):
@@ -93,7 +95,8 @@ def random_inputs(
         if not isinstance(type_.element, IntegerType | FloatType | ComplexType | QuantType):
             raise RunError(f"no inputs can be made up: {name!r} holds {type_.element}, of which there are no random ones",
                            hint="give data: --input; what takes no numbers, as text, belongs in front of the model")
-        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread, side)
+        asked = taken.get(index, NOTHING)
+        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread, side, asked)
         if index in signed and RANGE not in attributes[index]:
             inputs[name] = _without_zeros(generator, inputs[name])
         if far is not None and index in far and RANGE not in attributes[index]:
@@ -105,14 +108,17 @@ def random_inputs(
 
 def _random(
     generator: np.random.Generator, type_: TensorType, limits: Any, index_bound: int | None, spread: float,
-    side: int = 0,
+    side: int = 0, asked: Landmarks = NOTHING,
 ) -> np.ndarray:
     shape = type_.static_shape
     element = type_.element
     dtype = dtype_of(element)
     if isinstance(element, QuantType):
-        least, greatest = _half(element.storage_min, element.storage_max, side)
-        return _integers(generator, math.floor(least), math.floor(greatest), shape).astype(dtype)
+        least, greatest = map(math.floor, _half(*_stored_ends(element, asked), side))
+        drawn = _integers(generator, least, greatest, shape)
+        if asked.divides and element.per_tensor:
+            drawn = np.where(drawn == element.zero_point, drawn + (1 if element.zero_point < element.storage_max else -1), drawn)
+        return drawn.astype(dtype)
     if element == BOOL:
         return generator.integers(0, 2, shape).astype(dtype)
     if isinstance(element, IntegerType):
@@ -131,6 +137,15 @@ def _random(
         return generator.uniform(*_half(float(limits[0]), float(limits[1]), side), shape).astype(dtype)
     drawn = spread * generator.standard_normal(shape)
     return (side * np.abs(drawn) if side else drawn).astype(dtype)
+
+
+def _stored_ends(element: QuantType, asked: Landmarks) -> tuple[int, int]:
+    """Between which stored numbers those are that are asked for; the ends of the type where none are, or it has many scales."""
+    ends = element.storage_min, element.storage_max
+    if not element.per_tensor or not element.scale:
+        return ends
+    low, high = (min(max(limit / element.scale + element.zero_point, ends[0]), ends[1]) for limit in (asked.least, asked.most))
+    return (math.ceil(low), math.floor(high)) if math.ceil(low) <= math.floor(high) else ends
 
 
 def _half(low: float, high: float, side: int) -> tuple[float, float]:
@@ -226,6 +241,25 @@ def _may_be_any(argument: Value) -> bool:
             pending += [result for result in user.results if result not in seen]
             seen.update(user.results)
     return True
+
+
+def _taken_numbers(hub: Module, function: str) -> dict[int, Landmarks]:
+    """What ops ask about quantized arguments that they take, by number, followed through those that only move them."""
+    arguments = hub.function(function).regions[0].block.arguments if function in hub.functions else ()
+    return {index: _asked_of(value) for index, value in enumerate(arguments) if value.is_quantized}
+
+
+def _asked_of(argument: Value) -> Landmarks:
+    found, pending, seen = list[Landmarks](), [argument], {argument}
+    while pending:
+        value = pending.pop()
+        for user in value.uses:
+            asked = asked_alone(user)
+            found += [asked[place] for place, operand in enumerate(user.operands) if operand is value and place in asked]
+            if value in moved(user):
+                pending += [result for result in user.results if result not in seen]
+                seen.update(user.results)
+    return together(found)
 
 
 def index_bounds(hub: Module, function: str) -> dict[int, int]:

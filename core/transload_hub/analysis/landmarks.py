@@ -195,7 +195,17 @@ def scaled(op: Scale, shown: Landmarks) -> Asked:
 @_activated("Div", "FloorDiv")
 def divided(op: Op, shown: Landmarks) -> Asked:
     divisor = _largest(op.operands[1])
-    return {} if divisor is None else {0: _divided(shown, divisor, _is_whole(op))}
+    by = {1: Landmarks(divides=True)} if op.operands[1].is_quantized else {}
+    return by if divisor is None else {0: _divided(shown, divisor, _is_whole(op))}
+
+
+@LANDMARKS("Sqrt", "Rsqrt")
+def root(op: Op, shown: Landmarks) -> Asked:
+    """Stored numbers have no NaN: those of which there is no root are none that it takes."""
+    given = op.operands[0].quant
+    if given is None or not given.per_tensor:
+        return {}
+    return {0: Landmarks(least=given.scale if op.name == "top.Rsqrt" else 0.0)}
 
 
 @LANDMARKS("ShiftRight")

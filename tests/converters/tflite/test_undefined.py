@@ -324,6 +324,21 @@ def test_a_bias_of_64_bits(tmp_path: Path, given: str) -> None:
     assert next(iter(transload.run(lowered, inputs).values())).tolist() == [[11, 21]]
 
 
+@pytest.mark.parametrize(("operator", "kind", "version"), [
+    ("SQRT", "int16", 1), ("SQRT", "int8", 1), ("RSQRT", "int8", 2), ("RSQRT", "int16", 3), ("DIV", "uint8", 1)])
+def test_what_is_drawn_is_what_an_operator_takes(tmp_path: Path, operator: str, kind: str, version: int) -> None:
+    """LiteRT refuses roots of negative numbers and quotients by zero: nothing was verified."""
+    file, divides = tmp_path / "domain.tflite", operator == "DIV"
+    given = ((8, 40), kind, None, ((0.01,), (0,)))
+    result = ((8, 40), kind, None, ((0.5 if divides else 0.01,), (0,)))
+    file.write_bytes(write_operator(
+        operator, [given] * (2 if divides else 1), [result], {} if divides else None, version=version))
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    assert verdict.status == ("inconclusive" if divides else "passed"), verdict
+    assert ("half a step" in verdict.why) == divides  # its small quotients are any number
+
+
 @pytest.mark.parametrize("operator", ["TANH", "LOGISTIC"])
 @pytest.mark.parametrize(("scale", "status"), [(2.66, "passed"), (4.17, "passed"), (16 / 3, "passed"), (6.0, "inconclusive")])
 def test_bent_functions_of_large_steps(tmp_path: Path, operator: str, scale: float, status: str) -> None:

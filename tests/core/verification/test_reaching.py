@@ -11,7 +11,9 @@ import pytest
 
 import transload
 from transload.analysis.landmarks import Landmarks, landmarks_of_inputs
-from transload.ir import F32, I64, Module, TensorType
+from transload.ir import F32, I8, I64, Module, QuantType, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.verification.inputs import random_inputs
 from transload.verification.reaching import reaching_inputs
 from transload.verification.steady import Steady
 from transload.verification.verify import Verification, verify_conversion
@@ -205,3 +207,23 @@ def test_labels_may_be_the_same() -> None:
 def test_an_output_of_no_input_is_the_same(tmp_path: Path) -> None:
     case: Case = ([("Mul", ["table", "two"], "y")], {"x": INTEGERS}, {"table": TABLE, "two": np.float32(2)}, "two", zeroed)
     assert verified(*[written(tmp_path / "right.onnx", case)] * 2).passed
+
+
+@pytest.mark.parametrize("side", [0, 1, -1])
+def test_stored_numbers_are_drawn_that_ops_take(side: int) -> None:
+    """Through ops that move them; what is computed of them may be anything."""
+    kind = QuantType(I8, F32, (0.5,), (-3,))
+    module = new_module()
+    module.add_function("main", [TensorType((40, 50), kind)] * 5, ["rooted", "inverse", "divisor", "dividend", "moved"])
+    block = module.body_of_main
+    build, (rooted, inverse, divisor, dividend, moved) = Builder(block), block.arguments
+    made = [
+        build.emit("top.Sqrt", rooted, element=kind), build.emit("top.Rsqrt", inverse, element=kind),
+        build.emit("top.Div", dividend, divisor, element=kind),
+        build.emit("top.Sqrt", build.emit("top.Permute", moved, order=(1, 0)), element=kind)]
+    set_results(module.main, made)
+    drawn = random_inputs(module, module, side=side)
+    assert min(drawn["rooted"].min(), drawn["moved"].min()) >= -3 and drawn["inverse"].min() >= -2
+    assert not (drawn["divisor"] == -3).any() and (side or drawn["divisor"].min() < -100)
+    assert side < 0 or max(array.max() for array in drawn.values()) > 120
+    assert side > 0 or drawn["dividend"].min() < -120
