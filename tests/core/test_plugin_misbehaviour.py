@@ -100,7 +100,7 @@ def test_unsupported_where_there_is_no_rule(where: str, tmp_path: Path) -> None:
 def test_an_interruption_that_no_signal_brought(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Some libraries raise it themselves."""
     monkeypatch.setattr(transload.cli, "run", raising(KeyboardInterrupt()))
-    monkeypatch.setattr("transload.cli.process.Signals", lambda: None)
+    monkeypatch.setattr("transload.cli.process.Signals", lambda json: None)
     monkeypatch.setattr("transload.cli.process.open_streams", lambda: (LosesNothing(sys.stdout), LosesNothing(sys.stderr)))
     with pytest.raises(SystemExit) as raised:
         transload.cli.main(["plugins"])

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _DATA = ("opt", "completion")
-_DATA_FLAGS = ("--json", "--show-pipeline")
-"""The commands, and the flags of others, whose standard output is not for a reader's eyes alone."""
+_DATA_FLAG = "--show-pipeline"
+"""The commands, and the flag of others beside `--json`, whose standard output is not for a reader's eyes alone."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -29,8 +29,8 @@ def main(arguments: list[str] | None = None) -> None:
     from .process import Signals, open_streams
 
     out, errors = open_streams()  # before anything else is opened, which would take the place of one that is closed
-    Signals()
     given = sys.argv[1:] if arguments is None else arguments
+    Signals(json=_gives_json(given))
     try:
         code = run(given)
     except KeyboardInterrupt:  # of somebody's own: a signal has ended the process before
@@ -90,7 +90,13 @@ def _gives_data(arguments: list[str]) -> bool:
         with data_alone(), suppress(TransloadError):  # which is told where the command is looked for
             _ = host().commands
         return False
-    return name in _DATA or any(flag in arguments for flag in _DATA_FLAGS)
+    return name in _DATA or _DATA_FLAG in arguments or _gives_json(arguments)
+
+
+def _gives_json(arguments: list[str]) -> bool:
+    """Whether a command line asks for JSON; one that does so wrongly (`--json=yes`) is told in it, too."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return any(each.partition("=")[0] == "--json" for each in options)
 
 
 def _completed(session: Session) -> int:
@@ -130,7 +136,7 @@ def _outcome(arguments: list[str], session: Session) -> int:
         end = ending(error, session)
         if session.debug and end.is_traced:
             show_traceback(error)
-        if "--json" in arguments:
+        if _gives_json(arguments):
             end.print_json()
         end.show()
         return end.code

@@ -78,6 +78,9 @@ def _lent(stream: Any) -> int | None:
 
 def print_data(text: str) -> None:
     """Print text that is the answer."""
+    from .process import answering
+
+    answering()
     (_answer.get() or sys.stdout).write(text)
 
 

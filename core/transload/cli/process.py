@@ -7,20 +7,35 @@ import codecs
 import errno
 import io
 import os
+import select
 import signal
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Output", "Signals", "encodable", "open_streams"]
+__all__ = ["Output", "Signals", "answering", "encodable", "open_streams"]
 
 _PLAIN = {"→": "->", "…": "...", "•": "*", "×": "x", "−": "-", "–": "-", "’": "'"}
 _PATIENCE = 1.0
 """Seconds after which a signal is answered by another thread."""
+_LAST_PATIENCE = 5.0
+"""Seconds that a command has to end by itself whose JSON is being printed, or is."""
 _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+_JSON = """{{
+  "exit_code": {code},
+  "error": {{
+    "kind": "{name}",
+    "message": "{word}",
+    "findings": [],
+    "hint": ""
+  }}
+}}
+"""
+"""`--json` of a command that a signal ended: nothing is imported then, nor made by what may be half done."""
 
 
 class Output:
@@ -132,10 +147,16 @@ class Signals:
 
     When all is done and said, and the interpreter takes itself apart, which lasts hundredths of a second, signals are ignored:
     Python would give them back to the system there, which ends a process without a word, and not with the command's exit code.
+
+    With `json`, standard output gets an object that says it. What the command prints there itself is not cut short, nor followed
+    by another: from then on it ends by itself, with its own exit code, unless it takes too long to.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, json: bool = False) -> None:
         self._lock = threading.Lock()
+        self._answer = _copy_of(1) if json else None
+        """Standard output, wherever its own number leads; None where no JSON is asked for."""
+        self._has_answered = False
         taken = [
             number for name in _WORDS if (number := getattr(signal, name, None)) is not None
             and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)]
@@ -146,6 +167,12 @@ class Signals:
         signal.set_wakeup_fd(rope, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(frozenset(taken),), daemon=True).start()
         atexit.register(_ignore, taken)
+        _signals.set(self)
+
+    def answering(self) -> None:
+        """From now on the command itself prints its JSON."""
+        with self._lock:  # or for ever, where another thread ends the process
+            self._has_answered = self._answer is not None
 
     def _arrived(self, number: int, frame: Any) -> None:
         self._end(number)
@@ -157,16 +184,49 @@ class Signals:
             if number in taken:
                 time.sleep(_PATIENCE)
                 self._end(number)
+                time.sleep(_LAST_PATIENCE)
+                self._end(number, in_any_case=True)
 
-    def _end(self, number: int) -> None:
+    def _end(self, number: int, in_any_case: bool = False) -> None:
         if not self._lock.acquire(blocking=False):
             return  # it is being done
-        with suppress(OSError):
-            show_cursor = "\x1b[?25h" if os.isatty(2) else ""  # a progress bar hides it
-            os.write(2, f"{show_cursor}{_WORDS[signal.Signals(number).name]}\n".encode())
+        if self._has_answered and not in_any_case:
+            self._lock.release()
+            return
+        name = signal.Signals(number).name
+        if self._answer is not None and not self._has_answered:
+            _say(self._answer, _JSON.format(code=128 + number, name=name, word=_WORDS[name]))
+        _say(2, ("\x1b[?25h" if os.isatty(2) else "") + f"{_WORDS[name]}\n")  # a progress bar hides the cursor
         for module, last in (("transload.child", "kill_all"), ("transload.scratch", "remove_all")):
             end = getattr(sys.modules.get(module), last, None)  # it may be half imported, and then has nothing to end
             if end is not None:
                 with suppress(Exception):
                     end()
         os._exit(128 + number)
+
+
+_signals: ContextVar[Signals | None] = ContextVar("transload.signals", default=None)
+
+
+def answering() -> None:
+    """Say that the command prints its answer now, to the signals that would say another."""
+    signals = _signals.get()
+    if signals is not None:
+        signals.answering()
+
+
+def _copy_of(number: int) -> int | None:
+    """A copy of a descriptor; None of one that is closed."""
+    try:
+        return os.dup(number)
+    except OSError:
+        return None
+
+
+def _say(number: int, text: str) -> None:
+    """Write a few lines to a descriptor, where it takes them soon: nobody may read, and there may be none."""
+    with suppress(OSError):
+        poll = select.poll()
+        poll.register(number, select.POLLOUT)
+        if poll.poll(1000 * _PATIENCE):
+            os.write(number, text.encode())

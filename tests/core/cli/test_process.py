@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +242,62 @@ def test_a_stream_that_a_plugin_closed() -> None:
     assert output.write("after") == 5
     output.flush()
     assert output.lost is None
+
+
+_SLOW = (
+    "import sys, time\n"
+    "import transload.cli as cli\n"
+    "from transload.cli.answer import data_alone, print_json\n"
+    "def slow(arguments):\n"
+    "    with data_alone():\n"
+    "        if 'answered' in arguments: print_json({'exit_code': 7})\n"
+    "        print('go', file=sys.stderr, flush=True)\n"
+    "        time.sleep(1)\n"
+    "    return 7\n"
+    "cli.run = slow\n"
+    "cli.main(sys.argv[1:])")
+
+
+@pytest.mark.parametrize(("name", "word"), [("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "hung up")])
+def test_json_of_a_command_that_a_signal_ends(name: str, word: str) -> None:
+    number = signal.Signals[name]
+    code, printed, said = _ended(number, "--json")
+    error = {"kind": name, "message": word, "findings": [], "hint": ""}
+    assert (code, said) == (128 + number, f"{word}\n")
+    assert json.loads(printed) == {"exit_code": 128 + number, "error": error}
+
+
+def test_a_command_that_has_printed_its_json_ends_by_itself() -> None:
+    code, printed, said = _ended(signal.SIGTERM, "--json", "answered")
+    assert (code, json.loads(printed), said) == (7, {"exit_code": 7}, "")
+    assert _ended(signal.SIGTERM, "answered")[0] == 128 + signal.SIGTERM  # its text is no answer that another would follow
+
+
+def _ended(number: int, *arguments: str, **streams: Any) -> tuple[int, str, str]:
+    """The exit code of a slow command that gets a signal, and what it prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SLOW, *arguments], **{"stdout": subprocess.PIPE, **streams}, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None and process.stderr.readline() == "go\n"
+    process.send_signal(number)
+    printed, said = process.communicate(timeout=30)
+    return process.returncode, printed, said
+
+
+def test_a_signal_where_nobody_takes_the_json() -> None:
+    """Standard output is a pipe that is full and never read: the command ends all the same."""
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writes, bytes(65536))
+    os.set_blocking(writes, True)
+    code, _, said = _ended(signal.SIGINT, "--json", stdout=writes)
+    os.close(reads)
+    os.close(writes)
+    assert (code, said) == (130, "interrupted\n")
+
+
+def test_json_of_a_flag_that_takes_no_value() -> None:
+    done = shell("transload targets --json=1")
+    assert done.returncode == 2 and json.loads(done.stdout)["exit_code"] == 2 and "--json" in done.stderr
+    assert shell("transload inspect -- --json").stdout == ""  # the name of a file
