@@ -49,6 +49,7 @@ from .mistaken import mistaken
 from .outcomes import need_right_module
 from .plugin import Reader, Source
 from .plugin_host import host
+from .read_again import how_read
 from .roles import default_target, hub
 from .valid import module_given
 
@@ -110,13 +111,14 @@ def load(
     source.outputs = tuple(outputs)
     reader = host().get("readers", format) if format is not None else reader_for(source)
     wanted = _wanted(inputs or {})
+    reading = how_read(wanted, format=format, function=function, weights=weights)
     if weights is not None:
         source.weights = _weights_for(reader, Path(weights))
     with shapes_asked() as asked:
         module = _read_whole(reader, source, wanted)
     if not asked:
         module = _sized(module, reader, source, wanted)
-    module.source, module.source_format = source.path, reader.name
+    module.source, module.source_format, module.reading = source.path, reader.name, reading
     note_read(source.path, *module.beside)
     if source.function is not None:
         from .entry import choose_entry

@@ -433,7 +433,7 @@ class _Work:
         self.doubt = unverified(
             self.verification, self.mode == "require", self.path, looked_into(
                 self.target, self.directory, [self.directory / file.relative_to(folder) for file in self.emitted.files],
-                bool(self.emitted.parts)))
+                bool(self.emitted.parts)), reading=self.source.reading)
         report = self.report
         report.exit_code = self.doubt.exit_code if self.doubt is not None else 0
         report.seconds = {name: round(seconds, 6) for name, seconds in self.times.seconds.items()}
@@ -506,7 +506,7 @@ def _gone_on_from(
     if digests is None:
         digests = Digests(module.source)
         digests.add(module.beside)
-    begin = Dumped(dump).before(start, _named(module), digests)
+    begin = Dumped(dump).before(start, _named(module), digests, module.reading)
     begin.take_the_place_of(module)
     journey.go_on_from(begin.names)
     return begin

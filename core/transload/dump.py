@@ -15,6 +15,7 @@ started from, a pass within it cannot: passes of one stage may hand things on in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,9 @@ from .journey import HUB, QUANTIZE, READ, Observer, Stage
 from .json_text import json_text, of_json_text
 from .passes.steps import PassRecord, Step
 from .plugin import Source
+from .read_again import command
 from .report import Digest, Digests
 from .roles import hub
-from .shell import quoted
 from .suggest import nearest
 from .text import write_module
 from .text.carried import carrying, take_up
@@ -134,7 +135,7 @@ class Start:
 
     def take_the_place_of(self, source: Module) -> None:
         """Have the module come from where the model that was read comes from."""
-        self.module.source, self.module.source_format = source.source, source.source_format
+        self.module.source, self.module.source_format, self.module.reading = source.source, source.source_format, source.reading
 
     @property
     def names(self) -> list[str]:
@@ -166,8 +167,10 @@ class Dumped:
             return []
         return [file for entry in stages for file in (entry["file"], *(step["file"] for step in entry["steps"])) if file]
 
-    def before(self, stage: str, model: str, digests: Digests | None = None) -> Start:
+    def before(self, stage: str, model: str, digests: Digests | None = None, reading: Sequence[str] = ()) -> Start:
         """The module of `model` as it was before a stage; a note says where its text was changed since.
+
+        `reading` says how the model was read (`Module.reading`).
 
         `UsageError` where the dump is another model's, or of files that have other `digests` now, or names the stages there are.
         """
@@ -176,7 +179,7 @@ class Dumped:
         if (changed := self._changed(model, digests)) is not None:
             raise UsageError(
                 f"{changed} is not the file that {self.directory} holds the dump of: it was changed, or is another of that name",
-                hint=f"`transload convert {quoted(model)} --dump {quoted(self.directory)}` writes it again")
+                hint=f"`{command('convert', model, reading=reading, more=('--dump', self.directory))}` writes it again")
         center = hub().name
         names = [entry["stage"] for entry in self.stages]
         if stage not in names[1:]:

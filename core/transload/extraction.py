@@ -60,7 +60,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     input or, in a lowered module, with another tensor, and where two would have one name.
     """
     copy = module_given(module, "extract").clone()
-    copy.source, copy.source_format, copy.beside, copy.cut = None, None, (), None
+    copy.source, copy.source_format, copy.beside, copy.cut, copy.reading = None, None, (), None, ()
     tensors, borders, block = tensors_of(copy), _borders(copy), copy.body_of_main
     given, taken = _renamed(inputs), _renamed(output_names(module.main) if outputs is None else outputs)
     if not taken:
@@ -139,6 +139,7 @@ def cut_at(module: Module, outputs: Sequence[str]) -> Module:
     names = names_among(outputs, tensors_of(module))
     part = extract(module, names)
     part.source, part.source_format, part.beside = module.source, module.source_format, module.beside
+    part.reading = (*module.reading, *(word for name in names for word in ("--outputs", name)))
     part.cut = Cut(tuple(names), {name: type_ for name, type_ in module.inputs.items() if name not in part.inputs})
     part.notes = (*part.notes, f"the model was cut at {', '.join(map(repr, names))}: what is behind is left out")
     return part

@@ -20,8 +20,8 @@ from .shell import quoted
 from .suggest import nearest
 
 __all__ = [
-    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "nearest_of", "no_input", "shapes_asked", "sizes_given",
-    "sizes_of_another", "sizes_said", "static_inputs", "static_shapes",
+    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "nearest_of", "no_input", "shape_said", "shapes_asked",
+    "sizes_given", "sizes_of_another", "sizes_said", "static_inputs", "static_shapes",
 ]
 
 Size = int | str | None
@@ -350,7 +350,12 @@ def _open(declared: Sequence[Size] | None, shape: Sequence[Size]) -> Sequence[Si
 
 def _flag(name: str, sizes: Sequence[int | str]) -> str:
     """As it can be typed: quoted where a shell would read more into the name."""
-    return f"--shape {quoted(name + ':' + ('x'.join(map(str, sizes)) or 'scalar'))}"
+    return f"--shape {quoted(shape_said(name, sizes))}"
+
+
+def shape_said(name: str, sizes: Sequence[int | str]) -> str:
+    """What `--shape` says of an input."""
+    return f"{name}:{'x'.join(map(str, sizes)) or 'scalar'}"
 
 
 def _likely(

@@ -198,7 +198,7 @@ def submodule(
             outermost(user, block) not in inside and user is not ends for user in value.uses)})
 
     made = new_module()
-    made.source, made.source_format = module.source, module.source_format
+    made.source, made.source_format, made.reading = module.source, module.source_format, module.reading
     function = made.add_function("main", [value.type for value in taken], list(taken.values()))
     target = function.regions[0].block
     mapping = dict(zip(taken, target.arguments, strict=True))

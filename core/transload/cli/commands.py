@@ -21,8 +21,8 @@ from ..given import has_images, settled, shapes_of
 from ..input_shapes import static_inputs
 from ..ir import Blocks, Module, QuantType, TensorType, Type
 from ..journey import Plan
+from ..read_again import command
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
-from ..shell import quoted
 from ..verification.asked import QUANTIZED, need_random, unverified
 from .answer import print_data, print_json
 from .arguments import parse_given, parse_options, taken_to_load
@@ -113,14 +113,15 @@ def convert_command(
     if json:
         print_json(artifact.report)
     elif not session().quiet:
-        _show_artifact(artifact, page, _scoring(artifact, model, out, shape, asked))
+        _show_artifact(artifact, page, _scoring(artifact, model, out))
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code
 
 
 def _doubt(artifact: Artifact, model: Path, wishes: Mapping[str, Any], required: bool = False) -> VerificationError | None:
-    return unverified(artifact.verification, required, model, artifact.looked_into, _quantizing(model, wishes))
+    return unverified(
+        artifact.verification, required, model, artifact.looked_into, _quantizing(model, wishes), artifact.module.reading)
 
 
 def _wishes(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,17 +142,14 @@ def _quantizing(model: Path, wishes: Mapping[str, Any]) -> str | None:
     return f"`{line}`" if line is not None else None
 
 
-def _scoring(artifact: Artifact, model: Path, out: Path, shape: Sequence[str], asked: Mapping[str, Any]) -> str:
+def _scoring(artifact: Artifact, model: Path, out: Path) -> str:
     """The command that scores a model and what was made of it, read as it was here; empty where that is a part of it."""
-    if asked["outputs"]:
+    if artifact.module.cut is not None:
         return ""
-    said = [("shape", each) for each in shape]
-    said += [(key, str(asked[key])) for key in ("format", "function", "weights") if asked[key]]
-    how = "".join(f" --{key} {quoted(text)}" for key, text in said)
     outputs = artifact.verification.quantized if artifact.verification is not None else []
     metric = "equal" if outputs and not any("sqnr" in each.metrics for each in outputs) else "sqnr"
-    files = f"{quoted(model)} {quoted(out)}"
-    return f"`transload eval {files}{how} --data ... --metric {metric}` scores both on other samples"
+    line = command("eval", model, out, reading=artifact.module.reading, more=("--data", "...", "--metric", metric))
+    return f"`{line}` scores both on other samples"
 
 
 def _need_plan(required: bool, goes_on: bool) -> None:

@@ -59,10 +59,11 @@ class Module(Op):
     outputs that a caller hands on from run to run, `notes` what was decided on the way that nobody said, in words for the
     user, `entry` what the file calls the main function, `beside` the other files that were read with `source` (weights),
     `quantization` what its quantizer said of a quantized one (`transload.plugin.Quantized`) or None, `cut` where the file's model
-    was cut, or None; they are not part of the IR and do not appear in text.
+    was cut, or None, `reading` how it was read, as words of a command line (`transload.read_again`); they are not part of the IR
+    and do not appear in text.
     """
 
-    __slots__ = ("__weakref__", "beside", "cut", "entry", "notes", "quantization", "source", "source_format", "states")
+    __slots__ = ("__weakref__", "beside", "cut", "entry", "notes", "quantization", "reading", "source", "source_format", "states")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
@@ -74,6 +75,7 @@ class Module(Op):
         self.beside: tuple[Path, ...] = ()
         self.quantization: Quantized | None = None
         self.cut: Cut | None = None
+        self.reading: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{module_text(self)}>"
@@ -149,7 +151,7 @@ class Module(Op):
         copy = Module(own_attributes(self.attributes), self.location)
         copy.source, copy.source_format, copy.entry = self.source, self.source_format, self.entry
         copy.states, copy.notes, copy.beside, copy.quantization = self.states, self.notes, self.beside, self.quantization
-        copy.cut = self.cut
+        copy.cut, copy.reading = self.cut, self.reading
         for op in self.body:
             copy.body.append(op.clone(mapping))
         return copy
@@ -172,7 +174,7 @@ class Module(Op):
             self.body.append(other.body.remove(op))
         self.source, self.source_format, self.entry = other.source, other.source_format, other.entry
         self.states, self.notes, self.beside, self.quantization = other.states, other.notes, other.beside, other.quantization
-        self.cut = other.cut
+        self.cut, self.reading = other.cut, other.reading
 
     def ops(self) -> Iterator[Op]:
         """Every op in every function, the functions themselves left out."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ReadError
 from ..ir import Dense, Module, State, TensorType
-from ..shell import quoted
+from ..read_again import command
 
 __all__ = ["ATTRIBUTE", "carrying", "carrying_states", "take_up"]
 
@@ -22,9 +22,11 @@ STATES = "transload.states"
 
 @contextmanager
 def carrying(module: Module, model: str, stages: Sequence[str]) -> Iterator[None]:
-    """Inside, the module has the attribute: of which model it is, which stages it has behind it, its notes and states."""
+    """Inside, the module has the attribute: of which model it is, and how it was read, which stages it has behind it, its notes,
+    and its states."""
     module.attributes[ATTRIBUTE] = {
-        "model": model, "stages": list(stages), "notes": list(module.notes), "states": _said(module.states)}
+        "model": model, "reading": list(module.reading), "stages": list(stages), "notes": list(module.notes),
+        "states": _said(module.states)}
     try:
         yield
     finally:
@@ -58,14 +60,15 @@ def take_up(module: Module, say: bool = True) -> None:
         return
     try:
         notes, stages, model = _texts(about["notes"]), _texts(about["stages"]), str(about["model"])
+        reading = _texts(about.get("reading", ()))  # which dumps of earlier versions have not
         states = tuple(_state(state, module) for state in about["states"])
     except (KeyError, TypeError, ValueError):
         raise ReadError(f"the attribute {ATTRIBUTE} of the module does not read", hint="`convert --dump` writes it") from None
     module.notes, module.states = notes, states
     if say:
+        line = command("convert", model, reading=reading, more=("--dump", "DIR", "--from", "STAGE"))
         module.notes = (*notes, f"this is a dump of {model}, after {stages[-1] if stages else 'nothing'}, and not judged by it: "
-                                f"`transload convert {quoted(model)} --dump DIR --from STAGE` goes on with it, and verifies the "
-                                "result")
+                                f"`{line}` goes on with it, and verifies the result")
 
 
 def _said(states: Sequence[State]) -> list[dict[str, Any]]:

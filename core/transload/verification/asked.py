@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, UsageError, VerificationError
 from ..plugin_host import host
-from ..shell import quoted
+from ..read_again import command
 
 if TYPE_CHECKING:
     from .verify import Verification
@@ -54,18 +54,18 @@ def need_random(seed: int, random: bool) -> None:
 
 def unverified(
     verification: Verification | None, required: bool = False, model: Path | None = None, artifact: Path | None = None,
-    quantizing: str | None = None,
+    quantizing: str | None = None, reading: Sequence[str] = (),
 ) -> VerificationError | None:
     """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared.
 
-    The hint names the `model`, and the `artifact` that its tensors can be compared in, or else a way to one. Of a model that was
-    quantized on the way the quantized module is compared, from which all layers of the float one differ: `quantizing` is the
-    command that writes it.
+    The hint names the `model`, read as `reading` says, and the `artifact` that its tensors can be compared in, or else a way to
+    one. Of a model that was quantized on the way the quantized module is compared, from which all layers of the float one differ:
+    `quantizing` is the command that writes it.
     """
     if verification is not None and verification.failed:
-        quantizes = verification.quantized and not verification.wrong_before and (quantizing or _quantizing(model))
+        quantizes = verification.quantized and not verification.wrong_before and (quantizing or _quantizing(model, reading))
         wrong = f"the result does not compute what {verification.runtime} computes"
-        hint = _where_it_starts(model, artifact, quantizes)
+        hint = _where_it_starts(model, reading, artifact, quantizes)
         if verification.wrong_before:
             wrong = f"before it is quantized it does not compute what {verification.wrong_before} computes"
         if verification.is_costly:
@@ -81,17 +81,18 @@ def unverified(
     return None
 
 
-def _quantizing(model: Path | None) -> str:
-    return f"`transload quantize {quoted(model or 'MODEL')} -o {QUANTIZED}`, with the options of this conversion"
+def _quantizing(model: Path | None, reading: Sequence[str]) -> str:
+    line = command("quantize", model or "MODEL", reading=reading, more=("-o", QUANTIZED))
+    return f"`{line}`, with the options of this conversion"
 
 
-def _where_it_starts(model: Path | None, artifact: Path | None, quantizing: Any) -> str:
-    beside = QUANTIZED if quantizing else quoted(model or "MODEL")
+def _where_it_starts(model: Path | None, reading: Sequence[str], artifact: Path | None, quantizing: Any) -> str:
+    beside, how = (QUANTIZED, ()) if quantizing else (model or "MODEL", reading)
 
     def by(place: object) -> str:
-        shown = f"`transload compare {beside} {place} --per-layer` shows where it starts"
+        shown = f"`{command('compare', beside, place, reading=how, more=('--per-layer',))}` shows where it starts"
         return f"{quantizing} writes the quantized module, and {shown}" if quantizing else shown
 
     if artifact is not None:
-        return by(quoted(artifact))
+        return by(artifact)
     return f"convert it once more with --dump steps, and {by('steps/NAME.mlir')}, of the last step, or of those before"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transload.cli import options
-from transload.shell import quoted
+from transload.read_again import command
 
 if TYPE_CHECKING:
     from transload.ir import Module
@@ -127,8 +127,10 @@ def quantize(
     save_page(report, page, str(model))
     console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
     console().print(table(("", ""), all_rows(report)))
-    show_layers(report, page, f"`transload convert {quoted(out)} --target NAME`, `transload eval {quoted(model)} "
-                f"{quoted(out)} --data ... --metric sqnr`")
+    following = [command("convert", out, more=("--target", "NAME"))]
+    if module.cut is None:  # eval scores whole models
+        following.append(command("eval", model, out, reading=module.reading, more=("--data", "...", "--metric", "sqnr")))
+    show_layers(report, page, ", ".join(f"`{line}`" for line in following))
     _say(samples, f"written to {out}")
     return 0
 

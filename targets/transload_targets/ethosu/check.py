@@ -8,7 +8,7 @@ from dataclasses import replace
 from transload.errors import Finding, merge_findings
 from transload.ir import Module, Op
 from transload.plugin import Quantized
-from transload.suggest import quantizing
+from transload.read_again import quantizing
 
 from .accelerators import FAMILIES, Accelerator
 from .constraints import constraints_of

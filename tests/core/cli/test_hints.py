@@ -136,3 +136,64 @@ def test_what_a_target_wished_of_the_quantizer_is_asked_of_it_once_more(
     assert cli(*shlex.split(lines[0])[1:])[0] == 0
     texts = [(tmp_path / "quantized.mlir").read_text(), json.dumps(json.loads((tmp_path / "made/report.json").read_text()))]
     assert 'rounding = "once"' in texts[0] and '"rounds": "once"' in texts[1]
+
+
+@pytest.fixture
+def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., tuple[int, str, str]]) -> Callable[..., list[str]]:
+    """The commands that a command prints, which runs, as they can be typed with samples and a target: each has to succeed."""
+    monkeypatch.chdir(tmp_path)
+
+    def printed(*words: str, code: int = 0) -> list[str]:
+        found, *said = cli(*words)
+        assert found == code, said
+        commands = [line.replace("NAME", "tosa").replace("SAMPLES", "x.npy").replace("...", "x.npy").replace("DIR", "steps")
+                    .replace("STAGE", "hub") for line in re.findall("transload ((?:convert|eval|compare) [^`]*)", " ".join(
+                        "\n".join(said).split()))]
+        for line in commands:
+            assert cli(*shlex.split(line))[0] == 0, line
+        return commands
+
+    return printed
+
+
+def test_commands_of_a_model_with_functions_and_open_sizes(lines: Callable[..., list[str]], tmp_path: Path) -> None:
+    """They say which function it is, and of what sizes: without, each is an error."""
+    from transload.read_again import quantizing
+
+    function = ("func.func @{0}(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {{\n"
+                "  %0 = stablehlo.{1} %x, %x : tensor<?x?xf32>\n  return %0 : tensor<?x?xf32>\n}}\n")
+    Path("m.mlir").write_text(function.format("f", "add") + function.format("g", "multiply"))
+    np.save("x.npy", np.random.default_rng(0).normal(0, 1, (8, 2, 4)).astype(np.float32))
+    which = "--shape arg0:2x4 --function g"
+    asked = ("m.mlir", *shlex.split(which))
+    quantized = ("--quantize", "int8", "--data", "x.npy")
+    assert lines("convert", *asked, *quantized, "-o", "made") == [f"eval m.mlir made {which} --data x.npy --metric sqnr"]
+    assert lines("convert", *asked, "-o", "made", "--dump", "steps") == []
+    dumped = lines("inspect", *(str(path.relative_to(tmp_path)) for path in tmp_path.glob("steps/*plain-biases.mlir")))
+    assert dumped == [f"convert m.mlir {which} --dump steps --from hub"]
+    assert lines("quantize", *asked, "--data", "x.npy", "-o", "q.mlir") == [
+        "convert q.mlir --target tosa", f"eval m.mlir q.mlir {which} --data x.npy --metric sqnr"]
+    assert lines("search", *asked, "--data", "x.npy", "--min-cos", "0.1", "-o", "mixed.txt") == [
+        f"convert m.mlir {which} --target tosa --quantize int8 --layers mixed.txt --data x.npy"]
+    module = transload.load("m.mlir", inputs={"arg0": (2, 4)}, function="g")
+    advice = f": transload convert m.mlir {which} --target tosa --quantize int8 --data SAMPLES"
+    assert quantizing(module, "tosa", ["int8"]) == advice
+
+
+def test_commands_of_a_model_that_is_cut_and_has_sizes_by_name(lines: Callable[..., list[str]]) -> None:
+    import onnx
+
+    from tests.support.onnx_models import make_model, node
+
+    model = make_model([node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["z"])], {"x": np.zeros((2, 3), np.float32)}, ["y", "z"])
+    for place, name in enumerate(("N", "k")):
+        model.graph.input[0].type.tensor_type.shape.dim[place].dim_param = name
+    onnx.save(model, "m.onnx")
+    np.save("x.npy", np.random.default_rng(0).normal(0, 1, (8, 2, 3)).astype(np.float32))
+    which = "--dim k=3 --batch 2 --outputs z"
+    asked = ("m.onnx", *shlex.split(which), "-o", "made", "--dump", "steps")
+    assert lines("convert", *asked, "--tolerance", "sqnr=1e9", code=4) == [f"compare m.onnx made/m.tosa {which} --per-layer"]
+    assert lines("quantize", *asked[:-4], "--data", "x.npy", "-o", "q.mlir") == ["convert q.mlir --target tosa"]
+    model.graph.name = "another"
+    onnx.save(model, "m.onnx")
+    assert lines("convert", *asked, "--from", "hub", code=2) == [f"convert m.onnx {which} --dump steps"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transload.cli import options
-from transload.shell import quoted
+from transload.read_again import command
 
 if TYPE_CHECKING:
     from .searching import Found
@@ -97,7 +98,7 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
         _show(found, promise.text)
         console().print(f"{model} searched in {seconds_text(clock.seconds)}, written to {out}", markup=False)
         if found.kept:
-            console().print(_next(model, out, asked), markup=False)
+            console().print(_next(model, module.reading, out, asked), markup=False)
     return 0 if found.kept else 4
 
 
@@ -141,10 +142,10 @@ def _show(found: Found, promise: str) -> None:
         console().print(f"{sized(len(words), 'tensor')} with more bits: {counted}", markup=False)
 
 
-def _next(model: Path, out: Path, asked: dict[str, Any]) -> str:
-    calibration = f" --table {quoted(asked['calibration'])}" if asked["calibration"] is not None else ""
-    return (f"next: `transload convert {quoted(model)} --target NAME --quantize {asked['scheme']} --layers {quoted(out)}"
-            f"{calibration} --data ...`")
+def _next(model: Path, reading: Sequence[str], out: Path, asked: dict[str, Any]) -> str:
+    calibration = ("--table", asked["calibration"]) if asked["calibration"] is not None else ()
+    more = ("--target", "NAME", "--quantize", asked["scheme"], "--layers", out, *calibration, "--data", "...")
+    return f"next: `{command('convert', model, reading=reading, more=more)}`"
 
 
 def _as_data(found: Found) -> dict[str, Any]:
