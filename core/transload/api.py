@@ -26,7 +26,7 @@ from .errors import (
     UsageError,
     merge_findings,
 )
-from .file_formats import HEAD, file_of, reader_for, writer_for
+from .file_formats import HEAD, file_of, foreign_content, reader_for, writer_for
 from .files import atomic_path, is_file, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY
@@ -191,12 +191,18 @@ def _need_elements(module: Module, owner: PluginInfo, reader: str) -> None:
 
 
 def _say_what_it_is(error: ReadError, source: Source, reader: Reader) -> None:
-    """Hint at what a file is that `reader` refused, where it is not what it is called."""
+    """Hint at what a file is that `reader` refused, where it is not what it is called.
+
+    Raises the `ReadError` of its format, where that is known and nobody here reads it.
+    """
     if isinstance(error, MissingPackage) or source.path is None or source.path.is_dir():
         return
     others = host().readers.values() if isinstance(error, ForeignContent) else ()
     with suppress(OSError):  # where it is not there any more
-        error.hint = mistaken(bytes(source.data[:HEAD]), source.path, reader, others) or error.hint
+        head = bytes(source.data[:HEAD])
+        if (foreign := foreign_content(source.path, head, reader)) is not None:
+            raise foreign from None
+        error.hint = mistaken(head, source.path, reader, others) or error.hint
 
 
 def _read(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:

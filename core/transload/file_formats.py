@@ -10,16 +10,16 @@ from .artifact_set import REPORT
 from .contents import STRUCTURE
 from .errors import PluginFailure, ReadError, TransloadError, UsageError
 from .files import is_file, is_folder, reason_of
-from .mistaken import mistaken
+from .mistaken import knows, mistaken
 from .plugin import Reader, Source, resolve
 from .plugin_host import host
 from .reported import unreported
 from .shell import quoted
 
 if TYPE_CHECKING:
-    from .plugin import Writer
+    from .plugin import ForeignFormat, Writer
 
-__all__ = ["HEAD", "file_of", "model_file", "reader_for", "writer_for"]
+__all__ = ["HEAD", "file_of", "foreign_content", "model_file", "reader_for", "writer_for"]
 
 Named = TypeVar("Named", Reader, "Writer")
 HEAD = 4096
@@ -58,7 +58,7 @@ def reader_for(source: Source) -> Reader:
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
     failed: list[PluginFailure] = []
-    if by_suffix and (foreign := _foreign(path, head, failed, shared=True)) is not None:
+    if by_suffix and (foreign := _foreign(path, head, failed, _sharing(path))) is not None:
         raise foreign
     for reader in sorted(by_suffix or readers, key=lambda reader: reader.dialect == "builtin"):  # text of any dialect comes last
         try:
@@ -95,17 +95,30 @@ def _suffixes() -> list[str]:
     return [suffix for reader in host().readers.values() for suffix in reader.suffixes]
 
 
-def _foreign(path: Path, head: bytes, failed: list[PluginFailure], shared: bool = False) -> ReadError | None:
-    """What to say of a file, or directory, in a format that is known and not read; None where it is not known either.
+def foreign_content(path: Path, head: bytes, refused: Reader) -> ReadError | None:
+    """What to say of a file whose name is of a format that is read, where its reader `refused` it and what is in it is of a
+    format that is known and not read; None for others."""
+    if knows(refused, head, path):
+        return None
+    return _foreign(path, head, [], [format for format in host().formats.values() if format.detect is not None])
+
+
+def _sharing(path: Path) -> list[ForeignFormat]:
+    """The formats of a suffix that formats which are read have, too: those that say that they have it, and know their content."""
+    return [format for format in host().formats.values()
+            if format.detect is not None and path.name.lower().endswith(format.suffixes)]
+
+
+def _foreign(
+    path: Path, head: bytes, failed: list[PluginFailure], formats: Iterable[ForeignFormat] | None = None,
+) -> ReadError | None:
+    """What to say of a file, or directory, in a format that is known (of `formats`, or any) and not read; None where it is not
+    known either.
 
     One that cannot tell leaves the file to others; its failure is added to `failed`, for where nobody knows it.
-
-    With `shared`, of a suffix that formats which are read have, too: of those that say that they have it, and know their content.
     """
-    for format in host().formats.values():
+    for format in host().formats.values() if formats is None else formats:
         try:
-            if shared and not (format.detect is not None and path.name.lower().endswith(format.suffixes)):
-                continue
             if format.knows(head, path):
                 folder = path if path.is_dir() else path.parent
                 way = format.way.replace("{path}", quoted(path)).replace("{folder}", quoted(folder))

@@ -8,7 +8,7 @@ from pathlib import Path
 from .errors import TransloadError
 from .plugin import Reader, resolve
 
-__all__ = ["mistaken"]
+__all__ = ["knows", "mistaken"]
 
 _BEGINNINGS: tuple[tuple[tuple[bytes, ...], str], ...] = (
     ((b"version https://git-lfs",), "it is a pointer of Git LFS, which stands for the file: `git lfs pull` fetches that"),
@@ -29,15 +29,16 @@ def mistaken(head: bytes, path: Path, refused: Reader | None = None, readers: It
     for beginnings, what in _BEGINNINGS:
         if start.startswith(beginnings):
             return what
-    if refused is not None and _knows(refused, head, path):  # it is what it is called, and something else is wrong with it
+    if refused is not None and knows(refused, head, path):  # it is what it is called, and something else is wrong with it
         return ""
     # Readers that share a suffix read one language in several forms: what is wrong in it none of the others reads.
     own = set() if refused is None else set(refused.suffixes)
-    others = [reader.name for reader in readers if own.isdisjoint(reader.suffixes) and _knows(reader, head, path)]
+    others = [reader.name for reader in readers if own.isdisjoint(reader.suffixes) and knows(reader, head, path)]
     return f"its bytes are those of another format: --format {others[0]}, or call it so" if len(others) == 1 else ""
 
 
-def _knows(reader: Reader, head: bytes, path: Path) -> bool:
+def knows(reader: Reader, head: bytes, path: Path) -> bool:
+    """Whether a reader tells by the first bytes of a file that it is its own."""
     try:
         return reader.detect is not None and bool(resolve(reader.detect)(head, path))
     except (TransloadError, OSError):

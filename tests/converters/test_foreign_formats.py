@@ -54,6 +54,13 @@ FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
 ]
 
 
+TORCH, WEIGHTS = archive("m/data.pkl", "m/version"), content(len(SAFETENSORS).to_bytes(8, "little") + SAFETENSORS)
+MISNAMED = (".onnx", ".h5", ".keras", ".tflite", ".pt2", ".pb", ".mlir", ".caffemodel")
+FILES += [(f"m{suffix}", write, title, way) for suffix in MISNAMED for write, title, way in (
+    (TORCH, "PyTorch", "torch.export.save"), (WEIGHTS, "safetensors", "optimum-cli"))]
+"""Of these the suffix says another format, which is read."""
+
+
 @pytest.mark.parametrize(("name", "write", "title", "way"), FILES)
 def test_known_formats_are_recognized(tmp_path: Path, name: str, write: Callable[[Path], None], title: str, way: str) -> None:
     file = tmp_path / "my models" / name
