@@ -275,7 +275,9 @@ def model_of(given: Any) -> str | Path | Module:
 def _weights_for(reader: Reader, weights: Path) -> Path:
     """The file of weights that a user names, which is there, and which the reader takes."""
     if not reader.weights:
-        raise UsageError(f"models of format {reader.name!r} hold their weights, or say where they are: weights= is not for them")
+        raise UsageError(
+            f"models of format {reader.name!r} hold their weights, or say where they are: they take no other file of weights",
+            hint="leave out --weights, or weights= in Python")
     need_file(weights)
     if weights.is_dir():
         raise ReadError(f"{weights}: is a directory, not a file of weights")

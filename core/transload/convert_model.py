@@ -584,7 +584,7 @@ def _quantization(quantize: str | None, options: Mapping[str, Any] | None, targe
     """
     if quantize is None:
         if options:
-            raise UsageError(f"{', '.join(options)}: of which quantizer?", hint="--quantize NAME, or quantize= in Python")
+            raise UsageError(f"{', '.join(options)}: of which quantizer?", hint="name one: quantize=")
         return None
     from .quantization import Quantization, wished_by
 

@@ -534,10 +534,21 @@ def quantizing(name: str, help: str, default: str | None = None) -> Decorator:
 
 
 def take_quantizer(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of `quantizing` out of a command's, but for the quantizer's name, as options of the quantizer."""
+    """Take the options of `quantizing` out of a command's, but for the quantizer's name, as options of the quantizer.
+
+    Raises `UsageError` where the command that runs was given some, and no quantizer.
+    """
     from .arguments import parse_options
 
     texts = {"calibration": given.pop("table"), **{name: given.pop(name) for name in ("method", "floats", "layers", "effort")}}
     borders = {name: given.pop(name) for name in ("quant_input", "quant_output")}
     said = {name: value for name, value in {**texts, **borders}.items() if value is not None}
-    return {**said, **parse_options(given.pop("quantizer_option"), "quantizer-option")}
+    own = parse_options(given.pop("quantizer_option"), "quantizer-option")
+    context = click.get_current_context(silent=True)
+    if (said or own) and context is not None and context.params.get("quantize") is None:
+        from ..errors import UsageError
+
+        flags = [{"calibration": "--table"}.get(name, f"--{name.replace('_', '-')}") for name in said]
+        flags += [f"--quantizer-option {name}" for name in own]
+        raise UsageError(f"{', '.join(flags)}: of which quantizer?", hint="--quantize NAME")
+    return {**said, **own}

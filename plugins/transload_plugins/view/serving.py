@@ -41,8 +41,6 @@ def looked_at(models: tuple[Path, ...], page: Path | None, given: dict[str, Any]
     shapes, arrays = parse_given(given.pop("shape"), given.pop("input"))
     scheme, target, options = given.pop("quantize"), given.pop("target"), parse_options(given.pop("option"))
     passes = given.pop("passes")
-    if settings and scheme is None:
-        raise UsageError(f"{', '.join(settings)}: of which quantizer?", hint="--quantize NAME")
     if data is not None and scheme is None and len(models) == 1:
         raise UsageError("--data is for what is compared, and there is one model", hint="--quantize NAME, or a second model")
     given_arrays = open_given(arrays) if arrays is not None else None

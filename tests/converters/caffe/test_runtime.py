@@ -52,7 +52,7 @@ def test_weights_that_are_named(pair: tuple[Path, Path]) -> None:
     assert transload.inspect(network, "tosa", weights=weights).takes
     with pytest.raises(ReadError, match="nowhere"):
         transload.load(network, weights=weights.with_name("nowhere.caffemodel"))
-    with pytest.raises(UsageError, match="weights= is not for them"):
+    with pytest.raises(UsageError, match="no other file of weights"):
         transload.load(text="", format="mlir", weights=weights)
 
 

@@ -124,7 +124,8 @@ def test_samples(tmp_path: Path) -> None:
 
 
 def test_quantizing() -> None:
-    said = parsed("--table", "t", "--method", "kl", "--quant-input", "--quant-output", "a,b", "--quantizer-option", "bits=4")[2]
+    said = parsed("--quantize", "int8", "--table", "t", "--method", "kl", "--quant-input", "--quant-output", "a,b",
+                  "--quantizer-option", "bits=4")[2]
     assert said == {"calibration": Path("t"), "method": "kl", "quant_input": "all", "quant_output": "a,b", "bits": "4"}
 
 
