@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transload.cli import options
-from transload.read_again import command
 
 if TYPE_CHECKING:
     from transload.ir import Module
@@ -109,6 +108,7 @@ def quantize(
     from transload.cli.waiting import going_through
     from transload.file_formats import writer_for
     from transload.quantization import Quantization
+    from transload.read_again import command
     from transload.roles import hub
 
     from . import layers

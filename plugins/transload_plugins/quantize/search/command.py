@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transload.cli import options
-from transload.read_again import command
 
 if TYPE_CHECKING:
     from .searching import Found
@@ -143,6 +142,8 @@ def _show(found: Found, promise: str) -> None:
 
 
 def _next(model: Path, reading: Sequence[str], out: Path, asked: dict[str, Any]) -> str:
+    from transload.read_again import command
+
     calibration = ("--table", asked["calibration"]) if asked["calibration"] is not None else ()
     more = ("--target", "NAME", "--quantize", asked["scheme"], "--layers", out, *calibration, "--data", "...")
     return f"next: `{command('convert', model, reading=reading, more=more)}`"
