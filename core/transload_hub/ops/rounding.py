@@ -12,8 +12,8 @@ a factor made of scales, and differ in how it is rounded. The words:
     power of two (RoundingDivideByPOT, halves away from zero). LiteRT's MultiplyByQuantizedMultiplier, with which most of
     its reference kernels compute; TOSA's DOUBLE_ROUND. Sums of 64 bits, which convolutions of int16 numbers without a bias
     of int32 have, are multiplied by 15 bits and rounded once, halves up, as its overload for them does. Ops for which LiteRT
-    has a kernel of their own in fixed point compute as that kernel; Softmax is computed so
-    with every word, which tells then how the end of it is scaled.
+    has a kernel of their own in fixed point compute as that kernel; Softmax of 8 bits is
+    computed so with every word, which tells then how the end of it is scaled.
 `"once"`
     The integer nearest to the real result; a factor is the quotient of scales in float64, with 31 bits, and halves, which
     such a factor seldom makes, go up. What ONNX's DequantizeLinear, an operator on real numbers and QuantizeLinear mean, but

@@ -61,7 +61,10 @@ def register_conversions(register: Any) -> None:
             "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused"),
             "int4": (bool, False, "weights of 4 bits are i4 (TOSA's extension int4), as the target tosa has them, or bytes"),
             "bias": (("fine", "plain"), "fine",
-                     "biases finer than products of scales are added so, by two more operators, or rounded, which is noted")}))
+                     "biases finer than products of scales are added so, by two more operators, or rounded, which is noted"),
+            "rounding": (("kept", "litert"), "kept",
+                         "functions of int16 numbers whose results are rounded once, as ONNX's, are computed in floats, or by "
+                         "LiteRT's interpolated tables, some steps off")}))
     register(Conversion(
         "tosa030-to-tosa", "tosa030", "tosa", f"{_HERE}.v030.upgrade:TABLE", after="dce,tosa-make-signless", rough=True,
         doc="TOSA 0.30 to 1.0: attributes become operands."))

@@ -16,9 +16,10 @@ from transload.ir import I8, I16, QuantType, Value
 from transload.rewrite import Rewriter
 
 from ... import build
+from .rescaling import NEAREST, rounding_of
 
 __all__ = [
-    "Function", "fits", "int8_numbers", "int8_table", "int16_table", "lookup", "reals_of", "steep"]
+    "Function", "fits", "int8_numbers", "int8_table", "int16_table", "interpolates", "lookup", "reals_of", "steep"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of float32 numbers."""
@@ -86,3 +87,11 @@ def fits(source: QuantType | None, target: QuantType | None) -> bool:
     if source is None or target is None or not source.per_tensor or not target.per_tensor or source.storage != target.storage:
         return False
     return source.storage == I8 or (source.storage == I16 and source.zero_point == target.zero_point == 0)
+
+
+def interpolates(rw: Rewriter) -> bool:
+    """Whether int16 results of the op that is converted may come from an interpolated table, as LiteRT's do.
+
+    These are some steps off what is rounded but once, unless the option `rounding` takes LiteRT's.
+    """
+    return rounding_of(rw.op) != NEAREST or rw.options.get("rounding") == "litert"

@@ -85,10 +85,14 @@ def _layer(op: MatMul, rw: Rewriter) -> Value | None:
         build.reshape(rw, w, (outputs, 1, 1, inputs)), bias_value(rw, None if fine is not None else bias, total, x, w, outputs),
         build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element), element=total.element,
         pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=total.accumulator)
-    wide = total.element == I48
-    rounding = WIDE if wide and rounding_of(op) == DOUBLE else rounding_of(op)
-    made = _finish(op, rw, made, x, w, rounding, sum_bits(rw, w, bias) if wide else 32, fine)
+    bits = sum_bits(rw, w, bias) if total.element == I48 else 32
+    made = _finish(op, rw, made, x, w, _rounding(op, made), bits, fine)
     return build.reshape(rw, made, static_shape(op.result))
+
+
+def _rounding(op: MatMul, made: Value) -> str:
+    """How sums are rounded: LiteRT scales those of 64 bits by 15 bits."""
+    return WIDE if storage_of(made) == I48 and rounding_of(op) == DOUBLE else rounding_of(op)
 
 
 def _finish(
@@ -180,8 +184,9 @@ def _batched(op: MatMul, rw: Rewriter) -> Value | None:
     fine = fine_bias(op, shape[-1]) if shape else None
     if op.bias is not None:
         made = build.reshape(rw, made, shape) if fine is not None else _with_bias(op, rw, build.reshape(rw, made, shape), op.bias)
-    rounding = WIDE if storage_of(made) == I48 else rounding_of(op)
-    made = _finish(op, rw, made, op.input, op.right, rounding, fine=fine)  # before it is reshaped: TOSA reshapes no i48
+    rounding = _rounding(op, made)
+    bits = (rows[-1] << 30).bit_length() + 1 if storage_of(made) == I48 else 32
+    made = _finish(op, rw, made, op.input, op.right, rounding, bits, fine)  # before it is reshaped: TOSA reshapes no i48
     return build.reshape(rw, made, shape)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
+from transload.ir import F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub import tables
 from transload_hub.scales import activation_bounds, per_step
@@ -90,15 +90,19 @@ def _is_summed(op: AvgPool, window: Window) -> bool:
     """Whether a mean has to be rounded but once, to a type of its own, and all its windows have as many elements."""
     source, target = quant(op.input), quant(op.result)
     return (
-        source is not None and target is not None and source.storage == I8 and not same_numbers(source, target)
+        source is not None and target is not None and not same_numbers(source, target)
         and rounding_of(op) == NEAREST and target.per_tensor and window.rank <= 2
         and (op.count_include_pad or not any(window.flat_pads)))
 
 
 def _summed(op: AvgPool, rw: Rewriter, x: Value, window: Window) -> Value:
-    """The sum of a window in 32 bits, by a convolution of each channel with ones, scaled to the mean in the result's type."""
+    """The sum of a window, by a convolution of each channel with ones, scaled to the mean in the result's type."""
     source, target = quant(x), quant(op.result)
     assert source is not None and target is not None
+    count, zero = math.prod(window.kernel), source.zero_point
+    total, zero, bias = (I32, zero, 0) if source.storage == I8 else (I48, 0, -zero * count)
+    if bias and any(window.flat_pads):
+        x, window = _padded(rw, x, window, source.zero_point)
     flat = window.rank == 1
     if flat:
         x, window = unsqueeze_height(rw, x), window.with_height()
@@ -106,11 +110,12 @@ def _summed(op: AvgPool, rw: Rewriter, x: Value, window: Window) -> Value:
     channels = static_shape(x)[-1]
     ones = build.const(rw, tables.ones((*window.kernel, channels, 1), np.int8), I8)
     made = rw.emit(
-        "tosa.depthwise_conv2d", x, ones, build.const(rw, tables.zeros(channels, np.int32), I32),
-        build.zero_point(rw, source.zero_point, x.element), build.zero_point(rw, 0, I8), element=I32, pad=window.flat_pads,
-        stride=window.strides, dilation=window.dilations, acc_type=I32)
+        "tosa.depthwise_conv2d", x, ones, build.const(rw, np.full(channels, bias, dtype_of(total)), total),
+        build.zero_point(rw, zero, x.element), build.zero_point(rw, 0, I8), element=total, pad=window.flat_pads,
+        stride=window.strides, dilation=window.dilations, acc_type=total)
     made = narrow(
-        rw, made, per_step(source.scale, math.prod(window.kernel) * target.scale), target, activation=activation_range(op))
+        rw, made, per_step(source.scale, count * target.scale), target, activation=activation_range(op),
+        sum_bits=max(32, (count << 16).bit_length() + 1))
     return squeeze_height(rw, made) if flat else made
 
 

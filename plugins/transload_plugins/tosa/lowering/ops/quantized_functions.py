@@ -27,7 +27,7 @@ from ..arithmetic.rescaling import (
     scaled,
     widen,
 )
-from ..arithmetic.tables import Function, fits, int8_table, int16_table, lookup, steep
+from ..arithmetic.tables import Function, fits, int8_table, int16_table, interpolates, lookup, steep
 from .activation import clip_limits
 from .common import gather_rows, reshape, static_shape
 
@@ -129,6 +129,8 @@ def through_table(op: Op, rw: Rewriter) -> Value | None:
         return None
     if target.storage == I8:
         return lookup(rw, x, int8_table(source, target, function), target)  # type: ignore[arg-type]
+    if not interpolates(rw):
+        return None
     entries = int16_table(source, target, function)  # type: ignore[arg-type]
     return None if steep(entries) else lookup(rw, x, entries, target)
 
@@ -139,14 +141,15 @@ def sigmoid_int16(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if not fits(source, target) or source.storage != I16 or target.scale != 2.0**-15:  # type: ignore[union-attr]
         return None
-    if op.name == "top.Sigmoid" and (op.scale, op.bias, op.log) != (1.0, 0.0, False):
+    if not interpolates(rw) or (op.name == "top.Sigmoid" and (op.scale, op.bias, op.log) != (1.0, 0.0, False)):
         return None
     return fixed_point_tables.sigmoid_or_tanh(rw, op.input, source, target, tanh=op.name == "top.Tanh")  # type: ignore[arg-type]
 
 
-def _ratio(source: QuantType, target: QuantType, factor: float = 1.0) -> float:
-    """Input scale by output scale, divided in float32 as LiteRT's activations do."""
-    return float(np.float32(source.scale) * np.float32(factor) / np.float32(target.scale))
+def _ratio(op: Op, source: QuantType, target: QuantType, factor: float = 1.0) -> float:
+    """Input scale times a factor by output scale: in float32 where the op rounds as LiteRT's activations do, else in float64."""
+    number = np.float32 if rounding_of(op) == DOUBLE else np.float64
+    return float(number(source.scale) * number(factor) / number(target.scale))
 
 
 @TABLE("top.Relu", "top.Clip")
@@ -165,7 +168,7 @@ def leaky_relu_quantized(op: LeakyRelu, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if not fits(source, target) or (source.storage == I8 and rounding_of(op) != DOUBLE):  # type: ignore[union-attr]
         return None  # of int8, a table of rounded reals
-    up, down = _ratio(source, target), _ratio(source, target, abs(op.alpha))  # type: ignore[arg-type]
+    up, down = _ratio(op, source, target), _ratio(op, source, target, abs(op.alpha))  # type: ignore[arg-type]
     if source.storage == I8:  # type: ignore[union-attr]
         return lookup(rw, op.input, fixed_point_tables.leaky_relu(source, target, up, down, op.alpha < 0), target)  # type: ignore[arg-type]
     above, below = _halves(rw, widen(rw, op.input))
@@ -198,9 +201,9 @@ def prelu_quantized(op: PRelu, rw: Rewriter) -> Value | None:
         return None
     x, factor = build.equal_rank(rw, widen(rw, op.input), widen(rw, op.slope))
     above, below = _halves(rw, x)
-    positive = _times(rw, above, _ratio(source, target))
-    real = np.float32(source.scale) * np.float32(slope.scale) / np.float32(target.scale)
-    negative = _times(rw, build.mul(rw, below, factor, element=I32), float(real))
+    positive = _times(rw, above, _ratio(op, source, target))
+    real = _ratio(op, source, target, slope.scale)
+    negative = _times(rw, build.mul(rw, below, factor, element=I32), real)
     return narrow(rw, rw.emit("tosa.add", positive, negative, element=I32), 1.0, target)
 
 
@@ -221,8 +224,8 @@ def abs_quantized(op: UnaryNumber, rw: Rewriter) -> Value | None:
     if fits(source, target) and source.storage == I8:
         if rounding_of(op) != DOUBLE:
             return None
-        return lookup(rw, op.input, fixed_point_tables.absolute(source, target, _ratio(source, target)), target)
-    return narrow(rw, rw.emit("tosa.abs", widen(rw, op.input)), _ratio(source, target), target)
+        return lookup(rw, op.input, fixed_point_tables.absolute(source, target, _ratio(op, source, target)), target)
+    return narrow(rw, rw.emit("tosa.abs", widen(rw, op.input)), _ratio(op, source, target), target)
 
 
 @TABLE("top.Sqrt")

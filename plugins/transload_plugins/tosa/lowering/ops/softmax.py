@@ -13,7 +13,7 @@ from transload_hub.scales import apply_scale, exp_on_negative_values, scale32, s
 
 from ... import build
 from ..arithmetic.rescaling import i32, narrow, quant, scaled, widen
-from ..arithmetic.tables import int16_table
+from ..arithmetic.tables import int16_table, interpolates
 from .common import static_shape
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def quantized_softmax(op: Softmax, rw: Rewriter) -> Value | None:
         made = _softmax_int8(rw, rows, source, target, op.beta, 8)
     elif source.storage == I8 and _is_unit(target, I16, 16) and shape[axis] <= 1 << 12:
         made = _softmax_int8(rw, rows, source, target, op.beta, 16)
-    elif source.storage == I16 and target.storage == I16 and target.zero_point == 0 and _near(target.scale, 2.0**-15):
+    elif source.storage == I16 and _is_signed_unit(target) and interpolates(rw):
         made = _softmax_int16(rw, rows, source, target, op.beta)
     else:
         return None
@@ -71,6 +71,11 @@ def quantized_softmax(op: Softmax, rw: Rewriter) -> Value | None:
 def _near(scale: float, wanted: float) -> bool:
     """Whether LiteRT takes a scale for the one that its kernel produces."""
     return math.isclose(scale, wanted, rel_tol=1e-3)
+
+
+def _is_signed_unit(type_: QuantType) -> bool:
+    """Whether a type is the one of LiteRT's int16 kernel, of which 0 to 1 are one half."""
+    return type_.storage == I16 and type_.zero_point == 0 and _near(type_.scale, 2.0**-15)
 
 
 def _is_unit(type_: QuantType, storage: Any, bits: int) -> bool:

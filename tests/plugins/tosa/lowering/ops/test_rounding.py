@@ -87,6 +87,19 @@ def product_of(name: str, word: str, a: float, b: float, target: float) -> tuple
     return module, x, x.astype(np.int64) * w
 
 
+@pytest.mark.parametrize("word", ["exact", "once"])
+def test_products_of_two_operands_of_16_bits(word: str) -> None:
+    a, b, target = 1.1e-4, 1.3e-4, 3.3e-4
+    x, y = (np.random.default_rng(3).integers(-9000, 9000, shape).astype(np.int16) for shape in ((20, 6), (6, 30)))
+    module = new_module()
+    module.add_function(
+        "main", [TensorType(array.shape, quantized(scale, I16)) for array, scale in ((x, a), (y, b))], ["x", "y"])
+    block = module.body_of_main
+    made = Builder(block, None, "z").emit("top.MatMul", *block.arguments, element=quantized(target, I16), rounding=word)
+    set_results(module.main, [made], ["z"])
+    assert np.array_equal(run(lower(module), {"x": x, "y": y})["z"], defined(word, x.astype(np.int64) @ y, a, b, target))
+
+
 @pytest.mark.parametrize("scales", SCALES)
 @pytest.mark.parametrize("word", ["double", "exact", "once", "float32"])
 @pytest.mark.parametrize("name", ["top.Conv", "top.MatMul", "top.Mul"])
