@@ -19,7 +19,7 @@ from ... import build
 from .rescaling import NEAREST, rounding_of
 
 __all__ = [
-    "Function", "fits", "int8_numbers", "int8_table", "int16_table", "interpolates", "lookup", "reals_of", "steep"]
+    "Function", "fits", "int8_numbers", "int8_table", "int16_table", "follows_litert", "lookup", "reals_of", "steep"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of float32 numbers."""
@@ -89,9 +89,9 @@ def fits(source: QuantType | None, target: QuantType | None) -> bool:
     return source.storage == I8 or (source.storage == I16 and source.zero_point == target.zero_point == 0)
 
 
-def interpolates(rw: Rewriter) -> bool:
-    """Whether int16 results of the op that is converted may come from an interpolated table, as LiteRT's do.
+def follows_litert(rw: Rewriter) -> bool:
+    """Whether int16 results of the op that is converted may be those of LiteRT's kernels: interpolated, or rounded twice.
 
-    These are some steps off what is rounded but once, unless the option `rounding` takes LiteRT's.
+    These are some steps off what is rounded but once; the option `rounding` takes them for that, too.
     """
     return rounding_of(rw.op) != NEAREST or rw.options.get("rounding") == "litert"

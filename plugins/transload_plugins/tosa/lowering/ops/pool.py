@@ -31,6 +31,7 @@ from ..arithmetic.rescaling import (
     rounding_of,
     same_numbers,
 )
+from ..arithmetic.tables import follows_litert
 from ..prepare.sources import is_unsigned, sources
 from .common import binary, cut, static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
@@ -55,6 +56,8 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value | None:
     window = window_of(op)
     if _is_summed(op, window):
         return _summed(op, rw, x, window)
+    if _is_rounded_twice(op) and not follows_litert(rw):
+        return None
     x = _with_fraction(op, rw, x)
     type_ = quant(x)
     if op.count_include_pad:
@@ -84,6 +87,12 @@ def _with_fraction(op: Op, rw: Rewriter, x: Value) -> Value:
         return x
     fine = QuantType(I16, source.expressed, (source.scale / (1 << FRACTION),), (0,))
     return build.rescale(rw, x, [1 << 30], [30 - FRACTION], source.zero_point, 0, fine)
+
+
+def _is_rounded_twice(op: AvgPool) -> bool:
+    """Whether a mean of int16 numbers is rounded to their type, and then to another: there are no bits for a fraction of it."""
+    source, target = quant(op.input), quant(op.result)
+    return source is not None and target is not None and source.storage == I16 and not same_numbers(source, target)
 
 
 def _is_summed(op: AvgPool, window: Window) -> bool:

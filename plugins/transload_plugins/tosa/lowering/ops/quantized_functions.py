@@ -27,7 +27,7 @@ from ..arithmetic.rescaling import (
     scaled,
     widen,
 )
-from ..arithmetic.tables import Function, fits, int8_table, int16_table, interpolates, lookup, steep
+from ..arithmetic.tables import Function, fits, follows_litert, int8_table, int16_table, lookup, steep
 from .activation import clip_limits
 from .common import gather_rows, reshape, static_shape
 
@@ -129,7 +129,7 @@ def through_table(op: Op, rw: Rewriter) -> Value | None:
         return None
     if target.storage == I8:
         return lookup(rw, x, int8_table(source, target, function), target)  # type: ignore[arg-type]
-    if not interpolates(rw):
+    if not follows_litert(rw):
         return None
     entries = int16_table(source, target, function)  # type: ignore[arg-type]
     return None if steep(entries) else lookup(rw, x, entries, target)
@@ -141,7 +141,7 @@ def sigmoid_int16(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if not fits(source, target) or source.storage != I16 or target.scale != 2.0**-15:  # type: ignore[union-attr]
         return None
-    if not interpolates(rw) or (op.name == "top.Sigmoid" and (op.scale, op.bias, op.log) != (1.0, 0.0, False)):
+    if not follows_litert(rw) or (op.name == "top.Sigmoid" and (op.scale, op.bias, op.log) != (1.0, 0.0, False)):
         return None
     return fixed_point_tables.sigmoid_or_tanh(rw, op.input, source, target, tanh=op.name == "top.Tanh")  # type: ignore[arg-type]
 
