@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import PluginFailure
 from ..plugin_host import host
 from .differences import TensorDifference, is_counted
+from .others import Others
 from .parts import LEAST
 from .tolerance import Tolerance
 
@@ -52,8 +53,11 @@ def broken_limits(
         if not worst <= tolerance.integer:
             return [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
         return _of_steps(tensor, tolerance, 1.0, plain or is_counted(np.dtype(tensor.dtype)))
-    if step is not None and tensor.metrics["max_abs"] <= min((tolerance.integer + 1e-3) * step, tolerance.max_abs):
-        return _of_steps(tensor, tolerance, step) if tensor.metrics["max_abs"] > step / _ROUNDINGS else []
+    if step is not None:  # as many may be steps away, however far: farther ones have to be near as a whole besides
+        if tensor.metrics["max_abs"] > step / _ROUNDINGS and (broken := _of_steps(tensor, tolerance, step)):
+            return broken
+        if tensor.metrics["max_abs"] <= min((tolerance.integer + 1e-3) * step, tolerance.max_abs):
+            return []
     if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):
         return []
     broken = _beyond(
@@ -110,11 +114,21 @@ def _of_chosen(tensor: TensorDifference, tolerance: Tolerance) -> list[str]:
 
 
 def _of_steps(tensor: TensorDifference, tolerance: Tolerance, step: float, counted: bool = False) -> list[str]:
-    """Too many numbers are another step, where one step is allowed, and not more of them anyhow."""
+    """Too many numbers are another step, where one step is allowed or none, and not more of them anyhow."""
     others = tensor.others
-    if others is None or tolerance.integer != 1 or others.apart <= (most := others.most_steps(step, counted)):
+    if others is None or tolerance.integer > 1:
         return []
-    return [f"{tensor.name}: {others.apart / others.size:.2%} of its numbers are a step away, allowed {most / others.size:.2%}"]
+    apart, most = _count_of_others(tensor, others), others.most_steps(step, counted) if tolerance.integer else 0.0
+    if apart <= most:
+        return []
+    away = "a step" if tensor.metrics["max_abs"] <= (1 + 1e-3) * step else "a step or more"
+    return [f"{tensor.name}: {apart / others.size:.2%} of its numbers are {away} away, allowed {most / others.size:.2%}"]
+
+
+def _count_of_others(tensor: TensorDifference, others: Others) -> int:
+    """How many numbers are others, the nearest too: of floats `others` counts those about as far as the farthest."""
+    same = 1.0 if tensor.same is None else tensor.same
+    return max(others.apart, round((1.0 - same) * math.prod(tensor.shape)))
 
 
 def _beyond(tensor: TensorDifference, limits: Sequence[tuple[str, float, bool]]) -> list[str]:

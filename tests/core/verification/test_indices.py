@@ -93,6 +93,20 @@ def test_truths_are_judged_by_how_many_are_others(settings: list[str], flipped: 
     assert bool(broken) == breaks and all("of its truths are others" in each for each in broken)
 
 
+def test_farther_numbers_of_steps_are_not_judged_more_mildly() -> None:
+    """36 in a hundred a step away broke a limit, two steps away none: the cosine of 16 bits, which followed, always is near."""
+    step = 2.0 ** -10
+    wanted = (np.arange(1000.0) * 31 - 15000) * step
+    some, few = (np.arange(1000) % 25 < count for count in (9, 1))
+    for steps in (1, 2, 4, 30):
+        for moved in (some * steps, some + few * (steps - 1)):
+            assert broken_limits(difference("y", wanted, wanted + moved * step), Tolerance(), step), steps
+        assert not broken_limits(difference("y", wanted, wanted + few * steps * step), Tolerance(), step)
+        assert broken_limits(difference("y", wanted, wanted + few * steps * step), Tolerance(integer=0), step)
+    assert not broken_limits(difference("y", wanted, wanted + some * 2 * step), Tolerance(integer=2), step)
+    assert not broken_limits(difference("y", wanted, wanted), Tolerance(integer=0), step)
+
+
 def test_numbers_that_are_off_by_one_everywhere_are_off() -> None:
     """A float near a half may be rounded either way, and all of them are not."""
     counts = np.arange(10, dtype=np.int64)
