@@ -29,7 +29,7 @@ from .ir import (
     noted_elements,
     output_names,
 )
-from .ir.borders import same_width
+from .ir.borders import same_width, seen_as
 from .ir.build import constant_of
 from .json_text import of_json_text
 from .plugin_host import host
@@ -72,14 +72,15 @@ def note_borders(module: Module, model: Module | None = None) -> None:
 
 
 def unsaid(function: Op) -> tuple[list[Type | None], list[Type | None]]:
-    """The unsigned element types that are noted of a function's arguments and results, and that its ops do not say; else None."""
+    """The element types that are noted of a function's arguments and results, unsigned ones and those of fewer bits, and that its
+    ops do not say; else None."""
     block, noted, known = function.regions[0].block, noted_elements(function), dict[Value, bool]()
     left: list[list[Type | None]] = []
     for values, elements, is_unsigned in (
             (block.arguments, noted[0], _read_unsigned), (block.terminator.operands, noted[1], _written_unsigned)):
         found = _Border("", values, [""] * len(values), [None] * len(values), [], is_unsigned, known).elements
         left.append([
-            element if element != other and isinstance(element, IntegerType) and element.unsigned and _lacks_sign(value) else None
+            element if element != other and _lacks_sign(value) and seen_as(value.tensor_type.element, element) else None
             for value, element, other in zip(values, elements, found, strict=True)])
     return left[0], left[1]
 

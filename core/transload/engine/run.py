@@ -410,7 +410,7 @@ def _sign_hint(array: Any, type_: Any) -> str:
 def _as_held(array: Any, type_: Type) -> Any:
     """Numbers in the type that a function has for them: the same bits with another sign, the same numbers in another width."""
     element = type_.element if isinstance(type_, TensorType) else None
-    if not isinstance(element, IntegerType | FloatType) or not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+    if not isinstance(element, IntegerType | FloatType) or not isinstance(array, np.ndarray) or array.dtype.kind not in "iufV":
         return array
     dtype = dtype_of(element)
     if array.dtype == dtype:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ELEMENT", "NAME", "RANGE", "input_limits", "input_names", "input_types", "name_borders", "note_elements", "noted_elements",
-    "output_names", "output_names_kept", "output_types", "same_width",
+    "output_names", "output_names_kept", "output_types", "same_width", "seen_as",
 ]
 
 NAME = "ml_program.identifier"
@@ -218,7 +218,18 @@ def same_width(a: Type | None, b: Type | None) -> bool:
     return isinstance(a, IntegerType) and isinstance(b, IntegerType) and a.width == b.width
 
 
+def seen_as(held: Type | None, element: Type | None) -> Type | None:
+    """The element type that integers of `held` have outside, where `element` is noted of them; None where that is `held`'s own.
+
+    Fewer bits are the model's, and a sign; more bits than the function has are not there to be given.
+    """
+    if not isinstance(held, IntegerType) or not isinstance(element, IntegerType):
+        return None
+    if element.width <= held.width:
+        return element
+    return IntegerType(held.width, "u") if element.unsigned else None
+
+
 def _seen(held: Type, element: Type | None) -> Type:
-    if isinstance(held, TensorType) and element is not None and same_width(held.element, element):
-        return held.with_element(element)
-    return held
+    outside = seen_as(held.element, element) if isinstance(held, TensorType) else None
+    return held if outside is None else held.with_element(outside)  # type: ignore[attr-defined]

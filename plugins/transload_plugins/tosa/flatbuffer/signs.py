@@ -1,8 +1,9 @@
 """What a `.tosa` file says of signs after its flatbuffer, where no op says it.
 
-TOSA's integers have no sign. Ops that read or write bytes as unsigned numbers say most of what a model takes and gives; of an
-input that nothing reads, of a constant that is given, and of 32 bits none does. Then a line of JSON follows the flatbuffer, which
-who reads that alone does not see: `{"inputs": {"0": "ui8"}, "outputs": {}}`, by place, and behind it `_END`.
+TOSA's integers have no sign, and eight bits at least. Ops that read or write bytes as unsigned numbers say most of what a model
+takes and gives; of an input that nothing reads, of a constant that is given, of 32 bits, and of fewer than eight none does. Then
+a line of JSON follows the flatbuffer, which who reads that alone does not see: `{"inputs": {"0": "ui8"}, "outputs": {}}`,
+by place, and behind it `_END`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import json
 from typing import Any
 
 from transload.borders import unsaid
-from transload.ir import UI8, UI16, UI32, Op, note_elements, noted_elements
-from transload.ir.borders import same_width
+from transload.ir import IntegerType, Op, note_elements, noted_elements
+from transload.ir.borders import seen_as
 
 __all__ = ["note_signs", "signs_after"]
 
 _END = b"\ntransload.element\n"
-_UNSIGNED = {str(element): element for element in (UI8, UI16, UI32)}
+_ELEMENTS = {str(element): element for element in (
+    *(IntegerType(width, "u") for width in (2, 4, 8, 16, 32, 64)), *map(IntegerType, (2, 4)))}
 _MOST = 1 << 20
 """Bytes that are looked at: names of types, a few each."""
 
@@ -41,8 +43,8 @@ def note_signs(function: Op, data: Any) -> None:
         said = json.loads(line)
         for side, values, elements in (("inputs", block.arguments, inputs), ("outputs", block.terminator.operands, outputs)):
             for place, text in said[side].items():
-                if same_width(values[int(place)].element_or_none, _UNSIGNED[text]):
-                    elements[int(place)] = _UNSIGNED[text]
+                if seen_as(values[int(place)].element_or_none, _ELEMENTS[text]) is not None:
+                    elements[int(place)] = _ELEMENTS[text]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):  # bytes of something else
         return
     note_elements(function, inputs, outputs)

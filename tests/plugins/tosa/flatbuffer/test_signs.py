@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import I32, UI8, UI16, UI32, IntegerType, TensorType, dtype_of
+from transload.ir import F32, I4, I32, UI8, UI16, UI32, UI64, IntegerType, TensorType, dtype_of
 
 from tests.support.graphs import Graph
 
@@ -21,6 +21,19 @@ def test_what_no_op_says(element: IntegerType, tmp_path: Path) -> None:
     assert [*read.inputs.values(), *read.outputs.values()] == [TensorType((2, 3), element)] * 3
     (made,) = transload.run(read, {name: np.full((2, 3), 200, dtype_of(element)) for name in read.inputs}).values()
     assert made.dtype == dtype_of(element) and (made == 201).all()
+
+
+@pytest.mark.parametrize(("element", "held"), [
+    (IntegerType(4, "u"), IntegerType(4, "u")), (IntegerType(2, "u"), IntegerType(2, "u")), (I4, I4), (UI64, UI32)], ids=str)
+def test_types_of_which_tosa_has_more_or_fewer_bits(element: IntegerType, held: IntegerType, tmp_path: Path) -> None:
+    graph = Graph((3,), element=element)
+    read = transload.load(transload.save(
+        transload.lower(graph.done(graph.Cast(graph.inputs[0], element=F32), graph.inputs[0]), "tosa"), tmp_path / "m.tosa"))
+    numbers, there = (np.array(given, np.int8) for given in ([-9, 20, 1], [1, 0, 1]))
+    assert read.inputs["x0"].element == held
+    with pytest.raises(transload.TransloadError, match="holds numbers that"):
+        transload.run(read, {"x0": numbers})
+    assert [made.tolist() for made in transload.run(read, {"x0": there}).values()] == [there.tolist()] * 2
 
 
 def test_nothing_follows_what_ops_say(tmp_path: Path) -> None:
