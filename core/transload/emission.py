@@ -15,7 +15,7 @@ from .artifact_set import REPORT
 from .contents import dialects_in, main_dialect, op_counts
 from .errors import TargetError, merge_findings
 from .files import is_file
-from .guard import FOREIGN, OURS, failure, said
+from .guard import FOREIGN, failure, goes_through, said
 from .hosting import HostTarget, cut_for, made_for_host
 from .ir import Module
 from .ir.verify import verify
@@ -168,9 +168,9 @@ def _wrong_report(report: Any) -> str | None:
         return f"report must be a dictionary by texts, and is {report!r:.200}"
     try:
         json_text(report)
-    except (*OURS, MemoryError):
-        raise
     except FOREIGN as error:  # it has itself among its values, say
+        if goes_through(error) or isinstance(error, MemoryError):
+            raise
         return f"report cannot be written as JSON: {said(error)}"
     return None
 

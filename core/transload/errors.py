@@ -25,6 +25,7 @@ __all__ = [
     "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "PluginShortage", "ReadError",
     "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError",
     "VerificationError", "VerifyError", "after_colon", "causes", "is_short", "merge_findings", "no_memory", "shortened",
+    "unwhole",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -355,6 +356,25 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
         Finding(what, why, tuple(dict.fromkeys(name for each in group for name in each.names)), hint,
                 sum(each.count for each in group), all(each.follows for each in group))
         for (what, why, hint), group in alike.items()]
+
+
+def unwhole(error: TransloadError | Unsupported) -> str:
+    """What an error of a class of others' lacks of its base's, behind a comma; nothing where it is whole."""
+    members: dict[str, Any] = {"why": str, "hint": str, "follows": bool | None} if isinstance(error, Unsupported) else {
+        "message": str, "hint": str, "findings": tuple | list, "exit_code": int}
+    try:
+        for member, kind in members.items():
+            if not hasattr(error, member):
+                return f", without {member}: its __init__ has to call super().__init__()"
+            value = getattr(error, member)
+            if not isinstance(value, kind) or (member == "findings" and not all(isinstance(each, Finding) for each in value)):
+                return f", whose {member} cannot be {value!r:.100}"
+        str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a property of its own, whatever it raises
+        return ", which cannot be looked at"
+    return ""
 
 
 def is_short(error: Exception) -> bool:

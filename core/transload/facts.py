@@ -26,7 +26,7 @@ from functools import wraps
 from typing import Any
 
 from .errors import PluginError, PluginFailure, Unsupported, UsageError
-from .guard import FOREIGN, OURS, PluginInfo, failure
+from .guard import FOREIGN, PluginInfo, failure, goes_through, is_whole
 from .lending import lending
 from .outcomes import a_kind
 from .plugin import resolve
@@ -187,10 +187,8 @@ class Given:
             try:
                 said = function(*arguments, **named)
                 wrong = kind.wrong(said, arguments) if says_it else None
-            except OURS:
-                raise
             except FOREIGN as error:
-                if kind.refuses and isinstance(error, Unsupported):
+                if goes_through(error) or (kind.refuses and isinstance(error, Unsupported) and is_whole(error)):
                     raise
                 raise failure(owner, place, error) from error
             if wrong is not None:

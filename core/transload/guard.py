@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .context import current
-from .errors import BuildError, ConversionError, Finding, PluginFailure, PluginShortage, TransloadError, Unsupported
+from .errors import BuildError, ConversionError, Finding, PluginFailure, PluginShortage, TransloadError, Unsupported, unwhole
 from .files import current_directory
 from .lending import owned
 from .shortage import MEMORY, MORE, shortage
@@ -30,26 +30,37 @@ if TYPE_CHECKING:
     from .ir.core import Op
 
 __all__ = [
-    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "directory_kept", "failure", "imported",
-    "is_debugged", "is_meant", "kernel_failed", "noted", "rule_failed", "rule_told", "said", "shape_rule_failed",
-    "tracebacks_shown", "users_code", "users_items",
+    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "directory_kept", "failure",
+    "goes_through", "imported", "is_debugged", "is_meant", "is_whole", "kernel_failed", "noted", "rule_failed", "rule_told",
+    "said", "shape_rule_failed", "tracebacks_shown", "users_code", "users_items",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
 """Environment variable that shows tracebacks, unless it is empty or 0."""
 OURS = (TransloadError, KeyboardInterrupt)
-"""What goes through as it is: what a plugin raises to say something. `failure` tells all else, and what is no fault of its."""
+"""What goes through as it is, where it is whole (`goes_through`): what a plugin raises to say something. `failure` tells all
+else, and what is no fault of its."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
 FOREIGN = BaseException
 """What nobody meant to be seen: a defect of the plugin, of whatever class it is (`asyncio.CancelledError`, one of its own). Who
-catches it catches `OURS` before: Ctrl-C goes through."""
+catches it asks `goes_through` first: Ctrl-C does."""
+
+
+def is_whole(error: BaseException) -> bool:
+    """Whether who catches an error finds in it what its class says: one of a plugin's own class may leave its base out."""
+    return not isinstance(error, TransloadError | Unsupported) or not unwhole(error)
+
+
+def goes_through(error: BaseException) -> bool:
+    """Whether what a plugin raised goes through as it is: it is of `OURS`, and whole."""
+    return isinstance(error, OURS) and is_whole(error)
 
 
 def is_meant(error: BaseException) -> bool:
     """Whether a rule raised an error to say something, and not by being wrong itself."""
-    return isinstance(error, (*OURS, Unsupported, MemoryError)) and not isinstance(error, BuildError)
+    return isinstance(error, (*OURS, Unsupported, MemoryError)) and not isinstance(error, BuildError) and is_whole(error)
 
 
 @dataclass
@@ -105,10 +116,9 @@ def users_code() -> Iterator[None]:
     """What is inside calls the user's own code: what that raises goes to the user as it is, through all calls into plugins."""
     try:
         yield
-    except OURS:
-        raise
     except FOREIGN as error:
-        error._transload_is_of_user = True  # type: ignore[attr-defined]
+        if not goes_through(error):
+            error._transload_is_of_user = True  # type: ignore[attr-defined]
         raise
 
 
@@ -131,7 +141,7 @@ def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plug
     `users_code`, which is nobody's failure, a `ConversionError` for `Unsupported`, which only those that ask rules take, and a
     `MemoryError` of ours as it is.
     """
-    if isinstance(error, Unsupported) and not _is_of_user(error):
+    if isinstance(error, Unsupported) and is_whole(error) and not _is_of_user(error):
         raise ConversionError(f"{plugin or 'a plugin'}, {place}: {error.why}", hint=error.hint) from error
     return _failure(plugin, place, error)
 
@@ -187,7 +197,7 @@ def noted(error: PluginFailure) -> str:
 
 def said(error: BaseException) -> str:
     """An exception in one line, with the place in the code where it was raised."""
-    if isinstance(error, BuildError):
+    if isinstance(error, BuildError) and is_whole(error):
         return error.message  # names the place where the op is built
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
@@ -196,13 +206,14 @@ def said(error: BaseException) -> str:
     if last is not None:
         file = last.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
         where = f" ({'/'.join(file[-2:])}:{last.tb_lineno})"
+    lacks = unwhole(error) if isinstance(error, TransloadError | Unsupported) else ""
     try:
-        text = str(error)
+        text = BaseException.__str__(error) if lacks else str(error)
     except KeyboardInterrupt:
         raise
     except FOREIGN:  # an exception of a plugin's own may fail to say what it is
         text = ""
-    return f"{type(error).__name__}{': ' + text if text else ''}{where}"
+    return f"{type(error).__name__}{': ' + text if text else ''}{where}{lacks}"
 
 
 def imported(text: str, plugin: PluginInfo | None = None, place: str = "") -> Any:
@@ -211,17 +222,12 @@ def imported(text: str, plugin: PluginInfo | None = None, place: str = "") -> An
     place = f"{place}, {text!r}" if place else repr(text)
     try:
         found: Any = importlib.import_module(module_name)
-    except OURS:
-        raise
-    except FOREIGN as error:
-        raise failure(plugin, place, error) from error
-    for part in name.split("."):
-        try:
+        for part in name.split("."):
             found = getattr(found, part)
-        except OURS:
+    except FOREIGN as error:
+        if goes_through(error):
             raise
-        except FOREIGN as error:
-            raise failure(plugin, place, error) from error
+        raise failure(plugin, place, error) from error
     return found
 
 
@@ -317,10 +323,8 @@ class Guarded:
                 outcome = owned(outcome)
         except BuildError as error:  # nobody but who builds can be wrong
             raise failure(self.plugin, self.place, error) from error
-        except OURS:
-            raise
         except FOREIGN as error:
-            if isinstance(error, self.lets):
+            if goes_through(error) or isinstance(error, self.lets):
                 raise
             raise failure(self.plugin, self.place, error) from error
         if wrong is not None:
@@ -362,10 +366,8 @@ class GuardedObject:
         place = f"{self._place}.{name}"
         try:
             value = getattr(self._object, name)
-        except OURS:
-            raise
         except FOREIGN as error:
-            if isinstance(error, AttributeError) and not hasattr(type(self._object), name):
+            if goes_through(error) or (isinstance(error, AttributeError) and not hasattr(type(self._object), name)):
                 raise  # it has no such member; one that is there, a property, has failed
             raise failure(self._plugin, place, error) from error
         if callable(value) and (name in self._calls or not isinstance(value, type)):
@@ -405,10 +407,9 @@ class GuardedObject:
         try:
             if told and isinstance(text := repr(self._object), str):
                 return text
-        except OURS:
-            raise
-        except FOREIGN:  # who looks at a list of targets is to see the others
-            pass
+        except FOREIGN as error:  # who looks at a list of targets is to see the others
+            if goes_through(error):
+                raise
         return f"<{self._place} of {self._plugin}>"
 
 

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import Finding, PluginFailure, ReadError, RunError, UsageError
-from .guard import FOREIGN, OURS, Reference, failure, imported, noted
+from .guard import FOREIGN, Reference, failure, goes_through, imported, noted
 from .measures import Metric, Score
 from .options import Options, parameters_of
 from .watched import Watched, told
@@ -276,9 +276,9 @@ class Pass:
     def _options(self) -> dict[str, inspect.Parameter]:
         try:
             return {p.name: p for p in parameters_of(resolve(self.run), 1)}
-        except OURS:
-            raise
         except FOREIGN as error:  # an annotation of something that is not there when it runs
+            if goes_through(error):
+                raise
             raise failure(getattr(self.run, "plugin", None), f"pass {self.name!r} (run)", error) from error
 
 

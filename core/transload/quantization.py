@@ -8,7 +8,7 @@ from typing import Any
 
 from .analysis.movement import is_cast, moves_of
 from .contents import STRUCTURE, dialects_in, main_dialect
-from .guard import FOREIGN, OURS, PluginInfo, failure
+from .guard import FOREIGN, PluginInfo, failure, goes_through
 from .ir import FloatType, Module, Op, QuantType
 from .ir.build import constant_of
 from .ir.verify import verify
@@ -111,9 +111,9 @@ def _annotated(scheme: str, options: Mapping[str, Any]) -> tuple[Callable[..., A
     need_options(what, run, placed, options)
     try:
         return run, as_annotated(what, run, len(placed), options)
-    except OURS:
-        raise
     except FOREIGN as error:  # an annotation of something that is not there when it runs
+        if goes_through(error):
+            raise
         raise failure(host().owner("quantizers", scheme), f"{what} (run)", error) from error
 
 

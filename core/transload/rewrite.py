@@ -38,12 +38,13 @@ from .errors import (
     InternalError,
     PassError,
     PluginFailure,
+    TransloadError,
     Unfit,
     Unsupported,
     after_colon,
     merge_findings,
 )
-from .guard import FOREIGN, directory_kept, is_meant, rule_failed, rule_never_ends, rule_told
+from .guard import FOREIGN, directory_kept, is_meant, is_whole, rule_failed, rule_never_ends, rule_told
 from .ir.build import Builder, constant_of, hand_on_names, need_no_use, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
@@ -537,7 +538,12 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
 def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     """What a rule makes of an op: None, of which nothing is left then, `CHANGED`, or a value for each result."""
     before, place, held = op.prev, place_of(op), op._operands
-    outcome = function(op, rewriter)
+    try:
+        outcome = function(op, rewriter)
+    except (TransloadError, Unsupported) as error:
+        if is_whole(error):
+            raise
+        raise rule_failed(function, op, error) from error
     need_whole(place, outcome is None)
     if outcome is None:
         _erase_since(op, before)

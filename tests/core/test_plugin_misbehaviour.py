@@ -33,7 +33,7 @@ from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.declare import Dialect
 from transload.plugin import Conversion, DialectSpec, Emitted, Engine, Metric, Reader, Runtime, Score, Target
 from transload.plugin_host import Host
-from transload.rewrite import RewriteTable
+from transload.rewrite import RewriteTable, apply_greedily
 from transload.verification.differences import compare_outputs
 
 from tests.support.plugins import acme, beside_ours, module_of, point, raising, registering
@@ -76,6 +76,43 @@ def test_exceptions_that_are_no_exceptions(error: BaseException, tmp_path: Path)
     broken = transload.Host([point("acme", **hooked)], only="")
     broken.everything()
     assert any(type(error).__name__ in (info.error or "") for info in broken.plugins)
+
+
+class BaseLeftOut(ConversionError):
+    def __init__(self, op: str) -> None:
+        self.op = op
+
+
+class WhyLeftOut(Unsupported):
+    def __init__(self, op: str) -> None:
+        self.op = op
+
+
+def of_no_text() -> Exception:
+    error = ConversionError("conv1")
+    error.hint = 5  # type: ignore[assignment]
+    return error
+
+
+@pytest.mark.parametrize("made", [lambda: BaseLeftOut("conv1"), lambda: WhyLeftOut("conv1"), of_no_text])
+@pytest.mark.parametrize("where", ["read", "rule", "pass"])
+def test_errors_that_leave_their_base_out(where: str, made: Callable[[], Exception], tmp_path: Path) -> None:
+    """Of ours by their class alone: what we would look for in them is not there, and the plugin is named."""
+    error = made()
+    told = rf"{type(error).__name__}.*conv1.*(without (message|why): its __init__|whose hint cannot be 5)"
+    (tmp_path / "m.acme").write_text("x")
+    table = RewriteTable()
+    table("acme.op")(raising(error))
+    conversion = Conversion("acme", "acme", "top", table=table)
+    there = acme(readers=[Reader("acme", "acme", (".acme",), raising(error))], dialects=[DialectSpec("acme", Dialect("acme"))],
+                 conversions=[conversion])
+    with Context(there).bind(), pytest.raises(TransloadError, match=f"(?s)'acme'.*{told}"):
+        if where == "read":
+            transload.load(tmp_path / "m.acme")
+        elif where == "rule":
+            apply_conversion(conversion, module_of("acme.op"))
+        else:
+            apply_greedily(module_of("acme.op"), table)
 
 
 @pytest.mark.parametrize("where", ["read", "check"])

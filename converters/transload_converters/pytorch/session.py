@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from transload.errors import RunError
-from transload.guard import FOREIGN, OURS
+from transload.guard import FOREIGN, goes_through
 from transload.plugin import Source
 
 from .archive import Archive
@@ -108,9 +108,9 @@ class Session:
                 positional.append(value)
         try:
             return function(*positional, **named)
-        except OURS:
-            raise
         except FOREIGN as error:  # whatever an operator of torch raises: some are Python, with assertions and divisions
+            if goes_through(error):
+                raise
             why = next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise RunError(f"torch cannot run {node.target} of {self.name}: {why[:300]}") from None
 

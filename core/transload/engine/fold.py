@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import described
 from ..budget import budget
-from ..guard import FOREIGN, OURS, kernel_failed
+from ..guard import FOREIGN, goes_through, kernel_failed
 from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of, may_fold
 from .absent import given_absent
@@ -87,9 +87,9 @@ def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: 
     try:
         with np.errstate(all="ignore"):
             return _in_storage(op, kernel(op, *inputs), registered)
-    except OURS:
-        raise
     except FOREIGN as error:
+        if goes_through(error):
+            raise
         raise kernel_failed(registered, op, error) from error
 
 

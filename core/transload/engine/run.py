@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import as_array, described, lost_numbers
 from ..budget import check_deadline
 from ..errors import Finding, PluginFailure, RunError, TransloadError, after_colon, merge_findings
-from ..guard import FOREIGN, OURS, kernel_failed
+from ..guard import FOREIGN, goes_through, kernel_failed
 from ..handles import Handle
 from ..ir import (
     FloatType,
@@ -230,9 +230,9 @@ class Plan:
                         values[slot] = kept
                 except MemoryError as error:
                     raise _too_large(op, error) from error
-                except OURS:
-                    raise
                 except FOREIGN as error:
+                    if goes_through(error):
+                        raise
                     raise _failed(op, kernel, error) from error
                 if watch is not None:
                     for slot, result in zip(outs, op.results, strict=True):
@@ -246,9 +246,9 @@ def _planned(op: Op, kernel: Callable[..., Any], plan: Plan) -> Callable[..., An
     """What executes an op, as its kernel says before anything is run (`KernelTable`)."""
     try:
         planned: Callable[..., Any] = kernel.plans(op, plan)  # type: ignore[attr-defined]
-    except OURS:
-        raise
     except FOREIGN as error:
+        if goes_through(error):
+            raise
         raise _failed(op, kernel, error) from error
     return planned
 

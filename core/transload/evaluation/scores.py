@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import metrics
 from ..errors import UsageError
-from ..guard import FOREIGN, OURS, said
+from ..guard import FOREIGN, goes_through, said
 from ..lending import read_only
 from ..plugin import Score, resolve
 from ..plugin_host import host
@@ -75,9 +75,9 @@ def _of_user(name: str) -> Callable[..., float]:
     def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
         try:
             return float(function(read_only(outputs), label))
-        except (*OURS, MemoryError):
-            raise
         except FOREIGN as error:  # whatever the user's function raises, or ends by
+            if goes_through(error) or isinstance(error, MemoryError):
+                raise
             raise UsageError(f"{name} failed: {said(error)}",
                              hint="it takes the outputs by name and the label, and gives a number") from error
 

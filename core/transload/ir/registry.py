@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..context import current, lookup
 from ..errors import Unfit
-from ..guard import FOREIGN, OURS, shape_rule_failed
+from ..guard import FOREIGN, goes_through, shape_rule_failed
 from .types import Type
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def result_types(op: Op, infer: Callable[[Any], Any], count: int | None = None) 
     """What a shape rule says of an op: a type a result, `count` in all where that is known. `PluginFailure` for anything else."""
     try:
         given = infer(op)
-    except (*OURS, Unfit, OverflowError):
-        raise
     except FOREIGN as error:
+        if goes_through(error) or isinstance(error, Unfit | OverflowError):
+            raise
         owner = current().host.owner("dialects", op.dialect)
         if owner is None or owner.is_ours:  # whose callers know what a rule of ours raises of a model that contradicts itself
             raise

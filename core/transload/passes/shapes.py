@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import Finding, ShapeError, Unfit, merge_findings
-from ..guard import FOREIGN, OURS, shape_rule_failed
+from ..guard import FOREIGN, goes_through, shape_rule_failed
 from ..ir import Block, Module, Op, TensorType, Type, location_names, registry, update_function_type
 
 __all__ = ["infer_op", "infer_shapes"]
@@ -62,9 +62,9 @@ def infer_op(op: Op, changed: set[Any], findings: list[Finding], spoilt: set[Any
         findings.extend(error.findings or [Finding(op.name, error.message, tuple(location_names(op.location)[:1]))])
         spoilt.update(op.results)
         return modified
-    except (Unfit, *OURS):
-        raise
     except FOREIGN as error:
+        if goes_through(error) or isinstance(error, Unfit):
+            raise
         raise shape_rule_failed(infer, op, error) from error
     if len(types) != len(op.results):
         why = f"has {len(op.results)} results, and its inference gives {len(types)}"

@@ -19,7 +19,7 @@ from ..apart import note_read
 from ..arrays import as_array, open_array, read_arrays
 from ..errors import ReadError, UsageError
 from ..files import exists, is_folder, need_file
-from ..guard import FOREIGN, OURS, said, users_code, users_items
+from ..guard import FOREIGN, goes_through, said, users_code, users_items
 from ..ir import TensorType
 from ..ir.constants import TensorData
 from .images import OTHERS, SUFFIXES
@@ -449,9 +449,9 @@ def function_at(source: str) -> Callable[..., Any]:
         found: Any = _module(where)
         for part in name.split("."):
             found = getattr(found, part)
-    except (*OURS, MemoryError):
-        raise
     except FOREIGN as error:  # whatever the user's module raises, or ends by
+        if goes_through(error) or isinstance(error, MemoryError):
+            raise
         raise UsageError(f"{source}: cannot be imported: {said(error)}") from error
     if not callable(found):
         raise UsageError(f"{source}: is no function, but of type {type(found).__name__}")
@@ -468,9 +468,9 @@ def _function(source: str) -> Callable[[], Iterable[Any]]:
             if not hasattr(made, "__iter__"):
                 raise UsageError(f"{source}: gives no samples, but an object of type {type(made).__name__}")
             yield from made
-        except (GeneratorExit, MemoryError, *OURS):  # who goes through them had enough
-            raise
         except FOREIGN as error:  # whatever the user's function raises, or ends by
+            if goes_through(error) or isinstance(error, GeneratorExit | MemoryError):  # who goes through them had enough
+                raise
             raise UsageError(f"{source}: raised {said(error)}") from error
 
     return make
