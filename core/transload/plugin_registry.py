@@ -10,10 +10,10 @@ of those to leave out.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, ref
@@ -23,12 +23,15 @@ import pluggy
 from . import hookspecs
 from .errors import Finding, PluginError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
-from .guard import FOREIGN, PluginInfo
+from .guard import FOREIGN, PluginInfo, said
+from .installed import ENTRIES, installed, named
 from .plugin import Conversion, DialectSpec
 from .registration import KINDS, Register, admit, parts_taken, singular, wrong_facts, wrong_hooks
 from .suggest import nearest
 
 if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
     from .context import Declarations
     from .ir.declare import Dialect
 
@@ -81,8 +84,9 @@ class PluginRegistry:
         """The hook that is being called, and whose it is."""
         self._lock = RLock()
         self._are_all = points is None
-        found = list(entry_points(group=GROUP)) if points is None else points
-        self._load(list(entry_points(group=FOUNDATION)), found, only)
+        foundation, _ = installed(FOUNDATION)
+        found, unreadable = installed(GROUP) if points is None else (points, {})
+        self._load(foundation, found, unreadable, only)
 
     def __repr__(self) -> str:
         counts = {
@@ -97,24 +101,37 @@ class PluginRegistry:
 
     # --- loading
 
-    def _load(self, foundation: list[EntryPoint], points: list[EntryPoint], only: str | None) -> None:
-        said = os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only
+    def _load(
+        self, foundation: list[EntryPoint], points: list[EntryPoint], unreadable: Mapping[Distribution, Exception],
+        only: str | None,
+    ) -> None:
+        asked = os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only
         source = "TRANSLOAD_PLUGINS" if only is None else "only="
-        wanted = [name.strip() for name in said.split(",") if name.strip()]
+        wanted = [name.strip() for name in asked.split(",") if name.strip()]
         keep = {name for name in wanted if not name.startswith("-")}
         drop = {name[1:].strip() for name in wanted if name.startswith("-")} - {""}
+
+        def is_left_out(name: str) -> bool:
+            return bool(keep and name not in keep) or name in drop
+
         for point in [EntryPoint("core", CORE, FOUNDATION), *sorted([*foundation, *points], key=_order)]:
             info = _info_of(point)
             same = next((other for other in self.plugins if other.name == info.name), None)
             if same is not None and (same.distribution, same.module) == (info.distribution, info.module):
                 continue  # the same distribution found twice on sys.path
             self.plugins.append(info)
-            if point.group != FOUNDATION and ((keep and point.name not in keep) or point.name in drop):
+            if point.group != FOUNDATION and is_left_out(point.name):
                 info.skipped = True
             elif same is not None:
                 info.blame(f"{same} has this name already and is loaded instead; leave one of the two distributions out")
             else:
                 self._load_one(point, info)
+        for distribution, error in unreadable.items():
+            name, version = named(distribution)
+            info = PluginInfo(name, name, version, ENTRIES, skipped=is_left_out(name))
+            self.plugins.append(info)
+            if not info.skipped:
+                info.blame(f"its {ENTRIES} does not read: {said(error)}")
         unknown = (keep | drop) - {info.name for info in self.plugins}
         if unknown:
             raise UsageError(
@@ -124,12 +141,17 @@ class PluginRegistry:
 
     def _load_one(self, point: EntryPoint, info: PluginInfo) -> None:
         """Import a plugin; one that is broken is reported and stops nobody else."""
+        plugin: Any = None
         try:
             plugin = point.load()
         except KeyboardInterrupt:
             raise
         except FOREIGN as error:
             info.blame_for("", error)
+        if _is_being_imported(info.module):  # its hooks are not there yet, nor what the entry point names
+            info.errors, info.trace = [], ""
+            info.blame("it asks for plugins while it is imported itself: transload.host(), load() and the like go in a function")
+        if info.error is not None:
             return
         for problem in wrong_hooks(plugin, info, self.manager):
             info.blame(problem)
@@ -154,8 +176,9 @@ class PluginRegistry:
             wrong, wanted = (plugin, "a plugin") if plugin is None else (name, "a text as its name=")
             raise UsageError(f"register() takes {wanted}, and was given {wrong!r:.100}",
                              hint="a plugin is a module, or any object with hooks (`transload.hookimpl`)")
-        label = name or getattr(plugin, "__name__", None) or type(plugin).__name__
-        info = PluginInfo(label, "", "", str(getattr(plugin, "__name__", getattr(type(plugin), "__module__", ""))))
+        own = _of(plugin, "__name__")
+        label = name or own or type(plugin).__name__
+        info = PluginInfo(label, "", "", str(own or _of(type(plugin), "__module__")))
         with self._lock:
             self._need_no_hook(f"register {label!r}")
             if not replace and any(other.name == label for other in self.plugins):
@@ -322,12 +345,12 @@ class PluginRegistry:
 
     def _called(self, plugin: _Plugin, hook: str) -> tuple[list[Any], bool]:
         """What a plugin registers by a hook, and whether that is all; it is not where the hook fails, which is noted down."""
-        call = getattr(plugin.hooks, hook, None)
-        if call is None or getattr(call, "transload_impl", None) is None:
-            return [], True
         register = Register(plugin.info, hook)
         before, self._asked = self._asked, f"{hook} of {plugin.info}"
         try:
+            call = getattr(plugin.hooks, hook, None)
+            if call is None or getattr(call, "transload_impl", None) is None:
+                return [], True
             wrong = self._not_run(call(register))
         except KeyboardInterrupt:
             raise
@@ -423,14 +446,24 @@ def _is_entry_point(point: Any) -> bool:
     return all(isinstance(getattr(point, name, None), str) for name in ("name", "value", "group")) and hasattr(point, "load")
 
 
+def _is_being_imported(reference: str) -> bool:
+    """Whether the module that an entry point names is in the middle of its import, further up in this very thread."""
+    spec = _of(sys.modules.get(reference.partition(":")[0].strip()), "__spec__")
+    return bool(getattr(spec, "_initializing", False))
+
+
+def _of(plugin: Any, member: str) -> Any:
+    """A member of a plugin; None where it has none, or fails to say it, which `wrong_hooks` tells."""
+    try:
+        return getattr(plugin, member, None)
+    except KeyboardInterrupt:
+        raise
+    except FOREIGN:
+        return None
+
+
 def _info_of(point: EntryPoint) -> PluginInfo:
     distribution = getattr(point, "dist", None)
     if distribution is not None:
-        return PluginInfo(point.name, *_named(distribution), point.value)
+        return PluginInfo(point.name, *named(distribution), point.value)
     return PluginInfo(point.name, "transload" if point.value == CORE else "", "", point.value)
-
-
-@lru_cache(64)
-def _named(distribution: Distribution) -> tuple[str, str]:
-    """Name and version: each reading of one parses the file of metadata, and a distribution has many plugins."""
-    return distribution.name, distribution.version

@@ -468,10 +468,15 @@ def _wrong_facts(item: Any) -> list[str]:
 
 def wrong_hooks(plugin: Any, info: PluginInfo, manager: pluggy.PluginManager) -> list[str]:
     """Everything that is wrong with a plugin's hooks, before any of them is called. Where nothing is, `manager` knows it."""
-    version = wrong_version(getattr(plugin, "transload_api", hookspecs.API_VERSION))
-    problems = [] if version is None else [version]
     hooks = [hook for hook in dir(hookspecs) if hook.startswith("register_")]
-    marked, failed = _marked(plugin)
+    try:
+        version = wrong_version(getattr(plugin, "transload_api", hookspecs.API_VERSION))
+        marked, failed = _marked(plugin)
+    except KeyboardInterrupt:
+        raise
+    except FOREIGN as error:  # a module's `__getattr__`, say, of what it has not
+        return [f"it cannot be looked at: {said(error)}; a __getattr__ raises AttributeError of what is not there"]
+    problems = [] if version is None else [version]
     problems += [f"{member} cannot be looked at: {why}" for member, why in failed.items() if member in hooks]
     problems += [
         f"{member} is no hook of Transload; did you mean {nearest(member, hooks) or ', '.join(hooks)}?"
@@ -481,11 +486,13 @@ def wrong_hooks(plugin: Any, info: PluginInfo, manager: pluggy.PluginManager) ->
     if not problems:
         name = f"{info.distribution}:{info.name}"
         try:
+            if (known := manager.get_name(plugin)) is not None:
+                return [f"it is registered already, as {known.rpartition(':')[2]!r}"]
             manager.register(plugin, name)
         except KeyboardInterrupt:
             raise
-        except FOREIGN as error:  # pluggy's of a hook, ValueError of the same object twice, what a property of its own raises
-            problems.append(" ".join(str(error).split()))
+        except FOREIGN as error:  # pluggy's of a hook, what a property of its own raises
+            problems.append(" ".join((str(error) if isinstance(error, pluggy.PluginValidationError) else said(error)).split()))
             if manager.has_plugin(name):
                 manager.unregister(name=name)
     return problems

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from transload.errors import RunError
+from transload.installed import installed
 
 __all__ = [
     "PLATFORMS", "Device", "available", "available_cpu", "available_gpu", "available_tpu", "best", "device_of", "is_forked",
@@ -197,7 +197,7 @@ def _from_packages() -> Iterator[tuple[str, Path]]:
     spec = _spec("jax_plugins")
     for root in spec.submodule_search_locations or () if spec is not None else ():
         places += sorted(path for path in Path(root).iterdir() if path.is_dir()) if Path(root).is_dir() else []
-    for entry in metadata.entry_points(group="jax_plugins"):
+    for entry in installed("jax_plugins")[0]:
         spec = _spec(entry.module)
         if spec is not None and spec.origin:
             places.append(Path(spec.origin).parent)
