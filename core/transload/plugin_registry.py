@@ -423,7 +423,7 @@ class PluginRegistry:
 
 
 def _wrong_extensions(conversions: Mapping[str, Conversion], there: Mapping[str, Conversion]) -> list[tuple[str, str]]:
-    """Of conversions those that extend what is not there, or what extends another itself: name and reason."""
+    """Of conversions those that extend what is not there, extends another itself, or leads elsewhere: name and reason."""
     wrong = []
     for name, conversion in conversions.items():
         extended = there.get(conversion.extends) if conversion.extends is not None else None
@@ -432,6 +432,9 @@ def _wrong_extensions(conversions: Mapping[str, Conversion], there: Mapping[str,
             why = "extends another itself" if extended is not None else "is not registered"
             wrong.append((name, f"conversion {name!r} extends {conversion.extends!r}, which {why}"
                           + (f"; did you mean {guess!r}?" if guess else "")))
+        elif extended is not None and extended.target != conversion.target:
+            wrong.append((name, f"conversion {name!r} is to {conversion.target!r}, and extends {conversion.extends!r}, which is "
+                          f"to {extended.target!r}"))
     return wrong
 
 

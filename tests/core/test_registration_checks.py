@@ -40,6 +40,7 @@ from transload.plugin import (
 )
 from transload.plugin_host import Host
 from transload.registration import OUR_COMMANDS
+from transload.rewrite import RewriteTable
 from transload.roles import default_target
 
 from tests.support.plugins import Distribution, acme, beside_ours, info_of, module_of, point, registering
@@ -253,6 +254,14 @@ def test_a_second_one_of_a_part_is_not_added(kind: str, item: Any) -> None:
     there, own = Host(), registering(**{kind: [item]})
     with pytest.raises(PluginError, match=r"cannot be registered(.|\n)* is for one "):
         there.register(type("Acme", (), {name: staticmethod(hook) for name, hook in own.items()}), "acme")
+
+
+def test_what_extends_a_conversion_leads_where_it_does() -> None:
+    more = Conversion("more", "acme", "tflite", RewriteTable(), extends="top-to-tosa")
+    there = Host([point("acme", **registering(conversions=[more])), *entry_points(group="transload")], only="")
+    assert "more" not in there.conversions
+    there.everything()
+    assert "conversion 'more' is to 'tflite', and extends 'top-to-tosa', which is to 'tosa'" in str(info_of(there, "acme").error)
 
 
 def test_commands_of_ours_are_known() -> None:
