@@ -133,7 +133,7 @@ def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None
     if wrong is not None:
         return wrong
     for file in emitted.files:
-        if not file.is_relative_to(directory) or not is_file(file):
+        if not _is_inside(file, directory) or not is_file(file):
             return f"{file} is no file in the directory that was given"
         if file.is_symlink():  # which would lead to where the directory was before it was moved into place
             return f"{file.relative_to(directory)} is a link, where a file is wanted"
@@ -144,6 +144,12 @@ def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None
     if (wrong := _wrong_with_parts(emitted, module)) is not None:
         return wrong
     return None if emitted.files else "gives no file: who converts for it has nothing then"
+
+
+def _is_inside(file: Path, directory: Path) -> bool:
+    """Whether a path leads into a directory, and by no way out of it: neither `..` nor a folder that is a link."""
+    return (file.is_relative_to(directory) and ".." not in file.relative_to(directory).parts
+            and file.parent.resolve().is_relative_to(directory.resolve()))
 
 
 def _unlisted(directory: Path, files: Sequence[Path]) -> Path | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from .errors import Finding
 from .guard import PluginInfo, failure
-from .lending import copied, read_only
-from .plugin import Emitted, Quantized
+from .lending import copied, owned, read_only
+from .plugin import Emitted, EmittedPart, Quantized
 
 if TYPE_CHECKING:
     from .ir import Module
@@ -344,6 +346,19 @@ def _kept(value: Any) -> Any:
     return type(value)(map(read_only, value)) if type(value) in (list, tuple) else read_only(value)
 
 
+def _artifact(value: Any) -> Any:
+    """What was written, of its own for who is to read it: lists, dictionaries and what is reported are its caller's."""
+    if isinstance(value, list):
+        return [_artifact(each) for each in value]
+    if not isinstance(value, Emitted | EmittedPart):
+        return value
+    made = copy(value)
+    for each in fields(made):
+        held = getattr(value, each.name)
+        setattr(made, each.name, _artifact(held) if each.name == "parts" else owned(held))
+    return made
+
+
 Check = Callable[[Any], str | None]
 Read = Callable[[Any], Any]
 MAKERS: dict[tuple[str, str], Callable[..., tuple[Check, Read]]] = {
@@ -373,7 +388,9 @@ READS: dict[tuple[str, str], Callable[[Any], Any]] = {
 """Members whose outcome is looked into where its plugin is known."""
 TARGET_LETS: dict[str, tuple[type[BaseException], ...]] = {"emit": (OSError,)}
 TARGET_LENDS: dict[str, Callable[[Any], Any] | None] = {"run": copied}
-TARGET_KEEPS: dict[str, Callable[[Any], Any]] = dict.fromkeys(("check", "by_hub", "rounds_alone", "near_enough"), _kept)
+TARGET_KEEPS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("check", "by_hub", "rounds_alone", "near_enough"), _kept),
+    **dict.fromkeys(("run", "cannot_run", "summary"), _artifact)}
 TARGET_TAKES: dict[str, Check] = {
     "options": wrong_options, "available": _no_reason, "runs_here": _no_reason, "cannot_run": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": no_answer,

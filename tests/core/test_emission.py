@@ -76,11 +76,19 @@ def linked(directory: Path) -> Emitted:
     return Emitted([directory / "it", directory / "latest"])
 
 
+def linked_folder(directory: Path) -> Path:
+    (directory.parent / "elsewhere").mkdir()
+    (directory / "there").symlink_to(directory.parent / "elsewhere")
+    return directory / "there"
+
+
 @pytest.mark.parametrize(("emit", "why"), [
     (lambda d: Emitted([Path(__file__)]), "is no file in the directory that was given"),
     (lambda d: Emitted([Path("a.bin")]), "a.bin is no file in the directory"),
     (lambda d: Emitted([d / "absent"]), "absent is no file in the directory"),
     (lambda d: Emitted([d]), "is no file in the directory"),
+    (lambda d: wrote(d, "../escaped"), "escaped is no file in the directory"),
+    (lambda d: wrote(linked_folder(d), "a.bin"), "a.bin is no file in the directory"),
     (lambda d: Emitted([str(d / "a")]), "files must be a list of paths"),
     (lambda d: Emitted([], [1]), "report must be a dictionary"),
     (lambda d: Emitted([], {5: 6}), "report must be a dictionary by texts"),  # type: ignore[dict-item]
@@ -236,3 +244,26 @@ def test_what_it_does_to_the_module_stays_with_it(examples: Path, tmp_path: Path
 
     monkeypatch.setattr(Strange, "emit", emit)
     assert transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out").verified
+
+
+@pytest.mark.parametrize("member", ["run", "cannot_run"])
+def test_what_it_does_to_what_was_written_stays_with_it(
+    member: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = examples / "digits" / "digits_float.onnx"
+    model = transload.load(source)
+
+    def changing(self: Any, emitted: Emitted, *inputs: Any) -> Any:
+        emitted.files.append(source)
+        emitted.report["cycles"]["all"] = 0
+        emitted.outputs["probabilities"] = "other"
+        emitted.parts = None  # type: ignore[assignment]
+        return transload.run(model, inputs[0]) if inputs else None
+
+    monkeypatch.setattr(Strange, "emit", lambda self, module, directory, stem, options: wrote(
+        directory, "chip.bin", report={"cycles": {"all": 7}}))
+    monkeypatch.setattr(Strange, "run", lambda self, emitted, inputs: transload.run(model, inputs))
+    monkeypatch.setattr(Strange, member, changing)
+    made = transload.convert(source, "strange", tmp_path / "out")
+    assert made.verified and made.report.target_report == {"cycles": {"all": 7}}
+    assert [file.name for file in made.files] == ["chip.bin", "report.json"]
