@@ -243,6 +243,13 @@ def test_every_cause_is_reported_and_nothing_else() -> None:
     (node("Concat", ["x", "z"], ["y"], axis=0), {"x": X4, "z": F(2, 3)}, "different ranks"),
     (node("Conv", ["x", "z"], ["y"]), {"x": X4, "z": F(4, 2, 3, 3)}, "channels"),
     (node("LSTM", ["x", "z", "z"], ["y"], hidden_size=2), {"x": X4, "z": F(1, 8, 2)}, "needs one of rank 3"),
+    (node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="zz"), {"x": F(1, 8, 2, 2)}, "mode is 'zz', and must be one of DCR, CRD"),
+    (node("SpaceToDepth", ["x"], ["y"], blocksize=2, mode="zz"), {"x": F(1, 2, 4, 4)}, "mode is 'zz'"),
+    (node("ConvTranspose", ["x", "z"], ["y"], auto_pad="zz"), {"x": X4, "z": F(3, 2, 3, 3)}, "auto_pad is 'zz'"),
+    (node("RoiAlign", ["x", "r", "b"], ["y"], coordinate_transformation_mode="zz"),
+     {"x": X4, "r": F(2, 4), "b": I(0, 0)}, "coordinate_transformation_mode is 'zz'"),
+    (node("NegativeLogLikelihoodLoss", ["x", "l"], ["y"], reduction="zz"), {"x": F(3, 5), "l": I(0, 4, 2)}, "reduction is 'zz'"),
+    (node("SoftmaxCrossEntropyLoss", ["x", "l"], ["y"], reduction="zz"), {"x": F(3, 5), "l": I(0, 4, 2)}, "reduction is 'zz'"),
 ])
 def test_reasons(nodes: Any, inputs: dict[str, Any], why: str) -> None:
     with pytest.raises(ConversionError, match=why):

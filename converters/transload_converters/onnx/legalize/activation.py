@@ -11,18 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 
-from .table import (
-    OnnxTable,
-    attr,
-    axis_of,
-    cast,
-    need,
-    operand,
-    opset,
-    reshape,
-    scalar_like,
-    shape_of,
-)
+from .table import OnnxTable, attr, axis_of, cast, choice, need, operand, opset, reshape, scalar_like, shape_of
 
 TABLE = OnnxTable()
 
@@ -81,9 +70,7 @@ def prelu(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.Gelu")
 def gelu(op: Op, rw: Rewriter) -> Value:
     """Gelu, exact or by tanh."""
-    approximate = attr(op, "approximate", "none")
-    if approximate not in ("none", "tanh"):
-        raise Unsupported(f"approximate is {approximate!r}, and must be 'none' or 'tanh'")
+    approximate = choice(op, "approximate", ("none", "tanh"), "none")
     return rw.emit("top.GELU", need(op, 0), approx=approximate == "tanh")
 
 

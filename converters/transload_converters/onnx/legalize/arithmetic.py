@@ -13,7 +13,7 @@ from transload.rewrite import Rewriter
 from ..types import element_of
 from .numerals import Texts, numbers_of
 from .random import dropped
-from .table import OnnxTable, attr, cast, first_of, flag, need, need_attr, operand, opset, scalar_like, shape_of, splat
+from .table import OnnxTable, attr, cast, choice, first_of, flag, need, need_attr, operand, opset, scalar_like, shape_of, splat
 
 TABLE = OnnxTable()
 
@@ -118,9 +118,7 @@ def modulo(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.BitShift")
 def bit_shift(op: Op, rw: Rewriter) -> Value:
     """BitShift by its direction."""
-    direction = need_attr(op, "direction")
-    if direction not in ("LEFT", "RIGHT"):
-        raise Unsupported(f"direction is {direction!r}, and must be LEFT or RIGHT")
+    direction = choice(op, "direction", ("LEFT", "RIGHT"))
     bits, places = need(op, 0), need(op, 1)
     known = rw.constant_of(places)
     element = places.element
@@ -201,9 +199,7 @@ def _to_power(op: Op, rw: Rewriter, value: Value, element: FloatType) -> Value:
 
     Signs are lost. What is beyond the greatest power becomes that with `saturate`, else NaN (255), as infinities and NaN do.
     """
-    mode, saturate = attr(op, "round_mode", "up"), flag(op, "saturate", 1)
-    if mode not in ("up", "down", "nearest"):
-        raise Unsupported(f"round_mode is {mode!r}, and must be up, down or nearest")
+    mode, saturate = choice(op, "round_mode", ("up", "down", "nearest"), "up"), flag(op, "saturate", 1)
     bits = rw.emit("top.Bitcast", cast(rw, value, F32), element=I32)
     exponent = rw.emit("top.BitwiseAnd", rw.emit("top.ShiftRight", bits, rw.constant(np.int32(23))), rw.constant(np.int32(255)))
     finite = rw.emit("top.Compare", exponent, rw.constant(np.int32(255)), mode="Less")

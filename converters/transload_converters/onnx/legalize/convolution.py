@@ -13,7 +13,7 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import Window
 
-from .table import OnnxTable, attr, need, operand, shape_of
+from .table import OnnxTable, attr, choice, need, operand, shape_of
 
 __all__ = ["TABLE", "auto_pads", "conv_attributes", "read_window"]
 
@@ -33,6 +33,9 @@ def read_window(op: Op, sizes: Sequence[int], kernel: Sequence[int]) -> Window:
     if min((*kernel, *strides, *dilations), default=1) < 1:
         raise Unsupported(f"kernel {kernel}, strides {strides} and dilations {dilations} must be positive")
     return Window(kernel, strides, auto_pads(attr(op, "auto_pad", "NOTSET"), sizes, kernel, strides, dilations, pads), dilations)
+
+
+_AUTO_PADS = ("NOTSET", "", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 def auto_pads(
@@ -101,7 +104,7 @@ def conv_transpose(op: Op, rw: Rewriter) -> Value:
     dilations = tuple(attr(op, "dilations") or (1,) * n)
     extra = list(attr(op, "output_padding") or (0,) * n)
     pads = list(attr(op, "pads") or (0,) * 2 * n)
-    mode = attr(op, "auto_pad", "NOTSET")
+    mode = choice(op, "auto_pad", _AUTO_PADS, "NOTSET")
     wanted = attr(op, "output_shape")
     if not (len(kernel) == len(strides) == len(dilations) == len(extra) == n and len(pads) == 2 * n):
         raise Unsupported(f"kernel {kernel}, strides {strides}, dilations {dilations}, pads {pads} and output_padding {extra} "

@@ -18,7 +18,7 @@ from ..dialect import schema_of
 from ..graph import GraphImporter, Scope, fill_in
 from ..tensors import TensorReader
 from ..types import element_code
-from .table import OnnxTable, attr, flag, operand, opset
+from .table import OnnxTable, attr, choice, flag, operand, opset
 
 TABLE = OnnxTable()
 
@@ -29,6 +29,8 @@ DEFINED = (
 
 FLAGS = ("interleaved", "is_causal")
 """Attributes of these that are 0 or 1."""
+REDUCTIONS = ("none", "mean", "sum")
+"""What a loss, which has the attribute `reduction`, may do with those of the samples: its definition takes others for sums."""
 
 
 @TABLE(*(f"onnx.{name}" for name in DEFINED))
@@ -36,6 +38,7 @@ def expand(op: Op, rw: Rewriter) -> list[Value]:
     """The ops of the operator's definition, with its attributes and operands in place."""
     for name in FLAGS:
         flag(op, name)
+    choice(op, "reduction", REDUCTIONS, "mean")
     domain = attr(op, "domain", "")
     op_type, version = op.name.rpartition(".")[2], opset(op, domain or "ai.onnx")
     schema = schema_of(op_type, version, domain)

@@ -12,7 +12,7 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted, need_place
 
-from .table import OnnxTable, attr, axis_of, cast, need, operand, reshape, shape_of
+from .table import OnnxTable, attr, axis_of, cast, choice, need, operand, reshape, shape_of
 
 TABLE = OnnxTable()
 
@@ -76,11 +76,9 @@ def tensor_scatter(op: Op, rw: Rewriter) -> Value:
     """TensorScatter: a cache with new entries written at a place per batch (linear, or wrapping round)."""
     cache, update = need(op, 0), need(op, 1)
     sizes, new = shape_of(cache), shape_of(update)
-    axis, mode = axis_of(attr(op, "axis", -2), len(sizes)), attr(op, "mode", "linear")
+    axis, mode = axis_of(attr(op, "axis", -2), len(sizes)), choice(op, "mode", ("linear", "circular"), "linear")
     if len(new) != len(sizes) or axis == 0 or new[axis] > sizes[axis]:
         raise Unsupported(f"a cache {list(sizes)} does not take {list(new)} along dimension {axis}")
-    if mode not in ("linear", "circular"):
-        raise Unsupported(f"mode is {mode!r}, and must be linear or circular")
     batch, length, starts = sizes[0], sizes[axis], operand(op, 2)
     need_place(*new)
     along = [new[axis] if i == axis else 1 for i in range(len(sizes))]

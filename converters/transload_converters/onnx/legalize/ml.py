@@ -14,7 +14,7 @@ from transload.ir import F32, F64, I32, I64, Dense, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 
-from .table import OnnxTable, attr, cast, need, need_attr, opset, reshape, shape_of
+from .table import OnnxTable, attr, cast, choice, need, need_attr, opset, reshape, shape_of
 
 __all__ = ["TABLE", "classified", "matrix", "scored"]
 
@@ -96,9 +96,7 @@ def normalizer(op: Op, rw: Rewriter) -> Value:
     """Normalizer: each row over its greatest element, the sum of its sizes, or its length; rows of zeros stay."""
     value = need(op, 0)
     value = value if value.element in (F32, F64) else cast(rw, value, F32)
-    kind, axis = attr(op, "norm", "MAX"), len(shape_of(value, least=1)) - 1
-    if kind not in ("MAX", "L1", "L2"):
-        raise Unsupported(f"norm is {kind!r}, and must be MAX, L1 or L2")
+    kind, axis = choice(op, "norm", ("MAX", "L1", "L2"), "MAX"), len(shape_of(value, least=1)) - 1
     size = rw.emit("top.Reduce", value, axes=(axis,), mode={"MAX": "ReduceMax", "L1": "ReduceL1", "L2": "ReduceL2"}[kind])
     zero = rw.emit("top.Compare", size, like(rw, 0.0, value), mode="Equal")
     return cast(rw, rw.emit("top.Div", value, rw.emit("top.Where", zero, like(rw, 1.0, value), size)), F32)
@@ -176,6 +174,10 @@ def _labels(op: Op, name: str) -> np.ndarray | None:
 
 
 # --- scores and classes
+
+
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+"""What an operator may end with."""
 
 
 def scored(rw: Rewriter, scores: Value, transform: str) -> Value:

@@ -18,6 +18,7 @@ from .table import (
     attr,
     axes_of,
     axis_of,
+    choice,
     constant_ints,
     flag,
     need,
@@ -137,17 +138,16 @@ def tile(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.DepthToSpace", stored="carried")
 def depth_to_space(op: Op, rw: Rewriter) -> Value:
     """DepthToSpace, in either order of the channels."""
-    block = need_attr(op, "blocksize")
-    return rw.emit("top.Depth2Space", need(op, 0), block_h=block, block_w=block,
-                   is_CRD=attr(op, "mode", "DCR") == "CRD" or None, layout="NCHW")
+    block, by_columns = need_attr(op, "blocksize"), choice(op, "mode", ("DCR", "CRD"), "DCR") == "CRD"
+    return rw.emit("top.Depth2Space", need(op, 0), block_h=block, block_w=block, is_CRD=by_columns or None, layout="NCHW")
 
 
 @TABLE("onnx.SpaceToDepth", stored="carried")
 def space_to_depth(op: Op, rw: Rewriter) -> Value:
     """SpaceToDepth."""
-    block = need_attr(op, "blocksize")
-    return rw.emit("top.Depth2Space", need(op, 0), block_h=block, block_w=block, is_inversed=True,
-                   is_CRD=attr(op, "mode", "DCR") == "CRD" or None, layout="NCHW")
+    block, by_columns = need_attr(op, "blocksize"), choice(op, "mode", ("DCR", "CRD"), "DCR") == "CRD"
+    return rw.emit("top.Depth2Space", need(op, 0), block_h=block, block_w=block, is_inversed=True, is_CRD=by_columns or None,
+                   layout="NCHW")
 
 
 @TABLE("onnx.ReverseSequence", stored="carried")

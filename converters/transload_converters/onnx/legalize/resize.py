@@ -14,7 +14,7 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
 
-from .table import OnnxTable, attr, axes_of, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
+from .table import OnnxTable, attr, axes_of, choice, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
 
 TABLE = OnnxTable()
 
@@ -64,9 +64,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"resizes with coordinates {coord_mode!r}", f"these can be converted: {', '.join(_COORDINATES)}")
     if mode not in ("nearest", "linear", "cubic"):
         raise Unsupported(f"resizes by {mode!r}, and must by nearest, linear or cubic")
-    nearest_mode = attr(op, "nearest_mode", "round_prefer_floor")
-    if nearest_mode not in _NEAREST:
-        raise Unsupported(f"nearest_mode is {nearest_mode!r}, and must be one of {', '.join(_NEAREST)}")
+    nearest_mode = choice(op, "nearest_mode", _NEAREST, "round_prefer_floor")
     axes = axes_of(attr(op, "axes") or tuple(range(len(shape))), len(shape))
     if coord_mode == "tf_crop_and_resize":
         return _crop_and_resize(op, rw, value, axes, mode)

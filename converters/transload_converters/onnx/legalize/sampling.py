@@ -11,7 +11,7 @@ from transload_hub.sampling import affine_grid, columns_to_image, deformed, grid
 
 from .convolution import read_window
 from .movement import slice_along
-from .table import OnnxTable, attr, cast, constant_ints, flag, need, need_attr, operand, opset, shape_of
+from .table import OnnxTable, attr, cast, choice, constant_ints, flag, need, need_attr, operand, opset, shape_of
 
 __all__ = ["TABLE"]
 
@@ -59,7 +59,8 @@ def roi_align(op: Op, rw: Rewriter) -> Value:
     count = shape_of(regions, 2)[0]
     bins = attr(op, "output_height", 1), attr(op, "output_width", 1)
     mode = attr(op, "mode", "avg")
-    half = attr(op, "coordinate_transformation_mode", "half_pixel" if opset(op) >= 16 else "output_half_pixel") == "half_pixel"
+    usual = "half_pixel" if opset(op) >= 16 else "output_half_pixel"
+    half = choice(op, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"), usual) == "half_pixel"
     if shape_of(regions)[1] != 4 or min(bins) < 1 or mode not in ("avg", "max") or shape_of(batches) != (count,):
         raise Unsupported(f"pools {mode!r} of regions {shape_of(regions)} in batches {shape_of(batches)} into {bins} bins")
     shape_of(value, 4)

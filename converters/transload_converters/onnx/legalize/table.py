@@ -9,7 +9,7 @@ when a function is entered into the table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, TypeVar
@@ -32,8 +32,8 @@ from transload_hub.build import MAX_CONSTANT, cast, permute, reshape, scalar_lik
 from ..types import UNKNOWN
 
 __all__ = [
-    "MAX_CONSTANT", "Failed", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
-    "constant_scalar", "first_of", "need", "need_attr", "operand", "opset", "permute", "reshape",
+    "MAX_CONSTANT", "Failed", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "choice",
+    "constant_ints", "constant_scalar", "first_of", "flag", "need", "need_attr", "operand", "opset", "permute", "reshape",
     "scalar_like", "shape_of", "splat", "unused_results",
 ]
 
@@ -189,6 +189,14 @@ def flag(op: Op, name: str, default: bool | int = 0) -> bool:
     if value not in (0, 1):
         raise Impossible(f"{name} is {value}, and must be 0 or 1")
     return bool(value)
+
+
+def choice(op: Op, name: str, known: Collection[Any], default: Any = None) -> Any:
+    """An attribute that is one of a few; `Impossible` for any other."""
+    value = attr(op, name, default)
+    if value not in tuple(known):  # which may not be hashable
+        raise Impossible(f"{name} is {value!r:.80}, and must be one of {', '.join(map(str, known))}")
+    return value
 
 
 def need_attr(op: Op, name: str) -> Any:

@@ -10,7 +10,7 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 
 from ..image_files import decoded
-from .table import OnnxTable, attr, cast, need, need_attr, reshape, shape_of
+from .table import OnnxTable, attr, cast, choice, need, need_attr, reshape, shape_of
 
 TABLE = OnnxTable()
 
@@ -88,9 +88,7 @@ def _occurrences(rw: Rewriter, rows: Value, grams: np.ndarray, skips: int) -> Va
 def image_decoder(op: Op, rw: Rewriter) -> Value:
     """ImageDecoder of a file that is a constant."""
     data = np.asarray(rw.need_constant(need(op, 0), "the image's file"), np.uint8)
-    pixel_format = attr(op, "pixel_format", "RGB")
-    if pixel_format not in ("RGB", "BGR", "Grayscale"):
-        raise Unsupported(f"pixel_format is {pixel_format!r}, and must be RGB, BGR or Grayscale")
+    pixel_format = choice(op, "pixel_format", ("RGB", "BGR", "Grayscale"), "RGB")
     try:
         return rw.constant(decoded(data.tobytes(), pixel_format))
     except ReadError as error:

@@ -14,7 +14,7 @@ from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 
-from .table import OnnxTable, attr, cast, need, reshape
+from .table import OnnxTable, attr, cast, choice, need, reshape
 
 TABLE = OnnxTable()
 
@@ -100,9 +100,7 @@ def adam(op: Op, rw: Rewriter) -> list[Value]:
 def momentum(op: Op, rw: Rewriter) -> list[Value]:
     """Momentum, standard or Nesterov's."""
     alpha, beta = float(attr(op, "alpha", 0.0)), float(attr(op, "beta", 0.0))
-    mode = attr(op, "mode", "standard")
-    if mode not in ("standard", "nesterov"):
-        raise Unsupported(f"mode is {mode!r}, and must be standard or nesterov")
+    mode = choice(op, "mode", ("standard", "nesterov"), "standard")
 
     def step(rate: Value, count: Value, x: Value, gradient: Value, states: list[Value]) -> list[Value]:
         gradient = _regularized(op, rw, x, gradient)

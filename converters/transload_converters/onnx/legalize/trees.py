@@ -18,8 +18,8 @@ from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
 
-from .ml import best, classified, like, matrix, need_numbers, numbers, scored, second_class
-from .table import MAX_CONSTANT, OnnxTable, attr, cast, permute, reshape, shape_of
+from .ml import TRANSFORMS, best, classified, like, matrix, need_numbers, numbers, scored, second_class
+from .table import MAX_CONSTANT, OnnxTable, attr, cast, choice, permute, reshape, shape_of
 
 __all__ = ["TABLE"]
 
@@ -186,8 +186,8 @@ def tree_ensemble(op: Op, rw: Rewriter) -> Value:
         return int(features[place]), mode, float(splits[place]), nan, members[place], then, otherwise
 
     trees = [_tree((int(root), False), node, len(features)) for root in need_numbers(op, "tree_roots", np.int64)]
-    function = ("AVERAGE", "SUM", "MIN", "MAX")[attr(op, "aggregate_function", 1) % 4]
-    transform = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")[attr(op, "post_transform", 0) % 5]
+    function = ("AVERAGE", "SUM", "MIN", "MAX")[choice(op, "aggregate_function", range(4), 1)]
+    transform = TRANSFORMS[choice(op, "post_transform", range(5), 0)]
     return scored(rw, _aggregated(rw, x, trees, attr(op, "n_targets", 1), function), transform)
 
 
@@ -239,7 +239,7 @@ def tree_ensemble_regressor(op: Op, rw: Rewriter) -> Value:
     if base.size not in (0, targets):
         raise Unsupported(f"has {base.size} base values for {targets} targets")
     total = rw.emit("top.Add", total, like(rw, base, x)) if base.size else total
-    transform = attr(op, "post_transform", "NONE")
+    transform = choice(op, "post_transform", TRANSFORMS, "NONE")
     return cast(rw, total if targets == 1 and transform != "PROBIT" else scored(rw, total, transform), F32)
 
 
