@@ -45,6 +45,8 @@ def test_shapes(shape: Any, examples: Path) -> None:
     (lambda file, module: transload.convert_all([None], "tosa"), "takes paths of models, and was given NoneType"),
     (lambda file, module: transload.convert_all([file], "tosa", seed="x"), r"convert_all\(\) takes a whole number as seed"),
     (lambda file, module: transload.convert_all([file], "tosa", options=[]), r"convert_all\(\) takes a dictionary as options"),
+    (lambda file, module: transload.convert(file, "tosa", tolerance="cos=0.9"), r"give tolerances as a list, \['cos=0.9'\]"),
+    (lambda file, module: transload.compare(file, module, tolerance="cos=0.9"), "give tolerances as a list"),
     (lambda file, module: transload.convert(file, "tosa", "out", input_data={"image": [[1], [1, 2]]}), "does not fit the model"),
     (lambda file, module: transload.compare(file, module, {"image": [[1], [1, 2]]}), "does not fit the model"),
 ])

@@ -104,10 +104,12 @@ class Tolerance:
 
     @classmethod
     def parse(cls, settings: Iterable[str], others: Tolerance | None = None, once: bool = False) -> Tolerance:
-        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names and impossible numbers.
+        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names, impossible numbers and a text alone.
 
         With `once`, also for a name that is there twice: of several targets each may say its own, and the last counts.
         """
+        if isinstance(settings, str):  # which would be read by letters
+            raise UsageError(f"give tolerances as a list, [{settings!r}]")
         settings = list(settings)
         metrics = [name for name in host().metrics if name not in ("cos", "euclid", "max_abs")]
         kinds: dict[str, Any] = {name: int if name == "integer" else float for name in (*cls().limits(), *metrics)}
