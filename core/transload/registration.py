@@ -70,6 +70,7 @@ OUR_COMMANDS = frozenset({
     "opt", "passes", "plugins", "run", "targets",
 })
 """The commands that a plugin's cannot take the place of: those of `transload.cli.app`."""
+_SUFFIX = re.compile(r"(\.[^./\\]+)+")
 _EVIDENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[^:]+", re.ASCII)
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
@@ -221,6 +222,8 @@ class _Problems:
         for each in value if isinstance(value, tuple | list) else ():
             if isinstance(each, str) and each != each.lower():
                 self.add(f"suffixes are written in lower case, whatever a file's is, and one is {each!r}", "suffixes")
+            elif isinstance(each, str) and each.startswith(".") and not _SUFFIX.fullmatch(each):
+                self.add(f"suffixes are a point and what comes after it, and one is {each!r}", "suffixes")
 
     def options(self, declared: Any) -> None:
         """Options: name -> (type, default, what it does)."""

@@ -75,6 +75,8 @@ def made_of(**members: Any) -> Target:
     ("readers", Reader("r", "d", ("one",), abs), "that start with '.'"),
     ("readers", Reader("r", "d", (".R2",), abs), "suffixes are written in lower case, whatever a file's is, and one is '.R2'"),
     ("writers", Writer("w", "d", (".R2",), abs), "suffixes are written in lower case"),
+    ("writers", Writer("w", "d", (".tar.gz", "."), abs), "suffixes are a point and what comes after it, and one is '.'"),
+    ("readers", Reader("r", "d", ("..",), abs), "suffixes are a point and what comes after it, and one is '..'"),
     ("readers", Reader("r", "d", (".one",), abs, 5), "detect must be a function"),
     ("writers", Writer("w", "a b", (".one",), abs), "dialect must be letters"),
     ("dialects", DialectSpec("d", None), "load must be a Dialect"),

@@ -104,7 +104,7 @@ class Tolerance:
 
     @classmethod
     def parse(cls, settings: Iterable[str], others: Tolerance | None = None, once: bool = False) -> Tolerance:
-        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names, impossible numbers and a text alone.
+        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names, impossible numbers, one text.
 
         With `once`, also for a name that is there twice: of several targets each may say its own, and the last counts.
         """

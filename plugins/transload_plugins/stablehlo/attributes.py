@@ -149,6 +149,8 @@ def _entries(body: str, what: str) -> dict[str, str]:
         match = _entry(body, position)
         if match is None:
             raise ValueError(f"{what}: cannot read {body[position:]!r}")
+        if match[1] in found:
+            raise ValueError(f"{what}: {match[1]} is given twice")
         found[match[1]] = match[2]
         position = match.end()
     return found

@@ -447,6 +447,14 @@ def test_broken_constraint_is_reported(case: tuple[str, ...]) -> None:
     ]
 
 
+@pytest.mark.parametrize("dims", [
+    "offset_dims = [1], offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1",
+    "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 0, index_vector_dim = 1"])
+def test_a_member_that_a_structure_has_twice(dims: str) -> None:
+    findings = check(parse_module(program("gather", GATHER.format(dims, "1, 4"), "tensor<3x4xf32>, tensor<2x1xi32>", "tensor<2x4xf32>", "")))
+    assert [finding.why for finding in findings if "must be #stablehlo.gather<...>" in finding.why]
+
+
 @pytest.mark.skipif(specification() is None, reason="no specification: set TRANSLOAD_SPEC to its folder")
 def test_every_op_and_every_constraint_is_declared() -> None:
     """Numbers that depend on how many processes there are are checked when a program runs."""
