@@ -14,7 +14,7 @@ TARGETS = ("tosa", "openvino", "ethos-u55-128", "ethos-u55-32", "sophgo", "tflit
 
 @pytest.mark.parametrize(("name", "meant"), [
     ("tsoa", "tosa"), ("openvion", "openvino"), ("nope", None), ("ethos", "ethos-u55-32"), ("e", None), ("", None),
-    ("tfltie", "tflite")])
+    ("tfltie", "tflite"), ("TOSA", "tosa"), ("TFLite", "tflite"), ("Ethos-U55-32", "ethos-u55-32")])
 def test_the_name_that_may_be_meant(name: str, meant: str | None) -> None:
     assert nearest(name, TARGETS) == meant
 

@@ -45,6 +45,8 @@ def here() -> tuple[Builder, Any]:
     (lambda b, x: b.emit("top.Permute", x, order=np.array([1, 0])), "is array([1, 0]): give (1, 0)", ""),
     (lambda b, x: b.emit("top.Relu", x, location=5), "top.Relu takes a text or a location as location, and was given 5", ""),
     (lambda b, x: Builder(b.block, location=5), "Builder takes a text or a location as location, and was given 5", ""),
+    (lambda b, x: b.emit("top.relu", x), "dialect 'top' declares no such op; the nearest is 'top.Relu'", "types=[...]"),
+    (lambda b, x: b.emit("TOP.RELU", x), "there is no dialect 'TOP'; the nearest is 'top'", "types=[...]"),
     (lambda b, x: b.emit("top.Rleu", x), "dialect 'top' declares no such op; the nearest is 'top.Relu'", "types=[...]"),
     (lambda b, x: b.emit("tob.Relu", x), "there is no dialect 'tob'; the nearest is 'to", "types=[...]"),
     (lambda b, x: b.emit("Relu", x), "an op is called by its dialect and its own name; there is ", "types=[...]"),
