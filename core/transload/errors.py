@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction", "MissingKernel",
-    "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "PluginShortage", "ReadError",
-    "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError",
-    "VerificationError", "VerifyError", "after_colon", "causes", "is_short", "merge_findings", "no_memory", "shortened",
-    "unwhole",
+    "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "PluginShortage",
+    "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError",
+    "VerificationError", "VerifyError", "after_colon", "causes", "class_name", "is_short", "merge_findings", "no_memory",
+    "shortened", "unwhole",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -65,7 +65,7 @@ class Finding:
             raise TypeError(f"count of a Finding is a whole number, and is {self.count!r:.100}")
         object.__setattr__(self, "names", tuple(self.names))
         for part, text in texts.items():
-            object.__setattr__(self, part, shortened(text))
+            object.__setattr__(self, part, shortened(_as_text(text)))
 
     def __str__(self) -> str:
         return self.text()
@@ -142,14 +142,20 @@ def _ends_of(text: str, longest: int) -> str:
     return f"{text[: longest * 3 // 4]} ... ({len(text) - longest:,} characters more) ... {text[-(longest // 4):]}"
 
 
+def class_name(value: Any) -> str:
+    """The name of a value's class, whatever its metaclass makes of names."""
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name
+
+
 def _as_text(said: Any) -> str:
     """What an error is to say, as text: whoever raises one may give it another error, or several lines."""
     if isinstance(said, str):
-        return said
+        return str.__str__(said)  # of a subclass, which may format itself otherwise
     if isinstance(said, list | tuple):
         return "; ".join(map(_as_text, said))
     text = str(said)
-    return f"{type(said).__name__}: {text}" if isinstance(said, BaseException) and text else text or type(said).__name__
+    return f"{class_name(said)}: {text}" if isinstance(said, BaseException) and text else text or class_name(said)
 
 
 class TransloadError(Exception):

@@ -21,7 +21,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .context import current
-from .errors import BuildError, ConversionError, Finding, PluginFailure, PluginShortage, TransloadError, Unsupported, unwhole
+from .errors import (
+    BuildError,
+    ConversionError,
+    Finding,
+    PluginFailure,
+    PluginShortage,
+    TransloadError,
+    Unsupported,
+    class_name,
+    unwhole,
+)
 from .files import current_directory
 from .lending import owned
 from .shortage import MEMORY, MORE, shortage
@@ -98,7 +108,7 @@ class PluginInfo:
     def blame_for(self, place: str, error: BaseException) -> None:
         """Note that it raised something."""
         self.blame(f"{place}: {said(error)}" if place else said(error))
-        self.trace += "".join(traceback.format_exception(error))
+        self.trace += _traced(error)
 
     @property
     def error(self) -> str | None:
@@ -191,8 +201,18 @@ def tracebacks_shown(shown: bool) -> Iterator[None]:
 def noted(error: PluginFailure) -> str:
     """What is told of a failure that ends nothing; its traceback goes to standard error, where tracebacks are asked for."""
     if _are_shown.get() or is_debugged():
-        traceback.print_exception(error, file=sys.stderr)
+        sys.stderr.write(_traced(error))
     return error.message
+
+
+def _traced(error: BaseException) -> str:
+    """An exception's traceback; where its class does not let itself be named, that of none."""
+    try:
+        return "".join(traceback.format_exception(error))
+    except KeyboardInterrupt:
+        raise
+    except FOREIGN:
+        return f"{class_name(error)}\n"
 
 
 def said(error: BaseException) -> str:
@@ -213,7 +233,7 @@ def said(error: BaseException) -> str:
         raise
     except FOREIGN:  # an exception of a plugin's own may fail to say what it is
         text = ""
-    return f"{type(error).__name__}{': ' + text if text else ''}{where}{lacks}"
+    return f"{class_name(error)}{': ' + text if text else ''}{where}{lacks}"
 
 
 def imported(text: str, plugin: PluginInfo | None = None, place: str = "") -> Any:

@@ -14,7 +14,7 @@ from dataclasses import fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from .errors import Finding
+from .errors import Finding, class_name
 from .guard import PluginInfo, failure
 from .lending import copied, owned, read_only
 from .plugin import Emitted, EmittedPart, Quantized
@@ -59,7 +59,7 @@ def wrong_options(declared: Any) -> str | None:
 
 def a_kind(value: Any) -> str:
     """What something is, in a message."""
-    return f"a {type(value).__name__}" if value is not None else "None"
+    return f"a {class_name(value)}" if value is not None else "None"
 
 
 LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {

@@ -20,8 +20,8 @@ import transload
 from transload.cli import run as command
 from transload.context import Context, current
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, PluginError, PluginFailure, ReadError, TargetError, TransloadError
-from transload.guard import said
+from transload.errors import ConversionError, Finding, PluginError, PluginFailure, ReadError, TargetError, TransloadError
+from transload.guard import Guarded, PluginInfo, said
 from transload.hookspecs import hookimpl
 from transload.ir import F32, Module, Op, TensorType, new_module, registry, set_results
 from transload.ir.build import Builder
@@ -46,7 +46,7 @@ from transload.plugin import (
 from transload.plugin_host import Host, host
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 
-from tests.support.plugins import acme, point, registering
+from tests.support.plugins import acme, point, raising, registering
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -164,6 +164,31 @@ def test_an_exception_that_cannot_say_what_it_is() -> None:
             raise RuntimeError("no text")
 
     assert said(Speechless()) == "Speechless"
+
+
+def test_a_class_and_a_text_that_cannot_say_what_they_are() -> None:
+    class Nameless(type):
+        def __getattribute__(cls, name: str) -> Any:
+            if name in ("__name__", "__qualname__", "__module__"):
+                raise SystemExit(7)
+            return type.__getattribute__(cls, name)
+
+    class Unnamed(Exception, metaclass=Nameless):
+        pass
+
+    class Formless(str):
+        def __format__(self, form: str) -> str:
+            raise ValueError("no form")
+
+        __str__ = __repr__ = __format__  # type: ignore[assignment]
+
+    plugin = PluginInfo("acme", "", "", "acme")
+    with pytest.raises(PluginFailure, match=r"plugin 'acme' .* failed in f: Unnamed \("):
+        Guarded(raising(Unnamed()), plugin, "f")()
+    plugin.blame_for("hook", Unnamed())
+    assert plugin.error == "hook: Unnamed"
+    told = str(TransloadError(Formless("message"), [Finding(Formless("op"), Formless("why"))], Formless("hint")))
+    assert told == "message\n  - op: why\n  → hint"
 
 
 def test_a_target_is_otherwise_as_it_is(tmp_path: Path) -> None:
