@@ -18,8 +18,8 @@ class Drawn:
 
     of_ways: Iterable[Inputs] = ()
     """On which a runtime's own ways to compute a model are compared (`ways`)."""
-    of_labels: Iterable[Inputs] = ()
-    """Which follow where all that has said nothing yet is a single truth or label."""
+    of_steady: Iterable[Inputs] = ()
+    """Which follow where all outputs were the same, or nearly, on all that was tried."""
     further: Iterable[Inputs] = ()
     """Of the usual size, that what has passed is to pass on, too (`further`)."""
     reaching: Iterable[Sequence[Inputs]] = ()

@@ -17,15 +17,16 @@ from .inputs import plain_integers, random_inputs, wide_integers
 from .offsets import is_constant, rounded_by, unit_of
 from .tolerance import Tolerance
 
-__all__ = ["Tried", "are_apart", "attempts", "attempts_at_labels", "is_informative", "is_nan_throughout", "is_saturated",
+__all__ = ["Tried", "are_apart", "attempts", "attempts_at_steady", "is_informative", "is_nan_throughout", "is_saturated",
            "number_throughout", "telling_first", "vary"]
 
 _SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
 """Standard deviations of random float inputs, tried in this order."""
 _WIDE_TRIES = 4
 """How often integers of all of their range are drawn after these: a single truth is another one on one of them, mostly."""
-_OF_LABELS = (1.0, 10.0) * 6
-"""Those tried after them where a single truth or label was the same on each: of seven in eight, five often are."""
+_OF_STEADY = ((1.0, 0), (10.0, 0), (1.0, 1), (1.0, -1), (10.0, 1), (10.0, -1), (100.0, 1), (100.0, -1)) * 2
+"""Those tried after them where outputs were the same on each, and of which half: of truths that are so on seven in eight, five
+often are, and a sum of noise around zero stays near zero where pictures are far above it."""
 SATURATED = 0.02
 """Chances that are all nearer to 0 or 1 hide what they are of: whatever has the same ones there is within the usual tolerance."""
 
@@ -46,8 +47,8 @@ class Tried:
         """Why outputs of these names are no proof, of which some are `of_one` number throughout (`number_throughout`)."""
         beside = (f"; {', '.join(of_one)}: one number throughout says something beside another one, on other inputs: give "
                   "several with --data") if of_one else ""
-        return (f"{', '.join(names)}: constant, empty, saturated, not finite or always the same on {self.inputs}, as it "
-                f"might be whatever is computed; give {self.others} with --input NAME=FILE{beside}")
+        return (f"{', '.join(names)}: constant, empty, saturated, not finite or always the same, or nearly, on {self.inputs}, "
+                f"as it might be whatever is computed; give {self.others} with --input NAME=FILE{beside}")
 
 
 def is_informative(output: np.ndarray, chosen: bool = False) -> bool:
@@ -157,7 +158,7 @@ def attempts(source: Module, hub: Module | None, seed: int, signed: bool = True)
             yield random_inputs(source, hub, seed + number, wide=wide)
 
 
-def attempts_at_labels(source: Module, hub: Module | None, seed: int) -> Iterator[dict[str, np.ndarray]]:
-    """Further random inputs, for a single truth or label that may be another one there."""
-    for number, spread in enumerate(_OF_LABELS, len(_SPREADS)):
-        yield random_inputs(source, hub, seed + number, spread=spread)
+def attempts_at_steady(source: Module, hub: Module | None, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Further random inputs, for outputs that may not be the same there."""
+    for number, (spread, side) in enumerate(_OF_STEADY, len(_SPREADS)):
+        yield random_inputs(source, hub, seed + number, spread=spread, side=side)

@@ -79,13 +79,11 @@ class Judge:
         """Places of the outputs that were all but 0 and 1: other inputs are tried, and the best of these taken."""
         self._numbers = dict[int, list[complex]]()
         """By place of the output, what it was throughout where it was one number, on each of the inputs."""
-        self._labels = set[int]()
-        """Places of the outputs that are a single truth or label."""
         self._passed = list[TensorDifference]()
         """How far the outputs were on the last inputs on which they were near enough."""
         self._of_one = True
         """Whether what is wrong is so on the last inputs, and not on several together alone."""
-        self._steady = Steady(self.hub, self.kinds.chosen)
+        self._steady = Steady(self.hub, self.kinds)
         self._excused = set[int]()
         """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
 
@@ -124,7 +122,7 @@ class Judge:
         left_out = self.tolerance.excepts
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
-        pending = chain(pending, takewhile(lambda _: judged - told <= self._labels and not told & judged, self.drawn.of_labels))
+        pending = chain(pending, takewhile(lambda _: judged <= self._steady.places - told, self.drawn.of_steady))
         if self.on_all:
             self._judge_all(verdict, told, pending)
         else:
@@ -137,6 +135,8 @@ class Judge:
             told -= self._steady.places
             if not self.on_all:
                 self._judge_others(verdict, judged, told, pending)
+        if not verdict.broken and not verdict.bounds:
+            self._judge_varying(verdict, judged - self._excused)
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
         if without_number:
             verdict.status = "inconclusive"
@@ -153,8 +153,8 @@ class Judge:
             places = [place for place in sorted(self._numbers) if verdict.tensors[place].name in silent]
             verdict.why = self.tried.said_nothing(silent, [verdict.tensors[place].name for place in places])
         elif silent:
-            verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated, not finite or always the same on "
-                                 f"{self.tried.inputs}")
+            verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated, not finite or always the same, "
+                                 f"or nearly, on {self.tried.inputs}")
         verdict.notes += self.running.notes
         return verdict
 
@@ -201,6 +201,13 @@ class Judge:
             verdict.tensors = [steps[index] if index in broken else tensor for index, tensor in enumerate(verdict.tensors)]
             verdict.broken = [reason for reasons in broken.values() for reason in reasons]
             verdict.notes.append("that is so of all inputs that it was run on together, on each of which it passed")
+            self._of_one = False
+
+    def _judge_varying(self, verdict: Verification, judged: set[int]) -> None:
+        """Have a verdict say which outputs do not vary from input to input as the source's do, where little of them varies."""
+        broken = self._steady.limits_broken([tensor.name for tensor in verdict.tensors])
+        verdict.broken = [reason for place, reasons in broken.items() if place in judged for reason in reasons]
+        if verdict.broken:
             self._of_one = False
 
     def _judge_all(self, verdict: Verification, told: set[int], pending: Iterator[Mapping[str, np.ndarray]]) -> None:
@@ -333,7 +340,7 @@ class Judge:
         self._saturated |= saturated
         informative = {
             index for index, array in enumerate(reference.values()) if is_informative(array, index in self.kinds.chosen)}
-        informative -= saturated | self.kinds.as_if_constant(tensors) | self._steady.places
+        informative -= saturated | self.kinds.as_if_constant(tensors)
         judged, bounds, unknown = tensors, list[Bounded](), list[str]()
         notes = [*self.running.engine_notes, *of_found]
         if hub is not None and has_bounds(hub):
@@ -360,6 +367,10 @@ class Judge:
         self._excused |= self._last.excused
         if not broken:
             self._passed = judged
+        self._steady.note(
+            list(self.reference.inside(given).values()), list(reference.values()), list(actual.values()),
+            {*limits, *suspects, *(index for index, array in enumerate(reference.values()) if is_nan_throughout(array))})
+        informative -= self._steady.places
         informative |= self._others_than_before(reference, limits)
         status = "failed" if broken else "passed"
         types = self.source.outputs
@@ -368,8 +379,7 @@ class Judge:
         return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
 
     def _note(self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], actual: Mapping[str, Any]) -> None:
-        """Note which outputs are no numbers, and which are the same as on other inputs."""
-        self._steady.note(list(self.reference.inside(given).values()), list(reference.values()))
+        """Note which outputs are no numbers."""
         self._last.no_number = next((name for name, array in reference.items() if is_nan_throughout(array)), "")
         ends, source_ends = (not all(map(is_finite, each.values())) for each in (actual, reference))
         self._last.endless, self._last.ends_alone = ends or source_ends, ends and not source_ends
@@ -404,8 +414,6 @@ class Judge:
             if number is None or index in broken:
                 continue
             is_label = index in self.kinds.chosen or array.dtype == bool
-            if is_label and array.size == 1:
-                self._labels.add(index)
             if is_label or index in self.kinds.exact:
                 step = 0.0
             elif array.dtype.kind in "iub":

@@ -47,13 +47,21 @@ class OutputKinds:
     ) -> dict[int, list[str]]:
         """By place of the output, which limits it breaks; `exact` are the places of those that have to be the same, none
         where the inputs are others."""
-        exact = self.exact if exact is None else exact
-        found = {
-            index: broken_limits(
-                tensors[index], self.tolerance, step, index in exact, index in self.plain, index in self.chosen,
-                self.unit, index in self.coarse)
-            for index, step in enumerate(self.steps(len(tensors)))}
+        found = {index: self.limits_broken_at(index, tensor, len(tensors), exact) for index, tensor in enumerate(tensors)}
         return {index: reasons for index, reasons in found.items() if reasons}
+
+    def limits_broken_at(
+        self, place: int, tensor: TensorDifference, number: int, exact: Collection[int] | None = None,
+    ) -> list[str]:
+        """Which limits the output at a place breaks, of so many outputs; `exact` as in `limits_broken`."""
+        return broken_limits(
+            tensor, self.tolerance, self.steps(number)[place], place in (self.exact if exact is None else exact),
+            place in self.plain, place in self.chosen, self.unit, place in self.coarse)
+
+    def least_of_varying(self, place: int) -> float | None:
+        """How near (`euclid`) an output is to be to what varies of it alone; None where that is not asked: of what is rounded."""
+        is_asked = self.unit is not None and self.tolerance.keeps_floats and place not in self.coarse
+        return self.tolerance.euclid if is_asked and (self.steps(place + 1)[place] is None) else None
 
     def as_if_constant(self, tensors: Sequence[TensorDifference]) -> set[int]:
         """The places of outputs whose steps are so few that one number throughout would pass."""

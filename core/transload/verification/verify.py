@@ -21,7 +21,7 @@ from ..plugin import Runtime
 from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
 from .drawn import Drawn
 from .further import further_inputs
-from .information import Tried, attempts, attempts_at_labels, telling_first
+from .information import Tried, attempts, attempts_at_steady, telling_first
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
 from .larger import larger_inputs
@@ -107,7 +107,7 @@ def verify_conversion(
 def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed: bool) -> None:
     """Have a judge try what is drawn of all that a model takes, beside its first inputs; `signed` as in `attempts`."""
     judge.drawn = Drawn(
-        (random_inputs(taken, hub, seed + 1 + more) for more in range(9)), attempts_at_labels(taken, hub, seed),
+        (random_inputs(taken, hub, seed + 1 + more) for more in range(9)), attempts_at_steady(taken, hub, seed),
         further_inputs(taken, hub, judge.result, seed, signed))
     if judge.fused is None:
         judge.drawn.reaching = reaching_inputs(taken, hub, judge.result, seed, floats=judge.is_of_floats)

@@ -15,7 +15,6 @@ from transload.ir import F32, I8, I64, Module, QuantType, TensorType, new_module
 from transload.ir.build import Builder
 from transload.verification.inputs import random_inputs
 from transload.verification.reaching import reaching_inputs
-from transload.verification.steady import Steady
 from transload.verification.verify import Verification, verify_conversion
 
 from tests.support.graphs import Graph
@@ -189,19 +188,6 @@ def test_the_same_on_all_inputs_says_nothing(tmp_path: Path) -> None:
     case = of_pixels(("Greater", ["x", "much"], "g"), ("Cast", ["g"], "c", {"to": 1}), much=np.float32(1e6))
     right, wrong = (written(tmp_path / f"{is_wrong}.onnx", case, is_wrong) for is_wrong in (False, True))
     assert verified(right, wrong).status == verified(right, right).status == "inconclusive"
-
-
-def test_labels_may_be_the_same() -> None:
-    """They have rules of their own, and an output says something once it is another one."""
-    graph = Graph((4,))
-    module = graph.done(graph.Relu(graph.inputs[0]), graph.Abs(graph.inputs[0]), graph.Neg(graph.inputs[0]))
-    steady, one = Steady(module, {2}), np.ones(4)
-    for given, varying in ((one, one), (one, 5 * one), (2 * one, one)):
-        assert not steady.places
-        steady.note([given], [one, varying, one])
-    assert steady.places == {0}
-    steady.note([one], [2 * one, one, one])
-    assert not steady.places
 
 
 def test_an_output_of_no_input_is_the_same(tmp_path: Path) -> None:
