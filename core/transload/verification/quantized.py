@@ -48,6 +48,7 @@ from .limits import breaks_usual, broken_limits
 from .offsets import unit_of_module
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
+from .steady import always_same
 from .tolerance import Tolerance
 from .verify import Verification, elements_of, verify_conversion
 
@@ -156,13 +157,18 @@ def verify_quantized(
     verdict.quantized = [
         QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, each.equal, _agreement(name, floats, actual))
         for each, name in zip(beside, actual[0], strict=True)]
-    chosen = chosen_outputs(model.module)
-    if not broken and not any(is_informative(array, place in chosen) for place, array in enumerate(_joined(wanted).values())):
+    if not broken and not _telling(model.module, taken, wanted):
         verdict.status = "inconclusive"
         verdict.why = "the outputs are the same whatever is computed, on all samples"
     elif not broken and limits is None:
         verdict.why = _poor(verdict.quantized, verdict.excepts)
     return verdict
+
+
+def _telling(module: Module, taken: list[Outputs], wanted: list[Outputs]) -> set[int]:
+    """The places of the outputs that say something on all samples together."""
+    chosen, same = chosen_outputs(module), always_same(*([[*each.values()] for each in runs] for runs in (taken, wanted)))
+    return {place for place, array in enumerate(_joined(wanted).values()) if is_informative(array, place in chosen)} - same
 
 
 def _drawn(model: QuantizedModel, seed: int, runs: bool) -> Iterator[Mapping[str, Any]]:

@@ -19,7 +19,7 @@ from .differences import difference, in_view_of
 from .kinds import OutputKinds
 from .offsets import Offset, is_real, rounded_by, thinned
 
-__all__ = ["Steady", "between"]
+__all__ = ["Steady", "always_same", "between"]
 
 _FOLLOWS = 0.5
 """How near (`euclid`) what varies is to be, where limits are wide or steps are rounded: a constant in place of it is at 0."""
@@ -117,6 +117,15 @@ class Steady:
 
     def _near(self, place: int) -> float | None:
         return self._again[place].near(self._kinds.unit or 0.0, self._kinds.tolerance.floor)
+
+
+def always_same(given: Sequence[Sequence[np.ndarray]], outputs: Sequence[Sequence[np.ndarray]]) -> set[int]:
+    """The places of the outputs that are the same in all runs, as many as there are arrays `given` and of `outputs`, where the
+    inputs are not."""
+    if all(_same(*both) for each in given[1:] for both in zip(given[0], each, strict=True)):
+        return set()
+    first, *others = outputs
+    return {place for place, array in enumerate(first) if all(_same(array, each[place]) for each in others)}
 
 
 def between(old: np.ndarray, new: np.ndarray, chosen: bool = False) -> np.ndarray:

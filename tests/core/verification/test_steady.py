@@ -131,3 +131,16 @@ def test_steps_that_one_constant_is_near_enough_to() -> None:
     steady.note([np.array(0)] * 2, *[[first, first]] * 2)
     steady.note([np.array(1)] * 2, *[[first + (first % 10 == 0), first + 3]] * 2)
     assert steady.places == {0} and steady.apart == {1}
+
+
+@pytest.mark.parametrize(("limit", "status"), [(1e6, "inconclusive"), (0.0, "passed")])
+def test_what_was_quantized_and_is_the_same_on_all_samples(limit: float, status: str, tmp_path: Path) -> None:
+    """Biases behind a threshold passed, whatever is multiplied."""
+    nodes = [node("Sub", ["x", "limit"], ["d"]), node("Relu", ["d"], ["r"]), node("MatMul", ["r", "w"], ["m"]),
+             node("Add", ["m", "b"], ["y"])]
+    samples = np.random.default_rng(0).standard_normal((6, 8)).astype(np.float32)
+    constants = {"limit": np.float32(limit), "w": WEIGHTS, "b": np.arange(6, dtype=np.float32)}
+    (tmp_path / "m.onnx").write_bytes(make_model(nodes, {"x": samples[:1]}, ["y"], constants).SerializeToString())
+    np.save(tmp_path / "x.npy", samples)
+    converted = transload.convert(tmp_path / "m.onnx", "tosa", tmp_path / "out", quantize="int8", data=tmp_path / "x.npy")
+    assert converted.verification is not None and converted.verification.status == status
