@@ -11,6 +11,9 @@ import numpy as np
 
 from transload.errors import RunError
 
+from .judged import keep_computing
+from .savedmodel import chosen_graph
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its sums are rounded in another order
@@ -20,6 +23,11 @@ __all__ = ["Session"]
 _WAYS = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
 _JOINS = frozenset({"Merge", "RefMerge", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"})
 """Ops that lead into branches and loops, and those without which nothing leads out of them."""
+
+
+_FIRST = "__saved_model_init_op"
+_FIRST_COLLECTIONS = ("saved_model_main_op", "legacy_init_op")
+"""What names the op that brings a model into its first state: a signature, or a collection."""
 
 
 class Session:
@@ -46,19 +54,38 @@ class Session:
             raise RunError(f"TensorFlow cannot load {name}: {_first_line(error)}") from None
 
     def _load(self, path: Path) -> None:
-        if path.stem == "saved_model":
-            self.tf.saved_model.load(self.session, ["serve"], str(path.parent))
-        elif path.suffix == ".meta":
-            self.tf.train.import_meta_graph(str(path)).restore(self.session, str(path.with_suffix("")))
-        else:
-            graph_def = self.tf.GraphDef()
-            if path.suffix == ".pbtxt":
-                from google.protobuf import text_format
+        """Import what of the file computes, and give its variables the values of its checkpoint."""
+        meta, checkpoint = self._read(path)
+        graph_def, saver = meta.graph_def, meta.saver_def
+        first, restore, given = _beginning(meta), list[str](), [*self.inputs.values(), *self.off]
+        if saver.restore_op_name and checkpoint.with_name(f"{checkpoint.name}.index").exists():
+            restore, given = [saver.restore_op_name], [*given, saver.filename_tensor_name]
+        del graph_def.library.gradient[:]
+        named = keep_computing(graph_def, given, [*self.outputs.values(), *first], restore)
+        self.inputs = {name: named.get(tensor, tensor) for name, tensor in self.inputs.items()}
+        self.outputs = {name: named.get(tensor, tensor) for name, tensor in self.outputs.items()}
+        self.tf.import_graph_def(graph_def, name="", producer_op_list=meta.meta_info_def.stripped_op_list)
+        for name in restore:
+            self.session.run(self.graph.as_graph_element(name), {named[saver.filename_tensor_name]: str(checkpoint)})
+        for name in first:
+            self.session.run(self.graph.as_graph_element(name))
 
-                text_format.Parse(path.read_text(), graph_def)
-            else:
-                graph_def.ParseFromString(path.read_bytes())
-            self.tf.import_graph_def(graph_def, name="")
+    def _read(self, path: Path) -> tuple[Any, Path]:
+        """The meta graph of a file, of a mere graph one without anything else, and the checkpoint that it has."""
+        from google.protobuf import text_format
+        from tensorflow.core.protobuf import saved_model_pb2
+
+        meta = self.tf.MetaGraphDef()
+        message, checkpoint = meta.graph_def, path.with_suffix("")
+        if path.stem == "saved_model":
+            message, checkpoint = saved_model_pb2.SavedModel(), path.parent / "variables" / "variables"
+        elif path.suffix == ".meta":
+            message = meta
+        if path.suffix == ".pbtxt":
+            text_format.Parse(path.read_text(), message)
+        else:
+            message.ParseFromString(path.read_bytes())
+        return (chosen_graph(message, self.name) if path.stem == "saved_model" else meta), checkpoint
 
     def _straighten(self) -> None:
         """Where what is asked for lies in branches or loops that are not wholly needed, a graph without ways into them.
@@ -163,6 +190,14 @@ class Session:
             tensor for op in self.graph.get_operations() if op in needed and op.type not in ("Const", "Placeholder")
             for tensor in op.outputs if tensor.dtype.base_dtype not in (tf.string, tf.resource, tf.variant)]
         return {tensor.name.removesuffix(":0"): tensor.name for tensor in tensors}
+
+
+def _beginning(meta: Any) -> list[str]:
+    """What a meta graph has run before anything else: by its signature for that, or, in TensorFlow 1, by a collection."""
+    name = meta.signature_def[_FIRST].outputs[_FIRST].name if _FIRST in meta.signature_def else ""
+    collected = [name for key in _FIRST_COLLECTIONS if key in meta.collection_def
+                 for name in meta.collection_def[key].node_list.value]
+    return [name] if name else collected[:1]
 
 
 def _from(tensor: Any) -> str:

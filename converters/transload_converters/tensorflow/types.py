@@ -79,6 +79,12 @@ def element_of(number: int) -> Type | None:
     return None if found is None else found[1]
 
 
+def number_of(element: Type) -> int:
+    """The `DataType` number of an element type, of a reference that of what it refers to; 0 for one that has none."""
+    plain = referred(element)
+    return next((number for number, (_, found, _) in _TABLE.items() if found == plain), 0)
+
+
 def element_named(name: str) -> Type:
     """The element type that TensorFlow calls so: `float`, `int32`, `resource`."""
     return _BY_NAME[name]
