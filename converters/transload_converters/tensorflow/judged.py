@@ -1,8 +1,8 @@
 """What TensorFlow is given of a file that it judges: nodes that compute, and what they need. A file may not have it do more.
 
 A graph can write files, print into them and run what is not its own: it is enough that what is computed runs after that. So ops
-are allowed by name, those that the reader knows and that the registry says have no effects, and those of variables, control flow and
-numbers drawn at random. What only training needs is left out here as it is in a conversion; anything else is an error.
+are allowed by name, those that the reader knows and that the registry says have no effects, and those of variables, control flow
+and numbers drawn at random. What only training needs is left out here as it is in a conversion; anything else is an error.
 """
 
 from __future__ import annotations

@@ -18,14 +18,12 @@ from transload.plugin import Source
 
 from .archive import DAMAGED, KerasFile, read_file
 from .graph import Graph
+from .judged import CODE, refuse_code
 from .layer import BROKEN, Layer, call_layer, flatten
 from .model import input_layers, layer_tree, output_refs
 from .weights import find_weights
 
 __all__ = ["CODE", "outline", "read"]
-
-CODE = ("Lambda", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "TensorFlowOpLayer")
-"""Classes of layers that are code."""
 
 _MODELS = ("Functional", "Model", "Sequential")
 _WAY = "export the model as a SavedModel (model.export('folder')) or to ONNX (tf2onnx), where its classes are defined"
@@ -65,6 +63,7 @@ def outline(source: Source) -> tuple[list[str], list[str]]:
         code = next((part for _, part in model.walk() if part.class_name in CODE), None)
         if code is not None:
             raise ReadError(f"layer {code.name!r} ({code.class_name}): it holds code, which is not run", hint=_WAY)
+        refuse_code(file.config)
         return list(_inputs(model, file)), _output_names(model)
 
 

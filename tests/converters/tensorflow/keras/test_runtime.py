@@ -9,6 +9,8 @@ import pytest
 
 import transload
 from transload.errors import ReadError
+from transload.plugin import Source
+from transload_converters.tensorflow.keras.reader import outline
 from transload_converters.tensorflow.keras.runtime import available, open_model
 
 from tests.support.keras_models import dense_layer, entry, functional, input_entry, keras_file
@@ -37,3 +39,32 @@ def test_keras_is_not_shown_code(tmp_path: Path) -> None:
     model = functional([input_entry("x", [None, 3]), code], ["x"], ["out"])
     with pytest.raises(ReadError, match=r"layer 'out' \(Lambda\): it holds code, which is not run"):
         open_model(keras_file(tmp_path / "m.keras", model, {}))({"x": np.ones((1, 3), np.float32)})
+
+
+@pytest.mark.parametrize("named", [
+    {"module": "keras.layers", "class_name": "Lambda", "config": {"function": "f"}},
+    {"module": "keras.layers", "class_name": "StringLookup", "config": {"vocabulary": "/etc/passwd"}},
+    {"module": "builtins", "class_name": "function", "config": "get_file"},
+    {"module": "keras.utils", "class_name": "get_file", "config": {}},
+    {"module": "os", "class_name": "Dense", "config": {}},
+    {"class_name": "__lambda__", "config": {"value": []}}, {"class_name": None}])
+@pytest.mark.parametrize("deep", [False, True])
+def test_keras_is_not_shown_code_where_we_do_not_look(tmp_path: Path, named: dict[str, object], deep: bool) -> None:
+    layer = dense_layer("out", "x", 2)
+    layer["config"]["kernel_initializer"] = {"class_name": "Constant", "config": {"value": named}} if deep else named
+    file = keras_file(tmp_path / "m.keras", functional([input_entry("x", [None, 3]), layer], ["x"], ["out"]), WEIGHTS)
+    transload.load(file)
+    with pytest.raises(ReadError, match="which may do more than compute"):
+        open_model(file)({"x": np.ones((1, 3), np.float32)})
+
+
+def test_keras_is_shown_what_layers_begin_with(tmp_path: Path) -> None:
+    layer = dense_layer("out", "x", 2)
+    layer["config"] |= {
+        "kernel_initializer": {"module": "keras.initializers", "class_name": "GlorotUniform", "config": {"seed": None}},
+        "kernel_regularizer": {"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.1}},
+        "activation": {"module": "builtins", "class_name": "function", "config": "relu", "registered_name": "function"},
+        "dtype": {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "float32"}}}
+    model = functional([input_entry("x", [None, 3]), layer], ["x"], ["out"])
+    model["compile_config"] = {"loss": {"module": "my.code", "class_name": "Loss", "config": {}}}
+    assert outline(Source(keras_file(tmp_path / "m.keras", model, WEIGHTS))) == (["x"], ["out"])
