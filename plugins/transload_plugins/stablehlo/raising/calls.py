@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import I32, FloatType, Op, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
@@ -83,6 +83,9 @@ def _approximate_top_k(op: CustomCall, rw: Rewriter) -> Sequence[Value] | None:
     if len(op.operands) != 4 or len(op.results) != 2 or len(op.called_computations) != 1:
         return None
     values, numbers = op.operands[:2]
+    shapes = [shape_of(value) if isinstance(value.type, TensorType) else None for value in (values, *op.results)]
+    if None in shapes or shapes[1] != shapes[2] or values.rank != op.results[0].rank:
+        return None
     axes = [axis for axis in range(values.rank) if op.results[0].shape[axis] != values.shape[axis]]
     directions = directions_of(op)
     if len(axes) != 1 or not counts(rw, numbers, axes[0]) or directions not in (["GT"], ["LT"]):
@@ -94,40 +97,71 @@ def _approximate_top_k(op: CustomCall, rw: Rewriter) -> Sequence[Value] | None:
 
 # --- linear algebra, as JAX calls it on a CPU
 
-def _letter(op: Op, name: str) -> str:
-    """A choice of a LAPACK function: `L` or `R`, `U`, `N`, `T`, `C`."""
+def _letter(op: CustomCall, name: str, letters: str) -> str:
+    """A choice of a LAPACK function, one of some letters: `L` or `R`, `U`, `N`, `T`, `C`."""
     config = op.attributes.get("mhlo.backend_config", op.backend_config)
     value = config.get(name) if isinstance(config, dict) else None
     if value is None:
         raise Unsupported(f"calls {op.call_target_name!r} without saying {name}")
-    return chr(int(value)) if not isinstance(value, str) else value
+    found = next((each for each in letters if value == each or (isinstance(value, int) and int(value) == ord(each))), None)
+    if found is None:
+        raise Unsupported(f"calls {op.call_target_name!r} with {name} = {str(value)[:40]}, which is none of {', '.join(letters)}")
+    return found
 
 
-def _cholesky(op: Op, rw: Rewriter) -> Sequence[Value]:
+def _matrices(op: CustomCall, *counts: int) -> list[tuple[int, ...]]:
+    """The shapes of a LAPACK function's operands, which are so many: matrices of one type and one batch, but for scalars."""
+    _refuse_unless(op, len(op.operands) in counts)
+    shapes = [static(value, "a matrix") for value in op.operands]
+    elements = {value.element for value in op.operands}
+    _refuse_unless(op, len(elements) == 1 and isinstance(elements.pop(), FloatType))
+    _refuse_unless(op, len(shapes[0]) > 1 and {shape[:-2] for shape in shapes[:2]} == {shapes[0][:-2]})
+    _refuse_unless(op, {len(shape) for shape in shapes[:2]} == {len(shapes[0])})
+    return shapes
+
+
+def _refuse_unless(op: CustomCall, fits: bool) -> None:
+    if not fits:
+        raise Unsupported(f"calls {op.call_target_name!r} with other operands or results than it has")
+
+
+def _refuse_results_but(op: CustomCall, *types: Type) -> None:
+    _refuse_unless(op, tuple(value.type for value in op.results) == types)
+
+
+def _cholesky(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     """`potrf`: the factor, and that it went well."""
+    ((*batch, rows, columns),) = _matrices(op, 1)
     matrix = op.operands[0]
-    made = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo") == "L"})
-    well = rw.constant(tables.zeros(static(op.results[1]), np.int32))
-    return [made.results[0], well]
+    _refuse_unless(op, rows == columns)
+    _refuse_results_but(op, matrix.type, TensorType(tuple(batch), I32))
+    made = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo", "LU") == "L"})
+    return [made.results[0], rw.constant(tables.zeros(batch, np.int32))]
 
 
-def _triangular_solve(op: Op, rw: Rewriter) -> Sequence[Value]:
-    """`trsm`."""
+def _triangular_solve(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
+    """`trsm`, which is told in older versions what the right sides are multiplied with."""
+    (*_, rows, columns), right, *scalars = _matrices(op, 2, 3)
     a, b = op.operands[:2]
-    if shape_of(a)[:-2] != shape_of(b)[:-2]:
-        raise Unsupported("solves for matrices in other batches than the right sides are in")
-    how = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[_letter(op, "trans_x")]
+    left = _letter(op, "side", "LR") == "L"
+    _refuse_unless(op, rows == columns == right[-2 if left else -1] and all(shape == () for shape in scalars))
+    _refuse_results_but(op, b.type)
+    how = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[_letter(op, "trans_x", "NTC")]
     attributes: dict[str, Any] = {
-        "left_side": _letter(op, "side") == "L", "lower": _letter(op, "uplo") == "L", "unit_diagonal": _letter(op, "diag") == "U",
+        "left_side": left, "lower": _letter(op, "uplo", "LU") == "L", "unit_diagonal": _letter(op, "diag", "NU") == "U",
         "transpose_a": how}
+    for scale in op.operands[2:]:
+        b = rw.emit("top.Mul", b, scale)
     return list(rw.create("stablehlo.triangular_solve", (a, b), (b.type,), attributes).results)
 
 
-def _lu(op: Op, rw: Rewriter) -> Sequence[Value]:
+def _lu(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     """`getrf`: the factors, the rows exchanged, counted from 1, and that it went well."""
-    factors, pivots = factored(rw, op.operands[0])
-    well = rw.constant(tables.zeros(static(op.results[2]), np.int32))
-    return [factors, rw.emit("top.Add", pivots, like(rw, pivots, 1)), well]
+    ((*batch, rows, columns),) = _matrices(op, 1)
+    matrix = op.operands[0]
+    _refuse_results_but(op, matrix.type, TensorType((*batch, min(rows, columns)), I32), TensorType(tuple(batch), I32))
+    factors, pivots = factored(rw, matrix)
+    return [factors, rw.emit("top.Add", pivots, like(rw, pivots, 1)), rw.constant(tables.zeros(batch, np.int32))]
 
 
 LIBRARY = {

@@ -156,6 +156,52 @@ def test_calls_of_libraries_that_are_not_known_are_refused_as_before(tmp_path: P
     assert "without saying uplo" in str(caught.value)
 
 
+def _call(name: str, operands: str, results: str, config: str = "", more: str = "") -> str:
+    given = [f"%arg{number}: {type_}" for number, type_ in enumerate(operands.split("; ")) if type_]
+    named = ", ".join(each.partition(":")[0] for each in given)
+    made = f"%0:{len(results.split('; '))} = " if results else ""
+    return f"""func.func @main({", ".join(given)}) {{
+      {made}"stablehlo.custom_call"({named}) {{call_target_name = "{name}"{more}, mhlo.backend_config = {{{config}}}}} : (
+        {operands.replace(";", ",")}) -> ({results.replace(";", ",")})
+      return
+    }}"""
+
+
+_M, _V, _S, _I = "tensor<2x2xf32>", "tensor<2xf32>", "tensor<f32>", "tensor<i32>"
+_TRSM = "side = 76 : ui8, uplo = 76 : ui8, trans_x = 78 : ui8, diag = 78 : ui8"
+
+
+@pytest.mark.parametrize(("name", "operands", "results", "config"), [
+    *((f"lapack_{name}_ffi", operands, results, _TRSM)
+      for name in ("sgetrf", "spotrf", "strsm", "dgetrf") for operands, results in (
+          ("", ""), (_V, ""), (_M, ""), (f"{_S}; {_S}", ""), (_V, f"{_V}; {_I}; {_I}"), (_M, f"{_V}; {_I}; {_I}"),
+          (f"{_M}; {_V}", _V), (f"{_M}; tensor<3x2x2xf32>", "tensor<3x2x2xf32>"), ("tensor<2x2xi32>", f"tensor<2x2xi32>; {_I}"),
+          (f"{_M}; tensor<3x2xf32>", "tensor<3x2xf32>"), ("tensor<2x3xf32>", f"tensor<2x3xf32>; {_I}"))),
+    *(("lapack_strsm_ffi", f"{_M}; {_M}", _M, _TRSM.replace(f"{key} = {good}", f"{key} = {bad}"))
+      for key, good in (("side", "76 : ui8"), ("trans_x", "78 : ui8"), ("diag", "78 : ui8"), ("uplo", "76 : ui8"))
+      for bad in ("-1 : i64", "1114112 : i64", '"Q"', "[1]", "81 : ui8"))])
+def test_calls_of_another_form_than_they_have_are_refused(
+        tmp_path: Path, name: str, operands: str, results: str, config: str) -> None:
+    (file := tmp_path / "m.mlir").write_text(_call(name, operands, results, config))
+    with pytest.raises(ConversionError, match="calls 'lapack"):
+        convert_to(transload.load(file), ("top",))
+
+
+def test_approximate_extremes_of_another_form_are_no_known_call(tmp_path: Path) -> None:
+    text = _call("ApproxTopK", f"{_V}; tensor<2xi32>; {_S}; {_I}", f"{_S}; {_I}", more=", called_computations = [@main]")
+    (file := tmp_path / "m.mlir").write_text(text)
+    convert_to(module := transload.load(file), ("top",))
+    assert not [op for op in module.walk() if op.name == "top.TopK"]
+
+
+def test_the_right_sides_are_scaled_where_a_call_says_so(tmp_path: Path) -> None:
+    text = _call("lapack_strsm_ffi", f"{_M}; {_M}; {_S}", _M, _TRSM).replace("return", f"return %0#0 : {_M}")
+    (file := tmp_path / "m.mlir").write_text(text.replace(") {\n", f") -> {_M} {{\n", 1))
+    a, b = np.array([[2, 0], [1, 4]], np.float32), np.ones((2, 2), np.float32)
+    (found,) = transload.run(transload.load(file), {"arg0": a, "arg1": b, "arg2": np.float32(8)}).values()
+    np.testing.assert_allclose(found, np.linalg.solve(a, 8 * b))
+
+
 def test_what_a_call_means_is_found_out_once_for_all_rounds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a loop of a thousand rounds it took longer than they did."""
     jax = pytest.importorskip("jax")
