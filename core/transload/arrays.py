@@ -73,7 +73,8 @@ def open_array(path: Path) -> np.ndarray:
         with path.open("rb") as file:
             if file.read(len(_BEGINS)) != _BEGINS:
                 raise ValueError("it does not begin as one")  # of such files numpy tells how to unpickle them
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        with np.errstate(over="ignore"):  # of a shape whose elements nobody can count, which is an error below
+            return np.load(path, mmap_mode="r", allow_pickle=False)
     except _DAMAGED as error:
         raise ReadError(
             f"{path}: is not an .npy of a plain array: {_why(error)}", hint="numpy.save(path, array) writes one") from None

@@ -15,8 +15,8 @@ from .scratch import ScratchFolder
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "exists", "is_binary", "is_file", "is_folder",
-    "lost_directory", "make_parents", "need_directory", "need_file", "need_place", "permitted", "reason_of", "remove_empty",
-    "text_of",
+    "kind_of", "lost_directory", "make_parents", "need_directory", "need_file", "need_place", "permitted", "reason_of",
+    "remove_empty", "text_of",
 ]
 
 
@@ -53,7 +53,7 @@ def need_file(path: Path) -> None:
     except (OSError, ValueError) as error:  # too long a name, a loop of links, a zero byte in the name
         raise ReadError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise ReadError(f"{path}: is a {_kind(mode)}, not a file", hint="write what comes out of it to a file, and give that")
+        raise ReadError(f"{path}: is a {kind_of(mode)}, not a file", hint="write what comes out of it to a file, and give that")
     if stat.S_ISREG(mode) and _is_of_the_kernel(found):
         raise ReadError(f"{path}: is what the kernel says, which may have no end, not a file",
                         hint="write what comes out of it to a file, and give that")
@@ -88,8 +88,8 @@ def bytes_of(path: str | Path) -> bytes:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _kind(mode: int) -> str:
-    """What there is at a path."""
+def kind_of(mode: int) -> str:
+    """What there is at a path, by its mode: a file, a directory, a pipe, a socket or a device."""
     kinds = {stat.S_ISREG: "file", stat.S_ISDIR: "directory", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
     return next((kind for is_one, kind in kinds.items() if is_one(mode)), "device")
 
@@ -116,7 +116,7 @@ def need_place(path: Path) -> None:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{str(path)[:80]!r} is no place to write a file to: {why}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-        raise UsageError(f"{path} is a {_kind(mode)}, where a file is to be written", hint=_elsewhere(mode, "another name"))
+        raise UsageError(f"{path} is a {kind_of(mode)}, where a file is to be written", hint=_elsewhere(mode, "another name"))
 
 
 def need_directory(path: Path, named: object = None) -> None:
@@ -130,7 +130,7 @@ def need_directory(path: Path, named: object = None) -> None:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{str(named or path)[:80]!r} is no directory to write to: {why}") from None
     if not stat.S_ISDIR(mode):
-        raise UsageError(f"{named or path} is a {_kind(mode)}; give a directory to write to")
+        raise UsageError(f"{named or path} is a {kind_of(mode)}; give a directory to write to")
 
 
 def _need_folders_above(path: Path) -> None:
@@ -139,7 +139,7 @@ def _need_folders_above(path: Path) -> None:
         with suppress(OSError, ValueError):  # what may not be looked at is told by who writes there
             if not stat.S_ISDIR(parent.lstat().st_mode) and not parent.is_dir():
                 mode = parent.lstat().st_mode
-                kind = "link that leads to no directory" if parent.is_symlink() else _kind(mode)
+                kind = "link that leads to no directory" if parent.is_symlink() else kind_of(mode)
                 raise UsageError(f"{path} cannot be written: {parent} is a {kind}", hint=_elsewhere(mode, "another place"))
             return
 

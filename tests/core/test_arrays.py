@@ -153,6 +153,18 @@ def test_what_numpy_advises_of_such_files_is_not_repeated(tmp_path: Path) -> Non
             assert "pickle" not in str(caught.value) and "max_header" not in str(caught.value)
 
 
+def test_a_shape_whose_elements_cannot_be_counted_is_said_alone(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 4), }" % (1 << 62)
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(64))
+    with pytest.raises(ReadError, match=r"is not an \.npy of a plain array"):
+        open_array(tmp_path / "x.npy")
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.write(tmp_path / "x.npy", "x.npy")
+    with pytest.raises(ReadError, match=r"x\.npz"):
+        read_arrays(tmp_path / "x.npz")["x"].numpy()
+    assert not list(recwarn)
+
+
 def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
     """Which of them is meant nobody can tell; numpy takes the last, and others the first."""
     file = tmp_path / "twice.npz"

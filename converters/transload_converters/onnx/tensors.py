@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import ReadError
+from transload.files import kind_of
 from transload.ir import ArrayData, Dense, IntegerType, LazyData, MmapData, Packed4Data, TensorType, Type, dtype_of
 
 from .types import STRING, element_of
@@ -136,15 +137,15 @@ class TensorReader:
                               "external data must lie beside the model or in a folder below it")
         try:
             resolved = (folder / path).resolve()
-            there = resolved.is_file()
+            kind = kind_of(resolved.stat().st_mode) if resolved.exists() else ""
         except (OSError, RuntimeError) as error:  # a loop of links, a name that is too long
             raise self._error(what, f"names external data at {location[:80]!r}, which cannot be reached: {error}") from None
         if not resolved.is_relative_to(folder):
             raise self._error(what, f"names external data at {location!r}, a link that leads out of the model's folder",
                               f"replace the link {_first_link(self.folder, path)} by a copy of what it leads to")
-        if not there:
-            raise self._error(what, f"is in {location[:80]!r}, and there is no such file in {self.folder}",
-                              "external data must be kept beside the model")
+        if kind != "file":
+            why = f"that is a {kind}, not a file" if kind else f"there is no such file in {self.folder}"
+            raise self._error(what, f"is in {location[:80]!r}, and {why}", "external data must be kept beside the model")
         return resolved, resolved.stat().st_size
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -407,11 +408,18 @@ def test_external_data_is_mapped(tmp_path: Path) -> None:
     ({"location": "a\0b"}, "does not say which"),
     ({"location": "x" * 5000}, "cannot be reached|no such file"), ({"offset": 8}, "lies at bytes 8 to 32 .* which has 28"),
     ({"length": 20}, "needs 24 bytes"), ({"offset": "-4"}, "no number of bytes"), ({"offset": "1e3"}, "no number of bytes"),
-    ({"offset": "9" * 30}, "no number of bytes"), ({"location": "."}, "no such file"),
+    ({"offset": "9" * 30}, "no number of bytes"), ({"location": "."}, "is a directory, not a file"),
 ])
 def test_external_data_that_is_refused(tmp_path: Path, entries: dict[str, Any], message: str) -> None:
     with pytest.raises(ReadError, match=message):
         transload.load(external(tmp_path, **entries))
+
+
+def test_external_data_that_is_a_pipe(tmp_path: Path) -> None:
+    file = external(tmp_path, location="pipe")
+    os.mkfifo(file.parent / "pipe")
+    with pytest.raises(ReadError, match="that is a pipe, not a file"):
+        transload.load(file)
 
 
 def test_external_data_through_a_link_out_of_the_folder(tmp_path: Path) -> None:
