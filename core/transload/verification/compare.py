@@ -332,12 +332,13 @@ def compare(
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}
         comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    comparison.judge(limits, excepts, len(reference), chosen, *_asked_of(hub, result, limits, fused, {**stated, **meanings}))
+    asked = _asked_of(source, hub, result, limits, fused, {**stated, **meanings})
+    comparison.judge(limits, excepts, len(reference), chosen, *asked)
     return comparison
 
 
 def _asked_of(
-    hub: Module, result: Module, limits: Tolerance | None, fused: Fused | None, quantized: Collection[str],
+    source: Module, hub: Module, result: Module, limits: Tolerance | None, fused: Fused | None, quantized: Collection[str],
 ) -> tuple[float | None, list[int]]:
     """The unit of the roundings of floats, and the places of the outputs that have to be the same (`exact_outputs`); None, and
     no places, where something is `quantized`.
@@ -350,7 +351,7 @@ def _asked_of(
     own = unit_of_module(hub)
     unit = max(own, unit_of_module(result))
     keeps_floats = fused is None and unit == own and (limits or Tolerance()).keeps_floats
-    return unit, [place for place, is_exact in enumerate(exact_outputs(hub, keeps_floats)) if is_exact]
+    return unit, [place for place, is_exact in enumerate(exact_outputs(hub, keeps_floats, source)) if is_exact]
 
 
 def _changed(artifact: str | Path | Module, own: Mapping[str, QuantType], reported: Mapping[str, QuantType]) -> Changes:

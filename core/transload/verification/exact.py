@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..analysis.movement import moves_of
-from ..ir import BOOL, IntegerType, Module, NoneType, Op, TensorType, Value
+from ..ir import BOOL, Dense, IntegerType, Module, NoneType, Op, TensorType, Value
 from ..ir.build import constant_of
 from ..metrics import comparable
 from ..plugin_host import host
@@ -24,14 +24,18 @@ EXACT = (bool, Callable)
 """What a fact of kind "exact" may be: True where results are exact if operands are, or a function of the op that says whether."""
 
 
-def exact_outputs(hub: Module, floats: bool = True) -> list[bool]:
+def exact_outputs(hub: Module, floats: bool = True, source: Module | None = None) -> list[bool]:
     """For each output, whether no rounding of floats, and no quantized number, has reached it.
 
     Without `floats`, any float may be rounded: a target computes in fewer bits, or each side makes them of pixels on its own.
+    With the model's `source`, constants of the hub that were computed of others count as rounded.
     """
 
     def holds(value: Value) -> bool:
-        return value in exact or isinstance(value.type, NoneType) or (_is_plain(value, floats) and constant_of(value) is not None)
+        if value in exact or isinstance(value.type, NoneType):
+            return True
+        constant = constant_of(value) if _is_plain(value, floats) else None
+        return constant is not None and (source is None or not value.is_float or _is_of(source, constant))
 
     body = hub.body_of_main
     exact = {value for value in body.arguments if _is_plain(value, floats)}
@@ -39,6 +43,25 @@ def exact_outputs(hub: Module, floats: bool = True) -> list[bool]:
         if not op.regions and all(map(holds, op.operands)) and _keeps(op):
             exact.update(value for value in op.results if _is_plain(value, floats))
     return [isinstance(value.type, TensorType) and holds(value) for value in body.terminator.operands]
+
+
+def _is_of(source: Module, constant: Dense) -> bool:
+    """Whether all numbers of a constant are among those that a model holds, or whole, so that none was computed by rounding."""
+    left = np.unique(_wide(constant.numpy()))
+    left = left[np.isfinite(left) & (left != np.round(left))]
+    for op in source.walk() if left.size else ():
+        held = [dense.numpy() for value in op.results if (dense := constant_of(value)) is not None]
+        said = np.array([each for each in op.attributes.values() if isinstance(each, float)])
+        for array in (*held, said):
+            left = left[~np.isin(left, _wide(array).astype(left.dtype))] if array.dtype.kind not in "biuc" else left
+        if not left.size:
+            break
+    return not left.size
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    """Floats in a type that numpy sorts."""
+    return array if array.dtype == np.float64 else array.astype(np.float32)
 
 
 def share_of_same(reference: np.ndarray, actual: np.ndarray) -> float | None:

@@ -24,7 +24,7 @@ class OutputKinds:
 
     def __init__(self, source: Module, result: Module, hub: Module | None, tolerance: Tolerance, keeps_floats: bool) -> None:
         self.tolerance = tolerance
-        exact = exact_outputs(hub, keeps_floats) if hub is not None else []
+        exact = exact_outputs(hub, keeps_floats, source) if hub is not None else []
         self.exact = {index for index, is_exact in enumerate(exact) if is_exact}
         """On whose way nothing is rounded: no last bits move them."""
         self.plain = plain_outputs(hub) if hub is not None else frozenset[int]()

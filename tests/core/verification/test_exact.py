@@ -55,6 +55,19 @@ def test_which_outputs_have_to_be_the_same(nodes: list[Any], x: np.ndarray, cons
     assert exact_outputs(at_hub(module), floats=False) == [exact and x.dtype == np.int32]
 
 
+@pytest.mark.parametrize(("nodes", "exact"), [
+    ([node("Transpose", ["c"], ["d"], perm=[1, 0]), node("Concat", ["x", "d"], ["y"], axis=0)], True),
+    ([node("Exp", ["c"], ["d"]), node("Transpose", ["d"], ["e"]), node("Concat", ["x", "e"], ["y"], axis=0)], False),
+    ([node("Exp", ["c"], ["y"]), node("Neg", ["x"], ["unused"])], False),
+    ([node("Sign", ["c"], ["d"]), node("Transpose", ["d"], ["e"]), node("Concat", ["x", "e"], ["y"], axis=0)], True),
+    ([node("Clip", ["x", "low", ""], ["y"])], True)])
+def test_constants_that_were_computed_of_others_may_be_rounded(nodes: list[Any], exact: bool) -> None:
+    constants = {"c": np.array([[0.1, 0.7], [1.3, 2.9], [0.2, -5.5]], np.float32), "low": np.float32(0.3)}
+    source = transload.load(text=model(nodes, FLOATS.reshape(2, 3), constants), format="onnx")
+    hub = at_hub(source)
+    assert exact_outputs(hub, source=source) == [exact] and exact_outputs(hub) == [True]
+
+
 @pytest.mark.parametrize(("x", "settings", "status"), [
     (INTEGERS, [], "failed"), (INTEGERS, ["integer=2"], "passed"), (FLOATS, [], "failed")])
 def test_a_wrong_order_of_small_numbers_fails(x: np.ndarray, settings: list[str], status: str, tmp_path: Path) -> None:
