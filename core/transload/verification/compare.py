@@ -332,8 +332,7 @@ def compare(
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         own, ends = quantized_elements(source, hub), {*reference, *given}
         comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    asked = _asked_of(source, hub, result, limits, fused, {**stated, **meanings})
-    comparison.judge(limits, excepts, len(reference), chosen, *asked)
+    comparison.judge(limits, excepts, len(reference), chosen, *_asked_of(source, hub, result, limits, fused, stated or meanings))
     return comparison
 
 
