@@ -379,20 +379,27 @@ class _SubgraphReader:
         return [self._input_type(self.tensors[i], name, wanted.get(name)) for i, name in zip(inputs, names, strict=True)]
 
     def _chosen_sizes(self, inputs: Sequence[int]) -> StaticShapes:
-        """The shapes of inputs whose user gives none: sizes that the file leaves open and plans as 1 are chosen, and noted.
+        """The shapes of inputs, as given; else sizes that the file leaves open and plans as 1 are chosen, and noted.
 
         Raises `ReadError` where such a size is no batch: a model planned for images of one pixel is nobody's model; and where the
-        file leaves a shape out.
+        file leaves a shape out. Raises `UsageError` where a size is given that the file fixes.
         """
-        given = {name for name, type_ in self.model.wanted.items() if type_.shape is not None}
-        planned: dict[str, list[Size] | None] = {
-            self.names[i]: [
-                None if size is None and plan == 1 else plan
-                for size, plan in zip(self.tensors[i].signature, self.tensors[i].shape, strict=True)]
-            if self.tensors[i].told else None
-            for i in inputs if self.names[i] not in given}
-        found = static_shapes(planned, {}, self.file.name, lambda name: _LIKELY)
+        given = {name: type_.shape for name, type_ in self.model.wanted.items() if type_.shape is not None}
+        planned = {self.names[i]: self._sizes(self.tensors[i]) for i in inputs if self.names[i] not in given}
+        declared = {self.names[i]: planned.get(self.names[i], self._limits(self.tensors[i])) for i in inputs}
+        found = static_shapes(declared, given, self.file.name, lambda name: _LIKELY)
         return replace(found, notes=(*found.notes, *self._planned_sizes(planned, found.shapes)))
+
+    def _sizes(self, tensor: Tensor) -> list[Size] | None:
+        """The sizes of an input for which the user gives none."""
+        return [None if size is None and plan == 1 else plan for size, plan in zip(tensor.signature, tensor.shape, strict=True)
+                ] if tensor.told else None
+
+    def _limits(self, tensor: Tensor) -> list[Size] | None:
+        """What sizes that a user gives for an input must be: what the file's signature fixes; any, where it has none."""
+        if not tensor.known_rank:
+            return None
+        return list(tensor.signature) if tensor.has_signature else [None] * len(tensor.shape)
 
     def _planned_sizes(self, inputs: Mapping[str, Sequence[Size] | None], taken: Mapping[str, Sequence[int]]) -> list[str]:
         """What is said of open sizes for which the file has a plan other than 1, which LiteRT runs with, too."""
@@ -409,10 +416,6 @@ class _SubgraphReader:
         own = tensor.type
         if wanted is None or wanted.shape is None:
             return own
-        if tensor.known_rank and len(wanted.shape) != len(tensor.shape):
-            raise UsageError(
-                f"input {name!r} has {len(tensor.shape)} dimensions; the shape {list(wanted.shape)} has {len(wanted.shape)}",
-                hint=f"the model's own shape is {_shape_text(tensor.signature)}")
         if any(size is None or size < 0 for size in wanted.shape):
             raise UsageError(f"the shape {_shape_text(wanted.shape)} wanted for input {name!r} is not static")
         plain = own.element.storage if isinstance(own.element, QuantType) else own.element

@@ -70,19 +70,20 @@ _BLOCKWISE, _MULTI_AXIS = 2, 3  # members of the union `QuantizationDetails`
 class Tensor:
     """A tensor as the file describes it.
 
-    `shape` is the one that the file's tensors were planned for; `signature` the same with None for dimensions
-    that may change. `known_rank` is False where the file gives no shape and does not say that this means a scalar; `told` is
-    True of an empty shape, too, as converters wrote scalars once, and False where it is left out. `blocks`
+    `shape` is the one that the file's tensors were planned for; `signature` the same with None for dimensions that may change,
+    as the file says where `has_signature`. `known_rank` is False where the file gives no shape and does not say that this means
+    a scalar; `told` is True of an empty shape, too, as converters wrote scalars once, and False where it is left out. `blocks`
     describes the scales of one quantized in blocks, which other tensors hold: until these are read, its element is an integer.
     """
 
-    __slots__ = ("blocks", "buffer", "element", "external", "is_variable", "known_rank", "name", "shape", "signature", "sparse",
-                 "told")
+    __slots__ = ("blocks", "buffer", "element", "external", "has_signature", "is_variable", "known_rank", "name", "shape",
+                 "signature", "sparse", "told")
 
     name: str
     element: Type
     shape: tuple[int, ...]
     signature: tuple[int | None, ...]
+    has_signature: bool
     buffer: int
     is_variable: bool
     known_rank: bool
@@ -119,7 +120,8 @@ def read_tensor(table: Table) -> Tensor:
     if tensor.shape and min(tensor.shape) < 0:
         file.fail(f"the shape {list(tensor.shape)} of {tensor.name!r} has a negative dimension")
     signature = table.numbers(_SIGNATURE, "i")
-    if len(signature) == len(tensor.shape):
+    tensor.has_signature = len(signature) == len(tensor.shape) > 0
+    if tensor.has_signature:
         tensor.signature = tuple([None if size < 0 else size for size in signature])
     else:
         tensor.signature = tensor.shape

@@ -210,6 +210,7 @@ def test_sizes_behind_what_nobody_can_compute_stay_open(load: Callable[..., Modu
     [
         ({"X": TensorType((3, 4), NONE)}, "has no input 'X'"),
         ({"x": TensorType((3,), NONE)}, "has 2 dimensions"),
+        ({"x": TensorType((3, 8), NONE)}, "dimension 1 of input 'x' cannot be 8: the model fixes it to 4"),
         ({"x": TensorType((None, 4), NONE)}, "not static"),
         ({"x": TensorType((3, 4), TensorType((), NONE))}, "elements of type"),
     ],
