@@ -15,11 +15,13 @@ from .scratch import ScratchFolder
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "exists", "is_binary", "is_file", "is_folder",
-    "kind_of", "lost_directory", "make_parents", "need_directory", "need_file", "need_place", "permitted", "reason_of",
-    "remove_empty", "text_of",
+    "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "permitted", "reason_of",
+    "remove_empty", "scratch_in", "text_of",
 ]
 
 
+_TRIES = 20
+"""How often to make a folder that others take away."""
 LOST = "the current directory is not there any more"
 
 
@@ -188,11 +190,21 @@ def permitted(mode: int) -> int:
     return mode & ~mask
 
 
-def make_parents(parent: Path) -> list[Path]:
-    """Make a folder and those above it; which of them were not there."""
-    missing = [folder for folder in (*reversed(parent.parents), parent) if not folder.exists()]
-    parent.mkdir(parents=True, exist_ok=True)
-    return missing
+def scratch_in(parent: Path, made: list[Path]) -> ScratchFolder:
+    """A scratch folder in a folder, which is made, too; `made` gets those that were not there.
+
+    Another process may take the folder away meanwhile, and put another in its place: then it is in that.
+    """
+    tries = 0
+    while True:
+        made += [folder for folder in (*reversed(parent.parents), parent) if not folder.exists() and folder not in made]
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            return ScratchFolder(parent)
+        except FileNotFoundError:
+            tries += 1
+            if tries == _TRIES:
+                raise
 
 
 def remove_empty(folders: Iterable[Path]) -> None:
@@ -213,8 +225,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     try:
         need_place(final)
         need_free(final)
-        made = make_parents(final.parent)
-        with ScratchFolder(final.parent) as folder:
+        with scratch_in(final.parent, made) as folder:
             temporary = folder / final.name
             yield temporary
             beside = sorted(file for file in folder.iterdir() if file.is_file() and file != temporary)

@@ -2,6 +2,9 @@
 
 The system lets go of a lock when its process ends, however it does. So a folder with our prefix that nobody holds was left
 by a process that was killed, and whoever makes the next one in the same place removes it.
+
+Whoever makes one holds the folder around it for that moment, together with others; who takes that folder away (`exchange`)
+holds it alone, and finds none in it. So what is being made is never taken away.
 """
 
 from __future__ import annotations
@@ -9,8 +12,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -21,10 +25,14 @@ try:
 except ImportError:  # not on Windows: what is left there stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PREFIX", "ScratchFolder", "locked", "remove_all", "temporary"]
+__all__ = ["PREFIX", "Hold", "ScratchFolder", "locked", "remove_abandoned", "remove_all", "temporary"]
 
 PREFIX = ".transload-"
 """Of the names of all such folders."""
+_PATIENCE = 10.0
+"""Seconds to wait for a folder in which one is made: who takes it away needs less, and another program may hold it for ever."""
+_PAUSE = 0.002
+"""Seconds between two looks at a folder that is held."""
 
 
 @contextmanager
@@ -44,31 +52,28 @@ class ScratchFolder:
     def __init__(self, parent: Path | None = None) -> None:
         if parent is None:
             with temporary():
-                self._make(Path(tempfile.gettempdir()))
+                self._make(Path(tempfile.gettempdir()), lambda folder: nullcontext())
         else:
-            self._make(parent)
+            self._make(parent, _staying)
 
-    def _make(self, parent: Path) -> None:
-        _remove_abandoned(parent)
+    def _make(self, parent: Path, staying: Callable[[Path], AbstractContextManager[None]]) -> None:
+        remove_abandoned(parent)
         while True:
-            self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+            with staying(parent):
+                self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
             with suppress(FileNotFoundError):  # another process may take it for abandoned, before it is held
-                self._handle = _hold(self.path)
+                self._hold = Hold(self.path, shared=True)
                 if self.path.exists():
                     _in_use.add(self)
                     break
-                self._let_go()
+                self._hold.let_go()
 
     def remove(self) -> None:
-        """Remove the folder with what is in it, where it is still there, and let go of it."""
-        _remove(self.path)
-        _in_use.discard(self)
-        self._let_go()
-
-    def _let_go(self) -> None:
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
+        """Remove the folder with what is in it, where it is still there, and let go of it; that is not for a forked process."""
+        if self in _in_use:
+            _remove(self.path)
+            _in_use.discard(self)
+            self._hold.let_go()
 
     def __enter__(self) -> Path:
         return self.path
@@ -100,31 +105,103 @@ def _remove(folder: Path) -> None:
             shutil.rmtree(folder, onerror=make_writable)
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process and thread; others wait."""
-    handle = _hold(folder)
-    try:
-        yield
-    finally:
+class Hold:
+    """A folder that is held for this process and thread until `let_go`: alone, or `shared` with others that share it.
+
+    Where the system has no such locks, or not for this folder, nothing is held. Raises `BlockingIOError` where others hold it
+    for longer than `patience` seconds. A process that is forked off meanwhile holds nothing of it.
+    """
+
+    def __init__(self, folder: Path, shared: bool = False, patience: float | None = None) -> None:
+        self._handle: int | None = None
+        if fcntl is None:
+            return
+        try:
+            self._handle = os.open(folder, os.O_RDONLY)
+        except PermissionError:  # one that is written to may be one that is not read
+            return
+        _holding.add(self)
+        try:
+            self._take(self._handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, patience)
+        except BaseException:
+            self.let_go()
+            raise
+
+    def _take(self, handle: int, how: int, patience: float | None) -> None:
+        end = None if patience is None else time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(handle, how if end is None else how | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if end is None or time.monotonic() > end:
+                    raise
+                time.sleep(_PAUSE)
+            except OSError:  # as file systems of other machines have no locks of folders
+                return
+
+    def is_of(self, folder: Path) -> bool:
+        """Whether it is this folder that is held, and not another one that was in its place; or nothing is."""
+        return self._handle is None or os.path.samestat(os.fstat(self._handle), folder.stat())
+
+    def let_go(self) -> None:
+        """Let others hold it, those too that a child of this process would keep out by its copy of the handle."""
+        if self._handle is not None:
+            with suppress(OSError):
+                fcntl.flock(self._handle, fcntl.LOCK_UN)
+        self.leave()
+
+    def leave(self) -> None:
+        """Close the handle; who has another of the same lock keeps that."""
+        handle, self._handle = self._handle, None
+        _holding.discard(self)
         if handle is not None:
             os.close(handle)
 
 
-def _hold(folder: Path) -> int | None:
-    """A handle that holds the folder; None where the system has no such locks."""
-    if fcntl is None:
-        return None
-    handle = os.open(folder, os.O_RDONLY)
+_holding: set[Hold] = set()
+
+
+def _forked() -> None:
+    """What the other threads and the process before it made and hold is not this process's."""
+    global _in_use
+    _in_use = WeakSet()
+    for held in list(_holding):
+        held.leave()
+
+
+if hasattr(os, "register_at_fork"):  # there is none on Windows
+    os.register_at_fork(after_in_child=_forked)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process and thread; others wait."""
+    held = Hold(folder)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
+        yield
+    finally:
+        held.let_go()
 
 
-def _remove_abandoned(parent: Path) -> None:
+@contextmanager
+def _staying(folder: Path) -> Iterator[None]:
+    """Hold a folder for a moment in which nobody is to take it away. Raises `FileNotFoundError` where it is gone."""
+    while True:
+        try:
+            held = Hold(folder, shared=True, patience=_PATIENCE)
+        except BlockingIOError:
+            yield
+            return
+        try:
+            if held.is_of(folder):
+                yield
+                return
+        finally:
+            held.let_go()
+
+
+def remove_abandoned(parent: Path) -> None:
     """Remove what processes that were killed left here: our folders that nobody holds."""
     if fcntl is None:
         return

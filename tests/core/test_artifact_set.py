@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 import transload
-from transload import artifact_set
+from transload import artifact_set, exchange
 from transload.artifact_set import replaced_folder
 from transload.child import python_command
 from transload.errors import TransloadError, UsageError
+from transload.files import atomic_path
 from transload.ir import F32, TensorType
 from transload.testing import build_module
 
@@ -24,6 +25,7 @@ from transload.testing import build_module
 def write_set(place: Path, word: str, names: tuple[str, ...] = ("a.tosa", "b.npz", "report.json")) -> None:
     with replaced_folder(place) as folder:
         for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(word)
 
 
@@ -39,7 +41,7 @@ def names_in(folder: Path) -> list[str]:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways to put files in place: in one step, and one by one where the system cannot do that."""
     if request.param == "moved":
-        monkeypatch.setattr(artifact_set, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(exchange, "exchange", lambda one, other: False)
     return request.param
 
 
@@ -62,6 +64,100 @@ def test_files_of_others_stay(tmp_path: Path) -> None:
     assert contents(place) == {"a.tosa": "new", "report.json": "new", "notes/mine.txt": "mine", "link": "mine"}
     assert (place / "link").is_symlink() and place.stat().st_mode & 0o777 == 0o750
     assert names_in(tmp_path) == ["out"]
+
+
+def test_what_others_write_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went with the old folder, without a word: new files and folders, and others in the place of old ones."""
+    place, real = tmp_path / "out", exchange.exchange
+    write_set(place, "old", ("a.tosa", "report.json", "mine", "sub/removed"))
+
+    def meanwhile(one: Path, other: Path) -> bool:
+        (tmp_path / "other").write_text("later")
+        (tmp_path / "other").replace(place / "mine")
+        (place / "sub" / "removed").unlink()
+        (place / "sub" / "new" / "deep").mkdir(parents=True)
+        (place / "sub" / "new" / "deep" / "x").write_text("later")
+        exchanged = real(one, other)
+        (one / "late").write_text("later")  # by who has the old folder open
+        return exchanged
+
+    monkeypatch.setattr(exchange, "exchange", meanwhile)
+    with replaced_folder(place) as folder:
+        (folder / "a.tosa").write_text("new")
+        (folder / "report.json").write_text("new")
+    assert contents(place) == {
+        "a.tosa": "new", "report.json": "new", "mine": "later", "late": "later", "sub/new/deep/x": "later"}
+    assert names_in(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("below", ["", "sub", "new/deep"])
+def test_a_folder_in_which_a_file_is_made_is_not_taken_away(tmp_path: Path, below: str) -> None:
+    place = tmp_path / "out"
+    write_set(place, "old", ("a.tosa", "sub/x"))
+    with atomic_path(place / below / "file") as temporary:
+        write_set(place, "new", ("a.tosa",))
+        temporary.write_text("mine")
+    assert contents(place) == {"a.tosa": "new", "sub/x": "old", str(Path(below, "file")): "mine"}
+    assert names_in(tmp_path) == ["out"] and not list(place.rglob(".transload-*"))
+
+
+def test_other_folders_keep_their_state(tmp_path: Path) -> None:
+    place, private = tmp_path / "out", tmp_path / "out" / "private"
+    write_set(place, "old", ("a.tosa", "private/key", "private/locked/x"))
+    (private / "locked").chmod(0o500)
+    private.chmod(0o700)
+    number = place.stat().st_ino
+    for folder in (private / "locked", private, place):
+        if os.geteuid() == 0:
+            os.chown(folder, 1234, 1235)
+        os.utime(folder, (1000, 2000))
+
+    def states() -> list[tuple[float, ...]]:
+        found = [folder.stat() for folder in (place, private, private / "locked")]
+        return [(each.st_mode, each.st_uid, each.st_gid, each.st_mtime) for each in found]
+
+    before = states()
+    write_set(place, "new", ("a.tosa",))
+    assert states() == before and place.stat().st_ino != number
+    assert contents(place) == {"a.tosa": "new", "private/key": "old", "private/locked/x": "old"}
+    (private / "locked").chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["chown", "getxattr"])
+def test_a_folder_whose_state_cannot_be_kept_stays(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "out"
+    write_set(place, "old", ("a.tosa", "sub/x"))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, name, refuse)
+    monkeypatch.setattr(os, "listxattr", lambda *_, **__: ["user.a"] if name == "getxattr" else [])
+    if name == "chown":
+        monkeypatch.setattr(exchange, "_owner", lambda found: found.st_ino)
+    number = place.stat().st_ino
+    write_set(place, "new", ("a.tosa",))
+    assert place.stat().st_ino == number and contents(place) == {"a.tosa": "new", "sub/x": "old"}
+    assert names_in(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("mounted", ["out", "out/sub"])
+def test_mount_points_stay_where_they_are(tmp_path: Path, mounted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One as -o was refused, for what is made beside it is on another file system; one below it was carried off."""
+    place, real = tmp_path / "out", artifact_set.ScratchFolder
+    write_set(place, "old", ("a.tosa", "sub/x"))
+    monkeypatch.setattr(exchange, "_mount_points", lambda: [(tmp_path / mounted).resolve()])
+    beside: list[Path] = []
+
+    def noted(folder: Path) -> artifact_set.ScratchFolder:
+        beside.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(artifact_set, "ScratchFolder", noted)
+    number = place.stat().st_ino
+    write_set(place, "new", ("a.tosa",))
+    assert beside == ([place] if mounted == "out" else []) and place.stat().st_ino == number
+    assert contents(place) == {"a.tosa": "new", "sub/x": "old"} and names_in(place) == ["a.tosa", "sub"]
 
 
 def test_an_error_leaves_the_old_ones(tmp_path: Path) -> None:
@@ -88,7 +184,7 @@ def test_folders_of_what_is_gone_go_too(tmp_path: Path, is_exchanged: bool, monk
         (place / name).write_text(name)
     (place / "empty").mkdir()
     if not is_exchanged:
-        monkeypatch.setattr(artifact_set, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(exchange, "exchange", lambda one, other: False)
     with replaced_folder(place, lambda place: ["1-target/deep/a", "2-host/b", "a.tosa"]) as folder:
         (folder / "new").write_text("")
     assert sorted(each.name for each in place.iterdir()) == ["2-host", "empty", "mine", "new"]

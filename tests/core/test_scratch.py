@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from transload import scratch
+from transload.artifact_set import replaced_folder
 from transload.errors import TransloadError
 from transload.files import atomic_path
-from transload.scratch import PREFIX, ScratchFolder
+from transload.scratch import PREFIX, Hold, ScratchFolder, locked, remove_all
 
 KILLED = """
 import os, sys
@@ -83,6 +86,53 @@ def test_a_folder_that_is_protected_is_not_replaced_and_none_is_left(tmp_path: P
         folder.chmod(0o555)
     assert "Permission denied" in as_everybody(sys.executable, "-c", REPLACED, str(tmp_path))
     assert left_in(tmp_path) == ["out"] and (out / "a").read_text() == "old"
+
+
+def test_a_folder_beside_which_nothing_may_be_made_is_written_to(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a").write_text("old")
+    tmp_path.chmod(0o555)
+    try:
+        assert as_everybody(sys.executable, "-c", REPLACED, str(tmp_path)) == ""
+    finally:
+        tmp_path.chmod(0o755)
+    assert left_in(out) == ["a"] and (out / "a").read_text() == "new"
+
+
+def test_no_locks_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(scratch.fcntl, "flock", refuse)
+    for text in ("old", "new"):
+        with replaced_folder(tmp_path / "out") as folder:
+            (folder / "a").write_text(text)
+    assert left_in(tmp_path) == ["out"] and (tmp_path / "out" / "a").read_text() == "new"
+
+
+def test_a_forked_process_holds_and_removes_nothing(tmp_path: Path) -> None:
+    """It waited for ever for a lock of a thread that it has not."""
+    with locked(tmp_path), ScratchFolder(tmp_path / "..") as folder:
+        child = os.fork()
+        if not child:
+            remove_all()
+            try:
+                Hold(tmp_path, patience=0)
+            except BlockingIOError:  # the parent holds it still
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7 and folder.exists()
+    ready, done = os.pipe(), os.pipe()
+    with locked(tmp_path):
+        child = os.fork()
+        if not child:
+            os.read(ready[0], 1)
+            Hold(tmp_path, patience=1)
+            os.write(done[1], b"x")
+            os._exit(0)
+    os.write(ready[1], b"x")
+    assert os.read(done[0], 1) == b"x" and os.waitpid(child, 0)[1] == 0
 
 
 def test_what_is_in_use_or_not_ours_stays(tmp_path: Path) -> None:
