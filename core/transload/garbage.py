@@ -9,10 +9,12 @@ everything, which comes when enough has been left to it.
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, get_ident
 
 try:
     import resource
@@ -33,34 +35,46 @@ class _Threshold:
     """The collector's threshold is the process's: who comes first raises it, who goes last puts it back.
 
     Conversions overlap in threads, and end in another order than they began in. A threshold that somebody else set
-    meanwhile stays.
+    meanwhile stays. In a process that was forked meanwhile, those of other threads are not there.
     """
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.users = 0
+        self.users: Counter[int] = Counter()
+        """How often each thread has come and not gone."""
         self.before = self.raised = (0, 0, 0)
         self.left = 0
         self.frozen = 0
         """How often not to ask whether the program has frozen objects, as it had."""
         self.peak = _peak_bytes()
 
-    def raise_it(self) -> None:
+    def raise_it(self) -> int:
+        """The thread that came, which `put_it_back` is to be told."""
+        thread = get_ident()
         with self.lock:
-            self.users += 1
-            if self.users == 1:
+            self.users[thread] += 1
+            if self.users.total() == 1:
                 self.before = gc.get_threshold()
-                youngest, *others = self.before
-                gc.set_threshold(max(EVERY, youngest) if youngest else 0, *others)
-                self.raised = gc.get_threshold()
+                youngest, middle, oldest = self.before
+                self.raised = (max(EVERY, youngest) if youngest else 0, middle, oldest)
+                gc.set_threshold(*self.raised)
+        return thread
 
-    def put_it_back(self) -> None:
+    def put_it_back(self, thread: int) -> None:
         with self.lock:
-            self.users -= 1
-            if self.users == 0 and gc.get_threshold() == self.raised:
+            self.users -= Counter((thread,))
+            if not self.users and gc.get_threshold() == self.raised:
                 if gc.isenabled() and self.before[0]:
                     self._settle()
                 gc.set_threshold(*self.before)
+
+    def forked(self) -> None:
+        """Leave out the threads that this process has not, one of which may have held the lock."""
+        self.lock = Lock()
+        others = bool(self.users)
+        self.users = Counter({thread: times for thread, times in self.users.items() if thread == get_ident()})
+        if others and not self.users and gc.get_threshold() == self.raised:
+            gc.set_threshold(*self.before)
 
     def _settle(self) -> None:
         """Look through everything where enough was left for that; else count the new objects as old ones, without a look.
@@ -89,13 +103,15 @@ def _peak_bytes() -> int:
 
 
 _threshold = _Threshold()
+if hasattr(os, "register_at_fork"):  # there is none on Windows
+    os.register_at_fork(after_in_child=_threshold.forked)
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
     """Collect rarely within; also a decorator."""
-    _threshold.raise_it()
+    thread = _threshold.raise_it()
     try:
         yield
     finally:
-        _threshold.put_it_back()
+        _threshold.put_it_back(thread)

@@ -4,11 +4,12 @@ and all garbage is found in the end."""
 from __future__ import annotations
 
 import gc
+import os
 import random
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event, Thread
 
 import pytest
 
@@ -32,6 +33,34 @@ def test_overlapping_uses_leave_the_threshold_as_it_was(threshold: tuple[int, in
     assert gc.get_threshold() == (EVERY, 10, 10)
     second.__exit__(None, None, None)
     assert gc.get_threshold() == threshold
+
+
+def test_a_forked_process_has_no_use_of_other_threads(threshold: tuple[int, int, int]) -> None:
+    """Its threshold stayed raised for ever, and where another thread held the lock it waited for ever."""
+    begun, end = Event(), Event()
+
+    def use() -> None:
+        with rare_collections():
+            begun.set()
+            end.wait()
+
+    thread = Thread(target=use)
+    thread.start()
+    begun.wait()
+    with garbage._threshold.lock:
+        child = os.fork()
+        if not child:
+            at_first = gc.get_threshold()
+            with rare_collections():
+                within = gc.get_threshold()
+            os._exit(0 if (at_first, within, gc.get_threshold()) == (threshold, (EVERY, 10, 10), threshold) else 7)
+    with rare_collections():  # of this thread, which goes on in the child
+        other = os.fork()
+        if not other:
+            os._exit(0 if gc.get_threshold() == (EVERY, 10, 10) else 7)
+    end.set()
+    thread.join()
+    assert [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in (child, other)] == [0, 0]
 
 
 def test_threads_leave_the_threshold_as_it_was(threshold: tuple[int, int, int]) -> None:
