@@ -329,12 +329,12 @@ def write_refusal(report: Report, error: TransloadError, directory: Path) -> Non
 
 
 def files_of_report(directory: Path) -> list[str]:
-    """The files that an earlier conversion wrote to a directory, by its report; none where there is no report that reads."""
+    """The files of a directory that an earlier conversion wrote, by its report; none where there is no report that reads."""
     if not is_file(directory / REPORT):  # at a pipe it would be waited for ever
         return []
     try:
         files = of_json_text((directory / REPORT).read_text(encoding="utf-8"))["files"]
-        return [name for name in files if isinstance(name, str)]
+        return [name for name in files if isinstance(name, str) and is_file(directory / name)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 

@@ -333,7 +333,8 @@ def test_a_directory_holds_one_conversion(tmp_path: Path, examples: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "report", ["", "[]", "null", '{"files": 3}', '{"files": ["../kept"]}', '{"files": {"../kept": 1}}', "[" * 9999])
+    "report", ["", "[]", "null", '{"files": 3}', '{"files": ["../kept"]}', '{"files": {"../kept": 1}}', "[" * 9999,
+               r'{"files": {"a\u0000b": 1}}', r'{"files": ["\ud800"]}', '{"files": [".", "' + "x" * 5000 + '"]}'])
 def test_a_report_of_somebody_else_removes_nothing_outside(tmp_path: Path, examples: Path, report: str) -> None:
     (tmp_path / "kept").write_text("mine")
     (tmp_path / "out").mkdir()
