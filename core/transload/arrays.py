@@ -6,6 +6,7 @@ that); who wants one of a certain shape asks for the shape first. Nothing is eve
 
 from __future__ import annotations
 
+import io
 import math
 import zipfile
 import zlib
@@ -18,13 +19,14 @@ import numpy as np
 
 from .budget import VARIABLE, allowance
 from .errors import ReadError, TransloadError
-from .files import atomic_path, need_file
+from .files import atomic_path, need_file, open_member
 from .ir.constants import LazyData, MmapData, TensorData
 
 __all__ = ["as_array", "open_array", "open_arrays", "lost_numbers", "read_arrays", "write_arrays", "described"]
 
 _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
+_TOO_LONG = f"its header is longer than {_HEADER:,} characters"
 _NAME = 65_531
 """Bytes that an array's name may have in an archive, `.npy` behind it."""
 _MOST_PACKED = 100
@@ -53,12 +55,13 @@ def open_arrays(path: Path) -> dict[str, TensorData]:
     try:
         with zipfile.ZipFile(path) as archive:
             found: dict[str, TensorData] = {}
+            grown: dict[str, int] = {}
             for info in archive.infolist():
                 name = info.filename.removesuffix(".npy")
                 if name in found:
                     raise ReadError(f"{path}: has two members {name!r}")
                 if not info.is_dir():
-                    found[name] = _member(path, archive, info)
+                    found[name] = _member(path, archive, info, grown)
             return found
     except PermissionError as error:  # of which nothing is known; other errors of the system may come of what an archive says
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -73,6 +76,8 @@ def open_array(path: Path) -> np.ndarray:
         with path.open("rb") as file:
             if file.read(len(_BEGINS)) != _BEGINS:
                 raise ValueError("it does not begin as one")  # of such files numpy tells how to unpickle them
+            file.seek(0)
+            _begin(file)
         with np.errstate(over="ignore"):  # of a shape whose elements nobody can count, which is an error below
             return np.load(path, mmap_mode="r", allow_pickle=False)
     except _DAMAGED as error:
@@ -94,9 +99,10 @@ def lost_numbers(array: np.ndarray, cast: np.ndarray) -> np.ndarray:
     return lost
 
 
-def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> TensorData:
+def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, grown: dict[str, int]) -> TensorData:
+    """One of the arrays; `grown` is that of `_unpacked`, the same for all of an archive."""
     name = info.filename.removesuffix(".npy")
-    with archive.open(info) as member:
+    with open_member(archive, info) as member:
         shape, fortran, dtype = _header(member, path, name)
         header_size = member.tell()
     if dtype.hasobject:
@@ -108,7 +114,7 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Tens
     if header_size + n_bytes > info.file_size:
         raise ReadError(f"{path}: member {name!r} is cut short")
     if info.compress_type != zipfile.ZIP_STORED or fortran or not n_bytes:
-        return LazyData(lambda: _unpacked(path, info, n_bytes), shape, dtype)
+        return LazyData(lambda: _unpacked(path, info, n_bytes, grown), shape, dtype)
     offset = _data_offset(path, info) + header_size
     if offset + n_bytes > path.stat().st_size:
         raise ReadError(f"{path}: member {name!r} is cut short")
@@ -116,12 +122,22 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Tens
 
 
 def _header(member: Any, path: Path, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    version = np.lib.format.read_magic(member)
+    version, header = _begin(member)
     if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(member, _HEADER)
+        return np.lib.format.read_array_header_1_0(header, _HEADER)
     if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(member, _HEADER)
+        return np.lib.format.read_array_header_2_0(header, _HEADER)
     raise ReadError(f"{path}: member {name!r} is of .npy version {version}, which is not known")
+
+
+def _begin(file: Any) -> tuple[tuple[int, int], io.BytesIO]:
+    """The version of an array's file, and its header from its length on, of which numpy reads as much as that says."""
+    version = np.lib.format.read_magic(file)
+    size = file.read(2 if version == (1, 0) else 4)
+    length = int.from_bytes(size, "little")
+    if length > _HEADER:
+        raise ValueError(_TOO_LONG)
+    return version, io.BytesIO(size + file.read(length))
 
 
 def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
@@ -134,16 +150,23 @@ def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
     return info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
 
 
-def _unpacked(path: Path, info: zipfile.ZipInfo, size: int) -> np.ndarray[Any, Any]:
-    """The array of a packed member, of `size` bytes; `ReadError` where that is damaged, or seems a bomb: many of next to none."""
+def _unpacked(path: Path, info: zipfile.ZipInfo, size: int, grown: dict[str, int]) -> np.ndarray[Any, Any]:
+    """The array of a packed member, of `size` bytes; `ReadError` where that is damaged, or seems a bomb: many of next to none.
+
+    `grown` are the bytes of those members which were unpacked, of next to none, together.
+    """
     member = info.filename
     try:
         packed = min(info.compress_size, path.stat().st_size)  # it may say of itself that it is packed in more than there is
-        if size > max(_MOST_PACKED * packed, allowance().grown):
-            raise ReadError(
-                f"{path}: member {member!r} says that its {packed:,} bytes become {size:,}; only zeros and the like pack so",
-                hint=f"{VARIABLE}=grown={size} unpacks it")
-        with zipfile.ZipFile(path) as archive, archive.open(info) as file:
+        if size > _MOST_PACKED * packed:
+            together = sum({**grown, member: size}.values())
+            if together > allowance().grown:
+                others = f" ({together:,} with others of its kind)" * (together > size)
+                raise ReadError(
+                    f"{path}: member {member!r} says that its {packed:,} bytes become {size:,}{others}; only zeros and the like "
+                    "pack so", hint=f"{VARIABLE}=grown={together} unpacks it")
+            grown[member] = size
+        with zipfile.ZipFile(path) as archive, open_member(archive, info) as file:
             return np.lib.format.read_array(file, allow_pickle=False, max_header_size=_HEADER)
     except MemoryError:
         raise ReadError(f"{path}: member {member!r} claims more data than memory can hold") from None
@@ -159,7 +182,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, EOFError):
         return said or "it ends in the middle"
     if "Header info length" in said:
-        return f"its header is longer than {_HEADER:,} characters"
+        return _TOO_LONG
     if "allow_pickle" in said or "Python objects" in said:
         return "it holds Python objects, which are never read"
     return said

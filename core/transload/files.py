@@ -8,14 +8,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from .apart import need_free, note_read
 from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
+if TYPE_CHECKING:
+    from zipfile import ZipFile, ZipInfo
+
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "exists", "is_binary", "is_file", "is_folder",
-    "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "permitted", "reason_of",
+    "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "open_member", "permitted", "reason_of",
     "remove_empty", "scratch_in", "text_of",
 ]
 
@@ -237,6 +241,19 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         raise TransloadError(f"cannot write {final}: {reason_of(error, final.parent)}") from None
     finally:
         remove_empty(reversed(made))
+
+
+def open_member(archive: ZipFile, info: ZipInfo) -> IO[bytes]:
+    """A member of a zip archive, of which no more is unpacked than is read.
+
+    Raises `NotImplementedError`, as for methods that nobody knows, for those that become any size at once: a gigabyte, of one KB.
+    """
+    import zipfile
+
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        method = zipfile.compressor_names.get(info.compress_type, str(info.compress_type))  # type: ignore[attr-defined]
+        raise NotImplementedError(f"{info.filename!r:.100} is compressed by {method}; deflate is what is read")
+    return archive.open(info)
 
 
 def archive_names(path: Path) -> list[str]:

@@ -214,3 +214,44 @@ def test_elements_that_are_arrays_are_refused(tmp_path: Path) -> None:
         archive.writestr("x.npy", header.getvalue() + bytes(8))
     with pytest.raises(ReadError, match="member 'x' has elements that are arrays of their own"):
         read_arrays(tmp_path / "sub.npz")
+
+
+def test_many_small_ones_are_as_much_as_a_large_one(tmp_path: Path) -> None:
+    path = tmp_path / "bombs.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in "abcd":
+            archive.writestr(f"{name}.npy", _npy(np.zeros(1 << 18, np.uint8)))
+        archive.writestr("e.npy", _npy(np.arange(1 << 10)))
+    with allowed(grown=3 << 18):
+        arrays = read_arrays(path)
+        for name in "abca":
+            assert arrays[name].numpy().shape == (1 << 18,)
+        with pytest.raises(ReadError, match=r"become 262,144 \(1,048,576 with others of its kind\)") as caught:
+            arrays["d"].numpy()
+        assert "grown=1048576" in caught.value.hint and arrays["e"].numpy()[5] == 5
+        with allowed(grown=4 << 18):
+            assert not arrays["d"].numpy().any()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_methods_that_unpack_to_any_size_at_once(method: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kilobyte of bzip2 took two gigabytes for the header alone."""
+    monkeypatch.delattr(zipfile.ZipExtFile, "read")
+    for name, member, read in (("a.npz", "x.npy", read_arrays), ("a.keras", "config.json", transload.load)):
+        with zipfile.ZipFile(tmp_path / name, "w", method) as archive:
+            archive.writestr(member, _npy(np.zeros(1 << 10)))
+        with pytest.raises(ReadError, match=r"is compressed by (bzip2|lzma); deflate is what is read"):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_headers_of_gigabytes_are_not_read(version: int, tmp_path: Path) -> None:
+    head = b"\x93NUMPY" + bytes([version, 0]) + (2**31 - 2).to_bytes(4, "little")
+    with (tmp_path / "a.npy").open("wb") as file:
+        file.write(head)
+        file.truncate(1 << 33)  # of no bytes on the disk
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", head + bytes(1 << 20))
+    for read in (lambda: open_array(tmp_path / "a.npy"), lambda: read_arrays(tmp_path / "a.npz")):
+        with pytest.raises(ReadError, match="its header is longer than 10,000 characters"):
+            read()

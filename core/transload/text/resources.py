@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import open_arrays
 from ..errors import UsageError
-from ..files import atomic_path
+from ..files import atomic_path, open_member
 from ..ir.constants import Dense, LazyData, TensorData, dtype_of
 from ..ir.core import Op
 from ..ir.types import IntegerType, TensorType
@@ -158,7 +158,7 @@ def save_constants(path: str | Path, constants: Mapping[str, Dense], add: bool =
             for key, dense in constants.items():
                 with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                     _write_npy(member, dense)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
         raise UsageError(f"cannot write {path}: {error}") from None
 
 
@@ -166,7 +166,7 @@ def _copy_members(path: Path, archive: zipfile.ZipFile, but: set[str]) -> None:
     with zipfile.ZipFile(path) as old:
         for info in old.infolist():
             if info.filename not in but:
-                with old.open(info) as source, archive.open(info.filename, "w", force_zip64=True) as copy:
+                with open_member(old, info) as source, archive.open(info.filename, "w", force_zip64=True) as copy:
                     shutil.copyfileobj(source, copy)
 
 

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import ForeignContent, MissingPackage, ReadError, TransloadError
-from transload.files import archive_names
+from transload.files import archive_names, open_member
 from transload.ir import ArrayData, Dense
 from transload.json_text import room_for_json, values_of_json
 from transload.limits import MAX_ELEMENTS
@@ -187,7 +187,7 @@ def _member(archive: zipfile.ZipFile, name: str, source: Source, most: int, magi
     info = archive.getinfo(name)
     if info.file_size > min(most, _RATIO * max(info.compress_size, 64)):
         raise ReadError(f"{source.name}: {name} claims {info.file_size:,} bytes, more than it can hold", hint=DAMAGED)
-    with archive.open(info) as file:
+    with open_member(archive, info) as file:
         head = file.read(len(magic))
         if head != magic:
             raise ReadError(f"{source.name}: {name} is no HDF5 file", hint=DAMAGED)
