@@ -60,6 +60,10 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
             _remove_emptied(final, gone)
             scratch.remove()
         made = []
+    except TransloadError as error:
+        if scratch is not None:  # which is no folder of the user's
+            error.message = error.message.replace(str(scratch.path), str(place))
+        raise
     except OSError as error:
         what = "free space, or choose another -o" if error.errno in _FULL else "choose another -o"
         raise TransloadError(

@@ -526,11 +526,12 @@ def _file_of(path: Path | None) -> Path | None:
 
 
 def _stem(module: Module) -> str:
-    """What artifacts of a model are called: as its file, or as the folder that it is."""
+    """What artifacts of a model are called: as its file, or as the folder that it is, without dots that would hide them."""
     if module.source is None:
         return "model"
     reader = host().readers.get(module.source_format or "")
-    return module.source.parent.name if reader is not None and module.source.name in reader.folder else module.source.stem
+    is_folder = reader is not None and module.source.name in reader.folder
+    return (module.source.parent.name if is_folder else module.source.stem).lstrip(".") or "model"
 
 
 def _named(module: Module) -> str:

@@ -168,6 +168,13 @@ def test_an_error_leaves_the_old_ones(tmp_path: Path) -> None:
     assert set(contents(tmp_path / "out").values()) == {"old"} and names_in(tmp_path) == ["out"]
 
 
+def test_errors_name_the_folder_that_is_given(tmp_path: Path) -> None:
+    """They named one that is not there any more."""
+    with pytest.raises(TransloadError) as caught, replaced_folder(tmp_path / "out") as folder, atomic_path(folder / "a.tosa"):
+        raise OSError(27, "File too large")
+    assert str(caught.value) == f"cannot write {tmp_path / 'out' / 'a.tosa'}: File too large"
+
+
 def test_an_error_leaves_no_folders_that_were_made(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), replaced_folder(tmp_path / "x" / "y" / "out"):
         raise ZeroDivisionError
@@ -341,6 +348,13 @@ def test_a_report_of_somebody_else_removes_nothing_outside(tmp_path: Path, examp
     (tmp_path / "out" / "report.json").write_text(report)
     transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", tmp_path / "out", verify=False)
     assert (tmp_path / "kept").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("name", "made"), [(".tflite", "tflite.tosa"), ("..tflite", "model.tosa"), (".a.tflite", "a.tosa")])
+def test_no_artifact_is_hidden(tmp_path: Path, examples: Path, name: str, made: str) -> None:
+    (tmp_path / name).write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
+    artifact = transload.convert(tmp_path / name, "tosa", tmp_path / "out", verify=False)
+    assert made in [file.name for file in artifact.files] and not list((tmp_path / "out").glob(".*"))
 
 
 def test_a_folder_called_as_the_report(tmp_path: Path, examples: Path) -> None:
