@@ -33,6 +33,8 @@ _STRING = DialectType("tf_type.string")
 _INSTALL = "pip install ai-edge-litert"
 _WITHOUT_REFERENCE = ("tfl.ceil", "tfl.elu", "tfl.round")
 """Operators that LiteRT has no reference kernels of."""
+_DETECTED = 4
+"""Results of TFLite_Detection_PostProcess."""
 LITERT = Worker(
     "LiteRT", needs=("transload_converters", "numpy", "ml_dtypes", "ai_edge_litert"),
     first=("transload_converters.tflite.litert", "ai_edge_litert.interpreter"))
@@ -80,6 +82,7 @@ class _Session:
         self._afresh = _keeps_variables(module, asked is not None)
         self._texts = {name for name, type_ in module.inputs.items() if getattr(type_, "element", None) == _STRING}
         self._kernels = "delegate" if _needs_delegate(module) else "usual" if uses_other_kernels(module) else "reference"
+        self._found = _detections(module)
         self._there: Remote | None = None
 
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
@@ -96,8 +99,12 @@ class _Session:
                 "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
                 self._kernels, self._signature, self._afresh, about=self.path.stat().st_size)
         given = [np.asarray(inputs[name]) if name in inputs else None for name in self.inputs]
-        found: dict[str, np.ndarray] = self._there(given, keep)
-        return found
+        results: dict[str, np.ndarray] = self._there(given, keep)
+        for *rows, number in self._found:
+            for name in rows:
+                if name in results and number in results:
+                    results[name] = _without_unwritten(results[name], results[number])
+        return results
 
 
 def _signature(path: Path, function: str, names: Names) -> tuple[str, list[str], list[str], int]:
@@ -133,6 +140,27 @@ def _dangerous(module: Module) -> str:
             if element.storage.width < WIDE or op.name in LOOKING:
                 return f"{op.name} has a tensor with a scale of 0, {value.name or op.origin!r}; LiteRT would end the process"
     return ""
+
+
+def _detections(module: Module) -> list[list[str]]:
+    """The names of boxes, classes, scores and their number, of each operator that finds as many as the data hold."""
+    found = [[value.name or "" for value in op.results] for op in module.walk()
+             if op.name == "tfl.custom" and op.attribute("custom_code") == "TFLite_Detection_PostProcess"]
+    return [names for names in found if len(names) == _DETECTED]
+
+
+def _without_unwritten(rows: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """What was found, [1, M, ...], and zeros behind it, where LiteRT leaves what was in memory.
+
+    Source: `NonMaxSuppressionMultiClassFastHelper` in `tensorflow/lite/kernels/detection_postprocess.cc`, which writes the places
+    of what it chose alone.
+    """
+    if rows.ndim < 2 or number.size != 1:
+        return rows
+    written = np.zeros_like(rows)
+    count = max(int(number.flat[0]), 0)
+    written[:, :count] = rows[:, :count]
+    return written
 
 
 def _keeps_variables(module: Module, by_signature: bool) -> bool:

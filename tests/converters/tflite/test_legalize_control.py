@@ -12,6 +12,7 @@ import pytest
 from transload.api import legalize, load, run, save
 from transload.errors import ConversionError, ReadError
 from transload.ir import Module
+from transload_converters.tflite.runtime import open_model
 from transload_converters.tflite.writer import ModelWriter
 
 F = "float32"
@@ -169,7 +170,7 @@ def test_detection_postprocess(
         use_regular_nms=regular,
         nms_score_threshold=0.2,
         nms_iou_threshold=0.4,
-        num_classes=classes,
+        num_classes=1,
         y_scale=10.0,
         x_scale=10.0,
         h_scale=5.0,
@@ -189,9 +190,9 @@ def test_detection_postprocess(
     judge(content, {"in0": boxes, "in1": scores}, tolerance=1e-6)
 
 
-def test_detection_of_fewer_boxes_than_wanted(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
-    """Places without a box hold zeros, and are not counted."""
-    options = detection_options(
+def _one_class() -> bytes:
+    """Options of at most three boxes, of one class each."""
+    return detection_options(
         max_detections=3,
         max_classes_per_detection=1,
         nms_score_threshold=0.5,
@@ -202,18 +203,43 @@ def test_detection_of_fewer_boxes_than_wanted(write: Callable[..., bytes], load:
         h_scale=1.0,
         w_scale=1.0,
     )
+
+
+def test_detection_of_fewer_boxes_than_wanted(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    """Places without a box hold zeros, and are not counted."""
     anchors = np.array([[0.5, 0.5, 1, 1]] * 4, np.float32)
     content = write(
         "TFLite_Detection_PostProcess",
         [((1, 4, 4), F), ((1, 4, 2), F), ((4, 4), F, anchors)],
         [((1, 3, 4), F), ((1, 3), F), ((1, 3), F), ((1,), F)],
-        custom_options=options,
+        custom_options=_one_class(),
     )
     scores = np.array([[[0, 0.1], [0, 0.9], [0, 0.8], [0, 0.2]]], np.float32)
     outputs = run(legalize(load(content)), {"in0": np.zeros((1, 4, 4), np.float32), "in1": scores})
     boxes, classes, held, number = outputs.values()
     np.testing.assert_allclose(boxes[0], [[0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]], atol=1e-6)
     assert (held.tolist(), number.tolist(), classes.tolist()) == ([[np.float32(0.9), 0, 0]], [1], [[0, 0, 0]])
+
+
+def test_detections_after_others_leave_nothing_of_them(write: Callable[..., bytes], tmp_path: Path) -> None:
+    """LiteRT writes what it found alone: behind it stands what the run before left there."""
+    pytest.importorskip("ai_edge_litert")
+    anchors = np.array([[0, 0, 1, 1], [5, 5, 1, 1], [9, 9, 1, 1]], np.float32)
+    path = tmp_path / "detection.tflite"
+    path.write_bytes(
+        write(
+            "TFLite_Detection_PostProcess",
+            [((1, 3, 4), F), ((1, 3, 2), F), ((3, 4), F, anchors)],
+            [((1, 3, 4), F), ((1, 3), F), ((1, 3), F), ((1,), F)],
+            custom_options=_one_class(),
+        )
+    )
+    session = open_model(path)
+    for best in (1.0, 0.4):  # all three, then the first alone
+        scores = np.array([[[0, 0.9], [0, best], [0, best]]], np.float32)
+        found = session({"in0": np.zeros((1, 3, 4), np.float32), "in1": scores})
+    boxes, classes, held, number = found.values()
+    assert number.tolist() == [1] and not boxes[0, 1:].any() and not classes[0, 1:].any() and not held[0, 1:].any()
 
 
 @pytest.mark.parametrize("padding", [1, 2])
