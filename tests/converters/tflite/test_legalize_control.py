@@ -170,7 +170,7 @@ def test_detection_postprocess(
         use_regular_nms=regular,
         nms_score_threshold=0.2,
         nms_iou_threshold=0.4,
-        num_classes=1,
+        num_classes=classes,
         y_scale=10.0,
         x_scale=10.0,
         h_scale=5.0,
