@@ -118,6 +118,16 @@ def test_a_loop_of_no_rounds(compare: Callable[..., Any]) -> None:
     assert op_names(compare(node("Loop", ["n", "", "h"], ["y"], body=body), {"x": X}, ("y",), {"n": np.array(0), "h": X})) == []
 
 
+@pytest.mark.parametrize("constants", [
+    {"n": np.zeros(0, np.int64)}, {"n": np.array([2, 3])}, {"n": np.array(2), "go": np.array([True, False])},
+], ids=["no-rounds", "two-rounds", "two-conditions"])
+def test_a_loop_that_is_told_more_or_less_than_one_number_is_refused(constants: dict[str, Any]) -> None:
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b"])
+    loop = node("Loop", ["n", "go" if "go" in constants else "", "x"], ["y"], body=body)
+    with pytest.raises(ConversionError, match="must be one number, and has shape"):
+        transload.legalize(read_model(make_model([loop], {"x": X}, ["y"], constants)))
+
+
 def test_the_number_of_the_round_is_constant_when_unrolled(compare: Callable[..., Any]) -> None:
     nodes = [node("Identity", ["going"], ["on"]), node("Gather", ["x", "i"], ["row"]), node("Add", ["a", "row"], ["b"])]
     body = counting(nodes, [info("on", TensorProto.BOOL), "b"], shape=(3,))

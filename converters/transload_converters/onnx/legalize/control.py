@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from transload.rewrite import Rewriter
 from ..types import UNKNOWN
 from .movement import slice_along
 from .numerals import CASTS, Texts
-from .table import Failed, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
+from .table import Failed, OnnxTable, attr, axis_of, cast, constant_scalar, need, operand, opset, reshape, shape_of, splat
 
 __all__ = ["TABLE", "inlined"]
 
@@ -83,7 +84,7 @@ def if_(op: Op, rw: Rewriter) -> list[Value]:
     condition = need(op, 0)
     known = rw.constant_of(condition)
     if known is not None:
-        return _take_over(rw, op.regions[0 if np.asarray(known).any() else 1].block)
+        return _take_over(rw, op.regions[0 if constant_scalar(rw, condition, "the condition") else 1].block)
     try:
         _convert_regions(op, rw)
     except Unsupported:
@@ -139,14 +140,14 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
     done = rw.scratch(_Unrolled).done.get(op, 0)
     condition = operand(op, 1)
     trip = operand(op, 0)
-    rounds = None if trip is None else rw.constant_of(trip)
-    going = True if condition is None else rw.constant_of(condition)
+    rounds = _known(trip, rw, "the number of rounds")
+    going = True if condition is None else _known(condition, rw, "the condition")
     carried = op.operands[2 : 2 + n_carried]
     scanned = op.operands[2 + n_carried :]
     if n_scanned < 0 or len(carried) != n_carried or (not done and scanned):
         raise Unsupported("its body does not fit its operands")
-    limit = math.inf if rounds is None else int(np.asarray(rounds).reshape(()))
-    if done >= limit or (going is not None and not np.asarray(going).all()):
+    limit = math.inf if rounds is None else rounds
+    if done >= limit or (going is not None and not going):
         joined = [_stack(op, rw, scanned[i::n_scanned], n_carried + i, 0) for i in range(n_scanned)]
         return [*carried, *joined][: len(op.results)]
     total = limit * len(body)
@@ -172,6 +173,11 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
     return _rest(op, rw, operands, done + 1)
 
 
+def _known(value: Value | None, rw: Rewriter, what: str) -> Any:
+    """The one number of an operand; None where there is none, or it is not known."""
+    return None if value is None or rw.constant_of(value) is None else constant_scalar(rw, value, what)
+
+
 def _unrolled_size(body: Block, rw: Rewriter) -> int:
     """Ops of a loop's body, at least, where the loops in it are unrolled that do a known number of rounds."""
     size = len(body)
@@ -179,20 +185,18 @@ def _unrolled_size(body: Block, rw: Rewriter) -> int:
         if op.name != "onnx.Loop" or op.regions[0].block.last is None:
             continue
         trip, inner = operand(op, 0), op.regions[0].block
-        rounds = None if trip is None else rw.constant_of(trip)
+        rounds = _known(trip, rw, "the number of rounds of a loop in its body")
         condition = operand(op, 1)
         if rounds is None or (condition is not None and not _goes_on(condition, rw)) or not _passes_condition_on(inner):
             continue
-        limit = int(np.asarray(rounds).reshape(()))
-        if 0 < limit * len(inner) <= UNROLL_LIMIT:
-            size += limit * _unrolled_size(inner, rw)
+        if 0 < rounds * len(inner) <= UNROLL_LIMIT:
+            size += rounds * _unrolled_size(inner, rw)
     return size
 
 
 def _goes_on(condition: Value, rw: Rewriter) -> bool:
     """Whether a loop's first condition is known, and true."""
-    going = rw.constant_of(condition)
-    return going is not None and bool(np.asarray(going).all())
+    return bool(_known(condition, rw, "the condition of a loop in its body"))
 
 
 def _passes_condition_on(body: Block) -> bool:
