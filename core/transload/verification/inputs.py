@@ -67,7 +67,8 @@ def random_inputs(
     real and such an imaginary part;
     booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
-    integers zeros and ones, or, of the inputs with the numbers `signed`, small ones of either sign; and none of these is zero.
+    integers zeros and ones, or the next two that ops take, as a length does no zero; or, of the inputs with the numbers `signed`,
+    small ones of either sign; and none of these is zero.
     Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1; or large ones,
     `evenly` spread. Those in `wide` (of `wide_integers`) are of the range of their type, and half of them next to the integers it
     has there.
@@ -128,7 +129,7 @@ def _random(
         elif index_bound is not None:
             low, high = 0, max(index_bound - 1, 0)  # of no elements none has a place
         elif element.width > NARROW:
-            low, high = 0, _DEFAULT_INDEX_BOUND - 1
+            low, high = _least_taken(asked, low, high)
         return _integers(generator, low, high, shape).astype(dtype)
     if isinstance(element, ComplexType):
         real, imaginary = (spread * generator.standard_normal(shape) for _ in range(2))
@@ -146,6 +147,12 @@ def _stored_ends(element: QuantType, asked: Landmarks) -> tuple[int, int]:
         return ends
     low, high = (min(max(limit / element.scale + element.zero_point, ends[0]), ends[1]) for limit in (asked.least, asked.most))
     return (math.ceil(low), math.floor(high)) if math.ceil(low) <= math.floor(high) else ends
+
+
+def _least_taken(asked: Landmarks, least: int, most: int) -> tuple[int, int]:
+    """The first of the integers from zero on that are asked for, or the nearest below it, and the next one, of the type's."""
+    low = math.floor(min(max(0, math.ceil(max(asked.least, least))), max(min(asked.most, most), least)))
+    return low, math.floor(max(min(low + _DEFAULT_INDEX_BOUND - 1, asked.most), low))
 
 
 def _half(low: float, high: float, side: int) -> tuple[float, float]:
@@ -244,9 +251,10 @@ def _may_be_any(argument: Value) -> bool:
 
 
 def _taken_numbers(hub: Module, function: str) -> dict[int, Landmarks]:
-    """What ops ask about quantized arguments that they take, by number, followed through those that only move them."""
+    """What ops ask about arguments that they take, by number; about quantized ones, followed through those that only move them."""
     arguments = hub.function(function).regions[0].block.arguments if function in hub.functions else ()
-    return {index: _asked_of(value) for index, value in enumerate(arguments) if value.is_quantized}
+    quantized = {index: _asked_of(value) for index, value in enumerate(arguments) if value.is_quantized}
+    return landmarks_of_inputs(hub, function) | quantized
 
 
 def _asked_of(argument: Value) -> Landmarks:

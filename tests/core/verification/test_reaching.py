@@ -183,6 +183,21 @@ def test_what_is_drawn() -> None:
     assert not list(reaching_inputs(middle, middle, middle, 0, floats=False))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_integers_are_drawn_that_ops_take(seed: int) -> None:
+    """Zeros and ones where nothing is asked; of a length, which is one at least, and of what is looked up far off, the next two."""
+    asks: list[tuple[Callable[[Graph, Any], Any], set[int]]] = [
+        (lambda g, x: g.Cast(x, types=[TensorType((8,), F32)]), {0, 1}),
+        (lambda g, x: g.ReverseSequence(np.zeros((5, 8), np.float32), x, seq_axis=0, batch_axis=1), {1, 2}),
+        (lambda g, x: g.ReverseSequence(np.zeros((1, 8), np.float32), x, seq_axis=0, batch_axis=1), {1}),
+        (lambda g, x: g.Gather(np.zeros((9, 3), np.float32), g.Add(x, whole(-40)), axis=0), {40, 41}),
+        (lambda g, x: g.Gather(np.zeros((9, 3), np.float32), g.Add(x, whole(40)), axis=0), {-32}),
+    ]
+    for ask, taken in asks:
+        module, _ = asking(ask)
+        assert set(random_inputs(module, module, seed=seed)["x0"].flat) == taken
+
+
 def test_the_same_on_all_inputs_says_nothing(tmp_path: Path) -> None:
     """Whether biases alone are right, or what is multiplied as well, does not show."""
     case = of_pixels(("Greater", ["x", "much"], "g"), ("Cast", ["g"], "c", {"to": 1}), much=np.float32(1e6))
