@@ -221,11 +221,15 @@ def slice_(op: Op, rw: Rewriter) -> Value:
 
 
 def _normal_slice(size: int, start: int, end: int, step: int) -> tuple[int, int, int]:
-    """Begin, end and step as `top.Slice` has them: counted from the front, -1 for "past element 0"."""
+    """Begin, end and step as `top.Slice` has them: counted from the front, -1 for "past element 0".
+
+    Unlike numpy's, a slice with a negative step that starts before the first element starts there.
+    """
     begin, stop, step = slice(start, end, step).indices(size)
     if step > 0:
         return begin, max(begin, stop), step
-    if begin <= stop or begin < 0:  # nothing is taken
+    begin = max(begin, 0)
+    if begin <= stop or not size:  # nothing is taken
         return 0, 0, 1
     return begin, stop, step
 
