@@ -203,6 +203,25 @@ def _drops(op: Op) -> bool:
     return training is not None and bool(np.any(training.numpy()))
 
 
+_TAKES_ALPHA = frozenset({"affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "thresholdedrelu"})
+_TAKES_BETA = frozenset({"affine", "hardsigmoid", "scaledtanh"})
+_ALPHA_OF_NOTHING = frozenset({"affine", "scaledtanh", "thresholdedrelu"})
+_BETA_OF_NOTHING = frozenset({"scaledtanh"})
+
+
+def _scales_by_nothing(op: Op) -> bool:
+    """Whether it is a recurrent layer with an activation that is not given the number that ONNX has 1 for."""
+    if op.name not in ("onnx.RNN", "onnx.GRU", "onnx.LSTM"):
+        return False
+    names = [str(name).lower() for name in op.attribute("activations") or ()]
+    for attribute, takes, of_nothing in (
+            ("activation_alpha", _TAKES_ALPHA, _ALPHA_OF_NOTHING), ("activation_beta", _TAKES_BETA, _BETA_OF_NOTHING)):
+        given = len(op.attribute(attribute) or ())
+        if of_nothing.intersection([name for name in names if name in takes][given:]):
+            return True
+    return False
+
+
 UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_crops, "padding that takes off instead of adding, of which ONNX does not say from where"),
     (_is_unsorted, "the greatest elements in no order, as it is asked for: onnxruntime has another one"),
@@ -224,6 +243,8 @@ UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_draws, "random numbers, of which ONNX does not say how they are drawn, with a seed or without"),
     (_is_between_corners, "the scales of corners that lie upon each other say no whole length, which ONNX takes as it is, and "
                           "onnxruntime without its fraction; give sizes in place of scales"),
+    (_scales_by_nothing, "activations without their `activation_alpha` or `activation_beta`, for which ONNX has 1, and "
+                         "onnxruntime 0; give the numbers"),
     (_counts_places, "places that are counted in the smallest output, as ONNX says, and by onnxruntime in the output of the size "
                      "that is asked for"),
 )

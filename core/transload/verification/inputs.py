@@ -251,7 +251,7 @@ def _may_be_any(argument: Value) -> bool:
 
 
 def _taken_numbers(hub: Module, function: str) -> dict[int, Landmarks]:
-    """What ops ask about arguments that they take, by number; about quantized ones, followed through those that only move them."""
+    """What is asked about arguments, by number; about quantized ones, by ops that take them or what is only moved of them."""
     arguments = hub.function(function).regions[0].block.arguments if function in hub.functions else ()
     quantized = {index: _asked_of(value) for index, value in enumerate(arguments) if value.is_quantized}
     return landmarks_of_inputs(hub, function) | quantized

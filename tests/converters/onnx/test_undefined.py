@@ -50,6 +50,26 @@ def test_statistics_that_are_an_output_too_are_not_judged(tmp_path: Path) -> Non
     assert checked is not None and checked.status == "inconclusive" and "over which onnxruntime writes" in checked.why
 
 
+@pytest.mark.parametrize(("names", "numbers", "status"), [
+    (["HardSigmoid", "Affine", "Elu"], {"activation_alpha": [0.3]}, "inconclusive"),
+    (["HardSigmoid", "Affine", "Elu"], {"activation_alpha": [0.3, 0.5]}, "passed"),
+    (["Sigmoid", "ScaledTanh", "ScaledTanh"], {"activation_alpha": [0.3, 0.5], "activation_beta": [0.5]}, "inconclusive"),
+    (["Sigmoid", "LeakyRelu", "ThresholdedRelu"], {}, "inconclusive"),
+    (["HardSigmoid", "LeakyRelu", "Elu"], {}, "passed"),
+])
+def test_activations_without_their_numbers_are_not_judged(
+    names: list[str], numbers: dict[str, list[float]], status: str, tmp_path: Path,
+) -> None:
+    """onnxruntime has 0 where ONNX has the operator's own, as long as that is 1."""
+    draw = np.random.default_rng(0).standard_normal
+    x, w, r = (draw(shape).astype(np.float32) for shape in ((4, 2, 2), (1, 12, 2), (1, 12, 3)))
+    layer = node("LSTM", ["x", "w", "r"], ["y"], hidden_size=3, activations=names, **numbers)
+    onnx.save(make_model([layer], {"x": x}, ["y"], {"w": w, "r": r}), tmp_path / "lstm.onnx")
+    checked = transload.convert(tmp_path / "lstm.onnx", "stablehlo", tmp_path / "out").verification
+    assert checked is not None and checked.status == status
+    assert ("for which ONNX has 1" in checked.why) == (status == "inconclusive")
+
+
 def quantized(
     nodes: list[onnx.NodeProto], x: np.ndarray, zero: int, scales: dict[str, float], **more: np.ndarray,
 ) -> onnx.ModelProto:

@@ -185,7 +185,7 @@ def test_what_is_drawn() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_integers_are_drawn_that_ops_take(seed: int) -> None:
-    """Zeros and ones where nothing is asked; of a length, which is one at least, and of what is looked up far off, the next two."""
+    """Zeros and ones where nothing is asked; of a length, one at least, and of a place far off, the next two."""
     asks: list[tuple[Callable[[Graph, Any], Any], set[int]]] = [
         (lambda g, x: g.Cast(x, types=[TensorType((8,), F32)]), {0, 1}),
         (lambda g, x: g.ReverseSequence(np.zeros((5, 8), np.float32), x, seq_axis=0, batch_axis=1), {1, 2}),
