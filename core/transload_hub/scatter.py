@@ -11,8 +11,6 @@ from transload.errors import Unsupported
 from transload.ir import FloatType, IntegerType, Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 
-from .build import slice_along
-
 __all__ = ["neutral", "scattered", "sparse_to_dense", "unsorted_segments"]
 
 
@@ -49,12 +47,15 @@ def unsorted_segments(build: Builder, value: Value, ids: Value, count: int, redu
     known = constant_of(ids)
     if known is not None and np.all(known.numpy() >= 0):
         return scattered(build, shape, start, build.emit("top.Unsqueeze", ids, axes=(-1,)), value, reduction, element)
-    # Slices of a negative id are left out: they go to a segment behind the last one, which is cut off.
-    zero, behind = (build.constant(np.asarray(number, dtype_of(ids.element)), element=ids.element) for number in (0, count))
-    ids = build.emit("top.Where", build.emit("top.Compare", ids, zero, mode="Less"), behind, ids)
-    places = build.emit("top.Unsqueeze", ids, axes=(-1,))
-    whole = scattered(build, (count + 1, *shape[1:]), start, places, value, reduction, element)
-    return slice_along(build, whole, 0, 0, count)
+    # Slices of a negative id are left out: the neutral number goes to the first segment in their place.
+    zero = build.constant(np.asarray(0, dtype_of(ids.element)), element=ids.element)
+    left_out = build.emit("top.Compare", ids, zero, mode="Less")
+    if len(sizes) > len(held):
+        left_out = build.emit("top.Unsqueeze", left_out, axes=tuple(range(len(held), len(sizes))))
+    nothing = build.constant(np.asarray(start, dtype_of(element)), element=element)
+    value = build.emit("top.Where", left_out, nothing, value, element=element)
+    places = build.emit("top.Unsqueeze", build.emit("top.Max", ids, zero), axes=(-1,))
+    return scattered(build, shape, start, places, value, reduction, element)
 
 
 def sparse_to_dense(

@@ -16,6 +16,7 @@ from transload.ir.build import Builder
 from transload.verification.inputs import random_inputs
 from transload.verification.reaching import reaching_inputs
 from transload.verification.verify import Verification, verify_conversion
+from transload_hub.scatter import unsorted_segments
 
 from tests.support.graphs import Graph
 
@@ -208,6 +209,15 @@ def test_the_same_on_all_inputs_says_nothing(tmp_path: Path) -> None:
 def test_an_output_of_no_input_is_the_same(tmp_path: Path) -> None:
     case: Case = ([("Mul", ["table", "two"], "y")], {"x": INTEGERS}, {"table": TABLE, "two": np.float32(2)}, "two", zeroed)
     assert verified(*[written(tmp_path / "right.onnx", case)] * 2).passed
+
+
+def test_ids_of_segments_are_drawn_that_there_are() -> None:
+    """One more is refused by LiteRT."""
+    module = new_module()
+    module.add_function("main", [TensorType((40,), I64), TensorType((40, 2), F32)], ["ids", "x"])
+    ids, x = module.body_of_main.arguments
+    set_results(module.main, [unsorted_segments(Builder(module.body_of_main), x, ids, 3, "max")])
+    assert set(random_inputs(module, module)["ids"]) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("side", [0, 1, -1])
