@@ -351,6 +351,15 @@ def _int_power(a: Array, b: Array) -> Array:
     return np.where(b < 0, negative, out).astype(a.dtype)
 
 
+def _complex_power(a: Array, b: Array) -> Array:
+    """`e^(b log a)`; 1 of the exponent 0 and of the base 1, and of a real exponent what zero and infinity go to, as in XLA."""
+    log, angle = np.log(np.hypot(a.real, a.imag)), np.arctan2(a.imag, a.real)
+    size, turn = np.exp(b.real * log - b.imag * angle), b.real * angle + b.imag * log
+    ends = ((a == 0) & (b.real > 0)) | ((a == np.inf) & (np.abs(b.real) > 0))
+    out = np.where(ends & (b.imag == 0), _complex(size, np.zeros_like(size)), _complex(size * np.cos(turn), size * np.sin(turn)))
+    return np.where((b == 0) | (a == 1), 1, out)
+
+
 @kernel("power")
 def power(op: Power, lhs: Array, rhs: Array) -> Array:
     dtype = np.asarray(lhs).dtype
@@ -359,9 +368,7 @@ def power(op: Power, lhs: Array, rhs: Array) -> Array:
     exact = exact_dtype(dtype)
     a, b = np.asarray(lhs).astype(exact), np.asarray(rhs).astype(exact)
     if dtype.kind == "c":
-        zero = a == 0
-        out = np.exp(b * np.log(np.where(zero, 1, a)))
-        return np.where(zero, np.where(b == 0, 1, 0), out).astype(dtype)
+        return _complex_power(a, b).astype(dtype)
     return fit(raised(a, b), dtype)
 
 

@@ -136,17 +136,26 @@ def _multiply(rw: Rewriter, a: Pair, b: Pair) -> Pair:
         rw.emit("top.Add", product(a[0], b[1]), product(a[1], b[0])))
 
 
+def _direction(rw: Rewriter, a: Pair) -> tuple[Value, Pair]:
+    """The greater modulus of the parts, and both over it: of an infinite number the infinite ones count, as 1 or -1."""
+    ends = [_is(rw, rw.emit("top.Abs", part), math.inf) for part in a]
+    endless = rw.emit("top.LogicalOr", *ends)
+    size = _where(rw, endless, math.inf, _larger(rw, a))
+    ones = [_where(rw, end, rw.emit("top.Sign", part), 0.0) for end, part in zip(ends, a, strict=True)]
+    near = _scaled(rw, a, _where(rw, endless, 1.0, size))
+    return size, (rw.emit("top.Where", endless, ones[0], near[0]), rw.emit("top.Where", endless, ones[1], near[1]))
+
+
 def _divide(rw: Rewriter, a: Pair, b: Pair) -> Pair:
-    """Of both numbers scaled to a size near 1; what is finite over what is infinite is zero, and over zero NaN."""
-    top, below = _larger(rw, a), _larger(rw, b)
-    endless = _is(rw, below, math.inf)
-    finite = _where(rw, endless, 1.0, below)  # of an infinite one only the size counts
-    real = _where(rw, endless, 1.0, rw.emit("top.Div", b[0], finite))
-    imag = _where(rw, endless, 0.0, rw.emit("top.Div", b[1], finite))
-    size = rw.emit("top.Add", rw.emit("top.Square", real), rw.emit("top.Square", imag))
-    over = _multiply(rw, _scaled(rw, a, top), (real, rw.emit("top.Neg", imag)))
+    """Of both numbers scaled to a size near 1: infinite over what is finite, zero over what is infinite; over zero infinite."""
+    (top, over), (below, by) = _direction(rw, a), _direction(rw, b)
+    size = rw.emit("top.Add", *(rw.emit("top.Square", part) for part in by))
     factor = rw.emit("top.Div", top, below)
-    return tuple(rw.emit("top.Mul", rw.emit("top.Div", part, size), factor) for part in over)
+    inside = [rw.emit("top.Mul", rw.emit("top.Div", part, size), factor)
+              for part in _multiply(rw, over, (by[0], rw.emit("top.Neg", by[1])))]
+    zero, end = both_zero(rw, b), rw.emit("top.Div", like(rw, b[0], 1), b[0])
+    return (
+        _where(rw, zero, rw.emit("top.Mul", end, a[0]), inside[0]), _where(rw, zero, rw.emit("top.Mul", end, a[1]), inside[1]))
 
 
 # --- exponentials
@@ -227,11 +236,19 @@ def _rsqrt(rw: Rewriter, a: Pair) -> Pair:
 
 
 def _power(rw: Rewriter, a: Pair, b: Pair) -> Pair:
-    """`exp(b log a)`; of zero, 0, and 1 for the exponent 0."""
+    """`exp(b log a)`; 1 of the exponent 0 and of the base 1, and of a real exponent what zero and infinity go to, as in XLA."""
     made = _exponential(rw, _multiply(rw, b, _log(rw, a)))
-    zero = both_zero(rw, a)
-    at_zero = rw.emit("top.Cast", both_zero(rw, b), element=a[0].element)
-    return rw.emit("top.Where", zero, at_zero, made[0]), _where(rw, zero, 0.0, made[1])
+    zero, real = both_zero(rw, a), _is(rw, b[1], 0)
+    up, down = (rw.emit("top.Compare", b[0], like(rw, b[0], 0), mode=mode) for mode in ("Greater", "Less"))
+    endless = rw.emit("top.LogicalAnd", _is(rw, a[0], math.inf), _is(rw, a[1], 0))
+    one = rw.emit("top.LogicalOr", both_zero(rw, b), rw.emit("top.LogicalAnd", _is(rw, a[0], 1), _is(rw, a[1], 0)))
+    goes = rw.emit("top.LogicalAnd", real, rw.emit("top.LogicalOr", rw.emit("top.LogicalAnd", zero, up),
+                                                   rw.emit("top.LogicalAnd", endless, rw.emit("top.LogicalOr", up, down))))
+    end = _where(rw, rw.emit("top.LogicalAnd", endless, up), math.inf, like(rw, a[0], 0))
+    first, second = (_where(rw, zero, math.nan, part) for part in made)
+    return (
+        _where(rw, one, 1.0, rw.emit("top.Where", goes, end, first)),
+        _where(rw, one, 0.0, _where(rw, goes, 0.0, second)))
 
 
 # --- the sine's family

@@ -96,9 +96,9 @@ def test_unary_of_complex_numbers(element: str) -> None:
     points = np.empty((7, 7), numbers(rng, (), element).dtype)
     points.real, points.imag = ends[:, None], ends
     a, b = (batch.argument(each, element) for each in (np.repeat(points.ravel(), 49), np.tile(points.ravel(), 49)))
-    for name in ("multiply", "divide"):
+    for name in ("multiply", "divide", "power"):
         batch.op(name, [a, b], batch.type_of(a), tolerance=1e-6)
-    assert batch.run() == 96
+    assert batch.run() == 97
 
 
 @pytest.mark.parametrize("element", INTS)

@@ -80,3 +80,15 @@ def test_over_what_is_infinite(over: complex) -> None:
     """Infinite over infinite parts was NaN: so was a sigmoid far to the left."""
     for each in _both("divide", np.array([1 + 2j, 0, -3], np.complex64), np.array([over] * 3, np.complex64)):
         assert not each.any(), (over, each)
+
+
+@pytest.mark.parametrize("op", ["divide", "power"])
+def test_at_the_ends(op: str) -> None:
+    """What is infinite over what is finite, and anything over zero or over infinity and NaN, was NaN; so was `z^0` there."""
+    ends = np.array([0, 1, -2, np.inf, -np.inf, np.nan], np.float32)
+    points = np.empty((6, 6), np.complex64)
+    points.real, points.imag = ends[:, None], ends
+    exact, made = _both(op, np.repeat(points.ravel(), 36), np.tile(points.ravel(), 36))
+    known = ~np.isnan(exact)
+    assert known.sum() > 100
+    np.testing.assert_allclose(made[known], exact[known], rtol=1e-5, atol=1e-5)
