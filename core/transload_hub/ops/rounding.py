@@ -5,14 +5,15 @@ a factor made of scales, and differ in how it is rounded. The words:
 
 `"exact"`
     The integer nearest to the real result, halves away from zero, as C's `round`. A factor is the quotient of scales
-    in float64. LiteRT's FULLY_CONNECTED and SUM, its tables of functions, and its divisions by powers of two.
+    in float64. LiteRT's FULLY_CONNECTED, but of int16 filters, and SUM, its tables of functions, and its divisions by
+    powers of two.
 `"double"`
     As fixed-point arithmetic of gemmlowp rounds, twice: the factor is `m * 2**-s` with `m` of 31 bits, the sum times `m`
     is rounded to its upper 32 bits (SaturatingRoundingDoublingHighMul, halves up), and that divided by the rest of the
     power of two (RoundingDivideByPOT, halves away from zero). LiteRT's MultiplyByQuantizedMultiplier, with which most of
     its reference kernels compute; TOSA's DOUBLE_ROUND. Sums of 64 bits, which convolutions of int16 numbers without a bias
-    of int32 have, are multiplied by 15 bits and rounded once, halves up, as its overload for them does. Ops for which LiteRT
-    has a kernel of their own in fixed point compute as that kernel; Softmax of 8 bits is
+    of int32 and products of int16 numbers have, are multiplied by 15 bits and rounded once, halves up, as its overload for
+    them does. Ops for which LiteRT has a kernel of their own in fixed point compute as that kernel; Softmax of 8 bits is
     computed so with every word, which tells then how the end of it is scaled.
 `"once"`
     The integer nearest to the real result; a factor is the quotient of scales in float64, with 31 bits, and halves, which

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import I16, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
 
@@ -36,7 +36,9 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
         return hybrid_matmul(op, rw, value, weights, bias, right_transpose=True)
     weights, hybrid = real_weights(op, rw, value, weights)
     bias = typed_bias(rw, bias, value, weights)
-    rounding = None if value.is_float else "exact"
+    rounding = None
+    if not value.is_float:  # LiteRT scales sums of products of 16 bits each as those of other kernels
+        rounding = "double" if isinstance(weights.element, QuantType) and weights.element.storage == I16 else "exact"
     return emit_activated(
         rw, op, "top.MatMul", value, weights, bias, right_transpose=True, rounding=rounding, **{DYNAMIC: hybrid})
 
