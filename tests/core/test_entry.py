@@ -54,6 +54,8 @@ def test_chosen_calls_main() -> None:
     assert list(module.functions) == ["main", "main_1"]
     (result,) = transload.run(module, {"arg0": np.float32([-1, 2])}).values()
     assert list(result) == [1, 2]
+    other = text.replace('"func.func"', '"foo.global"() <{sym_name = "main_1"}> : () -> ()\n"func.func"', 1)
+    assert list(transload.load(text=other, format="mlir", function="forward").functions) == ["main", "main_2"]
 
 
 def test_what_cannot_be(two: Path) -> None:

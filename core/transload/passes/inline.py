@@ -165,10 +165,10 @@ def _symbols_in(values: list[Any], found: set[str]) -> None:
 
 
 def rename_function(module: Module, name: str) -> None:
-    """Give a function of the module a name that none has yet, where it is named, too."""
-    functions = module.functions
-    fresh = next(each for number in count(1) if (each := f"{name}_{number}") not in functions)
-    functions[name].attributes["sym_name"] = fresh
+    """Give a function of the module a name that nothing has yet, where it is named, too."""
+    taken = {op.attributes.get("sym_name") for op in module.walk()}
+    fresh = next(each for number in count(1) if (each := f"{name}_{number}") not in taken)
+    module.functions[name].attributes["sym_name"] = fresh
     for op in module.walk():
         for key, value in list(op.attributes.items()):
             op.attributes[key] = _renamed(value, name, fresh)
