@@ -51,6 +51,7 @@ from .plugin import Reader, Source
 from .plugin_host import host
 from .read_again import how_read
 from .roles import default_target, hub
+from .sizes_of_data import sizes_in_data
 from .valid import module_given
 
 if TYPE_CHECKING:
@@ -111,14 +112,11 @@ def load(
     source.outputs = tuple(outputs)
     reader = host().get("readers", format) if format is not None else reader_for(source)
     wanted = _wanted(inputs or {})
-    reading = how_read(wanted, format=format, function=function, weights=weights)
     if weights is not None:
         source.weights = _weights_for(reader, Path(weights))
-    with shapes_asked() as asked:
-        module = _read_whole(reader, source, wanted)
-    if not asked:
-        module = _sized(module, reader, source, wanted)
-    module.source, module.source_format, module.reading = source.path, reader.name, reading
+    module = _read_by_data(reader, source, wanted)
+    module.source, module.source_format = source.path, reader.name
+    module.reading = how_read(wanted, format=format, function=function, weights=weights)
     note_read(source.path, *module.beside)
     if source.function is not None:
         from .entry import choose_entry
@@ -127,6 +125,28 @@ def load(
     _refuse_unread(module, {name: wanted[name] for name in wanted.keys() - source.obeyed}, reader.name)
     note_borders(module)
     return _cut(module, outputs)
+
+
+def _read_by_data(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:
+    """What a reader makes of a source, missing sizes being those of the data (`sizes_from`), which `wanted` says then."""
+    try:
+        return _read_sized(reader, source, wanted)
+    except SizesMissing as error:
+        sizes, notes = sizes_in_data(error.inputs)
+        if not sizes:
+            raise
+    for name, shape in sizes.items():
+        wanted[name] = TensorType(shape, wanted[name].element if name in wanted else NONE)
+    module = _read_sized(reader, source, wanted)
+    module.notes = (*module.notes, *notes)
+    return module
+
+
+def _read_sized(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:
+    """What a reader makes of a source, with all sizes that are known, or are to be (`_sized`)."""
+    with shapes_asked() as asked:
+        module = _read_whole(reader, source, wanted)
+    return module if asked else _sized(module, reader, source, wanted)
 
 
 def _read_whole(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:

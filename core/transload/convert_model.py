@@ -26,7 +26,7 @@ from .errors import ReadError, TransloadError, UsageError, VerificationError
 from .file_formats import file_of
 from .files import exists, need_directory
 from .garbage import rare_collections
-from .given import has_images, open_given, settled, shapes_of
+from .given import has_images, open_given, settled
 from .hosting import HostTarget, hosted_for
 from .input_shapes import static_inputs
 from .ir import Module, TensorType
@@ -36,6 +36,7 @@ from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
 from .report import Digests, Report, VerificationReport, files_of_report, versions, write_refusal
+from .sizes_of_data import sizes_from
 from .telling import Tell, told_to
 from .verification.asked import unverified, verify_mode
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from .quantization import Quantization
     from .samples.fused import Fused
     from .samples.preprocess import Preprocess
-    from .samples.samples import Samples
+    from .samples.samples import Data, Samples
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
@@ -152,7 +153,7 @@ def convert(
     of the target and of the conversions on the way, as text or as Python values; `passes` is a pipeline to run in the hub.
     `host` names the target of what a target that takes a model in part leaves (`transload.hosting`); `{"HOST.KEY": value}` are
     its options. With `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of
-    them, by input name: `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result
+    them, by input name: `transload.given`; open sizes are theirs or those of `data`), or on random inputs. A result
     that is not near enough is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with
     `verify="require"` what was not compared, or is not near enough, raises `VerificationError`. Outputs that `excepts` names
     are compared, and not judged. `quantize` names a quantizer that makes integers of the model at the hub, on the samples
@@ -176,12 +177,12 @@ def convert(
                        seed=seed, given=given is not None or data is not None, input_data=given)
     work = _Work(model, target, Path(out), options or {}, mode, tell, passes, quantization, host)
     limits = limits_of(work.target, tolerance, work.settings)
-    with told_to(tell), work.refusals(seed, limits):
-        sizes = {} if isinstance(model, Module) else shapes_of(given or {}, fuse_preprocess)
-        work.read({**sizes, **(inputs or {})}, format, function, weights, outputs)
+    with told_to(tell), work.refusals(seed, limits), sizes_from(given, data, preprocess, fuse_preprocess) as found:
+        shapes = {} if isinstance(model, Module) else found.shapes
+        work.read({**shapes, **(inputs or {})}, format, function, weights, outputs)
         work.add(preprocess, fuse_preprocess, add_postprocess)
         limits = limits.leaving_out(excepts, work.compared()) if excepts else limits
-        work.open_data(given, data, preprocess)
+        work.open_data(given, found.data, preprocess)
         if dump is not None or start is not None:
             work.dump(_folder(dump, start), start)
         work.lower()
@@ -320,10 +321,9 @@ class _Work:
         """The model as the users of the result see it."""
         return self.source if self.fused is None else self.fused.outside
 
-    def open_data(self, given: Mapping[str, Any] | None, data: Any, preprocess: Preprocess | None) -> None:
+    def open_data(self, given: Mapping[str, Any] | None, data: Data | None, preprocess: Preprocess | None) -> None:
         """Have images and samples become what the model takes, or what the program does, where that is fused into it."""
         from .samples.preprocess import Preprocess, need_images
-        from .samples.samples import Data
 
         asked = preprocess is not None and self.fused is None and (given is not None or data is not None)
         self.preprocess = preprocess = preprocess if self.fused is None else self.fused.preprocess
@@ -334,7 +334,7 @@ class _Work:
             if preprocess is None and has_images(given):
                 self.preprocess = Preprocess()
         if data is not None:
-            self.samples = (data if isinstance(data, Data) else Data(data)).open(self.outside, preprocess)
+            self.samples = data.open(self.outside, preprocess)
             self.preprocess = self.samples.preprocess or preprocess
         if asked:
             need_images(has_images(given) or (self.samples is not None and bool(self.samples.images)))

@@ -11,6 +11,7 @@ from .given import has_images, open_given, settled, shapes_of
 from .guard import users_code
 from .ir import Module
 from .kinds import CALLABLE, PREPROCESS, takes
+from .sizes_of_data import sizes_from
 from .valid import module_given
 from .written import written_at
 
@@ -69,7 +70,8 @@ def run(
         if tell is not None:
             tell(written.said(engine, keep, watch is not None))
         return written.execute(settled(written.module, given, preprocess, tell), engine, keep, watch, tell)
-    loaded = module_given(module, "run") if isinstance(module, Module) else api.load_artifact(module, inputs=shapes_of(given))
+    with sizes_from(given, preprocess=preprocess):
+        loaded = module_given(module, "run") if isinstance(module, Module) else api.load_artifact(module, inputs=shapes_of(given))
     given = settled(loaded, given, preprocess, tell) if function == "main" else given
     return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)
 

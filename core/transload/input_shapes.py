@@ -44,11 +44,14 @@ class StaticShapes:
 
 
 class SizesMissing(ReadError):
-    """Inputs have sizes that only the user knows; `inputs` are all that the model has."""
+    """Inputs have sizes that only the user knows; `inputs` are all that the model has, and what is known of their shapes."""
 
-    def __init__(self, message: str, findings: Sequence[Finding] = (), hint: str = "", inputs: Sequence[str] = ()) -> None:
+    def __init__(
+        self, message: str, findings: Sequence[Finding] = (), hint: str = "",
+        inputs: Mapping[str, Sequence[Size] | None] | None = None,
+    ) -> None:
         super().__init__(message, findings, hint)
-        self.inputs = tuple(inputs)
+        self.inputs = dict(inputs or {})
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def static_shapes(
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
         example = _example(declared, resolved, likely, allowed or {}, fits)
-        raise SizesMissing(f"{where}: the model's inputs have no static shape", missing, example, tuple(declared))
+        raise SizesMissing(f"{where}: the model's inputs have no static shape", missing, example, resolved)
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
 

@@ -24,7 +24,7 @@ from .engine.run import fitted
 from .errors import ArtifactError, ReadError, RunError, TransloadError, UsageError
 from .files import is_file, is_folder
 from .given import ONLY
-from .input_shapes import no_input, sizes_said
+from .input_shapes import SizesMissing, no_input, sizes_said
 from .ir import (
     NONE,
     Dense,
@@ -48,6 +48,7 @@ from .plugin import Emitted, EmittedPart
 from .plugin_host import host
 from .reported import report_in
 from .shell import quoted
+from .sizes_of_data import sizes_from
 from .text import parse_type
 
 __all__ = ["Written", "opened_at", "with_batch_of", "with_sizes_of", "written_at"]
@@ -177,10 +178,14 @@ def with_sizes_of(
     artifact: Callable[[], Module | None], types: Mapping[str, Sequence[int] | TensorType],
     read: Callable[[Mapping[str, Any]], Module],
 ) -> Module:
-    """The model, read with the shapes that its artifact has of inputs of the same name where it leaves sizes open."""
+    """The model, read with the shapes that its artifact has of inputs of the same name where it leaves sizes open.
+
+    The sizes of data (`sizes_from`) are asked for where the artifact says none.
+    """
     try:
-        return read(types)
-    except ReadError:
+        with sizes_from():
+            return read(types)
+    except ReadError as error:
         try:
             made = artifact()
             known = made.inputs.items() if made is not None else ()
@@ -189,6 +194,8 @@ def with_sizes_of(
                 return read({**sizes, **types})
         except TransloadError:
             pass  # the artifact is of something else, or none: what was missing is said
+        if isinstance(error, SizesMissing):
+            return read(types)
         raise
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 from ..arrays import read_arrays
@@ -15,6 +16,7 @@ from ..given import ONLY, open_file, shapes_of
 from ..ir import NONE, TensorType, Type
 from ..ir.constants import element_type_of
 from ..shell import quoted
+from ..sizes_of_data import sizes_from
 
 __all__ = ["once", "parse_given", "parse_options", "taken_to_load"]
 
@@ -31,6 +33,9 @@ def taken_to_load(given: dict[str, Any]) -> dict[str, Any]:
             which = f" input {name!r}" if name != ONLY else ""
             raise UsageError(
                 f"what --input gives{which} is {texts[0]}, and --shape says {texts[1]}", hint="leave out one of them")
+    context = click.get_current_context(silent=True)
+    if context is not None:  # images say sizes, too, as the command reads the model
+        context.with_resource(sizes_from(data))
     return {"inputs": {**of_data, **shapes}, **how}
 
 

@@ -23,6 +23,7 @@ from ..ir import Blocks, Module, QuantType, TensorType, Type
 from ..journey import Plan
 from ..read_again import command
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
+from ..sizes_of_data import sizes_from
 from ..verification.asked import QUANTIZED, need_random, unverified
 from .answer import print_data, print_json
 from .arguments import parse_given, parse_options, taken_to_load
@@ -94,8 +95,8 @@ def convert_command(
     if show_pipeline:
         _need_plan(verify == "require", start is not None)
         need_images(preprocess is not None and not fuse and samples is None, has_images(data))
-        _show_plan(plan(model, target, dump=dump, start=start, **asked), json)
-        return 0
+        with sizes_from(data, samples, preprocess, fuse):
+            return _show_plan(plan(model, target, dump=dump, start=start, **asked), json)
     doubt: VerificationError | None = None
     try:
         with progress(session().quiet or json) as tell, rewrites_traced_to(trace_rewrites):
@@ -163,13 +164,14 @@ def _need_plan(required: bool, goes_on: bool) -> None:
         raise UsageError(f"{flag} is for a conversion, and --show-pipeline makes none", hint="leave out one of them")
 
 
-def _show_plan(planned: Plan, json: bool) -> None:
+def _show_plan(planned: Plan, json: bool) -> int:
     if not json:
         print_data(f"{planned}\n")
-        return
+        return 0
     print_json({"pipeline": planned.passes, "certain": planned.is_certain, "stages": [
         {"name": stage.name, "about": stage.about, "unsure": stage.unsure, "passes": [str(step) for step in stage.steps]}
         for stage in planned.stages]})
+    return 0
 
 
 def _show_artifact(artifact: Artifact, page: Path | None, scoring: str) -> None:
@@ -340,15 +342,17 @@ def run_command(
     need_images(said_of_images(images), has_images(data))
     need_random(seed, data is None)
     written = written_at(artifact) if format is None else None
+    preprocess = take_preprocess(images, artifact) if data is not None else None
     if written is not None:
         written.need_unasked(artifact, {**shapes_of(data or {}), **shapes}, function, weights)
         show_note(written.said(engine, all, trace))
         module = written.module
     else:
-        module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function, weights=weights)
+        with sizes_from(data, preprocess=preprocess):
+            module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function, weights=weights)
     pictures: list[str] = []
     if data is not None:
-        data = settled(module, data, take_preprocess(images, artifact), pictures.append)
+        data = settled(module, data, preprocess, pictures.append)
     for note in (*module.notes, *pictures):
         show_note(note)
     ready = runnable(module)

@@ -173,12 +173,14 @@ def gen_input_command(
     from ..errors import ConversionError
     from ..given import open_given, settled, shapes_of
     from ..ir import Module
+    from ..sizes_of_data import sizes_from
     from ..verification.asked import need_random
     from ..verification.inputs import checked_inputs, random_inputs
     from .arguments import parse_given
 
     shapes, given = parse_given(shape, input)
-    module = load(model, format=format, inputs={**shapes_of(given or {}), **shapes}, function=function, weights=weights)
+    with sizes_from(given):
+        module = load(model, format=format, inputs={**shapes_of(given or {}), **shapes}, function=function, weights=weights)
     hub: Module | None = None
     try:
         hub = legalize(module)

@@ -24,7 +24,7 @@ from ..apart import written_again
 from ..engine.quantized import dequantize
 from ..errors import ReadError, TransloadError, UsageError
 from ..files import exists, is_file, is_folder, need_file
-from ..ir import Module, QuantType, dtype_of
+from ..ir import Module, QuantType, TensorType, dtype_of
 from ..json_text import plain
 from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, takes
 from ..plugin import Score, resolve
@@ -32,6 +32,7 @@ from ..plugin_host import host
 from ..report import Digest
 from ..samples.preprocess import Preprocess, beside_first, need_images
 from ..samples.samples import Data, Samples
+from ..sizes_of_data import sizes_from
 from .labels import Labels, labels_of
 from .running import Ready, models_of, models_ready, run_ahead, run_by
 from .scores import Estimate, estimate, find_scores
@@ -125,11 +126,10 @@ def evaluate(
     chosen = find_scores([metrics] if isinstance(metrics, str) else metrics)
     if not chosen:
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
-    how = {"inputs": shapes or {}, "format": format, "weights": weights, "function": function}
+    how: dict[str, Any] = {"inputs": shapes or {}, "format": format, "weights": weights, "function": function}
     models = models_of(models)
-    ready = models_ready(models, how, engine)
+    ready, wanted, notes = _ready(models, how, engine, data, preprocess)
     said, preprocess = preprocess is not None, _preprocess_of(models, ready, preprocess)
-    wanted = data if isinstance(data, Data) else Data(data)
     opened = _opened(ready, wanted, preprocess, said)
     first = opened[0]
     label = _labels(first, chosen, labels, classes, label_offset)
@@ -155,8 +155,21 @@ def evaluate(
             name: estimate(score, [row[place][name] for row in rows])
             for name, score in chosen.items() if place or "reference" not in score.needs}
         for place, model in enumerate(ready)}
-    notes = (*_notes(ready, opened, stored), *_strange(ready, rows))
+    notes = (*notes, *_notes(ready, opened, stored), *_strange(ready, rows))
     return Evaluation(scores, len(rows), first.skipped, notes)
+
+
+def _ready(
+    models: Any, how: dict[str, Any], engine: str, data: Any, preprocess: Preprocess | None,
+) -> tuple[list[Ready], Data, tuple[str, ...]]:
+    """The models, of the sizes of the samples where they leave some open, which `how` says then; samples, and notes of that."""
+    with sizes_from(data=data, preprocess=preprocess) as sizes:
+        ready = models_ready(models, how, engine)
+    if sizes.notes:  # the workers of a cluster read the model, and not the data
+        shapes = {name: type_.shape for name, type_ in ready[0].types.items() if isinstance(type_, TensorType)}
+        how["inputs"] = {**shapes, **how["inputs"]}
+    assert sizes.data is not None, "it was given"
+    return ready, sizes.data, sizes.notes
 
 
 def _opened(models: Sequence[Ready], data: Data, preprocess: Preprocess | None, said: bool) -> list[Samples]:

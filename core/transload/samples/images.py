@@ -42,6 +42,8 @@ _MOST_PIXELS = 1 << 27
 """Of one image: what claims more is a decompression bomb."""
 _MOST_SCALED = 1 << 24
 """Of one image that covers all and is then cut: of one that is long and thin nearly all is cut off."""
+_ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)
+"""The tag that says how an image is turned, and what it says where rows and columns change places."""
 _LIMITS = Limits(seconds=60.0, memory=0.5)
 _AHEAD = 4
 """Images for each process that are decoded before somebody asks for them."""
@@ -78,10 +80,18 @@ class Decoding:
 
     def read(self, path: Path, how: dict[str, Any]) -> np.ndarray:
         """The pixels of one image, by whichever process is free."""
+        pixels: np.ndarray = self._called("decode", path, how)
+        return pixels
+
+    def sizes(self, path: Path) -> tuple[int, int]:
+        """The rows and columns of one image, which is not decoded."""
+        rows, columns = self._called("sizes_of", path)
+        return rows, columns
+
+    def _called(self, name: str, path: Path, *how: Any) -> Any:
         worker = _take()
         try:
-            pixels: np.ndarray = worker.call("transload.samples.images:decode", str(path.absolute()), str(path), how)
-            return pixels
+            return worker.call(f"transload.samples.images:{name}", str(path.absolute()), str(path), *how)
         except ChildEnded as error:
             raise unread(error, f"{path}: the image", "", f"{_LIMITS.seconds:g} s") from None
         finally:
@@ -114,6 +124,21 @@ def decode(place: str, name: str, how: dict[str, Any]) -> np.ndarray:
 
     Raises `ReadError` for what is damaged, no image, or too large.
     """
+    pixels: np.ndarray = _opened(place, name, lambda image: _arranged(image, how))
+    return pixels
+
+
+def sizes_of(place: str, name: str) -> list[int]:
+    """The rows and columns of an image as it is upright. Raises as `decode`."""
+    return list(_opened(place, name, _upright))
+
+
+def _upright(image: Any) -> tuple[int, int]:
+    return (image.width, image.height) if image.getexif().get(_ORIENTATION) in _TURNED else (image.height, image.width)
+
+
+def _opened(place: str, name: str, take: Callable[[Any], Any]) -> Any:
+    """What is taken of an image that is opened for that."""
     import warnings
 
     try:
@@ -125,7 +150,7 @@ def decode(place: str, name: str, how: dict[str, Any]) -> np.ndarray:
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         with Image.open(place, formats=_FORMATS) as image:
-            return _arranged(image, how)
+            return take(image)
     except UnidentifiedImageError:
         what = f"image of those that are read ({' '.join(SUFFIXES)})" if place.lower().endswith(OTHERS) else ".npy, .npz or image"
         raise ReadError(f"{name}: is no {what}") from None

@@ -194,7 +194,7 @@ class Preprocess:
         own = self.of(name)
         own = own if _takes_pixels(type_) else own.whole()
         type_ = _as_meant(type_, own.stored)
-        layout, rows, columns, channels = _layout(own, name, type_)
+        layout, rows, columns, channels = layout_of(own, name, type_)
         pixel_format = own.pixel_format or next(key for key, count in CHANNELS.items() if count == channels)
         if CHANNELS[pixel_format] != channels:
             raise UsageError(
@@ -453,7 +453,7 @@ def _has_layout(type_: Type | None, layout: str) -> bool:
     return len(shape) in (3, 4) and shape[-1 if layout == "nhwc" else -3] in CHANNELS.values()
 
 
-def _layout(own: Preprocess, name: str, type_: TensorType) -> tuple[str, int, int, int]:
+def layout_of(own: Preprocess, name: str, type_: TensorType) -> tuple[str, int, int, int]:
     """Layout, rows, columns and channels of an input that takes an image."""
     shape = tuple(size or 0 for size in type_.shape or ())
     if len(shape) == 4 and shape[0] > 1 and own.channel_format != "none":

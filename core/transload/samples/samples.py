@@ -29,7 +29,7 @@ from ..lending import read_only
 from ..shell import quoted
 from .images import Decoding
 from .preprocess import Preprocess, Settled, joined, need_images
-from .sources import Entry, ImagePart, Listing, Part, Stream, entry_of, find_source, own, same_but_ones
+from .sources import Entry, ImagePart, Listing, Part, Stream, entries_of, find_source, same_but_ones
 
 __all__ = ["Data", "Samples", "open_samples"]
 
@@ -45,6 +45,8 @@ class Data:
     count: int | None = None
     skip_damaged: bool = False
     workers: int | None = None
+    first: str = ""
+    """The sample that said the sizes which a model leaves open."""
 
     def open(
         self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess | None = None,
@@ -97,7 +99,7 @@ def _opened(
     if isinstance(source, Samples):
         count = source._count if count is None else count
         source = list(islice(source, count))
-    wanted = _Inputs(inputs, preprocess or Preprocess(), limits or {})
+    wanted = _Inputs(inputs, preprocess or Preprocess(), limits or {}, data.first)
     return Samples(find_source(source, wanted), wanted, count, data.skip_damaged, workers or min(cores(), 8))
 
 
@@ -106,7 +108,9 @@ class _Inputs:
 
     def __init__(
         self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess, limits: Mapping[str, tuple[float, float]],
+        first: str = "",
     ) -> None:
+        self.first = first
         self.preprocess = preprocess
         types = inputs.inputs if isinstance(inputs, Module) else inputs
         self.limits = {**(input_limits(inputs.main) if isinstance(inputs, Module) else {}), **limits}
@@ -132,6 +136,11 @@ class _Inputs:
         if name not in self._settled:
             self._settled[name] = self.preprocess.settled(name, self.types[name], self.limits.get(name))
         return self._settled[name]
+
+    @property
+    def as_said(self) -> str:
+        """Whose sizes these are, in words, where the model leaves some open."""
+        return f", as {self.first} has it" if self.first else ""
 
     @property
     def images(self) -> dict[str, Settled]:
@@ -281,14 +290,7 @@ class Samples:
                 f": all {len(self._damaged)} are damaged, {next(iter(self._damaged.values()))}" if self._damaged else ""))
 
     def _entries(self) -> Iterator[Entry]:
-        source, count = self._source, self._count
-        if isinstance(source, Stream):
-            entries = (entry_of(own(each), f"sample {number}", self._inputs) for number, each in enumerate(source.make(), 1))
-            yield from islice(entries, count)
-            return
-        taken = min(source.length, count or source.length)
-        for index in range(taken):
-            entry = source.entry(index * source.length // taken)
+        for entry in entries_of(self._source, self._inputs, self._count):
             if entry.name not in self._damaged:
                 yield entry
 
@@ -316,7 +318,8 @@ class Samples:
         if array.dtype.kind in "iu" and not isinstance(part, ImagePart):
             self.integers[name] = array.dtype
         if not same_but_ones(array.shape, type_.static_shape):
-            raise UsageError(f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}")
+            raise UsageError(
+                f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}{self._inputs.as_said}")
         cast = _cast(array, type_)
         if cast is None:
             wanted = dtype_of(type_.element)

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,7 +21,7 @@ from ..arrays import as_array, open_array, read_arrays
 from ..errors import ReadError, UsageError
 from ..files import exists, is_folder, need_file
 from ..guard import FOREIGN, goes_through, said, users_code, users_items
-from ..ir import TensorType
+from ..ir import NONE, TensorType
 from ..ir.constants import TensorData
 from .images import OTHERS, SUFFIXES
 
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from .images import Decoding
     from .preprocess import Settled
 
-__all__ = ["Entry", "ImagePart", "Listing", "Part", "Stream", "Wanted", "find_source", "function_at"]
+__all__ = [
+    "Entry", "ImagePart", "Kept", "Listing", "Part", "Stream", "Wanted", "entries_of", "filled", "find_source", "function_at",
+    "same_but_ones",
+]
 
 ARRAYS = (".npy", ".npz")
 PYTHON = "python:"
@@ -139,7 +143,7 @@ class _Rows:
     def __init__(self, array: Any, name: str, input: str, type_: TensorType) -> None:
         self._array = array
         shape = tuple(array.shape)
-        wanted = type_.static_shape
+        wanted = type_.static_shape if type_.is_static else _filled_by_rows(type_.shape, shape)
         self.one = shape == wanted and shape[:1] != (1,)
         self._batch = 0
         if self.one:
@@ -151,7 +155,7 @@ class _Rows:
             if not batched or shape[0] % wanted[0]:
                 raise UsageError(
                     f"{name}: samples of shape {shape[1:]} ({'x'.join(map(str, shape)) or 'a scalar'} in all) do not fit input "
-                    f"{input!r}, which takes {type_}",
+                    f"{input!r}, which takes {taken(type_)}",
                     hint=f"it takes {wanted[0]} rows at a time: give a multiple of {wanted[0]} rows" if batched else
                     "the first dimension counts the samples")
             self._batch = wanted[0]
@@ -170,6 +174,29 @@ def same_but_ones(shape: Sequence[int], wanted: Sequence[int]) -> bool:
     return [size for size in shape if size != 1] == [size for size in wanted if size != 1]
 
 
+def filled(wanted: Sequence[int | None], shape: Sequence[int]) -> tuple[int, ...] | None:
+    """A shape that leaves sizes open, with those of an array, which may leave out fixed ones of 1; None where it does not fit."""
+    for places in (range(len(wanted)), [place for place, size in enumerate(wanted) if size != 1]):
+        if len(places) == len(shape) and all(wanted[place] in (None, size) for place, size in zip(places, shape, strict=True)):
+            made = dict(zip(places, shape, strict=True))
+            return tuple(made.get(place, 1) for place in range(len(wanted)))
+    return None
+
+
+def _filled_by_rows(wanted: Sequence[int | None] | None, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The same of an array whose first dimension counts samples, or the rows of them, or that is one; where none fits, fixed."""
+    if wanted is None:
+        return shape[1:]
+    whole = filled(wanted, shape) if len(shape) == len(wanted) and shape[:1] != (1,) else None
+    batched = filled(wanted, (*wanted[:1], *shape[1:])) if wanted and (wanted[0] or 0) > 1 else None  # type: ignore[arg-type]
+    return whole or filled(wanted, shape[1:]) or batched or tuple(size or 1 for size in wanted)
+
+
+def taken(type_: TensorType) -> str:
+    """What an input takes, in words: of one whose element type is not known yet, the sizes."""
+    return str(type_) if type_.element != NONE else "x".join("?" if size is None else str(size) for size in type_.shape or ())
+
+
 # --- sources
 
 
@@ -186,12 +213,25 @@ def find_source(source: Any, wanted: Wanted) -> Listing | Stream:
     if isinstance(source, Sequence):
         return Listing(len(source), lambda index: entry_of(_at(source, index), f"sample {index + 1}", wanted))
     if hasattr(source, "__next__"):
-        return Stream(_kept(source), "the samples")
+        source = Kept(source)
+    if isinstance(source, Kept):
+        return Stream(source.__iter__, "the samples")
     if hasattr(source, "__iter__"):
         return Stream(lambda: users_items(source), "the samples")
     raise UsageError(
         f"samples are no {type(source).__name__}",
         hint=f"a folder, a list, .npy, .npz, {PYTHON}MODULE:FUNCTION, or dicts of arrays")
+
+
+def entries_of(source: Listing | Stream, wanted: Wanted, count: int | None) -> Iterator[Entry]:
+    """So many samples of a source, or all: evenly spread over those that there are, the first where that is not known."""
+    if isinstance(source, Stream):
+        entries = (entry_of(own(each), f"sample {number}", wanted) for number, each in enumerate(source.make(), 1))
+        yield from islice(entries, count)
+        return
+    taken = min(source.length, count or source.length)
+    for index in range(taken):
+        yield source.entry(index * source.length // taken)
 
 
 def entry_of(given: Any, name: str, wanted: Wanted) -> Entry:
@@ -421,23 +461,24 @@ def _at(source: Sequence[Any], index: int) -> Any:
         return own(source[index])
 
 
-def _kept(iterator: Iterator[Any]) -> Callable[[], Iterable[Any]]:
-    """An iterator, whose samples are kept as they come, so that they can be gone through again."""
-    kept: list[Any] = []
+class Kept:
+    """What an iterator gives, which is kept as it comes, so that it can be gone through again."""
 
-    def again() -> Iterator[Any]:
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator = iterator
+        self._kept: list[Any] = []
+
+    def __iter__(self) -> Iterator[Any]:
         place = 0
         while True:
-            if place == len(kept):
+            if place == len(self._kept):
                 try:
                     with users_code():
-                        kept.append(own(next(iterator)))
+                        self._kept.append(own(next(self._iterator)))
                 except StopIteration:
                     return
-            yield kept[place]
+            yield self._kept[place]
             place += 1
-
-    return again
 
 
 def function_at(source: str) -> Callable[..., Any]:

@@ -43,6 +43,7 @@ from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images, turned_for
 from ..shell import quoted
+from ..sizes_of_data import sizes_from
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
 from .exact import exact_outputs
@@ -285,8 +286,7 @@ def compare(
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
-    `artifact` is a module, a file, or the folder of a conversion, which is run as a whole: by the target's own runtime where it
-    has one, and parts for target and host one after the other.
+    `artifact` is a module, a file, or the folder of a conversion, which is run as a whole (`transload.written`).
 
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs,
     those of `shapes`, or the artifact's; images become arrays as `preprocess` says, or else the file beside the artifact: where
@@ -307,10 +307,11 @@ def compare(
     preprocess = _preprocess_of(preprocess, given_arrays, artifact)
     is_fused = preprocess is not None and preprocess.is_fused
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
-    written, result, reported = _opened(artifact, types)
     read = partial(load, model, format=format, weights=weights, outputs=outputs)
-    source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
-        lambda name: read(inputs=inputs, function=name), function, reported))
+    with sizes_from(given_arrays, None, preprocess, is_fused):
+        written, result, reported = _opened(artifact, types)
+        source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
+            lambda name: read(inputs=inputs, function=name), function, reported))
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None

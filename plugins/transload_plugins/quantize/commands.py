@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,11 +146,18 @@ def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None,
     """The model, the samples for it where there are some, and what becomes of images."""
     from transload.api import load
     from transload.cli.arguments import parse_given
+    from transload.cli.show import show_note
+    from transload.input_shapes import static_inputs
+    from transload.sizes_of_data import sizes_from
 
     said = options.said_of_images(given)
     preprocess, data = options.take_preprocess(given), options.take_data(given)
     shapes, _ = parse_given(given["shape"], ())
-    module = load(model, inputs=shapes, **{name: given[name] for name in ("format", "function", "weights", "outputs")})
+    with sizes_from(data=data, preprocess=preprocess) as sizes, static_inputs() if data is not None else nullcontext():
+        module = load(model, inputs=shapes, **{name: given[name] for name in ("format", "function", "weights", "outputs")})
+    for note in module.notes:
+        show_note(note)
+    data = sizes.data
     samples = data.open(module, preprocess) if data is not None else None
     options.need_images(said, samples is not None and bool(samples.images))
     return module, samples, preprocess

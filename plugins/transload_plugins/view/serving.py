@@ -15,6 +15,7 @@ from transload.cli.show import bytes_text, console, show_note
 from transload.errors import UsageError
 from transload.files import atomic_path, exists
 from transload.given import has_images, open_given, settled, shapes_of
+from transload.sizes_of_data import sizes_from
 
 from .document import document
 from .looking import Looking
@@ -48,18 +49,21 @@ def looked_at(models: tuple[Path, ...], page: Path | None, given: dict[str, Any]
     if data is None:
         need_images(said, has_images(given_arrays))
     looking = Looking()
-    samples: Any = None
-    if data is not None:
-        samples = data.open(opened(models[0], len(models) == 1, **how)[0], preprocess)
-        need_images(said, bool(samples.images))
-    elif given_arrays is not None:
-        samples = [settled(load(models[0], **how), given_arrays, preprocess)]
-    for path in models:
-        quantization = None
-        if scheme is not None and path is models[-1]:
-            quantization = Quantization(scheme, settings, samples if data is not None else None)
-        looking.add(path, target, options=options, quantization=quantization, samples=samples, passes=passes,
-                    alone=len(models) == 1, **how)
+    with sizes_from(given_arrays, data, preprocess) as sizes:
+        samples: Any = None
+        if data is not None:
+            first = opened(models[0], len(models) == 1, **how)[0]
+            assert sizes.data is not None, "it was given"
+            samples = sizes.data.open(first, preprocess)
+            need_images(said, bool(samples.images))
+        elif given_arrays is not None:
+            samples = [settled(load(models[0], **how), given_arrays, preprocess)]
+        for path in models:
+            quantization = None
+            if scheme is not None and path is models[-1]:
+                quantization = Quantization(scheme, settings, samples if data is not None else None)
+            looking.add(path, target, options=options, quantization=quantization, samples=samples, passes=passes,
+                        alone=len(models) == 1, **how)
     return looking, " beside ".join(path.name or str(path) for path in models)
 
 
