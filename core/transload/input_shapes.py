@@ -143,7 +143,7 @@ def anonymous(name: str) -> bool:
 def static_shapes(
     declared: Mapping[str, Sequence[Size] | None], given: Mapping[str, Sequence[int | None]], where: str,
     likely: Callable[[str], Sequence[int]] | None = None, allowed: Mapping[str, range] | None = None,
-    fits: Callable[[Mapping[str, tuple[int, ...]]], bool] | None = None,
+    fits: Callable[[Mapping[str, tuple[int, ...]]], bool] | None = None, shows_numbers: bool = True,
 ) -> StaticShapes:
     """The static shape of every input in `declared` (None: not even the rank is known), with the shapes that the user gives.
 
@@ -151,7 +151,8 @@ def static_shapes(
 
     Raises `UsageError` where `given` names no input or does not fit one, and `ReadError` that lists every input with sizes
     that must be given, with an example of the flags that give them all: `likely` says of an input of which not even the rank is
-    known what it may be, and `fits` whether the model takes the shapes of an example.
+    known what it may be, and `fits` whether the model takes the shapes of an example. Without `shows_numbers`, for models of which
+    no example can be tried, `SIZE` stands for each that is missing.
     """
     if (asked := _ASKED.get()) is not None:
         asked.append(where)
@@ -169,7 +170,8 @@ def static_shapes(
                 else f"has sizes that only the user knows: {_text(_open(declared[name], shape), sizes)}")
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
-        example = _example(declared, resolved, likely, allowed or {}, fits)
+        example = _example(declared, resolved, likely, allowed or {}, fits) if shows_numbers else (
+            f"say them as {_form(resolved)}, each SIZE being a number that the model takes")
         raise SizesMissing(f"{where}: the model's inputs have no static shape", missing, example, resolved)
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
@@ -287,14 +289,22 @@ def _example(
     fits: Callable[[Mapping[str, tuple[int, ...]]], bool] | None,
 ) -> str:
     """Flags that give a shape to every input that lacks one: such as the model takes, where that can be tried."""
-    lacking = [name for name, shape in shapes.items() if shape is None or not all(isinstance(size, int) for size in shape)]
+    lacking = _lacking(shapes)
     for made in _examples(declared, shapes, likely, allowed):
         if fits is None or fits(made):
             given = [name for name in made if name in lacking or list(made[name]) != shapes[name]]
             return f"say them, for example: {' '.join(_flag(name, made[name]) for name in given)}"
-    form = " ".join(_flag(name, ["SIZE" if not isinstance(size, int) else size for size in shapes[name] or ("SIZE", "...")])
-                    for name in lacking)
-    return f"say them as {form}: the model takes none of those that were tried"
+    return f"say them as {_form(shapes)}: the model takes none of those that were tried"
+
+
+def _lacking(shapes: Mapping[str, Sequence[Size] | None]) -> list[str]:
+    return [name for name, shape in shapes.items() if shape is None or not all(isinstance(size, int) for size in shape)]
+
+
+def _form(shapes: Mapping[str, Sequence[Size] | None]) -> str:
+    """Flags as in an example, with a word in the place of each size that is missing."""
+    return " ".join(_flag(name, ["SIZE" if not isinstance(size, int) else size for size in shapes[name] or ("SIZE", "...")])
+                    for name in _lacking(shapes))
 
 
 def _examples(

@@ -68,9 +68,6 @@ _TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _NAME = numbers("SubGraph", "tensors", 
 _OPCODE_INDEX, _OP_INPUTS, _OP_OUTPUTS, _INTERMEDIATES = numbers(
     "Operator", "opcode_index", "inputs", "outputs", "intermediates")
 
-_LIKELY = (1, 224, 224, 3)
-"""What an input may be of which a file does not say even the rank: such are trained on images."""
-
 
 def detect(head: bytes, path: Path | None = None) -> bool:
     """Whether a file that starts with these bytes is a TFLite model."""
@@ -387,7 +384,7 @@ class _SubgraphReader:
         given = {name: type_.shape for name, type_ in self.model.wanted.items() if type_.shape is not None}
         planned = {self.names[i]: self._sizes(self.tensors[i]) for i in inputs if self.names[i] not in given}
         declared = {self.names[i]: planned.get(self.names[i], self._limits(self.tensors[i])) for i in inputs}
-        found = static_shapes(declared, given, self.file.name, lambda name: _LIKELY)
+        found = static_shapes(declared, given, self.file.name, shows_numbers=False)
         return replace(found, notes=(*found.notes, *self._planned_sizes(planned, found.shapes)))
 
     def _sizes(self, tensor: Tensor) -> list[Size] | None:
