@@ -151,8 +151,8 @@ def static_shapes(
 
     Raises `UsageError` where `given` names no input or does not fit one, and `ReadError` that lists every input with sizes
     that must be given, with an example of the flags that give them all: `likely` says of an input of which not even the rank is
-    known what it may be, and `fits` whether the model takes the shapes of an example. Without `shows_numbers`, for models of which
-    no example can be tried, `SIZE` stands for each that is missing.
+    known what it may be, and `fits` whether the model takes the shapes of an example. Without `shows_numbers`, of models for
+    which no example can be tried, `SIZE` stands for each that is missing.
     """
     if (asked := _ASKED.get()) is not None:
         asked.append(where)
