@@ -155,7 +155,7 @@ def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None,
     shapes, _ = parse_given(given["shape"], ())
     with sizes_from(data=data, preprocess=preprocess) as sizes, static_inputs() if data is not None else nullcontext():
         module = load(model, inputs=shapes, **{name: given[name] for name in ("format", "function", "weights", "outputs")})
-    for note in module.notes:
+    for note in sizes.notes:
         show_note(note)
     data = sizes.data
     samples = data.open(module, preprocess) if data is not None else None
