@@ -156,7 +156,7 @@ def test_the_pipeline_that_is_shown_is_one_that_opt_runs(cli, digits, tmp_path):
     code, out, err = cli("convert", digits, "--show-pipeline", "--option", "int64=assumed", "-o", tmp_path / "out")
     assert code == 0, err
     assert "# top-to-tosa: top → tosa\n" in out
-    assert "\ntop-to-tosa.rewrites{int64=assumed f64=narrowed int4=true bias=fine},\n" in out
+    assert "\ntop-to-tosa.rewrites{int64=assumed f64=narrowed int4=true bias=fine rounding=kept},\n" in out
     assert not (tmp_path / "out").exists()
     module = transload.load(digits)
     transload.save(module, tmp_path / "read.mlir")
