@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .apart import need_free
-from .errors import TransloadError, UsageError
-from .exchange import exchanged, is_mounted
-from .files import need_directory, permitted, reason_of, remove_empty, scratch_in
+from .errors import TransloadError
+from .exchange import exchanged, is_mounted, need_no_mount
+from .files import need_directory, need_place, permitted, reason_of, remove_empty, scratch_in
 from .scratch import ScratchFolder, locked
 
 __all__ = ["REPORT", "replaced_folder"]
@@ -44,14 +45,14 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
     except FileNotFoundError:
         raise TransloadError(f"cannot write to {place}: the current directory is not there any more") from None
     if final.is_symlink():
-        final = final.resolve()
+        final = Path(os.path.realpath(final))
     need_directory(final, place)
     made: list[Path] = []
     scratch: ScratchFolder | None = None
     try:
         scratch = _scratch_for(final, made)
         folder = scratch.path
-        folder.chmod(permitted(0o777))
+        _set_permissions(folder, final)
         yield folder
         with locked(folder.parent):
             gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
@@ -86,6 +87,17 @@ def _scratch_for(final: Path, made: list[Path]) -> ScratchFolder:
         return ScratchFolder(final)
 
 
+def _set_permissions(folder: Path, final: Path) -> None:
+    """Those that a folder made by anybody has; files in it get the group that they would get in the one that it replaces."""
+    mode = permitted(0o777) | folder.stat().st_mode & stat.S_ISGID
+    with suppress(OSError):  # there is none to replace, or the group is not ours
+        was = final.stat()
+        if was.st_mode & stat.S_ISGID:
+            os.chown(folder, -1, was.st_gid)
+            mode |= stat.S_ISGID
+    folder.chmod(mode)
+
+
 def _remove_emptied(final: Path, gone: set[str]) -> None:
     """Remove the folders that were those of files which are gone alone, as of a conversion in parts."""
     within = {final / parent for name in gone for parent in Path(name).parents if parent != Path()}
@@ -102,11 +114,11 @@ def _put_in_place(folder: Path, final: Path, drop: set[str]) -> None:
                 raise
     if not os.access(final, os.W_OK | os.X_OK):  # it could be exchanged, and then not be emptied
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(final))
-    for entry in _entries(folder):
-        if (final / entry).is_dir() and not (final / entry).is_symlink():
-            raise UsageError(
-                f"{final / entry} is a directory, where a file is to be written", hint="remove it, or choose another -o")
     entries = _entries(folder)
+    for entry in entries:
+        if drop.isdisjoint(map(str, Path(entry).parents)):
+            need_place(final / entry, "another -o")
+    need_no_mount(final, sorted({*entries, *drop}))
     if folder.parent == final or not exchanged(final, folder, drop):
         _move_files(folder, entries, final, drop)
 

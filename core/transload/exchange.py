@@ -15,24 +15,28 @@ import re
 import shutil
 import stat
 import sys
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from .errors import UsageError
 from .files import current_directory
 from .scratch import PREFIX, Hold, remove_abandoned
 
-__all__ = ["exchanged", "is_mounted"]
+__all__ = ["exchanged", "is_mounted", "need_no_mount"]
 
 _OTHERS = 100
 """How many other files and folders a folder may hold that is exchanged: one with more is somebody's own, and stays."""
 _LOOKS = 100
 """How often to look whether something came into a folder that is being removed."""
+_TAKEN = f"{PREFIX}taken"
+"""What a file of the old folder is called while it is looked at."""
 _PATIENCE = 1.0
 """Seconds to wait for somebody who holds one of the folders."""
-_EXCHANGE = 2
-"""RENAME_EXCHANGE of Linux's renameat2(2)."""
-_CANNOT = (errno.EINVAL, errno.ENOSYS, errno.EBUSY, errno.EXDEV, errno.EPERM, errno.EACCES)
-"""What the system says where it cannot exchange two folders."""
+_FREE, _EXCHANGE = 1, 2
+"""RENAME_NOREPLACE and RENAME_EXCHANGE of Linux's renameat2(2)."""
+_CANNOT = (errno.EINVAL, errno.ENOSYS, errno.EBUSY, errno.EXDEV, errno.EPERM, errno.EACCES, errno.EEXIST)
+"""What the system says where it cannot exchange two folders, or what is in the place is not to be replaced."""
 
 
 def exchanged(final: Path, folder: Path, drop: set[str]) -> bool:
@@ -55,10 +59,19 @@ def is_mounted(folder: Path) -> bool:
     return os.path.ismount(folder) or Path(os.path.realpath(folder)) in _mount_points()
 
 
+def need_no_mount(folder: Path, places: Iterable[str]) -> None:
+    """Raise `UsageError` where something is mounted in a folder in the place of one of these files, or on the way there."""
+    real, mounted = Path(os.path.realpath(folder)), set(_mount_points())
+    for place in places:
+        for part in (Path(place), *Path(place).parents[:-1]):
+            if real / part in mounted:
+                raise UsageError(f"{folder / part} is a mount point, where a file is to be written", hint="choose another -o")
+
+
 def _can_be_exchanged(final: Path) -> bool:
-    """Whether a folder may become another one: no mount point, with none in it, and not where this process stands."""
+    """Whether a folder may become another one: no mount point, with none in it, no link, and not where this process stands."""
     here = current_directory()
-    if os.path.ismount(final) or (here is not None and final in (here, *here.parents)):
+    if os.path.ismount(final) or final.is_symlink() or (here is not None and final in (here, *here.parents)):
         return False
     real = Path(os.path.realpath(final))
     return not any(place.is_relative_to(real) for place in _mount_points())
@@ -82,7 +95,7 @@ class _Others:
         self.new: set[Path] = set()
         """The files of ours that take the place of others."""
         self.linked: dict[Path, tuple[int, int]] = {}
-        """The files that are the new folder's, too."""
+        """The files that are the new folder's, too, as they were last."""
         self.gone: dict[Path, tuple[int, int]] = {}
         """The files that are to go."""
         self.count = 0
@@ -153,17 +166,30 @@ class _Others:
         old, new = self.folder / place, self.final / place
         if is_folder and new.is_dir() and not new.is_symlink():
             self._empty(place)
-        elif not is_folder and (place in self.new or _identity(old) in (self.linked.get(place), self.gone.get(place))):
-            old.unlink()
-        elif not is_folder and os.path.lexists(new) and _identity(new) != self.linked.get(place):
-            old.unlink()  # another was written after the exchange
-        else:
+        elif is_folder:
             old.replace(new)
+        else:
+            taken = self.folder / _TAKEN  # before it is looked at, for others may write there at any moment
+            old.replace(taken)
+            if place not in self.new and _identity(taken) not in (self.linked.get(place), self.gone.get(place)):
+                self._bring(taken, place)
+            taken.unlink(missing_ok=True)
+
+    def _bring(self, taken: Path, place: Path) -> None:
+        """Let a file be the new folder's, in the place of one that is `linked` alone: another that is there is newer."""
+        new, mine = self.final / place, _identity(taken)
+        if not _renamed(taken, new, _FREE):
+            with suppress(FileNotFoundError):  # it was removed meanwhile
+                if _identity(new) != self.linked.get(place):
+                    return
+            taken.replace(new)
+        self.linked[place] = mine  # for a still newer one, written by who found the old folder before it went
 
 
 def _identity(path: Path) -> tuple[int, int]:
+    """What is the same of a file under all its names, and of no later one, which may get the number alone of one that is gone."""
     found = path.lstat()
-    return found.st_dev, found.st_ino
+    return found.st_ino, found.st_mtime_ns
 
 
 def _same_state(old: Path, new: Path) -> bool:
@@ -192,7 +218,11 @@ def _attributes(folder: Path) -> dict[str, bytes]:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; False where this system or file system cannot."""
+    """Let two folders, or files, change places in one step; False where this system or file system cannot."""
+    return _renamed(one, other, _EXCHANGE)
+
+
+def _renamed(one: Path, other: Path, how: int) -> bool:
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -200,7 +230,7 @@ def exchange(one: Path, other: Path) -> bool:
     except (OSError, AttributeError):
         return False
     here = -100  # AT_FDCWD: the paths are absolute
-    if rename(here, os.fsencode(one), here, os.fsencode(other), _EXCHANGE) == 0:
+    if rename(here, os.fsencode(one), here, os.fsencode(other), how) == 0:
         return True
     number = ctypes.get_errno()
     if number in _CANNOT:

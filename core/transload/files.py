@@ -106,10 +106,10 @@ def _elsewhere(mode: int, what: str) -> str:
     return f"choose {what}, or remove it" if is_ours else f"choose {what}"
 
 
-def need_place(path: Path) -> None:
+def need_place(path: Path, instead: str = "another name") -> None:
     """Raise `UsageError` where something else than a file is in the place of one: a device would be replaced by a file.
 
-    Who writes what took long to compute asks before it is computed.
+    The error advises what to choose `instead`. Who writes what took long to compute asks before it is computed.
     """
     if not path.name:  # the root, or the current directory
         raise UsageError(f"{path} is a directory, where a file is to be written", hint="give a file's name")
@@ -122,7 +122,7 @@ def need_place(path: Path) -> None:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{str(path)[:80]!r} is no place to write a file to: {why}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-        raise UsageError(f"{path} is a {kind_of(mode)}, where a file is to be written", hint=_elsewhere(mode, "another name"))
+        raise UsageError(f"{path} is a {kind_of(mode)}, where a file is to be written", hint=_elsewhere(mode, instead))
 
 
 def need_directory(path: Path, named: object = None) -> None:

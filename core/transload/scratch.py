@@ -31,6 +31,8 @@ PREFIX = ".transload-"
 """Of the names of all such folders."""
 _PATIENCE = 10.0
 """Seconds to wait for a folder in which one is made: who takes it away needs less, and another program may hold it for ever."""
+_LONGEST = 60.0
+"""Seconds to wait for who replaces files in a folder, which takes less than one: who was stopped may hold it for ever."""
 _PAUSE = 0.002
 """Seconds between two looks at a folder that is held."""
 
@@ -176,8 +178,12 @@ if hasattr(os, "register_at_fork"):  # there is none on Windows
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process and thread; others wait."""
-    held = Hold(folder)
+    """Hold a folder for this process and thread; others wait. Raises `TransloadError` where one of them has it for too long."""
+    try:
+        held = Hold(folder, patience=_LONGEST)
+    except BlockingIOError:
+        raise TransloadError(f"another process has held {folder} for {_LONGEST:g} seconds",
+                             hint="end or continue it; it may have been stopped, or be no conversion at all") from None
     try:
         yield
     finally:
@@ -205,7 +211,7 @@ def remove_abandoned(parent: Path) -> None:
     """Remove what processes that were killed left here: our folders that nobody holds."""
     if fcntl is None:
         return
-    for left in parent.glob(f"{PREFIX}*"):
+    for left in parent.glob(PREFIX + 8 * "?"):  # as `mkdtemp` makes names
         with suppress(OSError):
             handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

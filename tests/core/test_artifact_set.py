@@ -90,6 +90,35 @@ def test_what_others_write_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.M
     assert names_in(tmp_path) == ["out"]
 
 
+def test_what_others_write_at_the_last_moment_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who found the old folder before it went renames into it when what was there has been looked at, or brought over."""
+    place, real = tmp_path / "out", exchange.exchange
+    write_set(place, "old", ("a.tosa", "report.json", "kept", "mine"))
+    late: list[Path] = []
+
+    def write(file: Path, word: str) -> None:
+        (tmp_path / "other").write_text(word)
+        (tmp_path / "other").rename(file)
+
+    def meanwhile(one: Path, other: Path) -> bool:
+        write(place / "mine", "later")
+        late.extend((one / "kept", one / "mine"))
+        return real(one, other)
+
+    def watched(path: Path, missing_ok: bool = False) -> None:
+        if late and (path == late[0] or (path.name == ".transload-taken" and not late[0].exists())):
+            write(late.pop(0), "latest")
+        unlink(path, missing_ok)
+
+    unlink = Path.unlink
+    monkeypatch.setattr(Path, "unlink", watched)
+    monkeypatch.setattr(exchange, "exchange", meanwhile)
+    write_set(place, "new", ("a.tosa", "report.json"))
+    assert not late
+    assert contents(place) == {"a.tosa": "new", "report.json": "new", "kept": "latest", "mine": "latest"}
+    assert names_in(tmp_path) == ["out"]
+
+
 @pytest.mark.parametrize("below", ["", "sub", "new/deep"])
 def test_a_folder_in_which_a_file_is_made_is_not_taken_away(tmp_path: Path, below: str) -> None:
     place = tmp_path / "out"
@@ -158,6 +187,46 @@ def test_mount_points_stay_where_they_are(tmp_path: Path, mounted: str, monkeypa
     write_set(place, "new", ("a.tosa",))
     assert beside == ([place] if mounted == "out" else []) and place.stat().st_ino == number
     assert contents(place) == {"a.tosa": "new", "sub/x": "old"} and names_in(place) == ["a.tosa", "sub"]
+
+
+@pytest.mark.parametrize("mounted", ["a.tosa", "b.npz", "report.json", "sub"])
+def test_a_mount_in_the_place_of_a_file_is_told_before_anything_is_written(
+        tmp_path: Path, mounted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the others, some were new then, and the report was gone."""
+    place, names = tmp_path / "out", ("a.tosa", "b.npz", "report.json", "sub/x")
+    write_set(place, "old", names)
+    monkeypatch.setattr(exchange, "_mount_points", lambda: [(place / mounted).resolve()])
+    with pytest.raises(UsageError, match=rf"{mounted} is a mount point"):
+        write_set(place, "new", names)
+    assert contents(place) == dict.fromkeys(names, "old") and names_in(tmp_path) == ["out"]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_file_in_the_place_of_a_folder_stays(tmp_path: Path) -> None:
+    write_set(tmp_path / "out", "old", ("a.tosa", "parts"))
+    with pytest.raises(UsageError, match="parts is a file"):
+        write_set(tmp_path / "out", "new", ("a.tosa", "parts/x"))
+    assert contents(tmp_path / "out") == {"a.tosa": "old", "parts": "old"} and names_in(tmp_path) == ["out"]
+
+
+def test_files_get_the_group_that_a_folder_gives_them(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    place = tmp_path / "shared" / "out"
+    (tmp_path / "shared").chmod(0o2755)
+    write_set(place, "old")
+    assert place.stat().st_mode & 0o2000
+    (tmp_path / "shared").chmod(0o755)
+    if os.geteuid() == 0:
+        os.chown(place, -1, 1235)
+        place.chmod(0o2755)
+    write_set(place, "new")
+    assert (place / "a.tosa").stat().st_gid == place.stat().st_gid and place.stat().st_mode & 0o2000
+
+
+def test_a_link_that_leads_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to("out")
+    with pytest.raises(UsageError, match="symbolic links"):
+        write_set(tmp_path / "out", "new")
 
 
 def test_an_error_leaves_the_old_ones(tmp_path: Path) -> None:

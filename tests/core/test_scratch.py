@@ -78,7 +78,7 @@ def as_everybody(*words: str) -> str:
 
 def test_a_folder_that_is_protected_is_not_replaced_and_none_is_left(tmp_path: Path) -> None:
     """One that was exchanged could not be emptied: folders of old artifacts would gather."""
-    out, old = tmp_path / "out", tmp_path / f"{PREFIX}old"
+    out, old = tmp_path / "out", tmp_path / f"{PREFIX}leftover"
     for folder in (out, old / "inside"):
         folder.mkdir(parents=True)
         (folder / "a").write_text("old")
@@ -136,12 +136,24 @@ def test_a_forked_process_holds_and_removes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_in_use_or_not_ours_stays(tmp_path: Path) -> None:
-    (tmp_path / f"{PREFIX}file").write_text("a file")
+    (tmp_path / f"{PREFIX}12345678").write_text("a file")
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / f"{PREFIX}of-a-user").mkdir()
+    (tmp_path / f"{PREFIX}abcdefgh").symlink_to(tmp_path / "elsewhere")
     with ScratchFolder(tmp_path) as one, ScratchFolder(tmp_path) as other:
         assert one.exists() and other.exists()
-    assert sorted(left_in(tmp_path)) == [f"{PREFIX}file", f"{PREFIX}link", "elsewhere"]
+    assert sorted(left_in(tmp_path)) == [f"{PREFIX}12345678", f"{PREFIX}abcdefgh", f"{PREFIX}of-a-user", "elsewhere"]
+
+
+def test_a_folder_that_is_held_for_ever_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a process that was stopped, or by `flock FOLDER transload ..`: the conversion waited without a word."""
+    for name in ("_PATIENCE", "_LONGEST"):
+        monkeypatch.setattr(scratch, name, 0.01, raising=False)
+    with locked(tmp_path):
+        threading.Timer(1, lambda: [held.let_go() for held in list(scratch._holding)]).start()
+        with pytest.raises(TransloadError, match="another process has held"), replaced_folder(tmp_path / "out"):
+            pass
+    assert not left_in(tmp_path)
 
 
 def test_many_at_one_time(tmp_path: Path) -> None:
