@@ -56,12 +56,12 @@ def exchanged(final: Path, folder: Path, drop: set[str]) -> bool:
 
 def is_mounted(folder: Path) -> bool:
     """Whether a folder is a mount point: nothing can be renamed into it from beside it."""
-    return os.path.ismount(folder) or Path(os.path.realpath(folder)) in _mount_points()
+    return os.path.ismount(folder) or Path(os.path.realpath(folder)) in _mounted_in(folder)
 
 
 def need_no_mount(folder: Path, places: Iterable[str]) -> None:
     """Raise `UsageError` where something is mounted in a folder in the place of one of these files, or on the way there."""
-    real, mounted = Path(os.path.realpath(folder)), set(_mount_points())
+    real, mounted = Path(os.path.realpath(folder)), _mounted_in(folder)
     for place in places:
         for part in (Path(place), *Path(place).parents[:-1]):
             if real / part in mounted:
@@ -71,20 +71,20 @@ def need_no_mount(folder: Path, places: Iterable[str]) -> None:
 def _can_be_exchanged(final: Path) -> bool:
     """Whether a folder may become another one: no mount point, with none in it, no link, and not where this process stands."""
     here = current_directory()
-    if os.path.ismount(final) or final.is_symlink() or (here is not None and final in (here, *here.parents)):
-        return False
-    real = Path(os.path.realpath(final))
-    return not any(place.is_relative_to(real) for place in _mount_points())
+    stays = os.path.ismount(final) or final.is_symlink() or (here is not None and final in (here, *here.parents))
+    return not (stays or _mounted_in(final))
 
 
-def _mount_points() -> list[Path]:
-    """All that the system tells of; those of folders of the same file system, too, which nothing else tells."""
+def _mounted_in(folder: Path) -> set[Path]:
+    """Mount points that a folder is and has in it, those of folders of the same file system, too, which nothing else tells."""
+    real = os.path.realpath(folder)
     try:
         lines = os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).splitlines()
     except OSError:
-        return []
+        return set()
     places = [line.split(" ")[4] for line in lines if line.count(" ") > 4]
-    return [Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place)) for place in places]
+    told = [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place) for place in places]
+    return {Path(place) for place in told if f"{place}/".startswith(f"{real}/")}
 
 
 class _Others:

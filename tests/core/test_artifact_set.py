@@ -175,7 +175,7 @@ def test_mount_points_stay_where_they_are(tmp_path: Path, mounted: str, monkeypa
     """One as -o was refused, for what is made beside it is on another file system; one below it was carried off."""
     place, real = tmp_path / "out", artifact_set.ScratchFolder
     write_set(place, "old", ("a.tosa", "sub/x"))
-    monkeypatch.setattr(exchange, "_mount_points", lambda: [(tmp_path / mounted).resolve()])
+    monkeypatch.setattr(exchange, "_mounted_in", lambda _: {(tmp_path / mounted).resolve()})
     beside: list[Path] = []
 
     def noted(folder: Path) -> artifact_set.ScratchFolder:
@@ -195,7 +195,7 @@ def test_a_mount_in_the_place_of_a_file_is_told_before_anything_is_written(
     """Of the others, some were new then, and the report was gone."""
     place, names = tmp_path / "out", ("a.tosa", "b.npz", "report.json", "sub/x")
     write_set(place, "old", names)
-    monkeypatch.setattr(exchange, "_mount_points", lambda: [(place / mounted).resolve()])
+    monkeypatch.setattr(exchange, "_mounted_in", lambda _: {(place / mounted).resolve()})
     with pytest.raises(UsageError, match=rf"{mounted} is a mount point"):
         write_set(place, "new", names)
     assert contents(place) == dict.fromkeys(names, "old") and names_in(tmp_path) == ["out"]

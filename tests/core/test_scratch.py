@@ -149,10 +149,13 @@ def test_a_folder_that_is_held_for_ever_is_told(tmp_path: Path, monkeypatch: pyt
     """By a process that was stopped, or by `flock FOLDER transload ..`: the conversion waited without a word."""
     for name in ("_PATIENCE", "_LONGEST"):
         monkeypatch.setattr(scratch, name, 0.01, raising=False)
-    with locked(tmp_path):
-        threading.Timer(1, lambda: [held.let_go() for held in list(scratch._holding)]).start()
-        with pytest.raises(TransloadError, match="another process has held"), replaced_folder(tmp_path / "out"):
-            pass
+    held = Hold(tmp_path)
+    at_last = threading.Timer(1, held.let_go)
+    at_last.start()
+    with pytest.raises(TransloadError, match="another process has held"), replaced_folder(tmp_path / "out"):
+        pass
+    at_last.cancel()
+    held.let_go()
     assert not left_in(tmp_path)
 
 
