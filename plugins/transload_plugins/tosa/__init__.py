@@ -62,9 +62,9 @@ def register_conversions(register: Any) -> None:
             "int4": (bool, False, "weights of 4 bits are i4 (TOSA's extension int4), as the target tosa has them, or bytes"),
             "bias": (("fine", "plain"), "fine",
                      "biases finer than products of scales are added so, by two more operators, or rounded, which is noted"),
-            "rounding": (("kept", "litert"), "kept",
-                         "functions of int16 numbers whose results are rounded once, as ONNX's, are computed in floats, or by "
-                         "LiteRT's interpolated tables, some steps off")}))
+            "rounding": (("kept", "integers", "litert"), "kept",
+                         "functions of int16 numbers whose results are rounded once, as ONNX's, are computed in floats, in "
+                         "integers alone, or by LiteRT's interpolated tables, some steps off")}))
     register(Conversion(
         "tosa030-to-tosa", "tosa030", "tosa", f"{_HERE}.v030.upgrade:TABLE", after="dce,tosa-make-signless", rough=True,
         doc="TOSA 0.30 to 1.0: attributes become operands."))

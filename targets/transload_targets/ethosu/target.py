@@ -34,8 +34,8 @@ class EthosU(Target):
     pipeline = "inline"
     quantizing = MappingProxyType({"islands": "int16"})
     """Of what 8 bits cannot hold: the chip computes with integers alone."""
-    converting = MappingProxyType({"top-to-tosa.bias": "plain"})
-    """Its convolutions add the bias themselves, of 32 bits, in steps of the products."""
+    converting = MappingProxyType({"top-to-tosa.bias": "plain", "top-to-tosa.rounding": "integers"})
+    """Its convolutions add the bias themselves, of 32 bits, in steps of the products, and there are no floats."""
     hosting = MappingProxyType({"float_ops": "host"})
     """Where a host is named, it has all that the NPU does not take."""
 

@@ -18,7 +18,9 @@ from transload.chosen_target import target_options
 from transload.emission import check_for, emit_for
 from transload.errors import ConversionError, TargetError, TransloadError, UsageError
 from transload.hosting import cut_for
-from transload.ir import F32, I8, I16, I32, Module, TensorType
+from transload.ir import F32, I8, I16, I32, Module, QuantType, TensorType, new_module
+from transload.ir.build import Builder
+from transload.ir.module import set_results
 from transload.plugin import Quantized, Source
 from transload.plugin_host import host
 from transload_targets.ethosu import compiler
@@ -362,3 +364,17 @@ def test_a_model_that_was_quantized_is_told_what_stayed_float_and_not_to_quantiz
     (finding,) = check_module(module, ACCELERATORS[0], separable=True)
     assert finding.why.endswith("; quantizing left float 'power' (it has no form in integers), 't0' (so), 't1' (so), 3 more")
     assert finding.hint == HOST
+
+
+@pytest.mark.parametrize(("name", "rounding"), [("Tanh", "once"), ("Softmax", "once"), ("Sqrt", "truncate"), ("Sqrt", "once")])
+def test_functions_of_int16_are_for_all_of_the_family(name: str, rounding: str) -> None:
+    """ONNX's were floats, and LiteRT's square root a gather, which the smaller ones do not have."""
+    types = [QuantType(I16, F32, (scale,), (0,)) for scale in (2e-4, 2.0**-15)]
+    module = new_module()
+    module.add_function("main", [TensorType((1, 4, 8), types[0])], ["x"])
+    block = module.body_of_main
+    attributes = {"axis": 2} if name == "Softmax" else {"rounding": rounding}
+    made = Builder(block, None, "y").emit(f"top.{name}", *block.arguments, element=types[1], **attributes)
+    set_results(module.main, [made], ["y"])
+    for accelerator in ACCELERATORS[0], ACCELERATORS[-1]:
+        assert not check_module(transload.lower(module, **target(accelerator.name).converting), accelerator)

@@ -19,7 +19,8 @@ from ... import build
 from .rescaling import NEAREST, rounding_of
 
 __all__ = [
-    "Function", "fits", "int8_numbers", "int8_table", "int16_table", "follows_litert", "lookup", "reals_of", "steep"]
+    "Function", "fits", "follows_litert", "in_integers", "int8_numbers", "int8_table", "int16_table", "lookup", "reals_of",
+    "steep"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of float32 numbers."""
@@ -95,3 +96,8 @@ def follows_litert(rw: Rewriter) -> bool:
     These are some steps off what is rounded but once; the option `rounding` takes them for that, too.
     """
     return rounding_of(rw.op) != NEAREST or rw.options.get("rounding") == "litert"
+
+
+def in_integers(rw: Rewriter) -> bool:
+    """Whether what is rounded but once has to be computed without floats, as near as integers come to it (option `rounding`)."""
+    return rw.options.get("rounding") == "integers"

@@ -31,7 +31,7 @@ from ..arithmetic.rescaling import (
     rounding_of,
     same_numbers,
 )
-from ..arithmetic.tables import follows_litert
+from ..arithmetic.tables import follows_litert, in_integers
 from ..prepare.sources import is_unsigned, sources
 from .common import binary, cut, static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
@@ -56,7 +56,7 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value | None:
     window = window_of(op)
     if _is_summed(op, window):
         return _summed(op, rw, x, window)
-    if _is_rounded_twice(op) and not follows_litert(rw):
+    if _is_rounded_twice(op) and not (follows_litert(rw) or in_integers(rw)):
         return None
     x = _with_fraction(op, rw, x)
     type_ = quant(x)

@@ -14,6 +14,7 @@ from transload_hub.scales import clamp_factor, scale32, scale_exact
 
 from ... import build
 from ..arithmetic import fixed_point_tables
+from ..arithmetic.fine_tables import LOW, fine_lookup, fine_tables, lookup_from
 from ..arithmetic.rescaling import (
     DOUBLE,
     EXACT,
@@ -27,7 +28,7 @@ from ..arithmetic.rescaling import (
     scaled,
     widen,
 )
-from ..arithmetic.tables import Function, fits, follows_litert, int8_table, int16_table, lookup, steep
+from ..arithmetic.tables import Function, fits, follows_litert, in_integers, int8_table, int16_table, lookup, steep
 from .activation import clip_limits
 from .common import gather_rows, reshape, static_shape
 
@@ -130,7 +131,8 @@ def through_table(op: Op, rw: Rewriter) -> Value | None:
     if target.storage == I8:
         return lookup(rw, x, int8_table(source, target, function), target)  # type: ignore[arg-type]
     if not follows_litert(rw):
-        return None
+        made = fine_tables(source, target, function) if in_integers(rw) else None  # type: ignore[arg-type]
+        return None if made is None else fine_lookup(rw, x, made, target)
     entries = int16_table(source, target, function)  # type: ignore[arg-type]
     return None if steep(entries) else lookup(rw, x, entries, target)
 
@@ -235,8 +237,13 @@ def sqrt_quantized(op: Unary, rw: Rewriter) -> Value | None:
     if op.rounding != "truncate" or not fits(source, target):
         return None
     entries = fixed_point_tables.square_root(source, target)  # type: ignore[arg-type]
-    look = lookup if entries.dtype == np.int8 else _picked
-    return look(rw, op.input, entries, target)  # type: ignore[arg-type]
+    if entries.dtype == np.int8:
+        return lookup(rw, op.input, entries, target)  # type: ignore[arg-type]
+    if in_integers(rw):  # of which not all chips gather
+        half = np.float32(target.scale / 2)  # type: ignore[union-attr]
+        made = fine_tables(source, target, lambda x: np.sqrt(np.maximum(x, np.float32(0))) - half)  # type: ignore[arg-type]
+        return None if made is None else lookup_from(rw, op.input, entries[: LOW + 1], made, target)  # type: ignore[arg-type]
+    return _picked(rw, op.input, entries, target)  # type: ignore[arg-type]
 
 
 def _picked(rw: Rewriter, x: Value, entries: np.ndarray, element: QuantType) -> Value:

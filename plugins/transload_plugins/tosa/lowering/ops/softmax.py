@@ -13,7 +13,7 @@ from transload_hub.scales import apply_scale, exp_on_negative_values, scale32, s
 
 from ... import build
 from ..arithmetic.rescaling import i32, narrow, quant, scaled, widen
-from ..arithmetic.tables import follows_litert, int16_table
+from ..arithmetic.tables import follows_litert, in_integers, int16_table
 from .common import static_shape
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def quantized_softmax(op: Softmax, rw: Rewriter) -> Value | None:
         made = _softmax_int8(rw, rows, source, target, op.beta, 8)
     elif source.storage == I8 and _is_unit(target, I16, 16) and shape[axis] <= 1 << 12:
         made = _softmax_int8(rw, rows, source, target, op.beta, 16)
-    elif source.storage == I16 and _is_signed_unit(target) and follows_litert(rw):
+    elif source.storage == I16 and _is_signed_unit(target) and (follows_litert(rw) or in_integers(rw)):
         made = _softmax_int16(rw, rows, source, target, op.beta)
     else:
         return None
