@@ -46,9 +46,9 @@ from ..shell import quoted
 from ..sizes_of_data import sizes_from
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
-from .exact import exact_outputs
 from .information import Tried, attempts, is_informative
 from .inputs import checked_inputs
+from .kinds import OutputKinds
 from .layers import layer_differences, meant_difference, quantized_elements
 from .limits import broken_limits
 from .offsets import unit_of_module
@@ -120,25 +120,26 @@ class Comparison:
         self.is_given = is_given
 
     def judge(
-        self, limits: Tolerance | None, excepts: Sequence[str], outputs: int, chosen: Collection[int], unit: float | None,
-        exact: Collection[int] = (),
+        self, limits: Tolerance | None, excepts: Sequence[str], outputs: int, chosen: Collection[int],
+        kinds_of: Callable[[Tolerance], OutputKinds] | None,
     ) -> None:
-        """Note which limits the outputs break, the last of the tensors, but for `excepts`; without `limits`, and where nothing is
-        quantized, the usual ones.
+        """Note which limits the outputs break, the last of the tensors, but for `excepts`; the usual ones without `limits`.
 
-        `unit` is that of the roundings of floats, None where something is quantized, and those at the places `exact` have to be
-        the same (`broken_limits`).
+        What is asked of each is what `kinds_of` the limits say. Without it, the artifact having been quantized otherwise than the
+        model, limits have to be given, and some outputs are `chosen`.
         """
         self.excepts = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors]))
         self.is_judged = limits is not None
-        if limits is None and unit is None:
+        if limits is None and kinds_of is None:
             return  # how near integers come to floats is for whoever quantized to say
         limits = limits or Tolerance()
         tolerance = replace(limits, excepts=limits.excepts | frozenset(self.excepts))
         tensors = self.tensors[len(self.tensors) - outputs:]
-        self.broken = [reason for place, tensor in enumerate(tensors)
-                       for reason in broken_limits(
-                           tensor, tolerance, exact=place in exact, chosen=place in chosen, unit=unit)]
+        if kinds_of is not None:
+            self.broken = [reason for reasons in kinds_of(tolerance).limits_broken(tensors).values() for reason in reasons]
+        else:
+            self.broken = [reason for place, tensor in enumerate(tensors)
+                           for reason in broken_limits(tensor, tolerance, chosen=place in chosen)]
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -319,39 +320,38 @@ def compare(
     note_borders(result, source)
     hub = runnable(source, None if isinstance(artifact, Module) else reported_options(Path(artifact)))
     given, fed = _given_to_both(source, fused, result, hub, given_arrays, preprocess, seed)
-    inside = given if fused is None else fused.inside(given)
-    execute = run_of(runtime, source)
-    reference = execute(inside)
-    by_order = as_stored(fed, with_meanings(result.inputs, meanings))
+    inside, execute = given if fused is None else fused.inside(given), run_of(runtime, source)
+    reference, by_order = execute(inside), as_stored(fed, with_meanings(result.inputs, meanings))
     compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
     said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
     chosen = chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
     comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
+    own = quantized_elements(source, hub)
     if per_layer:
         both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
-        own, ends = quantized_elements(source, hub), {*reference, *given}
-        comparison.add_layers(*both, ends, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    comparison.judge(limits, excepts, len(reference), chosen, *_asked_of(source, hub, result, limits, fused, stated or meanings))
+        comparison.add_layers(*both, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
+    kinds_of = partial(_kinds_of, source, hub, result, fused is not None)
+    alike = _are_quantized_alike(hub, own, {**stated, **meanings})
+    comparison.judge(limits, excepts, len(reference), chosen, kinds_of if alike else None)
     return comparison
 
 
-def _asked_of(
-    source: Module, hub: Module, result: Module, limits: Tolerance | None, fused: Fused | None, quantized: Collection[str],
-) -> tuple[float | None, list[int]]:
-    """The unit of the roundings of floats, and the places of the outputs that have to be the same (`exact_outputs`); None, and
-    no places, where something is `quantized`.
+def _are_quantized_alike(hub: Module, own: Mapping[str, QuantType], found: Mapping[str, QuantType]) -> bool:
+    """Whether the artifact has the integers that the model has, by its `own` types and those `found` of it: or neither any."""
+    if not is_quantized(hub):
+        return not found
+    both = own.keys() & found.keys()
+    return bool(both or not found) and all(own[name] == found[name] for name in both)
 
-    Floats may be others where they are made of pixels (`fused`), may be farther away than usual by the `limits`, and where the
-    artifact computes in fewer bits than the model.
+
+def _kinds_of(source: Module, hub: Module, result: Module, is_fused: bool, limits: Tolerance) -> OutputKinds:
+    """What is asked of the outputs: as `convert` does, but that floats may be others where they are made of pixels (`is_fused`),
+    may be farther away than usual by the `limits`, and where the artifact computes in fewer bits than the model.
     """
-    if quantized or is_quantized(hub):
-        return None, []
-    own = unit_of_module(hub)
-    unit = max(own, unit_of_module(result))
-    keeps_floats = fused is None and unit == own and (limits or Tolerance()).keeps_floats
-    return unit, [place for place, is_exact in enumerate(exact_outputs(hub, keeps_floats, source)) if is_exact]
+    computes_as = unit_of_module(result) <= unit_of_module(hub)
+    return OutputKinds(source, result, hub, limits, not is_fused and computes_as and limits.keeps_floats)
 
 
 def _changed(artifact: str | Path | Module, own: Mapping[str, QuantType], reported: Mapping[str, QuantType]) -> Changes:

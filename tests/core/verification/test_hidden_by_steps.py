@@ -76,3 +76,27 @@ def test_floats_of_a_module_that_was_quantized(factor: float, status: str, tmp_p
     quantized = QuantizedModel(right, right, right, is_integer=False)
     verdict = verify_quantized(quantized, Running(transload.lower(module(factor), "tosa"), "reference"))
     assert verdict.status == status and all("without its mean" in each for each in verdict.broken)
+
+
+def test_comparing_counts_steps_of_a_model_that_is_quantized(tmp_path: Path) -> None:
+    """Of 16 bits numbers that are 30 steps off keep every angle: nothing was broken, with limits or without."""
+    x = (np.arange(-400, 400, dtype=np.float32) / 64).reshape(8, 100)
+
+    def added(number: float) -> Path:
+        nodes = [node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                 node("Add", ["d", "c"], ["a"]), node("QuantizeLinear", ["a", "s", "z"], ["b"]),
+                 node("DequantizeLinear", ["b", "s", "z"], ["y"])]
+        file = tmp_path / f"{number}.onnx"
+        file.write_bytes(make_model(
+            nodes, {"x": x}, ["y"], {"s": np.float32(2.0**-11), "z": np.int16(0), "c": np.array(number, np.float32)}, 21,
+        ).SerializeToString())
+        return file
+
+    right = added(0.5)
+    for tolerance in (None, ["cos=0.99"]):
+        for artifact, is_right in (right, True), (added(0.5 + 30 * 2.0**-11), False):
+            compared = transload.compare(right, transload.lower(transload.load(artifact)), {"x": x}, tolerance=tolerance)
+            assert (not compared.broken) is is_right and (not compared.notes) is (is_right or tolerance is not None)
+        assert "100.00% of its numbers are a step or more away" in compared.broken[0]
+    assert not transload.compare(
+        right, transload.lower(transload.load(added(0.5 + 30 * 2.0**-11))), {"x": x}, tolerance=["integer=30"]).broken
