@@ -122,22 +122,23 @@ class Judge:
         left_out = self.tolerance.excepts
         judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
         verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
-        pending = chain(pending, takewhile(lambda _: judged <= self._steady.places - told, self.drawn.of_steady))
         if self.on_all:
             self._judge_all(verdict, told, pending)
         else:
             self._judge_others(verdict, judged, told, pending)
-        if not verdict.broken and told & judged and not self.on_all:
+        if not verdict.broken and (told | self._saturated) & judged and not self.on_all:
             self._judge_further(verdict)
         if not verdict.broken:
             self._judge_beyond(verdict, told, judged)
-        if not verdict.broken and self._steady.places & told & judged:
-            told -= self._steady.places
+        if not verdict.broken and (steady := self._steady.places & told & judged):
+            told -= steady
             if not self.on_all:
                 self._judge_others(verdict, judged, told, pending)
+            told |= steady & self._steady.apart
         if not verdict.broken and not verdict.bounds:
             self._judge_varying(verdict, judged - self._excused)
-        silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told - self._saturated]
+        telling = told | (self._saturated - self._steady.places)
+        silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - telling]
         if without_number:
             verdict.status = "inconclusive"
             verdict.why = (
@@ -148,7 +149,7 @@ class Judge:
         elif verdict.broken:
             verdict.status = "failed"
             self._say_whose_it_is(verdict)
-        elif silent and not (told | self._saturated) & judged:
+        elif silent and not telling & judged:
             verdict.status = "inconclusive"
             places = [place for place in sorted(self._numbers) if verdict.tensors[place].name in silent]
             verdict.why = self.tried.said_nothing(silent, [verdict.tensors[place].name for place in places])
@@ -166,6 +167,7 @@ class Judge:
         A verdict shows of each output the inputs on which it said something first, and of all those on which one is wrong: what
         the limits are broken by is in its table.
         """
+        pending = chain(pending, takewhile(lambda _: judged <= self._steady.places - told, self.drawn.of_steady))
         while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
             once, informative = self._judge_if_taken(given)
             if isinstance(once, str) or (once.broken and self._last.no_number):

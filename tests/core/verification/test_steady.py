@@ -31,6 +31,9 @@ ENDS = {
     "int32": [node("ArgMax", ["s"], ["l"], axis=1, keepdims=0), node("Cast", ["l"], ["y"], to=6)],
     "mask": [node("Greater", ["s", "limit"], ["g"]), node("Cast", ["g"], ["y"], to=2)],
     "truths": [node("Greater", ["s", "limit"], ["y"])],
+    "chances": [node("Softmax", ["s"], ["y"], axis=1)],
+    "sigmoids": [node("Sigmoid", ["s"], ["y"])],
+    "hardmax": [node("Hardmax", ["s"], ["y"], axis=1)],
     "scores": [node("Identity", ["s"], ["y"])],
 }
 
@@ -53,7 +56,7 @@ def verdict_on(right: Path, wrong: Path, **more: Any) -> Verification:
 
 @pytest.mark.parametrize("end", [end for end in ENDS if end != "scores"])
 def test_a_label_that_is_the_same_on_all_inputs_says_nothing(end: str, tmp_path: Path) -> None:
-    """Label 7 on all that was tried passed, of what ignores its inputs."""
+    """Label 7 on all that was tried passed, of what ignores its inputs; so did chances that are 0 and 1, longer."""
     bias = np.array([20, -20, 30, -30, 50, -40])
     right, wrong = (scores(tmp_path / f"{factor}.onnx", end, factor, bias) for factor in (1, 0))
     for artifact in (right, wrong):
@@ -68,6 +71,29 @@ def test_a_label_that_is_another_on_larger_inputs(tmp_path: Path) -> None:
     """Of noise of deviation 1 and 10 the biases alone decide."""
     bias = np.array([0, 0, 0.99, 0, 0, 0])
     right, wrong = (scores(tmp_path / f"{factor}.onnx", "label", factor, bias, WEIGHTS / 50) for factor in (1, 0))
+    assert verdict_on(right, right).passed and verdict_on(right, wrong).failed
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_label_that_is_1_where_it_is_another(beside: bool, tmp_path: Path) -> None:
+    """A label of 1 says nothing alone, and one that was 5 before does, also beside zeros: right ones were not conclusive."""
+    one = np.eye(6, dtype=np.float32)
+    constants = {"w": one[[1] * 400] / 1000, "b": one[5] * 10, "no": np.float32(0)}
+    nodes = [node("MatMul", ["x", "w"], ["h"]), node("Add", ["h", "b"], ["s"]), *LABEL, node("Mul", ["h", "no"], ["zeros"])]
+    model = make_model(nodes, {"x": np.zeros((1, 400), np.float32)}, ["y", "zeros"][:1 + beside], constants)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert verdict_on(tmp_path / "m.onnx", tmp_path / "m.onnx").passed
+
+
+def test_chances_of_0_and_1_are_judged_on_further_inputs(tmp_path: Path) -> None:
+    """What is wrong where no input is negative passed, of a softmax that is always sure."""
+    for name, factor in (("right", 1e6), ("wrong", 0)):
+        constants = {"w": WEIGHTS * 1e4, "k": np.eye(6, dtype=np.float32)[3] * np.float32(factor), "axes": np.array([1])}
+        nodes = [node("MatMul", ["x", "w"], ["h"]), node("ReduceMin", ["x", "axes"], ["least"]), node("Relu", ["least"], ["r"]),
+                 node("Mul", ["r", "k"], ["more"]), node("Add", ["h", "more"], ["s"]), *ENDS["chances"]]
+        model = make_model(nodes, {"x": np.zeros((1, 8), np.float32)}, ["y"], constants, opset=18)
+        (tmp_path / name).with_suffix(".onnx").write_bytes(model.SerializeToString())
+    right, wrong = tmp_path / "right.onnx", tmp_path / "wrong.onnx"
     assert verdict_on(right, right).passed and verdict_on(right, wrong).failed
 
 
