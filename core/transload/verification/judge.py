@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge"]
 
+_NOTED = 32
+"""How many inputs are kept: all that are drawn, and few of many samples."""
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
 _REACHING = "that is so on inputs beside what the model's own constants ask about; on the usual ones it passed"
@@ -84,6 +87,8 @@ class Judge:
         self._of_one = True
         """Whether what is wrong is so on the last inputs, and not on several together alone."""
         self._steady = Steady(self.hub, self.kinds)
+        self._noted = deque[Mapping[str, np.ndarray]](maxlen=_NOTED)
+        """The last inputs that it was judged on."""
         self._excused = set[int]()
         """Places of the outputs that were beyond the limits on some inputs, and are near enough all the same."""
 
@@ -207,10 +212,24 @@ class Judge:
 
     def _judge_varying(self, verdict: Verification, judged: set[int]) -> None:
         """Have a verdict say which outputs do not vary from input to input as the source's do, where little of them varies."""
-        broken = self._steady.limits_broken([tensor.name for tensor in verdict.tensors])
-        verdict.broken = [reason for place, reasons in broken.items() if place in judged for reason in reasons]
+        broken = self._steady.broken() & judged
+        open_ = self._moved_as_far(broken) if broken else set()
+        verdict.broken = [self._steady.said(place, verdict.tensors[place].name) for place in sorted(broken - open_)]
         if verdict.broken:
             self._of_one = False
+        verdict.notes += [f"{self._steady.said(place, verdict.tensors[place].name)}; of inputs that are moved by roundings "
+                          f"{self.runtime.name} itself gives what is farther from that" for place in sorted(open_)]
+
+    def _moved_as_far(self, places: set[int]) -> set[int]:
+        """The places of the outputs that the runtime itself moves as far from what varies, of inputs moved by roundings."""
+        runs = list[tuple[list[np.ndarray], list[np.ndarray]]]()
+        for given in self._noted:
+            with suppress(RunError, PluginFailure, MemoryError):
+                near = moved_by_roundings(given, self.kinds.unit)
+                runs.append(([*self.reference.run(given).values()], [*self.reference.run(near).values()]))
+        return {place for place in places
+                if self._steady.is_as_near(place, [(own[place], other[place]) for own, other in runs
+                                                   if own[place].shape == other[place].shape])}
 
     def _judge_all(self, verdict: Verification, told: set[int], pending: Iterator[Mapping[str, np.ndarray]]) -> None:
         """Judge on all that is left of what is given, for as long as nothing is wrong and there is time.
@@ -369,6 +388,7 @@ class Judge:
         self._excused |= self._last.excused
         if not broken:
             self._passed = judged
+        self._noted.append(given)
         self._steady.note(
             list(self.reference.inside(given).values()), list(reference.values()), list(actual.values()),
             {*limits, *suspects, *(index for index, array in enumerate(reference.values()) if is_nan_throughout(array))})

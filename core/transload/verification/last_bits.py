@@ -24,7 +24,7 @@ from ..ir.build import Builder, constant_of
 from ..outcomes import other_shape
 from .as_given import next_floats, read_as_given
 from .differences import TensorDifference, compare_outputs, difference, in_view_of
-from .offsets import ROUNDINGS, unit_of
+from .offsets import is_real, rounded_by, unit_of
 
 __all__ = ["excused_by_last_bits", "moved", "moved_by_roundings", "still_inputs", "still_weights", "with_moved_weights"]
 
@@ -200,9 +200,9 @@ def _next(array: np.ndarray, random: np.random.Generator, still: np.ndarray | No
     return array if still is not None and still.all() else next_floats(array, way if still is None else np.where(still, 0, way))
 
 
-def moved_by_roundings(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Inputs whose floats are moved by as much as roundings of a network add up to, in float32."""
+def moved_by_roundings(given: Mapping[str, np.ndarray], unit: float | None = None) -> dict[str, np.ndarray]:
+    """Inputs whose floats are moved by as much as roundings of a network add up to, in float32, or by a coarser `unit`."""
     random = np.random.default_rng(0)
-    far = ROUNDINGS * unit_of(np.dtype(np.float32))
-    return {name: (array * (1 + far * random.choice((-1, 1), array.shape))).astype(array.dtype)
-            if array.dtype.kind == "f" else array for name, array in given.items()}
+    far = rounded_by(max(unit or 0.0, unit_of(np.dtype(np.float32))))
+    return {name: (array * (1 + far * random.choice((-1, 1), array.shape))).astype(array.dtype) if is_real(array) else array
+            for name, array in given.items()}

@@ -9,7 +9,7 @@ the result goes on each input, from where it was on the first, beside how far th
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,12 +23,14 @@ __all__ = ["Steady", "always_same", "between"]
 
 _FOLLOWS = 0.5
 """How near (`euclid`) what varies is to be, where limits are wide or steps are rounded: a constant in place of it is at 0."""
+_TWICE = 2.0
+"""How many times as far as what is as right a right result may be: two that are both off at random are often not as far."""
 
 
 @dataclass
 class _Variation:
-    """Sums of squares over all inputs after the first: of the numbers, of how far they went from the first, and of how far the
-    result went elsewhere; and the farthest of both."""
+    """Sums of squares over all inputs after the first: of the numbers, where those were larger of the first ones, of how far they
+    went from these, and of how far the result went elsewhere; and the farthest of both."""
 
     size: float = 0.0
     varying: float = 0.0
@@ -40,9 +42,9 @@ class _Variation:
         """Take in what the source and the result gave on the first inputs, and `now`."""
         with np.errstate(all="ignore"):
             old, was, new, made = (thinned(array).astype(np.float64) for array in (*before, *now))
-            gone, elsewhere = new - old, (made - was) - (new - old)
-        finite = np.isfinite(new) & np.isfinite(gone) & np.isfinite(elsewhere)
-        for name, array in (("size", new), ("varying", gone), ("apart", elsewhere)):
+            largest, gone, elsewhere = np.maximum(np.abs(old), np.abs(new)), new - old, (made - was) - (new - old)
+            finite = np.isfinite(largest**2) & np.isfinite(elsewhere**2)
+        for name, array in (("size", largest), ("varying", gone), ("apart", elsewhere)):
             setattr(self, name, getattr(self, name) + float(np.square(array[finite]).sum()))
         self.went = max(self.went, float(np.abs(gone[finite]).max(initial=0.0)))
         self.strayed = max(self.strayed, float(np.abs(elsewhere[finite]).max(initial=0.0)))
@@ -105,18 +107,33 @@ class Steady:
         """The places of the outputs that say nothing: of which a constant would pass, and not for its roundings alone."""
         return {place for place in self._again if not (near := self._near(place)) or near < _FOLLOWS}
 
-    def limits_broken(self, names: Sequence[str]) -> dict[int, list[str]]:
-        """By place of the output, what is wrong with those that do not follow what varies."""
-        found = {}
-        for place in self._again:
-            near, least = self._near(place), self._kinds.least_of_varying(place)
-            if near is not None and least is not None and not near >= least:
-                found[place] = [f"{names[place]}: euclid {near:g} of what varies from input to input, allowed {least:g}: "
-                                "beside what is always there that does not show"]
-        return found
+    def broken(self) -> set[int]:
+        """The places of the outputs that do not follow what varies."""
+        return {place for place in self._again if not self._follows(place, self._near(place))}
+
+    def said(self, place: int, name: str) -> str:
+        """What is wrong with the output at a place, of this name, that is `broken`."""
+        return (f"{name}: euclid {self._near(place):g} of what varies from input to input, allowed "
+                f"{self._kinds.least_of_varying(place):g}: beside what is always there that does not show")
+
+    def is_as_near(self, place: int, others: Iterable[tuple[np.ndarray, np.ndarray]]) -> bool:
+        """Whether an output that is `broken` is no more than `_TWICE` as far from what varies as are others, each given with the
+        source's own, which do not follow it either."""
+        first, variation = self._first[place][1], _Variation()
+        for own, other in others:
+            variation.add((first, first), (own, other))
+        near, theirs = self._near(place), self._near_of(variation)
+        return not self._follows(place, theirs) and near is not None and theirs is not None and 1 - near <= _TWICE * (1 - theirs)
+
+    def _follows(self, place: int, near: float | None) -> bool:
+        least = self._kinds.least_of_varying(place)
+        return near is None or least is None or near >= least
 
     def _near(self, place: int) -> float | None:
-        return self._again[place].near(self._kinds.unit or 0.0, self._kinds.tolerance.floor)
+        return self._near_of(self._again[place])
+
+    def _near_of(self, variation: _Variation) -> float | None:
+        return variation.near(self._kinds.unit or 0.0, self._kinds.tolerance.floor)
 
 
 def always_same(given: Sequence[Sequence[np.ndarray]], outputs: Sequence[Sequence[np.ndarray]]) -> set[int]:
