@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .apart import note_read
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
+from .engine.steps import need_few_steps
 from .errors import (
     ConversionError,
     Finding,
@@ -430,6 +431,7 @@ def run(
     given = {**as_stored(initial_states(ready), ready.inputs), **inputs} if function == "main" and ready.states else inputs
     if engine == "auto" and watch is not None:
         engine = "reference"
+    need_few_steps(ready)
     execute, owner = engine_for(engine)(ready, function), host().owner("engines", engine)
     if owner is not None and not owner.is_ours:  # ours say it themselves
         from .engine.run import fitted

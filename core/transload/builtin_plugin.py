@@ -74,6 +74,10 @@ def register_facts(register: Any) -> None:
         "reading of MLIR text", Callable, declared=False, gives="transload.text.assembly:Written"))
     register(Facts("assembly", "builtin", "transload.dialects.assembly:BUILTIN_FORMS"))
     register(Facts("assembly", "func", "transload.dialects.assembly:FUNC_FORMS"))
+    register(FactKind(
+        "steps", "a function of the op: how many numbers it computes on the way to its results, as one for each place of each "
+        "window, or how often it runs its regions", "verification, runs: what would take too long", Callable,
+        gives="transload.fact_outcomes:count"))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))
 
 

@@ -6,18 +6,24 @@ Each takes what a function gave, and what that was given; it says what is wrong 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from .ir import Op, Value
 from .outcomes import a_kind, no_answer
 
-__all__ = ["answer", "errors", "intervals", "kernel", "landmarks", "moves", "signs"]
+__all__ = ["answer", "count", "errors", "intervals", "kernel", "landmarks", "moves", "signs"]
 
 
 def answer(outcome: Any, *_: Any) -> str | None:
     """Whether something holds; who says nothing says that it does not."""
     return None if outcome is None else no_answer(outcome)
+
+
+def count(outcome: Any, *_: Any) -> str | None:
+    """A number of something, 0 or more."""
+    known = isinstance(outcome, Integral) and not isinstance(outcome, bool) and int(outcome) >= 0
+    return None if known else f"gives {a_kind(outcome)}, where a whole number of 0 or more is wanted"
 
 
 def kernel(outcome: Any, *_: Any) -> str | None:

@@ -47,6 +47,7 @@ def register_facts(register: Any) -> None:
     register(Facts("as-it-runs", "top", f"{_HERE}.analysis.error_bounds:ROUNDED"))
     register(Facts("moves", "top", f"{_HERE}.analysis.movement:MOVES"))
     register(Facts("indices", "top", f"{_HERE}.analysis.movement:INDICES"))
+    register(Facts("steps", "top", f"{_HERE}.analysis.steps:STEPS"))
     register(Facts("cast", "top", f"{_HERE}.analysis.movement:CASTS"))
 
 

@@ -12,13 +12,14 @@ import pytest
 import transload
 from transload import budget
 from transload.budget import Allowance, Budget, allowed
+from transload.engine.steps import elements_of
 from transload.errors import ConversionError, PassError, RunError, Unsupported, UsageError
 from transload.ir import F32, Dense, SplatData, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.limits import text_length
 from transload.passes.inline import inline_calls
 from transload.text import parse_module
-from transload.verification.verify import elements_of, verify_conversion
+from transload.verification.verify import verify_conversion
 from transload_converters.tflite.writer import ModelWriter
 from transload_hub.kernels.conv import pad_spatial
 from transload_plugins.stablehlo.kernels.movement import padded as stablehlo_padded

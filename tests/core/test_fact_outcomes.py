@@ -68,7 +68,8 @@ def test_what_no_fact_of_the_kind_is_is_the_plugins_failure(kind: str, outcome: 
     ("interval", (2.0, 1.0), "begins at 2.0 and ends at 1.0"), ("interval", [(0, 1), (0, 1)], "2 intervals, where the op has 1"),
     ("moves", Moves(("first",)), "their numbers"), ("moves", Moves(constants=("zero",)), "numbers are wanted"),  # type: ignore[arg-type]
     ("signs", ((7,), ()), "number 7 of 2 operands"), ("signs", ((), (1,)), "number 1 of 1 results"),
-    ("error-bound", [None, None], "2 bounds, where the op has 1")])
+    ("error-bound", [None, None], "2 bounds, where the op has 1"),
+    ("steps", -1, "a whole number of 0 or more is wanted"), ("steps", 2.5, "a whole number"), ("steps", None, "a whole number")])
 def test_what_does_not_fit_the_op_is_told(kind: str, outcome: Any, words: str) -> None:
     op = product(module())
     with saying(kind, giving(outcome)).bind(), pytest.raises(PluginFailure, match=words):
@@ -78,7 +79,7 @@ def test_what_does_not_fit_the_op_is_told(kind: str, outcome: Any, words: str) -
 @pytest.mark.parametrize(("kind", "outcome"), [
     ("moves", None), ("moves", Moves(None)), ("exact", np.bool_(True)), ("exact", None), ("interval", None),
     ("interval", (np.float32(0), 1)), ("interval", [(0, float("nan"))]), ("integers", None), ("signs", ((0, -1), [0])),
-    ("error-bound", ()), ("layout", []), ("known-call", False), ("quantization", None)])
+    ("error-bound", ()), ("steps", np.int64(3)), ("layout", []), ("known-call", False), ("quantization", None)])
 def test_what_is_meant_stays_as_it_is(kind: str, outcome: Any) -> None:
     with saying(kind, giving(outcome)).bind():
         assert host().facts(kind)["top.Mul"](product(module()), None) is outcome

@@ -15,10 +15,11 @@ from typing import Any
 
 from transload.api import load, lower, run
 from transload.budget import allowance, allowed
+from transload.engine.steps import elements_of
 from transload.errors import InternalError, PluginFailure, TransloadError
 from transload.ir import Module, verify
 from transload.verification.inputs import random_inputs
-from transload.verification.verify import elements_of, verify_conversion
+from transload.verification.verify import verify_conversion
 
 from tests.fuzz import (
     caffe_files,

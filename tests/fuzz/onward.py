@@ -13,10 +13,10 @@ import numpy as np
 from transload.api import load, lower
 from transload.budget import allowance, allowed
 from transload.convert_model import convert
+from transload.engine.steps import elements_of
 from transload.inspection import inspect
 from transload.ir import Module, TensorType, input_types
 from transload.verification.inputs import plain_integers, random_inputs
-from transload.verification.verify import elements_of
 
 __all__ = ["SHARE", "Onward", "onward_of", "written"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.facts import Facts
 from transload.plugin import Conversion, DialectSpec, Engine, Pass, Reader, Runtime, Writer
 
 from .choices import OPTIONS, WRITTEN
@@ -15,6 +16,11 @@ _HERE = "transload_converters.onnx"
 @hookimpl
 def register_dialects(register: Any) -> None:
     register(DialectSpec("onnx", f"{_HERE}.dialect:ONNX", doc="Operators of ONNX, opset 7 and later, one op each."))
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(Facts("steps", "onnx", f"{_HERE}.steps:STEPS"))
 
 
 @hookimpl

@@ -30,6 +30,7 @@ def register_facts(register: Any) -> None:
     register(Facts("assembly", "arith", f"{_HERE}.assembly:ARITH_FORMS"))
     register(Facts("assembly", "tf_device", f"{_HERE}.assembly:DEVICE_FORMS"))
 
+    register(Facts("steps", "tf", f"{_HERE}.steps:STEPS"))
     register(Facts("nested", "tf_executor", f"{_HERE}.executor.parts:NESTED"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.facts import Facts
 from transload.hookspecs import hookimpl
 from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime, Writer
 
@@ -17,6 +18,11 @@ def register_dialects(register: Any) -> None:
     register(DialectSpec("tfl", f"{_HERE}.dialect:TFL", doc="The builtin operators of TensorFlow Lite."))
     register(DialectSpec(
         "tflite", f"{_HERE}.postprocess:TFLITE", f"{_HERE}.postprocess:KERNELS", "What TFLite's custom operations compute."))
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(Facts("steps", "tfl", f"{_HERE}.steps:STEPS"))
 
 
 @hookimpl

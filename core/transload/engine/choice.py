@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import TransloadError
-from ..ir import Module, Op, TensorType, Value
+from ..ir import Module, Op
 from ..plugin import unavailable
 from ..plugin_host import host
 from .reference import prepare as prepare_reference
+from .steps import size_of
 
 __all__ = ["Choice", "Work", "choose", "choose_measuring", "is_product", "prepare", "work_of"]
 
@@ -82,7 +83,7 @@ def work_of(module: Module, function: str = "main") -> Work:
     for op in module.function(function).walk():
         if op.name in ("func.func", "func.return") or not op.operands:
             continue
-        made = sum(_size(result) for result in op.results)
+        made = sum(size_of(result) for result in op.results)
         ops += 1
         elements += made
         if is_product(op.name):
@@ -96,17 +97,10 @@ def is_product(name: str) -> bool:
     return _PRODUCT.search(name.partition(".")[2]) is not None
 
 
-def _size(value: Value) -> int:
-    type_ = value.type
-    if not isinstance(type_, TensorType) or type_.shape is None:
-        return 0
-    return math.prod(1 if size is None else size for size in type_.shape)
-
-
 def _products(op: Op, made: int) -> int:
     """Multiplications of a product. Of a matrix product of M*K by K*N, K is sqrt(MK * KN / MN); of a convolution, that is
     its input channels times the square root of its kernel's places, which is near enough."""
-    sizes = [size for size in map(_size, op.operands[:2]) if size]
+    sizes = [size for size in map(size_of, op.operands[:2]) if size]
     if len(sizes) < 2 or not made:
         return made
     return int(made * max(1.0, math.sqrt(sizes[0] * sizes[1] / made)))

@@ -29,6 +29,7 @@ from ..analysis.choices import chosen_outputs
 from ..budget import VARIABLE, allowance
 from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
+from ..engine.steps import elements_of
 from ..errors import MissingKernel, PluginFailure, RunError, TransloadError, after_colon
 from ..guard import noted
 from ..ir import FloatType, Module, QuantType, TensorType, Value, asked_inputs, initial_states
@@ -50,7 +51,7 @@ from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .steady import always_same
 from .tolerance import Tolerance
-from .verify import Verification, elements_of, verify_conversion
+from .verify import Verification, verify_conversion
 
 if TYPE_CHECKING:
     from ..postprocess import Postprocess

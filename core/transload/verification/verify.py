@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain, islice
@@ -14,9 +13,9 @@ from ..budget import VARIABLE, allowance
 from ..contents import constant_bytes
 from ..engine.choice import work_of
 from ..engine.memory import bytes_of, machine_bytes, peak_bytes
+from ..engine.steps import elements_of
 from ..errors import PluginFailure, RunError
-from ..ir import Dense, Module, SplatData, TensorType
-from ..ir.build import constant_of
+from ..ir import Module
 from ..plugin import Runtime
 from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
 from .drawn import Drawn
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ..postprocess import Postprocess
     from ..samples.fused import Fused
 
-__all__ = ["OwnRuntime", "Verification", "elements_of", "verify_conversion"]
+__all__ = ["OwnRuntime", "Verification", "verify_conversion"]
 
 _VALUES_OF_ONE = 64
 """Bytes of values at one time for each byte of a model's constants and inputs, where these are more than the allowance."""
@@ -165,7 +164,7 @@ def _too_much(source: Module, result: Module) -> str:
     own = constant_bytes(source) + bytes_of(argument.type for argument in result.body_of_main.arguments)
     for count, allowed, what, name in (
             (ends, most.ends, "fill and compare {:,} inputs and outputs", "ends"),
-            (elements_of(result), most.elements, "compute {:,} numbers", "elements"),
+            (max(map(elements_of, (result, source))), most.elements, "compute {:,} numbers", "elements"),
             (work.products, most.products, "multiply {:,} times", "products"),
             (both, max(most.memory, _VALUES_OF_ONE * own), "take {:,} bytes at one time", "memory")):
         if count > allowed:
@@ -175,18 +174,3 @@ def _too_much(source: Module, result: Module) -> str:
 
 def _memory_of(module: Module) -> int:
     return peak_bytes(module.body_of_main)
-
-
-def elements_of(module: Module) -> int:
-    """How many numbers all values of a module have together; each region is counted once.
-
-    Constants that are held already are left out. A splat is one number until it is computed with: a file
-    of 464 bytes may have one of 4 GB.
-    """
-    shapes = [value.type.shape for op in module.ops() for value in op.results
-              if isinstance(value.type, TensorType) and value.type.is_static and not _held(constant_of(value))]
-    return sum(math.prod(size or 0 for size in shape) for shape in shapes if shape is not None)
-
-
-def _held(constant: Dense | None) -> bool:
-    return constant is not None and not isinstance(constant.data, SplatData)

@@ -29,6 +29,7 @@ def register_facts(register: Any) -> None:
     register(Facts("cast", "stablehlo", f"{_HERE}.facts:CASTS"))
     register(Facts("control", "stablehlo", f"{_HERE}.facts:CONTROL"))
     register(Facts("interval", "stablehlo", f"{_HERE}.intervals:INTERVALS"))
+    register(Facts("steps", "stablehlo", f"{_HERE}.facts:STEPS"))
     register(Facts("integers", "stablehlo", f"{_HERE}.facts:INTEGERS"))
     register(Facts("known-call", "stablehlo", f"{_HERE}.raising.calls:KNOWN"))
 

@@ -26,6 +26,7 @@ def register_facts(register: Any) -> None:
     register(Facts("cast", "tosa", f"{_HERE}.facts:CASTS"))
     register(Facts("control", "tosa", f"{_HERE}.facts:CONTROL"))
     register(Facts("signs", "tosa", f"{_HERE}.facts:SIGNS"))
+    register(Facts("steps", "tosa", f"{_HERE}.facts:STEPS"))
     register(Facts("integers", "top", f"{_HERE}.lowering.integers:INTEGERS"))
 
 

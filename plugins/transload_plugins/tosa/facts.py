@@ -1,4 +1,5 @@
-"""What is known of TOSA's operators: which of them only move numbers, which operands are indices, how regions run.
+"""What is known of TOSA's operators: which of them only move numbers, which operands are indices, how regions run, of which
+windows they compute.
 
 Source: the specification's operators of the groups data layout, scatter/gather, and what the others say of ties and limits.
 """
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Index, Moves
+from transload.engine.steps import over_windows
 from transload.facts import FactTable
 from transload.ir import Op
 
@@ -16,18 +18,20 @@ if TYPE_CHECKING:
     from .dialect.conversion import Rescale
     from .dialect.elementwise import Clamp
 
-__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES", "SIGNS"]
+__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES", "SIGNS", "STEPS"]
 
 MOVES = FactTable("tosa")
 INDICES = FactTable("tosa")
 CASTS = FactTable("tosa")
 SIGNS = FactTable("tosa")
+STEPS = FactTable("tosa")
 
 CONTROL = FactTable("tosa")
 
 CASTS.add(True, "cast")
 CONTROL.add(Branches(), "cond_if")
 CONTROL.add(Loop(), "while_loop")
+STEPS.add(lambda op: over_windows(op, op.kernel), "avg_pool2d", "max_pool2d")
 
 MOVES.add(Moves(keeps_order=True), "reshape")
 MOVES.add(Moves(keeps_order=True, keeps_dimensions=True), "identity")

@@ -1,0 +1,13 @@
+"""ONNX's operators that compute each number of a window of others: how many that are (facts of kind `steps`)."""
+
+from __future__ import annotations
+
+from transload.engine.steps import over_windows
+from transload.facts import FactTable
+
+__all__ = ["STEPS"]
+
+STEPS = FactTable("onnx")
+
+STEPS.add(lambda op: over_windows(op, op.attribute("kernel_shape", ())), "AveragePool", "LpPool", "MaxPool")
+STEPS.add(lambda op: over_windows(op, (op.attribute("size", 1),)), "LRN")

@@ -1,0 +1,73 @@
+"""How many numbers a module computes: those of its values, and those on the way to them.
+
+A maximum over windows of a million computes a million numbers for each that it gives, and a sum by a program of ten ops ten for
+each that it reads. What an op is computed by, its dialect says (facts of kind `steps`): a file of a hundred bytes may ask for
+work without end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from ..budget import VARIABLE, allowance
+from ..errors import Finding, RunError
+from ..ir import Dense, Module, Op, SplatData, TensorType, Value
+from ..ir.build import constant_of
+from ..plugin_host import host
+
+__all__ = ["elements_of", "need_few_steps", "over_windows", "size_of"]
+
+
+def elements_of(module: Module) -> int:
+    """How many numbers all values of a module have together, with those that its ops compute on the way; each region is counted
+    once, but for those that such an op runs for each step.
+
+    Constants that are held already are left out. A splat is one number until it is computed with: a file
+    of 464 bytes may have one of 4 GB.
+    """
+    return sum(max(_elements(op), _steps(op)) for op in module.ops())
+
+
+def need_few_steps(module: Module) -> None:
+    """Raise `RunError` where an op computes more on the way to its results than all values together may have.
+
+    The values themselves are counted where a model is verified: who runs one knows of which sizes it is."""
+    most = allowance().elements
+    for op in module.ops():
+        if (count := _steps(op)) > most:
+            raise RunError(
+                f"to run the module would compute {count:,} numbers for one op, and {most:,} are allowed",
+                [Finding(op.name, f"computes {count:,} numbers", (op.origin,) if op.origin else ())],
+                hint=f"{VARIABLE}=elements={count} allows them")
+
+
+def size_of(value: Value) -> int:
+    """How many numbers a value has; sizes that are not known count as 1."""
+    type_ = value.type
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return 0
+    return math.prod(1 if size is None else size for size in type_.shape)
+
+
+def over_windows(op: Op, sizes: Iterable[int]) -> int:
+    """The steps of an op each of whose results is computed of a window of such sizes."""
+    return size_of(op.results[0]) * math.prod(sizes)
+
+
+def _elements(op: Op) -> int:
+    return sum(size_of(value) for value in op.results
+               if isinstance(value.type, TensorType) and value.type.is_static and not _held(constant_of(value)))
+
+
+def _steps(op: Op) -> int:
+    """The numbers that an op computes on the way; where its regions are run at each step, for each op in them."""
+    steps = host().facts("steps")[op.name]
+    if steps is None:
+        return 0
+    inner = sum(1 for region in op.regions for block in region.blocks for each in block for _ in each.walk())
+    return int(steps(op)) * max(inner - len(op.regions), 1)
+
+
+def _held(constant: Dense | None) -> bool:
+    return constant is not None and not isinstance(constant.data, SplatData)
