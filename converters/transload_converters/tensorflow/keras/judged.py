@@ -6,7 +6,9 @@ that layer code, or a function of Keras that fetches files.
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from transload.errors import ReadError
@@ -15,7 +17,7 @@ from .layer import rule_of
 from .layers.activations import FUNCTIONS
 from .model import class_of
 
-__all__ = ["CODE", "refuse_code"]
+__all__ = ["CODE", "refuse_code", "refuse_other_form"]
 
 CODE = ("Lambda", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "TensorFlowOpLayer")
 """Classes of layers that are code."""
@@ -34,6 +36,15 @@ _PARTS = frozenset({
 """Initializers, regularizers, constraints and policies, in small letters without `_`."""
 _TRAINING = ("keras.optimizers", "keras.losses", "keras.metrics")
 """The modules of what models in others were compiled with."""
+
+
+def refuse_other_form(path: Path, read_as_archive: bool) -> None:
+    """Raise `ReadError` for a file that is an archive and HDF5 at once, of which Keras would make the other one: our reader
+    goes by how a file begins, and Keras by its name and by how it ends."""
+    if (path.name.endswith(".keras") and zipfile.is_zipfile(path)) != read_as_archive:
+        ours, other = ("an archive", "HDF5") if read_as_archive else ("HDF5", "an archive")
+        raise ReadError(f"it begins as {ours}, and Keras takes it for {other} by its name {path.name!r}",
+                        hint="an archive is called .keras, and HDF5 .h5")
 
 
 def refuse_code(config: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from transload.plugin import Source
 
 from .archive import DAMAGED, KerasFile, read_file
 from .graph import Graph
-from .judged import CODE, refuse_code
+from .judged import CODE, refuse_code, refuse_other_form
 from .layer import BROKEN, Layer, call_layer, flatten
 from .model import input_layers, layer_tree, output_refs
 from .weights import find_weights
@@ -64,6 +64,8 @@ def outline(source: Source) -> tuple[list[str], list[str]]:
         if code is not None:
             raise ReadError(f"layer {code.name!r} ({code.class_name}): it holds code, which is not run", hint=_WAY)
         refuse_code(file.config)
+        if source.path is not None:
+            refuse_other_form(source.path.resolve(), read_as_archive=not file.named)
         return list(_inputs(model, file)), _output_names(model)
 
 

@@ -13,7 +13,7 @@ from transload.plugin import Source
 from transload_converters.tensorflow.keras.reader import outline
 from transload_converters.tensorflow.keras.runtime import available, open_model
 
-from tests.support.keras_models import dense_layer, entry, functional, input_entry, keras_file
+from tests.support.keras_models import dense_layer, entry, functional, h5_file, input_entry, keras_file
 
 pytest.importorskip("h5py")
 
@@ -68,3 +68,23 @@ def test_keras_is_shown_what_layers_begin_with(tmp_path: Path) -> None:
     model = functional([input_entry("x", [None, 3]), layer], ["x"], ["out"])
     model["compile_config"] = {"loss": {"module": "my.code", "class_name": "Loss", "config": {}}}
     assert outline(Source(keras_file(tmp_path / "m.keras", model, WEIGHTS))) == (["x"], ["out"])
+
+
+@pytest.mark.parametrize(("name", "first", "shown"), [
+    ("m.keras", "h5", False), ("m.h5", "h5", True), ("m.keras", "", True), ("m.h5", "", False)])
+def test_keras_is_shown_the_model_that_we_looked_at(tmp_path: Path, name: str, first: str, shown: bool) -> None:
+    """Keras goes by a file's name, and we by how it begins: one that is HDF5 with an archive behind it is two models."""
+    made = functional([input_entry("x", [None, 3]), dense_layer("out", "x", 2)], ["x"], ["out"])
+    file = keras_file(tmp_path / "archive.keras", made, WEIGHTS)
+    before = h5_file(tmp_path / "first.h5", made, {}).read_bytes() if first else b""
+    both = tmp_path / "both" / name
+    both.parent.mkdir()
+    both.write_bytes(before + file.read_bytes())
+    link = tmp_path / "link.keras"
+    link.symlink_to(both)
+    for path in (both, link):
+        if shown:
+            assert outline(Source(path)) == (["x"], ["out"])
+        else:
+            with pytest.raises(ReadError, match="and Keras takes it for"):
+                outline(Source(path))
