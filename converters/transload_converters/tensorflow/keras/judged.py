@@ -34,6 +34,13 @@ _PARTS = frozenset({
     "unitnorm", "minmaxnorm", "policy", "dtypepolicy", "floatdtypepolicy", "quantizeddtypepolicy", "quantizedfloat8dtypepolicy",
     "gptqdtypepolicy", "dtypepolicymap"})
 """Initializers, regularizers, constraints and policies, in small letters without `_`."""
+_JUDGING = frozenset({
+    "mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_logarithmic_error",
+    "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy", "categorical_focal_crossentropy",
+    "sparse_categorical_crossentropy", "categorical_hinge", "hinge", "squared_hinge", "huber", "log_cosh", "poisson",
+    "kl_divergence", "cosine_similarity", "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy",
+    "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy"})
+"""Functions that models in others were compiled with, as losses and metrics."""
 _TRAINING = ("keras.optimizers", "keras.losses", "keras.metrics")
 """The modules of what models in others were compiled with."""
 
@@ -66,7 +73,7 @@ def _computes(item: Mapping[str, Any]) -> bool:
     if not isinstance(name, str) or not isinstance(module, str | None):
         return False
     if name == "function":
-        return isinstance(item.get("config"), str) and item["config"] in FUNCTIONS
+        return isinstance(item.get("config"), str) and (item["config"] in FUNCTIONS or item["config"] in _JUDGING)
     if name in _VALUES:
         return True
     if module not in (None, "keras", "builtins") and not module.startswith("keras."):

@@ -58,6 +58,15 @@ def test_keras_is_not_shown_code_where_we_do_not_look(tmp_path: Path, named: dic
         open_model(file)({"x": np.ones((1, 3), np.float32)})
 
 
+@pytest.mark.parametrize("function", ["mean_squared_error", "binary_accuracy"])
+def test_keras_is_shown_a_model_in_which_one_was_compiled_with_a_function(tmp_path: Path, function: str) -> None:
+    inner = functional([input_entry("a", [None, 3]), dense_layer("b", "a", 2)], ["a"], ["b"])
+    named = {"module": "builtins", "class_name": "function", "config": function, "registered_name": "function"}
+    held = {**entry("Functional", "inner", "x", module="keras"), "config": inner["config"], "compile_config": {"loss": named}}
+    file = keras_file(tmp_path / "m.keras", functional([input_entry("x", [None, 3]), held], ["x"], ["inner"]), WEIGHTS)
+    assert outline(Source(file)) == (["x"], ["inner"])
+
+
 def test_keras_is_shown_what_layers_begin_with(tmp_path: Path) -> None:
     layer = dense_layer("out", "x", 2)
     layer["config"] |= {
