@@ -119,7 +119,7 @@ def _summed(op: AvgPool, rw: Rewriter, x: Value, window: Window) -> Value:
     channels = static_shape(x)[-1]
     ones = build.const(rw, tables.ones((*window.kernel, channels, 1), np.int8), I8)
     made = rw.emit(
-        "tosa.depthwise_conv2d", x, ones, build.const(rw, np.full(channels, bias, dtype_of(total)), total),
+        "tosa.depthwise_conv2d", x, ones, build.const(rw, tables.full((channels,), bias, dtype_of(total)), total),
         build.zero_point(rw, zero, x.element), build.zero_point(rw, 0, I8), element=total, pad=window.flat_pads,
         stride=window.strides, dilation=window.dilations, acc_type=total)
     made = narrow(
