@@ -303,8 +303,8 @@ def _lacking(shapes: Mapping[str, Sequence[Size] | None]) -> list[str]:
 
 def _form(shapes: Mapping[str, Sequence[Size] | None]) -> str:
     """Flags as in an example, with a word in the place of each size that is missing."""
-    return " ".join(_flag(name, ["SIZE" if not isinstance(size, int) else size for size in shapes[name] or ("SIZE", "...")])
-                    for name in _lacking(shapes))
+    return " ".join(_flag(name, ["SIZE", "..."] if (sizes := shapes[name]) is None else
+                          [size if isinstance(size, int) else "SIZE" for size in sizes]) for name in _lacking(shapes))
 
 
 def _examples(

@@ -223,7 +223,8 @@ def test_a_repeated_number_in_no_place() -> None:
 
 def test_a_function_without_a_body_is_only_declared() -> None:
     text = """"builtin.module"() ({
-      "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>) -> tensor<2xf32>}> ({}) : () -> ()
+      "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_visibility = "private"}> ({})
+        : () -> ()
     }) : () -> ()"""
     module = transload.load(text=text, format="mlir")
     with pytest.raises(UsageError, match="'main' of the module is only declared"):

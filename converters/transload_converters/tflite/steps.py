@@ -12,5 +12,5 @@ STEPS = FactTable("tfl")
 STEPS.add(
     lambda op: over_windows(op, (op.attribute("filter_height", 1), op.attribute("filter_width", 1))),
     "average_pool_2d", "l2_pool_2d", "max_pool_2d")
-STEPS.add(lambda op: over_windows(op, op.attribute("window_dimensions", ())), "stablehlo_reduce_window")
+STEPS.add(lambda op: over_windows(op, op.attribute("window_dimensions", ()), computes_padding=True), "stablehlo_reduce_window")
 STEPS.add(lambda op: over_windows(op, (2 * op.attribute("radius", 0) + 1,)), "local_response_normalization")

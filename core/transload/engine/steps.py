@@ -50,9 +50,11 @@ def size_of(value: Value) -> int:
     return math.prod(1 if size is None else size for size in type_.shape)
 
 
-def over_windows(op: Op, sizes: Iterable[int]) -> int:
-    """The steps of an op each of whose results is computed of a window of such sizes."""
-    return size_of(op.results[0]) * math.prod(sizes)
+def over_windows(op: Op, sizes: Iterable[int], computes_padding: bool = False) -> int:
+    """The steps of an op each of whose results is computed of a window of such sizes: of what its first operand has, or, where it
+    `computes_padding`, of what stands beside that, too."""
+    window = math.prod(sizes)
+    return size_of(op.results[0]) * (window if computes_padding else min(window, size_of(op.operands[0])))
 
 
 def _elements(op: Op) -> int:

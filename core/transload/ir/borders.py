@@ -221,13 +221,14 @@ def same_width(a: Type | None, b: Type | None) -> bool:
 def seen_as(held: Type | None, element: Type | None) -> Type | None:
     """The element type that integers of `held` have outside, where `element` is noted of them; None where that is `held`'s own.
 
-    Fewer bits are the model's, and a sign; more bits than the function has are not there to be given.
+    Fewer bits are the model's, and a sign. More bits than the function has are not there to be given: of 64 it may have 32, with
+    their sign, and nothing else is noted of fewer than there are.
     """
     if not isinstance(held, IntegerType) or not isinstance(element, IntegerType):
         return None
     if element.width <= held.width:
         return element
-    return IntegerType(held.width, "u") if element.unsigned else None
+    return IntegerType(held.width, "u") if element.unsigned and (element.width, held.width) == (64, 32) else None
 
 
 def _seen(held: Type, element: Type | None) -> Type:

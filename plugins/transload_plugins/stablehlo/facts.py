@@ -38,7 +38,7 @@ MOVES.add(Moves((0, 1), by_value=True), "maximum", "minimum")
 MOVES.add(Moves((0, 1, 2), by_value=True), "clamp")
 
 STEPS.add(lambda op: size_of(op.operands[0]), "map", "reduce")
-STEPS.add(lambda op: over_windows(op, op.window_dimensions), "reduce_window")
+STEPS.add(lambda op: over_windows(op, op.window_dimensions, computes_padding=True), "reduce_window")
 STEPS.add(lambda op: size_of(op.operands[-1]), "scatter")
 
 

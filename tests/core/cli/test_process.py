@@ -245,7 +245,8 @@ def test_a_stream_that_a_plugin_closed() -> None:
 
 
 _SLOW = (
-    "import sys, time\n"
+    "import signal, sys, time\n"
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # which nohup has ignored
     "import transload.cli as cli\n"
     "from transload.cli.answer import data_alone, print_json\n"
     "def slow(arguments):\n"
