@@ -51,6 +51,18 @@ _ELEMENTS = (
     "i1", "i4", "i8", "ui8", "i32", "i64", "ui32", "f16", "bf16", "f32", "f64", "f8E4M3FN", "complex<f32>", "index",
     "!quant.uniform<i8:f32, 0.5>", "!quant.uniform<i8:f32, 0.25:3>", "!quant.uniform<i32:f32, 0.5>",
     "!quant.uniform<i8:f32:0, {0.1, 0.2}>", "!quant.uniform<i8:f32:1, {0.1, 0.2, 0.3}>")
+_VALUES = (
+    "true", "false", "1 : i64", "-1 : i64", "1 : i32", "1 : i8", "1 : ui64", "1 : index", "1.0 : f32", "1.0 : f64", '"x"', '""', "@main", "[]",
+    "[1 : i64]", '["a"]', "[@main]", "[[0, 1]]", "{}", "{a = 1 : i64}", "array<i64>", "array<i64: 0>", "array<i64: 1, 0>", "array<i32: 0, 1>", "array<i1: true>",
+    "array<f32: 1.0>", "dense<0> : tensor<i64>", "dense<0> : tensor<index>", "dense<0> : tensor<1xi64>", "dense<[[0, 1]]> : tensor<1x2xi64>", "dense<[[0, 1]]> : tensor<1x2xi32>",
+    "dense<true> : tensor<1xi1>", "dense<1.0> : tensor<1xf32>", "[dense<[0]> : tensor<1xindex>]", "[dense<[0, 0]> : tensor<2xindex>]", "i64", "tensor<2xf32>", "() -> ()",
+    "affine_map<(d0) -> (d0)>", "#stablehlo.channel_handle<handle = 1, type = 1>", "#stablehlo.channel_handle<handle = -1, type = 7>", "#stablehlo<precision DEFAULT>",
+    "[#stablehlo<precision DEFAULT>]", "#stablehlo<comparison_direction EQ>", "#stablehlo<rng_distribution UNIFORM>", "#stablehlo<fft_type FFT>",
+    "#stablehlo.gather<collapsed_slice_dims = [0]>", "#stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>",
+    "#stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>", "#stablehlo.bounds<3>",
+    "#stablehlo.result_accuracy<ulps = 1, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>",
+    "[#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 5, operand_tuple_indices = []>]", "")
+"""Of an attribute, of all kinds; of the last kind is one without a value."""
 _OTHERS = ("!stablehlo.token", "f32", "tensor<*xf32>", "tuple<tensor<2xf32>>", "tensor<f32>", "tensor<0x2xf32>", "tensor<?x?xf32>")
 _TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)((?:[^<>,]|<[^<>]*>)+)((?:, #stablehlo.bounds<[^>]*>)?)>")
 _NUMBER = re.compile(r"(?<![\w.%#<-])-?\d+(?:\.\d+(?:e[-+]\d+)?)?(?![\w.x:]|\*)")
@@ -61,21 +73,21 @@ _MEMBER = re.compile(r"\b\w+ = (?:\d+ : i\d+|dense<[^>]*> : tensor<[^>]*>|\[dens
 
 def program(op: str, attributes: str, operands: str, results: str) -> str:
     """A module with one op, whose operands come from ops that no dialect has."""
-    types = _split(operands)
+    types = split(operands)
     names = [f"%a{index}" for index in range(len(types))]
     values = "".join(f'{name} = "test.value"() : () -> {type_}\n' for name, type_ in zip(names, types, strict=True))
-    left = f"%r:{len(_split(results))}" if len(_split(results)) > 1 else "%r"
+    left = f"%r:{len(split(results))}" if len(split(results)) > 1 else "%r"
     return (
         '"builtin.module"() ({\n"func.func"() <{function_type = () -> (), sym_name = "main"}> ({\n' + values
         + f'{left} = "stablehlo.{op}"({", ".join(names)}) {attributes} : ({operands}) -> ({results})\n'
         '"func.return"() : () -> ()\n}) : () -> ()\n}) : () -> ()\n')
 
 
-def _split(types: str) -> list[str]:
-    """A list of types at the commas that are outside of brackets."""
+def split(types: str) -> list[str]:
+    """A list of types, or of attributes, at the commas that are outside of brackets."""
     parts, depth = [""], 0
     for character in types:
-        depth += {"<": 1, "{": 1, ">": -1, "}": -1}.get(character, 0)
+        depth += {"<": 1, "{": 1, "[": 1, ">": -1, "}": -1, "]": -1}.get(character, 0)
         if character == "," and not depth:
             parts.append("")
         else:
@@ -100,6 +112,18 @@ def changed(count: int, seed: int) -> Iterator[tuple[str, str]]:
         if text not in seen:
             seen.add(text)
             yield op, text
+
+
+def with_other_values() -> Iterator[tuple[str, str]]:
+    """The valid programs with each value in the place of each attribute's, with the op's name."""
+    for op, attributes, operands, results in VALID:
+        region, opens, members = attributes.rpartition("}) {") if attributes.startswith("(") else ("", "", attributes[1:])
+        each = split(members.removesuffix("}"))
+        for place, member in enumerate(each):
+            name = member.split(" ", 1)[0]
+            for value in _VALUES:
+                others = [*each[:place], f"{name} = {value}" if value else name, *each[place + 1 :]]
+                yield op, program(op, f"{region}{opens or '{'}{', '.join(others)}}}", operands, results)
 
 
 def _with_type(rng: random.Random, text: str) -> str:

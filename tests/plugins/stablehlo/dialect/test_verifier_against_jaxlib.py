@@ -11,7 +11,7 @@ from transload.ir.verify import check
 from transload.text import parse_module
 from transload_converters.stablehlo import bindings
 
-from tests.plugins.stablehlo.dialect.invalid_programs import VALID, changed, program
+from tests.plugins.stablehlo.dialect.invalid_programs import VALID, changed, program, with_other_values
 
 pytestmark = pytest.mark.skipif(bindings.available() is not None, reason="no jaxlib")
 
@@ -54,9 +54,18 @@ def test_the_valid_programs_are_valid() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_what_the_bindings_refuse_is_refused(seed: int) -> None:
-    programs = list(changed(1500, seed))
+    _need_refusals(list(changed(1500, seed)), 800)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_values_of_other_kinds_are_refused(part: int) -> None:
+    _need_refusals(list(with_other_values())[part::8], 400)
+
+
+def _need_refusals(programs: list[tuple[str, str]], least: int) -> None:
+    """Fail where the bindings refuse one of the programs, at `least` so many, and we do not."""
     theirs = _refused_by_the_bindings([text for _, text in programs])
-    assert sum(map(bool, theirs)) > 800  # the programs are mostly invalid
+    assert sum(map(bool, theirs)) > least  # the programs are mostly invalid
     let_through = [
         f"{op}: {why}\n{text}" for (op, text), why in zip(programs, theirs, strict=True)
         if why and not _OURS_TO_DECIDE.search(why) and not _refused_by_us(text)]
