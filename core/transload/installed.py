@@ -1,4 +1,8 @@
-"""What the distributions that are installed name in their entry points, whatever one of them has in its file."""
+"""What the distributions that are installed name in their entry points, whatever one of them has in its file.
+
+What finds them, on `sys.meta_path`, and their files are others': reading them may raise anything, and nobody's mistake is to end
+what has nothing to do with it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ def _may_name(distribution: Distribution, group: str) -> bool:
     """Whether a file of entry points that does not read has some of a group."""
     try:
         return f"[{group}]" in (distribution.read_text(ENTRIES) or "")
-    except Exception:  # nobody knows
+    except Exception:  # nobody knows: it is told rather than left out
         return True
 
 
@@ -46,5 +50,5 @@ def named(distribution: Distribution) -> tuple[str, str]:
     """Name and version: each reading of one parses the file of metadata, and a distribution has many plugins."""
     try:
         return distribution.name or "", distribution.version or ""
-    except Exception:  # there is no such file
+    except Exception:  # it has no metadata, or none that reads
         return "", ""
