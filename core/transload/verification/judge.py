@@ -59,7 +59,6 @@ class Judge:
         self, source: Module, result: Module, hub: Module | None, runtime: Runtime, tolerance: Tolerance, engine: str,
         running: Running, fused: Fused | None = None, post: Postprocess | None = None,
     ) -> None:
-        self.fused, self.post = fused, post
         self.tried = Tried.of(given=False)
         """What it is judged on, in words."""
         self.drawn = Drawn()
@@ -320,7 +319,7 @@ class Judge:
         module = f"the module that {target} was given"
         nobody = f"no engine here runs {module}"
         forms = [(module, self.running.ran)]
-        if self.hub is not None and self.fused is None:
+        if self.hub is not None and self.reference.fused is None:
             forms.append((f"{nobody}; the hub's form of it", self.hub))
         for form, self.running.ran in forms:
             with suppress(RunError):  # a dialect that only its target executes, or an op that the hub does not
@@ -353,7 +352,8 @@ class Judge:
         self.varied |= bool(vary(given))
         actual = self.running(given)
         self._need_all(reference, actual)
-        padded = resolve(self.runtime.padded)(self.source) if self.runtime.padded is not None and self.post is None else {}
+        pads = self.runtime.padded if self.reference.post is None else None
+        padded = resolve(pads)(self.source) if pads is not None else {}
         actual, of_found = found_alone(reference, actual, padded)
         self._note(given, reference, actual)
         tensors = compare_outputs(reference, actual)

@@ -108,7 +108,7 @@ def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed
     judge.drawn = Drawn(
         (random_inputs(taken, hub, seed + 1 + more) for more in range(9)), attempts_at_steady(taken, hub, seed),
         further_inputs(taken, hub, judge.result, seed, signed))
-    if judge.fused is None:
+    if judge.reference.fused is None:
         judge.drawn.reaching = reaching_inputs(taken, hub, judge.result, seed, floats=judge.is_of_floats)
         judge.drawn.larger = larger_inputs(taken, hub, judge.result, seed)
 
