@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,8 @@ from ..shell import quoted
 from ..sizes_of_data import sizes_from
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
+from .following import Following, Inputs
+from .further import further_inputs
 from .information import Tried, attempts, is_informative
 from .inputs import checked_inputs
 from .kinds import OutputKinds
@@ -55,6 +57,7 @@ from .offsets import unit_of_module
 from .padding import found_alone
 from .steps import is_quantized
 from .tolerance import Tolerance, compared_among
+from .turned import turned_inputs
 
 if TYPE_CHECKING:
     from ..written import Written
@@ -118,6 +121,18 @@ class Comparison:
         self.silent = [
             name for place, (name, array) in enumerate(reference.items()) if not is_informative(array, place in chosen)]
         self.is_given = is_given
+
+    def follow(
+        self, following: Following, both: Callable[[Inputs], tuple[Inputs, Inputs]], inputs: Iterable[Inputs],
+    ) -> None:
+        """Note which outputs do not follow what little varies of them, as the runs of `both` on several inputs show."""
+        names = list[str]()
+        for given in inputs:
+            with suppress(RunError, PluginFailure, MemoryError):  # inputs that it may not be for
+                reference, actual = both(given)
+                names = [*reference]
+                following.note(given, reference, actual)
+        self.broken += following.broken(names, self.excepts)
 
     def judge(
         self, limits: Tolerance | None, excepts: Sequence[str], outputs: int, chosen: Collection[int],
@@ -335,6 +350,13 @@ def compare(
     kinds_of = partial(_kinds_of, source, hub, result, fused is not None)
     alike = _are_quantized_alike(hub, own, {**stated, **meanings})
     comparison.judge(limits, excepts, len(reference), chosen, kinds_of if alike else None)
+    if alike and fused is None and not comparison.broken:
+        def both(inputs: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+            wanted, taken = execute(inputs), as_stored(_fed(result, dict(inputs)), with_meanings(result.inputs, meanings))
+            return wanted, _found_alone(runtime, source, len(result.states), wanted, compute(taken))[0]
+
+        others = turned_inputs(given, result) if given_arrays is not None else further_inputs(source, hub, result, seed)
+        comparison.follow(Following(hub, kinds_of(limits or Tolerance()), execute), both, chain([given], others))
     return comparison
 
 

@@ -14,7 +14,7 @@ Inputs = Mapping[str, np.ndarray]
 
 @dataclass
 class Drawn:
-    """Inputs, each by name, made when they are asked for; none where inputs are given."""
+    """Inputs, each by name, made when they are asked for; where inputs are given, none but `turned` ones."""
 
     of_ways: Iterable[Inputs] = ()
     """On which a runtime's own ways to compute a model are compared (`ways`)."""
@@ -24,5 +24,7 @@ class Drawn:
     """Of the usual size, that what has passed is to pass on, too (`further`)."""
     reaching: Iterable[Sequence[Inputs]] = ()
     """That it is to pass on, too: lists, of each of which the first counts that the runtime does not give up on (`reaching`)."""
+    turned: Sequence[Inputs] = ()
+    """That it is to pass on, too, of a single input that is given (`turned`)."""
     larger: Iterable[Inputs] = ()
     """That it is to pass on, too, where the runtime does not give up on them (`larger`)."""

@@ -25,6 +25,7 @@ from .differences import TensorDifference, compare_outputs, not_measured, of_pla
 from .drawn import Drawn
 from .endless import is_finite, why_no_numbers
 from .excuses import Excuses
+from .following import moved_as_far
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
 from .kinds import OutputKinds
 from .last import Last
@@ -49,6 +50,7 @@ _NOTED = 32
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
 _REACHING = "that is so on inputs beside what the model's own constants ask about; on the usual ones it passed"
+_TURNED = "that is so on the numbers that are given, in the other order; as they are given it passed"
 _LARGER = "that is so on larger inputs than the usual ones, on which it passed"
 
 
@@ -134,7 +136,7 @@ class Judge:
             self._judge_further(verdict)
         if not verdict.broken:
             self._judge_beyond(verdict, told, judged)
-        if not verdict.broken and (steady := self._steady.places & told & judged):
+        if not verdict.broken and not self.drawn.turned and (steady := self._steady.places & told & judged):
             told -= steady
             if not self.on_all:
                 self._judge_others(verdict, judged, told, pending)
@@ -212,23 +214,13 @@ class Judge:
     def _judge_varying(self, verdict: Verification, judged: set[int]) -> None:
         """Have a verdict say which outputs do not vary from input to input as the source's do, where little of them varies."""
         broken = self._steady.broken() & judged
-        open_ = self._moved_as_far(broken) if broken else set()
+        unit = self.kinds.unit
+        open_ = moved_as_far(self._steady, broken, self._noted, self.reference.run, unit) if broken else set[int]()
         verdict.broken = [self._steady.said(place, verdict.tensors[place].name) for place in sorted(broken - open_)]
         if verdict.broken:
             self._of_one = False
         verdict.notes += [f"{self._steady.said(place, verdict.tensors[place].name)}; of inputs that are moved by roundings "
                           f"{self.runtime.name} itself gives what is farther from that" for place in sorted(open_)]
-
-    def _moved_as_far(self, places: set[int]) -> set[int]:
-        """The places of the outputs that the runtime itself moves as far from what varies, of inputs moved by roundings."""
-        runs = list[tuple[list[np.ndarray], list[np.ndarray]]]()
-        for given in self._noted:
-            with suppress(RunError, PluginFailure, MemoryError):
-                near = moved_by_roundings(given, self.kinds.unit)
-                runs.append(([*self.reference.run(given).values()], [*self.reference.run(near).values()]))
-        return {place for place in places
-                if self._steady.is_as_near(place, [(own[place], other[place]) for own, other in runs
-                                                   if own[place].shape == other[place].shape])}
 
     def _judge_all(self, verdict: Verification, told: set[int], pending: Iterator[Mapping[str, np.ndarray]]) -> None:
         """Judge on all that is left of what is given, for as long as nothing is wrong and there is time.
@@ -270,14 +262,15 @@ class Judge:
         return not is_coarse and self.tolerance.keeps_floats and not has_loops(self.hub if self.hub is not None else self.result)
 
     def _judge_beyond(self, verdict: Verification, told: set[int], judged: set[int]) -> None:
-        """Have a verdict say what is wrong on inputs beyond the usual ones (`reaching`, `larger`), if anything is; more outputs
+        """Have a verdict say what is wrong on inputs beyond the usual ones (`reaching`, `turned`, `larger`), if anything is; more outputs
         that are `judged` may have `told` something there.
 
         These may be more than the model, its runtime or an engine is made for: where the runtime gives no numbers, or one of them
         gives up, nothing is said. Where the result alone gives none, it does not hold on the way what the model computes.
         """
         larger = (((given,), _LARGER) for given in self.drawn.larger if self.is_of_floats and told & judged)
-        for several, note in chain(((several, _REACHING) for several in self.drawn.reaching), larger):
+        turned = (((given,), _TURNED) for given in self.drawn.turned)
+        for several, note in chain(((several, _REACHING) for several in self.drawn.reaching), turned, larger):
             for given in several:
                 with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
                     once, informative = self.judge(given)

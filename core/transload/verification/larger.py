@@ -20,11 +20,11 @@ from ..ir.build import constant_of
 from .inputs import random_inputs
 from .offsets import unit_of, unit_of_module
 
-__all__ = ["LARGER", "MASKS", "computed_integers", "larger_inputs"]
+__all__ = ["LARGER", "MANY_ELEMENTS", "MANY_PRODUCTS", "MASKS", "computed_integers", "larger_inputs"]
 
 LARGER = 10.0
 """The deviation of larger floats."""
-_PRODUCTS, _ELEMENTS = 1 << 34, 1 << 28
+MANY_PRODUCTS, MANY_ELEMENTS = 1 << 34, 1 << 28
 """The work of a run that is worth another one: some seconds."""
 MASKS = 1000.0
 """A factor or a limit as large as this makes a number out of a 0 or a 1 beside which all others vanish: it is of a mask."""
@@ -38,7 +38,7 @@ def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int)
     if any_rounds(hub.ops()):  # of one too large some runtimes make the greatest integer, others what bits are left
         return
     work = work_of(result)
-    if work.products > _PRODUCTS or work.elements > _ELEMENTS:
+    if work.products > MANY_PRODUCTS or work.elements > MANY_ELEMENTS:
         return
     integers = computed_integers(hub)
     if integers or _any_float(source):

@@ -14,7 +14,7 @@ from ..contents import constant_bytes
 from ..engine.choice import work_of
 from ..engine.memory import bytes_of, machine_bytes, peak_bytes
 from ..engine.steps import elements_of
-from ..errors import PluginFailure, RunError
+from ..errors import PluginFailure, RunError, TransloadError
 from ..ir import Module
 from ..plugin import Runtime
 from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
@@ -28,6 +28,7 @@ from .reaching import reaching_inputs
 from .running import OwnRuntime, Running, refusal_of_all
 from .sampled import Sample, named
 from .tolerance import Tolerance
+from .turned import turned_inputs
 from .verdict import Verification
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def verify_conversion(
     runtime, why = _who_judges(source)
     if runtime is None:
         return unjudged(Verification("skipped", why))
+    hub = hub if hub is not None or source.source is None else _in_hub(source)
     failed = [*([why] if why else ()), *told_otherwise(source, hub)]
     if why := _too_much(source, result):
         return Verification("skipped", why, runtime.name, engine, notes=failed)
@@ -85,6 +87,8 @@ def verify_conversion(
         judge.tried, judge.on_all = Tried.of(given=inputs is not None), every and not isinstance(inputs, Mapping | None)
         if inputs is None:
             _let_draw(judge, taken, hub, seed, signed)
+        elif isinstance(inputs, Mapping) and checked is not None:
+            judge.drawn.turned = turned_inputs(next(iter(checked)), result)
         judge.reference.take(opened if by is runtime else None)
         verdict = judge.verdict(_checked(taken, inputs, most) if inputs is not None else attempts(taken, hub, seed, signed))
         if verdict.passed and not judge.varied:
@@ -101,6 +105,15 @@ def verify_conversion(
             return again
     verdict.notes += failed
     return unjudged(verdict, runtime) if refused else verdict
+
+
+def _in_hub(source: Module) -> Module | None:
+    """The hub's form of a model that did not go by the hub, as it stays in its format; None where no way leads there."""
+    from ..api import at_hub
+
+    with suppress(TransloadError):
+        return at_hub(source)
+    return None
 
 
 def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed: bool) -> None:
