@@ -262,8 +262,8 @@ class Judge:
         return not is_coarse and self.tolerance.keeps_floats and not has_loops(self.hub if self.hub is not None else self.result)
 
     def _judge_beyond(self, verdict: Verification, told: set[int], judged: set[int]) -> None:
-        """Have a verdict say what is wrong on inputs beyond the usual ones (`reaching`, `turned`, `larger`), if anything is; more outputs
-        that are `judged` may have `told` something there.
+        """Have a verdict say what is wrong on inputs beyond the usual ones (`reaching`, `turned`, `larger`), if anything is; more
+        outputs that are `judged` may have `told` something there.
 
         These may be more than the model, its runtime or an engine is made for: where the runtime gives no numbers, or one of them
         gives up, nothing is said. Where the result alone gives none, it does not hold on the way what the model computes.

@@ -1,4 +1,4 @@
-"""What little varies of an output is judged where a single input is given, in `compare`, and where a model stays in its format."""
+"""What little varies of an output is judged where one input is given, in `compare`, and where a model stays in its format."""
 
 from __future__ import annotations
 
