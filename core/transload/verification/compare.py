@@ -351,12 +351,12 @@ def compare(
     alike = _are_quantized_alike(hub, own, {**stated, **meanings})
     comparison.judge(limits, excepts, len(reference), chosen, kinds_of if alike else None)
     if alike and fused is None and not comparison.broken:
-        def both(inputs: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        def run_both(inputs: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
             wanted, taken = execute(inputs), as_stored(_fed(result, dict(inputs)), with_meanings(result.inputs, meanings))
             return wanted, _found_alone(runtime, source, len(result.states), wanted, compute(taken))[0]
 
         others = turned_inputs(given, result) if given_arrays is not None else further_inputs(source, hub, result, seed)
-        comparison.follow(Following(hub, kinds_of(limits or Tolerance()), execute), both, chain([given], others))
+        comparison.follow(Following(hub, kinds_of(limits or Tolerance()), execute), run_both, chain([given], others))
     return comparison
 
 
