@@ -35,6 +35,7 @@ from .kinds import CALLABLE, LIMITS, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHO
 from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
+from .read_again import command
 from .report import Digests, Report, VerificationReport, files_of_report, versions, write_refusal
 from .sizes_of_data import sizes_from
 from .telling import Tell, told_to
@@ -506,7 +507,8 @@ def _gone_on_from(
     if digests is None:
         digests = Digests(module.source)
         digests.add(module.beside)
-    begin = Dumped(dump).before(start, _named(module), digests, module.reading)
+    writes = command("convert", _named(module), reading=module.reading, more=("--dump", dump))
+    begin = Dumped(dump, writes).before(start, _named(module), digests, module.reading)
     begin.take_the_place_of(module)
     journey.go_on_from(begin.names)
     return begin

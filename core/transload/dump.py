@@ -143,9 +143,9 @@ class Start:
 
 
 class Dumped:
-    """A folder that `Dump` has written. Raises `ReadError` where its index does not read."""
+    """A folder that `Dump` has written. Raises `ReadError` where its index does not read, which says what `writes` one."""
 
-    def __init__(self, directory: str | Path) -> None:
+    def __init__(self, directory: str | Path, writes: str = "transload convert MODEL --dump DIR") -> None:
         self.directory = Path(directory)
         try:
             index = of_json_text((self.directory / INDEX).read_text(encoding="utf-8"))
@@ -154,7 +154,7 @@ class Dumped:
             self.stages = [_checked(entry) for entry in index["stages"]]
         except FileNotFoundError:
             raise ReadError(
-                f"{self.directory} holds no dump", hint="`transload convert MODEL --dump DIR` writes one") from None
+                f"{self.directory} holds no dump", hint=f"`{writes}` writes one") from None
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             raise ReadError(f"{self.directory / INDEX} does not read") from None
 

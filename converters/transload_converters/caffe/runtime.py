@@ -16,13 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from transload.errors import RunError
+from transload.ir import NONE, TensorType
 from transload.plugin import Source
 from transload.worker import Remote
 
 from .graph import output_names, value_names
 from .isolated import OPENCV
 from .network import DATA
-from .reader import loaded
+from .reader import loaded, read
 
 __all__ = ["available", "open_model"]
 
@@ -56,6 +57,17 @@ def open_model(path: str | Path, beside: tuple[Path, ...] = ()) -> Callable[...,
                 str(file), values, output_names(network),
                 [top for layer in network.layers if layer.type == "DetectionOutput" for top in layer.tops]))
         found: dict[str, np.ndarray] = there[0](dict(inputs), keep)
+        if any(array.ndim == 2 and array.shape[1] == 1 for array in found.values()):
+            vectors = _vectors(file, beside, inputs)
+            found = {name: array[:, 0] if name in vectors and array.shape[1:] == (1,) else array for name, array in found.items()}
         return found
 
     return run
+
+
+def _vectors(file: Path, beside: tuple[Path, ...], inputs: Mapping[str, np.ndarray]) -> set[str]:
+    """The values of one dimension, which OpenCV's Python gives as columns."""
+    module = read(Source(path=file, name=str(file), weights=next(iter(beside), None)),
+                  {name: TensorType(array.shape, NONE) for name, array in inputs.items()})
+    ranks = [(value.name, value.type) for op in module.ops() for value in op.results]
+    return {str(name) for name, type_ in [*ranks, *module.outputs.items()] if isinstance(type_, TensorType) and type_.rank == 1}

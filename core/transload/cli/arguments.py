@@ -32,7 +32,8 @@ def taken_to_load(given: dict[str, Any]) -> dict[str, Any]:
             texts = ["x".join(map(str, each or ())) or "scalar" for each in (shape, said.shape)]
             which = f" input {name!r}" if name != ONLY else ""
             raise UsageError(
-                f"what --input gives{which} is {texts[0]}, and --shape says {texts[1]}", hint="leave out one of them")
+                f"what --input gives{which} is {texts[0]}, and --shape says {texts[1]}",
+                hint="leave out one of them" + (", or say whose the file is: --input NAME=FILE" if name == ONLY else ""))
     context = click.get_current_context(silent=True)
     if context is not None:  # images say sizes, too, as the command reads the model
         context.with_resource(sizes_from(data))
@@ -115,6 +116,8 @@ def _shape(text: str) -> tuple[int, ...] | None:
 def _element(name: str, text: str) -> Type:
     import ml_dtypes
 
+    if name == "float":  # of C, ONNX and PyTorch, and not Python's, which numpy takes for 64 bits
+        name = "float32"
     try:
         return element_type_of(getattr(ml_dtypes, name, None) or np.dtype(name))
     except (TypeError, ValueError):

@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 
-_COMMAND = re.compile("`transload [^`]*`")
+_COMMAND = re.compile("`transload (?:'[^']*'|[^`'])*`|(?<=: )transload .*", re.MULTILINE)
+"""In backticks, which names in quotes may have, too, or behind a colon to the end of the line, as hints end."""
 _USUAL = 80
 """Columns of a terminal that does not say how many it has."""
 
@@ -280,7 +281,7 @@ def show_findings(out: Console, findings: Sequence[Finding], verbose: bool) -> N
         text, arrow, hint = reason.text(details=verbose).partition("\n      → ")
         out.print(Text(f"  • {text}"))
         if hint:
-            out.print(Text(f"{arrow[1:]}{hint}", "cyan"))
+            out.print(Text(f"{arrow[1:]}{hint}", "cyan"), soft_wrap=True if _COMMAND.search(hint) else None)
     if not verbose and any(len(reason.kinds) > 1 for reason in reasons):
         out.print(Text("  -v tells where each of them is", "cyan"))
 

@@ -56,7 +56,10 @@ def _kept_float(quantized: Quantized) -> str:
     told = [f"{name!r} ({why})" for name, why in floats[:MOST_TOLD]]
     if more := len(floats) - len(told):
         told.append(f"{more} more")
-    return f"; quantizing left float {', '.join(told)}" if told else ""
+    if not told:
+        nothing = quantized.report.get("nothing quantized") or ()
+        return "".join(f"; {why}" for why in nothing)
+    return f"; quantizing left float {', '.join(told)}"
 
 
 def refusals(op: Op, family: str) -> list[Finding]:

@@ -29,7 +29,7 @@ VARIABLE = "TRANSLOAD_TPU_MLIR"
 """Names the environment that runs artifacts of another process."""
 _TEXT = "_top"
 """How the name of TPU-MLIR's text ends; no other file's does."""
-_NO_BINARY = ("no bmodel was made: `transload convert --option environment=PATH` makes one, where PATH is an environment with "
+_NO_BINARY = ("no bmodel was made: `--option environment=PATH` makes one, where PATH is an environment with "
               "TPU-MLIR")
 
 

@@ -81,6 +81,21 @@ def test_opencv_judges(pair: tuple[Path, Path], tmp_path: Path, opencv: None) ->
         np.testing.assert_allclose(ours[name], value, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("layers", ['layer { name: "y" type: "ReLU" bottom: "x" top: "y" }', """
+    layer { name: "r" type: "Reshape" bottom: "x" top: "r" reshape_param { shape { dim: -1 } } }
+    layer { name: "y" type: "ReLU" bottom: "r" top: "y" }
+"""])
+def test_vectors_are_judged(layers: str, tmp_path: Path, opencv: None) -> None:
+    """OpenCV gives them as columns, which was called a defect of ours."""
+    network = tmp_path / "net.prototxt"
+    network.write_text(net_text(layers, x=(4,) if "Reshape" not in layers else (2, 3)))
+    artifact = transload.convert(network, "tosa", tmp_path / "out")
+    assert artifact.verification.status == "passed", artifact.verification.why
+    x = RNG.normal(size=(4,) if "Reshape" not in layers else (2, 3)).astype(np.float32)
+    (made,) = host().get("runtimes", "opencv").opened(network)({"x": x}).values()
+    np.testing.assert_array_equal(made, np.maximum(x, 0).reshape(-1))
+
+
 def test_boxes_are_in_caffes_order(tmp_path: Path, opencv: None) -> None:
     """OpenCV gives the best of all labels first."""
     path = tmp_path / "ssd.prototxt"

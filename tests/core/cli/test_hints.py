@@ -197,3 +197,59 @@ def test_commands_of_a_model_that_is_cut_and_has_sizes_by_name(lines: Callable[.
     model.graph.name = "another"
     onnx.save(model, "m.onnx")
     assert lines("convert", *asked, "--from", "hub", code=2) == [f"convert m.onnx {which} --dump steps"]
+
+
+def test_a_command_behind_a_colon_is_one_line_however_narrow_the_terminal_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., tuple[int, str, str]],
+) -> None:
+    graph = Graph((1, 6))
+    transload.save(graph.done(graph.Abs(graph.inputs[0])), tmp_path / "a model.mlir")
+    monkeypatch.chdir(tmp_path)
+    code, shown, _ = cli("inspect", "a model.mlir", "--target", "ethos-u55-128")
+    (line,) = [line for line in shown.splitlines() if "transload convert" in line]
+    assert code == 3 and line.endswith(
+        ": transload convert 'a model.mlir' --target ethos-u55-128 --quantize int8-asym --data SAMPLES")
+
+
+def test_where_quantizing_quantized_nothing_the_target_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., tuple[int, str, str]],
+) -> None:
+    """A ReLU alone picks floats: to quantize was the hint, and the same was said of what came of it, without one."""
+    graph = Graph((1, 6))
+    transload.save(graph.done(graph.Relu(graph.inputs[0])), tmp_path / "m.mlir")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(0, 1, (8, 1, 6)).astype(np.float32))
+    monkeypatch.chdir(tmp_path)
+    asked = ("convert", "m.mlir", "-t", "ethos-u55-128", "--quantize", "int8", "--data", "x.npy")
+    code, _, said = cli(*asked)
+    assert code == 3 and "nothing is quantized" in said and "--quant-input --quant-output" in said
+    assert cli(*asked, "--quant-input", "--quant-output")[0] == 0
+
+
+def test_a_folder_without_a_dump_says_how_this_model_is_dumped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., tuple[int, str, str]],
+) -> None:
+    Path(tmp_path, "m.mlir").write_text(
+        "func.func @f(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {\n  return %x : tensor<?x?xf32>\n}\n")
+    monkeypatch.chdir(tmp_path)
+    code, _, said = cli("convert", "m.mlir", "--shape", "arg0:2x4", "--dump", "my steps", "--from", "hub")
+    command = re.search(r"`transload (.*)`", said)
+    assert code == 3 and command is not None
+    assert shlex.split(command[1]) == ["convert", "m.mlir", "--shape", "arg0:2x4", "--dump", "my steps"]
+    assert cli(*shlex.split(command[1]))[0] == 0
+
+
+def test_a_float_is_what_onnx_and_pytorch_call_one(tmp_path: Path, cli: Callable[..., tuple[int, str, str]]) -> None:
+    graph = Graph((1, 6))
+    transload.save(graph.done(graph.Relu(graph.inputs[0])), tmp_path / "m.mlir")
+    name = graph.inputs[0].name
+    assert cli("inspect", tmp_path / "m.mlir", "--shape", f"{name}:1x6:float")[0] == 0
+    code, _, said = cli("inspect", tmp_path / "m.mlir", "--shape", f"{name}:1x6:double")
+    assert code == 2 and "f64" in said
+
+
+def test_a_file_for_no_input_by_name_may_be_said_of_one(tmp_path: Path, cli: Callable[..., tuple[int, str, str]]) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))
+    graph = Graph((1, 6))
+    transload.save(graph.done(graph.Relu(graph.inputs[0])), tmp_path / "m.mlir")
+    code, _, said = cli("inspect", tmp_path / "m.mlir", "--input", tmp_path / "x.npy", "--shape", "other:1x6")
+    assert code == 2 and "or say whose the file is: --input NAME=FILE" in said

@@ -23,7 +23,7 @@ from .table import OnnxTable, attr, cast, constant_int, constant_scalar, need, o
 
 TABLE = OnnxTable()
 
-_PADDED = ("`transload convert --option found=padded` gives as many rows as there can be, -1 in those that are not found, and "
+_PADDED = ("`--option found=padded` of convert gives as many rows as there can be, -1 in those that are not found, and "
            "verifies what it writes, which `run`, `compare` and `eval` take")
 
 

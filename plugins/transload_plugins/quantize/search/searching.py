@@ -191,7 +191,8 @@ def _divided(
     """Samples with their labels: for ranges, for choices, and held apart; left to chance, always the same."""
     some = list(islice(samples, MOST))
     if len(some) < LEAST:
-        raise UsageError(f"a search needs {LEAST} samples, half of them to judge by, and has {len(some)}", hint="-n 64")
+        raise UsageError(f"a search needs {LEAST} samples, half of them to judge by, and has {len(some)}",
+                         hint="--data PATH with more of them, or -n 64 where there are more")
     if needs_labels and labels is None:
         raise UsageError("the metric needs labels, and there are none", hint="--labels FILE")
     if labels is not None and len(labels) < len(some):
