@@ -498,9 +498,7 @@ def plan(
     return journey.plan(module)
 
 
-def _gone_on_from(
-    journey: Journey, module: Module, dump: str | Path, start: str, digests: Digests | None = None,
-) -> Start:
+def _gone_on_from(journey: Journey, module: Module, dump: str | Path, start: str, digests: Digests | None = None) -> Start:
     """What a dump holds from before a stage, in place of a module that was just read; the journey goes on from there."""
     from .dump import Dumped
 

@@ -287,7 +287,7 @@ class Case:
 
     def complaint(self, words: list[str], said: Said) -> str | None:
         text = said.out + said.err
-        if "Traceback" in text or said.code not in (0, 2, 3, 4):
+        if "Traceback" in text or "please report" in text or said.code not in (0, 2, 3, 4):
             return f"exit {said.code}: {general(said.err)}"
         if said.code and "error:" not in text and words[0] not in ("inspect", "tosa-requirements") and '"error"' not in text:
             return f"exit {said.code} without an error: {general(text)}"

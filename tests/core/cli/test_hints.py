@@ -253,3 +253,16 @@ def test_a_file_for_no_input_by_name_may_be_said_of_one(tmp_path: Path, cli: Cal
     transload.save(graph.done(graph.Relu(graph.inputs[0])), tmp_path / "m.mlir")
     code, _, said = cli("inspect", tmp_path / "m.mlir", "--input", tmp_path / "x.npy", "--shape", "other:1x6")
     assert code == 2 and "or say whose the file is: --input NAME=FILE" in said
+
+
+def test_a_search_of_a_model_of_integers_says_that_there_is_nothing_to_search(
+    tmp_path: Path, cli: Callable[..., tuple[int, str, str]],
+) -> None:
+    import onnx
+
+    from tests.support.onnx_models import make_model, node
+
+    onnx.save(make_model([node("Add", ["x", "x"], ["y"])], {"x": np.zeros((1, 3), np.int64)}, ["y"]), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.ones((8, 1, 3), np.int64))
+    code, _, said = cli("search", tmp_path / "m.onnx", "--data", tmp_path / "x.npy", "--min-cos", "0.5")
+    assert code == 2 and "nothing to search" in said

@@ -27,6 +27,7 @@ from transload.api import at_hub
 from transload.errors import UsageError
 from transload.ir import Module
 from transload.plugin import Quantized
+from transload.quantization import floats_in
 from transload.samples.owned import owned
 from transload.telling import Tell
 
@@ -144,6 +145,9 @@ def begun(
     say = tell or (lambda stage, share: None)
     words = _types(types)
     hub = at_hub(module, quantizing=True)
+    if not floats_in(hub):
+        raise UsageError("no op of the model computes with floats, so there is nothing to search",
+                         hint="convert the model as it is, without --quantize")
     qualities = promise.qualities or (Quality("sqnr", least=float("-inf")),)
     fitted, look, apart = _divided(owned(samples, hub), labels, any(each.needs_label for each in promise.qualities))
     say("calibrating", None)
