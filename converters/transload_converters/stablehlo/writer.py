@@ -100,8 +100,8 @@ def _as_text(module: Module, stand_ins: _StandIns | None) -> tuple[str, dict[tup
 def _prepare(op: Op) -> None:
     """Leave out what artifacts have no place for, and say of what has no location that it has none.
 
-    Annotations of other dialects (`mhlo.sharding`, `jax.result_info`) are kept where they are texts, numbers, types, and
-    lists and dictionaries of these.
+    Annotations of other dialects (`mhlo.sharding`, `jax.result_info`) are kept where they are texts, numbers, types, names of
+    functions, arrays, constants, without a value, and lists and dictionaries of these.
     """
     if op.location is None:
         op.location = _NOWHERE
@@ -126,7 +126,9 @@ def _is_writable(value: Any) -> bool:
         return all(map(_is_writable, value.values()))
     if isinstance(value, list):
         return all(map(_is_writable, value))
-    return isinstance(value, (bool, int, float, Type)) or (isinstance(value, str) and not isinstance(value, Symbol))
+    if isinstance(value, str):
+        return not (isinstance(value, Symbol) and "::" in value)  # of a symbol in another one artifacts have no form
+    return value is None or isinstance(value, (bool, int, float, Type, tuple, Dense))
 
 
 def _is_plain(value: Dense) -> bool:

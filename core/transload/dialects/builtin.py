@@ -18,7 +18,7 @@ class Module(DeclaredOp):
     body = region("one block with the functions")
     sym_name = attribute(STRING, "the module's name", optional=True)
     sym_visibility = attribute(VISIBILITY, "who may refer to it", optional=True)
-    traits = ("effects", "open")
+    traits = ("effects",)
 
     @constraint
     def symbols_have_their_own_names(op) -> bool | str:

@@ -53,12 +53,13 @@ class Func(DeclaredOp):
         last = block.last
         if last is None or last.name != "func.return":
             return "the block does not end in func.return" if last is None or last.declaration is not None else True
-        results = tuple(value.type for value in last.operands)
-        return (
-            True
-            if results == op.function_type.results
-            else (f"returns ({', '.join(map(str, results))}), the type says {op.function_type}")
-        )
+        for block in op.body.blocks:  # those behind the first are never reached, and return what all do
+            last = block.last
+            if last is not None and last.name == "func.return":
+                results = tuple(value.type for value in last.operands)
+                if results != op.function_type.results:
+                    return f"returns ({', '.join(map(str, results))}), the type says {op.function_type}"
+        return True
 
     @constraint
     def stands_in_a_module(op) -> bool:
@@ -73,18 +74,21 @@ class Func(DeclaredOp):
 
     @constraint
     def attributes_are_dictionaries(op) -> bool | str:
-        """arg_attrs has a dictionary for each argument and res_attrs one for each result, and a name in one is text"""
+        """arg_attrs has a dictionary for each argument and res_attrs one for each result, of notes of dialects; a name is text"""
         if op.body.is_empty:
             return True
         block = op.body.blocks[0]
         results = block.last.operands if block.last is not None else ()
         for key, values in (("arg_attrs", block.arguments), ("res_attrs", results)):
-            held = op.attributes.get(key) or [{} for _ in values]
+            held = op.attributes.get(key, [{} for _ in values])
             if len(held) != len(values):
                 return f"{key} has {len(held)} for {len(values)}"
             wrong = [each for each in held if not isinstance(each, dict) or not isinstance(each.get(NAME, ""), str)]
             if wrong:
                 return f"{key} holds {wrong[0]!r:.80}"
+            plain = next((name for each in held for name in each if "." not in name), None)
+            if plain is not None:  # MLIR has notes of dialects there alone
+                return f"{key} holds {plain!r:.80}, which no dialect's name stands before: 'tool.{plain:.70}'"
         return True
 
 
@@ -94,6 +98,12 @@ class Return(DeclaredOp):
 
     values = variadic(type=ANY)
     traits = ("terminator",)
+
+    @constraint
+    def ends_a_function(op) -> bool:
+        """what it stands in is a function"""
+        around = op.parent_op
+        return around is None or around.name == "func.func" or around.declaration is None
 
     @constraint
     def outputs_are_there(op) -> bool:

@@ -222,6 +222,8 @@ class AttributeParser(TypeParser):
         has_body = self.text.startswith("<", self.pos)
         if "." not in symbol and not has_body:
             return self.use_alias(symbol, start)
+        if symbol.startswith("#builtin."):
+            self.error("attributes of MLIR's own dialect, builtin, are written without its name", start)
         text = symbol + (self.take_body() if has_body else "")
         if _alias_type(self.text, self.pos):
             text = f"{text} : {self._take_colon_type()}"

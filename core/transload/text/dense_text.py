@@ -24,7 +24,7 @@ HEX_ABOVE = 100
 _CHUNK = 1 << 20
 
 _token = re.compile(r"[\[\](),]|[^\s\[\](),]+")
-_int_literal = re.compile(r"-?\d{1,40}|0x[0-9A-Fa-f]{1,32}").fullmatch
+_int_literal = re.compile(r"-?(?:\d{1,40}|0x[0-9A-Fa-f]{1,32})").fullmatch
 _float_literal = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?").fullmatch
 _hex_literal = re.compile(r"0x[0-9A-Fa-f]+").fullmatch
 _not_flat = re.compile(r"[\[\]()]").search
@@ -163,7 +163,7 @@ def parse_literal(text: str, type_: TensorType) -> Any:
             raise LiteralError("expected one number, or a list in brackets")
         return ArrayData(values.reshape(shape)) if count == 1 else SplatData(values[0], shape)
     literals, found = _flatten(_token.findall(stripped), is_complex)
-    if found != shape and not (count == 0 and not literals):
+    if found != shape:
         raise LiteralError(f"the lists are of shape {found}, the type is {type_}")
     return ArrayData(_numbers(literals, element).reshape(shape))
 
@@ -231,9 +231,8 @@ def _numbers(literals: list[Any], element: Type) -> np.ndarray[Any, Any]:
     if isinstance(element, FloatType):
         return _floats(literals, dtype)
     if element == BOOL:
-        if not set(literals) <= {"true", "false", "0", "1", "-1"}:
-            raise LiteralError("the elements of an i1 tensor are true or false")
-        return np.array([literal not in ("false", "0") for literal in literals], np.bool_)
+        flags = {literal: _flag(literal) for literal in set(literals)}
+        return np.array([flags[literal] for literal in literals], np.bool_)
     width, signedness = (64, "") if isinstance(element, IndexType) else (element.width, element.signedness)  # type: ignore[attr-defined]
     low = 0 if signedness == "u" else -(1 << (width - 1))
     high = (1 << (width - 1)) - 1 if signedness == "s" else (1 << width) - 1
@@ -241,14 +240,26 @@ def _numbers(literals: list[Any], element: Type) -> np.ndarray[Any, Any]:
     for literal in literals:
         if not _int_literal(literal):
             raise LiteralError(f"{literal[:40]!r} is no integer")
-        number = int(literal, 16 if literal.startswith("0x") else 10)
-        if not low <= number <= high:
+        number = _whole(literal)
+        if not low <= number <= high or (signedness == "u" and literal[0] == "-"):  # MLIR takes no -0 either
             raise LiteralError(f"{literal} is out of range for {element}")
         # A signless integer may be written as its unsigned bits: 255 : i8 is -1.
         numbers.append(number - (1 << width) if not signedness and number >> (width - 1) > 0 else number)
     if dtype.itemsize == 8:
         return np.array(numbers, dtype)
     return np.array(numbers, np.int64).astype(dtype)
+
+
+def _whole(literal: str) -> int:
+    """An integer in decimal, or in hexadecimal, which may have a sign, too."""
+    return int(literal, 16 if "x" in literal else 10)
+
+
+def _flag(literal: str) -> bool:
+    """An element of an i1 tensor: a word, or a number of one bit."""
+    if literal not in ("true", "false") and not (_int_literal(literal) and -1 <= _whole(literal) <= 1):
+        raise LiteralError("the elements of an i1 tensor are true or false")
+    return literal == "true" or (literal != "false" and _whole(literal) != 0)
 
 
 def _floats(literals: list[str], dtype: np.dtype) -> np.ndarray[Any, Any]:
@@ -268,5 +279,7 @@ def _one_float(literal: str, dtype: np.dtype) -> np.ndarray[Any, Any]:
     """A float in decimal, or its bits in hexadecimal."""
     if _hex_literal(literal):
         bits = int(literal, 16) if len(literal) <= 34 else 1 << 128
+        if bits >> ml_dtypes.finfo(dtype).bits:  # of fewer than 8 are the least of a byte
+            raise OverflowError
         return np.frombuffer(bits.to_bytes(dtype.itemsize, "little"), dtype)
     return _floats([literal], dtype)

@@ -197,6 +197,8 @@ class TypeParser(Scanner):
             return alias
         if name == "quant.uniform" and has_body and not _signed_storage(self.text, start + 1):
             return self._take_quant()
+        if name.startswith("builtin."):
+            self.error("types of MLIR's own dialect, builtin, are written without its name", start)
         return DialectType(name + (self.take_body() if has_body else ""))
 
     def _take_quant(self) -> QuantType:

@@ -9,6 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
+
+from transload.ir.constants import dtype_of
 from transload.ir.core import Region, Value
 from transload.ir.declare import TypeConstraint
 from transload.ir.types import (
@@ -134,8 +137,19 @@ def _bounds_fit(type_: TensorType) -> bool:
 
 
 def _quantization_fits(element: QuantType, shape: tuple[int | None, ...]) -> bool:
-    """Whether a quantization along an axis has that axis, and a scale for each of its places."""
-    return element.axis is None or (0 <= element.axis < len(shape) and shape[element.axis] in (None, len(element.scales)))
+    """Whether a quantization along an axis has that axis, and a scale for each of its places, and its numbers are such."""
+    return _numbers_fit(element) and (
+        element.axis is None or (0 <= element.axis < len(shape) and shape[element.axis] in (None, element.count)))
+
+
+def _numbers_fit(element: QuantType) -> bool:
+    """Whether scales are positive numbers of their type, and zero points are stored numbers (C4 to C7 of quantized types)."""
+    if not (element.has_sound_scales and isinstance(element.expressed, FloatType)):
+        return False
+    range_ = ml_dtypes.finfo(dtype_of(element.expressed))
+    return (
+        float(range_.smallest_subnormal) <= element.scale_array.min() and element.scale_array.max() <= float(range_.max)
+        and element.storage_min <= min(element.zero_points) and max(element.zero_points) <= element.storage_max)
 
 
 def _why_not(type_: Type) -> str:
@@ -144,6 +158,8 @@ def _why_not(type_: Type) -> str:
         return ""
     if not _bounds_fit(type_):
         return "bounds must be one a dimension, ? for those of known size"
+    if isinstance(type_.element, QuantType) and not _numbers_fit(type_.element):
+        return "scales must be positive numbers of the type that is expressed, and zero points among the numbers that are stored"
     if isinstance(type_.element, QuantType) and not _quantization_fits(type_.element, type_.shape):
         return "a quantization along an axis needs that axis, and a scale for each of its places"
     return ""
@@ -176,8 +192,15 @@ def is_buffer(type_: Type) -> bool:
     return isinstance(type_, BuiltinType) and type_.text.startswith("memref<")
 
 
-PASSED = TypeConstraint(
-    "a tensor, token, tuple, buffer or future", lambda type_: _is_value(type_) or is_buffer(type_) or is_future(type_))
+def _is_passed(type_: Type) -> bool:
+    return is_future(type_) or _may_be_in_memory(type_)
+
+
+def _may_be_in_memory(type_: Type) -> bool:
+    return _is_value(type_) or is_buffer(type_) or (isinstance(type_, TupleType) and all(map(_may_be_in_memory, type_.types)))
+
+
+PASSED = TypeConstraint("a tensor, token, tuple, buffer or future", _is_passed)
 """What implementations are given and give."""
 FUTURE = TypeConstraint("a future", is_future)
 

@@ -262,8 +262,9 @@ _DEFAULTS: dict[str, tuple[tuple[str, Any], ...]] = {
     "convolution": (*_WINDOW, ("padding", _ZEROS)),
     "dynamic_conv": _WINDOW,
     "custom_call": (
-        ("has_side_effect", False), ("backend_config", ""), ("api_version", 1), ("called_computations", _EMPTY),
-        ("operand_layouts", _EMPTY), ("result_layouts", _EMPTY), ("result_tilings", _EMPTY), ("output_operand_aliases", _EMPTY),
+        ("has_side_effect", False), ("backend_config", ""), ("backend_config", {}), ("api_version", 1),
+        ("called_computations", _EMPTY), ("operand_layouts", _EMPTY), ("result_layouts", _EMPTY),
+        ("result_tilings", _EMPTY), ("output_operand_aliases", _EMPTY),
     ),
     "dot_general": (_PRECISE,),
     "dot": (_PRECISE,),

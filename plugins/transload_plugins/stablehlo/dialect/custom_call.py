@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from transload.ir.attributes import Symbol
@@ -20,7 +21,7 @@ from transload.ir.declare import (
 from transload.ir.types import FloatType, TensorType, TupleType, Type
 
 from ..attributes import ALIASES, API_VERSIONS, CUSTOM_CALL_API, LAYOUTS, aliases_of
-from ..types import PASSED, shape_of
+from ..types import PASSED, is_buffer, shape_of
 from .base import STABLEHLO
 from .control import function_called
 
@@ -142,6 +143,41 @@ class CustomCall(DeclaredOp):
             if pair[0] != pair[1]:
                 return f"the result has {pair[0]}, and operand {number} {pair[1]}"
         return True
+
+    @constraint
+    def buffers_are_made_or_passed_on(op) -> bool | str:
+        """Pin, Unpin and CreateBuffer make buffers and tensors of them; any other buffer that is given is an operand"""
+        types = [value.type for value in op.results]
+        if op.call_target_name in _MAKERS:
+            return _made_fits(op.call_target_name, [value.type for value in op.operands], types)
+        whole = types[0] if len(types) == 1 else TupleType(tuple(types))
+        passed = Counter(outer for outer, _, _ in aliases_of(op.output_operand_aliases))
+        wrong = [place for place in _buffers_of(whole, ()) if passed[place] != 1]
+        return not wrong or f"the buffer at {list(wrong[0])} has {passed[wrong[0]]} of output_operand_aliases, and needs one"
+
+
+_MAKERS = {"Pin": ("a tensor", "a buffer"), "Unpin": ("a buffer", "a tensor"), "CreateBuffer": ("", "a buffer")}
+"""Calls that make a buffer of a tensor, or the other way, or one that holds nothing yet: what they take and give."""
+
+
+def _made_fits(name: str, operands: Sequence[Type], results: Sequence[Type]) -> bool | str:
+    kinds = [
+        ["a buffer" if is_buffer(each) else "a tensor" if isinstance(each, TensorType) else "another" for each in types]
+        for types in (operands, results)]
+    wanted = [[kind] if kind else [] for kind in _MAKERS[name]]
+    if kinds != wanted:
+        return f"{name} takes {wanted[0][0] if wanted[0] else 'nothing'} and gives {wanted[1][0]}"
+    held = {str(type_).partition("<")[2].partition(",")[0].removesuffix(">") for type_ in (*operands, *results)}
+    return len(held) == 1 or f"{name} gives {results[0]} of {operands[0]}"
+
+
+def _buffers_of(type_: Type, place: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The places of the buffers in nested tuples."""
+    if isinstance(type_, TupleType):
+        for index, part in enumerate(type_.types):
+            yield from _buffers_of(part, (*place, index))
+    elif is_buffer(type_):
+        yield place
 
 
 def _layouts_fit(types: Sequence[Type], layouts: Sequence[Any], kind: str) -> bool | str:
