@@ -35,6 +35,43 @@ def tensor_type(shape: Sequence[int], element: str) -> str:
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
+def ints(values: Any) -> str:
+    values = list(values)
+    return f"array<i64{': ' if values else ''}{', '.join(map(str, values))}>"
+
+
+def pairs(values: Any) -> str:
+    rows = [list(row) for row in values]
+    return f"dense<{rows}> : tensor<{len(rows)}x2xi64>" if rows else "dense<> : tensor<0x2xi64>"
+
+
+def body(op: str, element: str, n: int = 1) -> str:
+    """A region that combines n pairs of scalars by `op`."""
+    t = tensor_type((), element)
+    arguments = ", ".join(f"%x{i}: {t}" for i in range(2 * n))
+    lines = [f'%y{i} = "stablehlo.{op}"(%x{i}, %x{n + i}) : ({t}, {t}) -> {t}' for i in range(n)]
+    returned = ", ".join(f"%y{i}" for i in range(n))
+    return f"{{\n^bb0({arguments}):\n" + "\n".join(lines) + f'\n"stablehlo.return"({returned}) : ({", ".join([t] * n)}) -> ()\n}}'
+
+
+def identity(combine: str, dtype: Any) -> np.ndarray:
+    """What changes nothing when it is combined with a number."""
+    if combine in ("add", "multiply"):
+        return np.array(combine == "multiply").astype(dtype)
+    if np.dtype(dtype).kind in "iu":
+        return np.array(np.iinfo(dtype).min if combine == "maximum" else np.iinfo(dtype).max, dtype)
+    return np.array(-np.inf if combine == "maximum" else np.inf).astype(dtype)
+
+
+def comparator(direction: str, element: str, others: tuple[str, ...] = ()) -> str:
+    t = tensor_type((), element)
+    more = "".join(f", %o{i}: {tensor_type((), e)}, %p{i}: {tensor_type((), e)}" for i, e in enumerate(others))
+    return (
+        f'{{\n^bb0(%x: {t}, %y: {t}{more}):\n%z = "stablehlo.compare"(%x, %y) <{{comparison_direction = '
+        f'#stablehlo<comparison_direction {direction}>}}> : ({t}, {t}) -> tensor<i1>\n"stablehlo.return"(%z) : (tensor<i1>) -> ()\n}}'
+    )
+
+
 def numbers(rng: np.random.Generator, shape: Sequence[int], element: str, low: float = -4, high: float = 4) -> np.ndarray:
     """Random numbers of an element type, integers over their whole range."""
     type_ = parse_type(element)
