@@ -20,12 +20,12 @@ SECONDS = 60.0
 
 def verdict(program: str | bytes) -> tuple[str, str]:
     """Why jaxlib refuses a program (text, bytecode, an artifact), or "", and its text in generic form, without locations."""
-    return tuple(JUDGE.call("tests.support.jaxlib_judge:_verdict", program, within=SECONDS))  # type: ignore[return-value]
+    return tuple(JUDGE.call("tests.support.jaxlib_judge:_verdict", program, within=SECONDS))
 
 
 def artifact(text: str) -> tuple[str, bytes]:
     """Why jaxlib does not write a program as a portable artifact, or "", and the artifact."""
-    return tuple(JUDGE.call("tests.support.jaxlib_judge:_artifact", text, within=SECONDS))  # type: ignore[return-value]
+    return tuple(JUDGE.call("tests.support.jaxlib_judge:_artifact", text, within=SECONDS))
 
 
 def computed(text: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

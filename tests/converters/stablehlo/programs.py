@@ -54,7 +54,7 @@ def _unary(number: int, op: str, extra: str = "") -> str:
 
 
 def _accuracies() -> str:
-    lines = []
+    lines: list[str] = []
     for op in ("cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "rsqrt", "sine", "sqrt", "tan", "tanh"):
         for extra in ("", " <{result_accuracy = #stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<HIGHEST>>}>",
                       " <{result_accuracy = #stablehlo.result_accuracy<atol = 1.0e-5, rtol = 0.25, ulps = 3, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}>"):

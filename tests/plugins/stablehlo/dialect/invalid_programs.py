@@ -107,7 +107,8 @@ def split(types: str) -> list[str]:
 
 def changed(count: int, seed: int) -> Iterator[tuple[str, str]]:
     """So many different programs, each with its op's name."""
-    rng, seen = random.Random(seed), set()
+    rng = random.Random(seed)
+    seen: set[str] = set()
     while len(seen) < count:
         op, attributes, operands, results = rng.choice(VALID)
         for _ in range(1 + (rng.random() < 0.15)):
