@@ -288,6 +288,27 @@ def test_operators_of_com_microsoft(compare: Callable[..., Any], operator: Any, 
     assert op_names(hub)[-len(names) :] == names
 
 
+def test_constants_of_another_scale_are_rounded_once(compare: Callable[..., Any]) -> None:
+    every = {"w": np.arange(-128, 128).reshape(1, 256).astype(np.int8), "w_scale": scale(0.00869), "w_zero": np.int8(0)}
+    joined = node("QLinearConcat", [*O, "h", *A, "w", "w_scale", "w_zero"], ["y"], axis=0, **MS)
+    compare([q("x", "h"), joined], {"x": real(1, 256)}, ("y",), {**KINDS, **every})
+
+
+HALF = {**UNSIGNED, "o_scale": scale(0.04)}
+"""Every other number of the one scale is in the middle of two of the other."""
+
+
+@pytest.mark.parametrize(("operator", "more"), [
+    (node("QLinearConcat", [*O, "h", *A, "g", *A], ["y"], axis=1, **MS), HALF),
+    (node("QLinearWhere", ["c", "h", *A, "g", *A, *O], ["y"], **MS), {**HALF, "c": G.integers(0, 2, (1, 4, 6, 6)).astype(bool)}),
+    (node("QLinearLeakyRelu", ["h", *A, *O], ["y"], alpha=0.5, **MS), HALF),
+    (node("QLinearSoftmax", ["h", *A, *O], ["y"], axis=-1, opset=13, **MS), {**UNSIGNED, "o_scale": scale(1 / 255)}),
+    (node("QLinearSoftmax", ["h", *A, *O], ["y"], axis=1, opset=12, **MS), {**UNSIGNED, "o_scale": scale(0.0157)}),
+])
+def test_operators_that_onnxruntime_tabulates_are_exact(compare: Callable[..., Any], operator: Any, more: dict[str, Any]) -> None:
+    compare([q("x", "h"), q("z", "g"), operator], {"x": real(1, 4, 6, 6), "z": real(1, 4, 6, 6)}, ("y",), more)
+
+
 @pytest.mark.parametrize("quantized", [False, True])
 def test_qgemm(compare: Callable[..., Any], quantized: bool) -> None:
     constants = {**UNSIGNED, "w": whole(-128, 128, np.int8, 4, 5), "ws": scale([0.01, 0.02, 0.005, 0.03]),

@@ -44,7 +44,7 @@ def qlinear_binary(op: Op, rw: Rewriter) -> Value:
     """QLinearAdd and QLinearMul."""
     a, b = _operand(op, rw, 0), _operand(op, rw, 3)
     name = "top.Add" if op.name.endswith("Add") else "top.Mul"
-    return rw.emit(name, a, b, element=result_type(op, rw, 6, kind_of(a).storage))
+    return rw.emit(name, a, b, element=result_type(op, rw, 6, kind_of(a).storage), rounding="once")
 
 
 @TABLE(f"{_MS}.QLinearSigmoid", f"{_MS}.QLinearLeakyRelu", stored="native")
@@ -59,15 +59,23 @@ def qlinear_activation(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(f"{_MS}.QLinearSoftmax", stored="native")
 def qlinear_softmax(op: Op, rw: Rewriter) -> Value:
-    """QLinearSoftmax; its attribute `opset` says which Softmax is meant."""
+    """QLinearSoftmax; its attribute `opset` says which Softmax is meant.
+
+    onnxruntime counts as many steps to 1 as there are whole ones, 254 of 1/255, which is a little more in float32.
+    """
     value = _operand(op, rw, 0)
     kind = result_type(op, rw, 3, kind_of(value).storage)
+    steps = np.float32(1.0) / np.float32(kind.scale)
+    whole_steps = float(np.floor(steps))
+    whole = kind if whole_steps in (0.0, steps) else QuantType(kind.storage, kind.expressed, (1 / whole_steps,), kind.zero_points)
     shape = shape_of(value)
     axis = axis_of(attr(op, "axis", -1), len(shape))
     if attr(op, "opset", 13) >= 13 or axis == len(shape) - 1:
-        return rw.emit("top.Softmax", value, axis=axis, element=kind)
-    flat = reshape(rw, value, (int(np.prod(shape[:axis])), int(np.prod(shape[axis:]))))
-    return reshape(rw, rw.emit("top.Softmax", flat, axis=1, element=kind), shape)
+        made = rw.emit("top.Softmax", value, axis=axis, element=whole)
+    else:
+        flat = reshape(rw, value, (int(np.prod(shape[:axis])), int(np.prod(shape[axis:]))))
+        made = reshape(rw, rw.emit("top.Softmax", flat, axis=1, element=whole), shape)
+    return made if whole == kind else rw.emit("top.Bitcast", made, element=kind)
 
 
 @TABLE(f"{_MS}.QLinearAveragePool", f"{_MS}.QLinearGlobalAveragePool", stored="native")
@@ -145,8 +153,8 @@ def qlinear_where(op: Op, rw: Rewriter) -> Value:
 
 
 def requantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
-    """`value` in another quantized type."""
-    return value if value.element == kind else rw.emit("top.Cast", value, element=kind, round_mode="HalfToEven")
+    """`value` in another quantized type; of a constant, which is cast at once, rounded once, too."""
+    return value if value.element == kind else rw.emit("top.Cast", value, element=kind, round_mode="HalfToEven", rounding="once")
 
 
 @TABLE(f"{_MS}.QGemm", stored="native")

@@ -19,8 +19,8 @@ from ... import build
 from .rescaling import NEAREST, rounding_of
 
 __all__ = [
-    "Function", "fits", "follows_litert", "in_integers", "int8_numbers", "int8_table", "int16_table", "lookup", "reals_of",
-    "steep"]
+    "Function", "fits", "follows_litert", "has_halves", "in_integers", "int8_numbers", "int8_table", "int16_table", "lookup",
+    "reals_of", "steep"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of float32 numbers."""
@@ -36,11 +36,16 @@ def reals_of(type_: QuantType, numbers: np.ndarray) -> np.ndarray:
     return np.float32(type_.scale) * (numbers - type_.zero_point).astype(np.float32)
 
 
-def int8_table(source: QuantType, target: QuantType, function: Function) -> np.ndarray:
-    """`function` from one int8 type to another: multiplied by the inverse scale in float32, halves away from zero."""
+def int8_table(source: QuantType, target: QuantType, function: Function, even: bool = False) -> np.ndarray:
+    """`function` from one int8 type to another: multiplied by the inverse scale in float32, halves away from zero, as in LiteRT.
+
+    Where halves become `even`, it is divided by the scale, as in onnxruntime.
+    """
     with np.errstate(all="ignore"):
         values = np.asarray(function(reals_of(source, int8_numbers())), np.float32)
-        scaled = round_half_away(values * (np.float32(1.0) / np.float32(target.scale))) + np.float32(target.zero_point)
+        scale = np.float32(target.scale)
+        scaled = np.rint(values / scale) if even else round_half_away(values * (np.float32(1.0) / scale))
+        scaled = scaled + np.float32(target.zero_point)
     return np.clip(np.nan_to_num(scaled, nan=target.zero_point), target.storage_min, target.storage_max).astype(np.int8)
 
 
@@ -81,6 +86,12 @@ def lookup(rw: Rewriter, x: Value, entries: np.ndarray, element: QuantType) -> V
         return build.table(rw, x, entries, element=element)
     wide = build.table(rw, x, entries)  # with 7 bits of fraction
     return build.rescale(rw, wide, [1 << 23], [30], 0, 0, element)
+
+
+def has_halves(source: QuantType, target: QuantType) -> bool:
+    """Whether a number of one int8 type is in the middle of two of another, or within a float32's last bits of it."""
+    steps = (int8_numbers() - source.zero_point) * (np.float64(np.float32(source.scale)) / np.float64(np.float32(target.scale)))
+    return bool((np.abs(steps - np.floor(steps) - 0.5) <= np.abs(steps) * 2.0**-21).any())
 
 
 def fits(source: QuantType | None, target: QuantType | None) -> bool:

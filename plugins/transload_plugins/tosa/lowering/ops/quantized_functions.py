@@ -129,7 +129,7 @@ def through_table(op: Op, rw: Rewriter) -> Value | None:
     if function is None:
         return None
     if target.storage == I8:
-        return lookup(rw, x, int8_table(source, target, function), target)  # type: ignore[arg-type]
+        return lookup(rw, x, int8_table(source, target, function, rounding_of(op) == NEAREST), target)  # type: ignore[arg-type]
     if not follows_litert(rw):
         made = fine_tables(source, target, function) if in_integers(rw) else None  # type: ignore[arg-type]
         return None if made is None else fine_lookup(rw, x, made, target)
