@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._integers import LIMITS
 from ._onnx_graph import NARROW, Graph, NoCaseError, Quantized
 
 __all__ = ["BETWEEN", "ENDS", "LINEAR", "STEADY", "Step"]
@@ -82,10 +83,11 @@ def partner(graph: Graph, x: Quantized) -> Quantized:
 
 
 def windows(graph: Graph, x: Quantized, least: int = 1) -> dict[str, Any]:
-    """Attributes of a window of one or two dimensions."""
+    """Attributes of a window of one or two dimensions, which fits into each."""
     axes = x.rank - 2
     kernel = [graph.pick(*range(least, 4)) for _ in range(axes)]
     made: dict[str, Any] = {"kernel_shape": kernel, "strides": [graph.pick(1, 1, 2, 3) for _ in range(axes)]}
+    need(all(window <= size for window, size in zip(kernel, x.shape[2:], strict=True)))
     if graph.chance(0.3):
         return {**made, "auto_pad": graph.pick("SAME_UPPER", "SAME_LOWER", "VALID")}
     return {**made, "pads": [graph.pick(0, min(1, size - 1)) for size in kernel * 2]}
@@ -98,7 +100,8 @@ def windows(graph: Graph, x: Quantized, least: int = 1) -> dict[str, Any]:
 def linear_conv(name: str, graph: Graph, x: Quantized) -> Quantized:
     need(x.rank in (3, 4) and x.dtype in NARROW)
     attributes, groups = windows(graph, x), graph.pick(1, 1, x.shape[1])
-    attributes["dilations"] = [graph.pick(1, 1, 2) for _ in range(x.rank - 2)]
+    attributes["dilations"] = [graph.pick(1, 2) if 2 * window - 1 <= size else 1 for window, size in zip(
+        attributes["kernel_shape"], x.shape[2:], strict=True)]
     shape = (groups * graph.pick(1, 2, 3), x.shape[1] // groups, *attributes["kernel_shape"])
     dtype = graph.pick(x.dtype, "int8")
     weights, scale, zero, scales = graph.weights(shape, dtype, graph.pick(0, None))
@@ -197,7 +200,7 @@ def moved(name: str, graph: Graph, x: Quantized) -> Quantized:
     ways: dict[str, dict[str, Any]] = {
         "Transpose": {"perm": list(map(int, graph.random.permutation(x.rank)))},
         "Concat": {"axis": -1},
-        "MaxPool": windows(graph, x),
+        "MaxPool": windows(graph, x) if way == "MaxPool" else {},
     }
     graph.add(way, [x.name, *inputs.get(way, [])], [made.name], **ways.get(way, {}))
     return graph.settled(made)
@@ -328,6 +331,7 @@ def told(name: str, graph: Graph, x: Quantized) -> str:
     "Log",
 )
 def function(name: str, graph: Graph, x: Quantized) -> Quantized:
+    need(name not in ("Sqrt", "Log") or x.zero == LIMITS[x.dtype][0])  # no integer is what a NaN becomes
     reach = {
         "Sigmoid": 1.0,
         "Tanh": 1.0,
@@ -349,7 +353,7 @@ def two(name: str, graph: Graph, x: Quantized) -> Quantized:
     y = partner(graph, x)
     pair = [graph.real(x), graph.real(y)]
     if name == "Pow":
-        pair[1] = graph.constant(float(graph.pick(2, 0.5, 3)), "float32")
+        pair[1] = graph.constant(float(graph.pick(2, 3)), "float32")
     reach = {"Mul": x.reach * y.reach, "Div": x.reach / y.reach * 4}.get(name, x.reach + y.reach)
     return graph.rounded(graph.add(name, pair, [graph.name("r")]), graph.result((), x.dtype, reach))
 
@@ -359,6 +363,8 @@ def product(name: str, graph: Graph, x: Quantized) -> Quantized:
     need(x.rank >= 2 if name == "MatMul" else x.rank == 2 if name == "Gemm" else x.rank in (3, 4))
     attributes = windows(graph, x) if name.startswith("Conv") else {"transB": graph.pick(0, 1)} if name == "Gemm" else {}
     count, groups = graph.pick(1, 2, 4), 1
+    # of windows shorter than their stride onnxruntime gives less than the strides fit into, which ONNX asks for
+    need(name != "ConvTranspose" or "auto_pad" not in attributes or attributes["kernel_shape"] >= attributes["strides"])
     if name == "Conv":
         groups = graph.pick(1, 1, x.shape[1])
         shape, axis = (groups * count, x.shape[1] // groups, *attributes["kernel_shape"]), 0

@@ -119,11 +119,12 @@ def _wanted(chain: Chain, x: Drawn, feeds: list[np.ndarray]) -> list[np.ndarray]
     given = [tensor for tensor in operands if tensor is not None]
     if name not in COMPARISONS or max(tensor.scale for tensor in given) < 1:
         return [run_litert(chain.content([x]), feeds, reference)[0] for reference in (True, False)]
+    before = Chain(chain.random, chain.inputs, chain.operators[:-1])
     fed = {id(tensor): array for tensor, array in zip(chain.inputs, feeds, strict=True)}
     pairs = []
     for tensor in given:
         array = fed.get(id(tensor), tensor.data)
-        stored = run_litert(chain.content([tensor]), feeds)[0] if array is None else array
+        stored = run_litert(before.content([tensor]), feeds)[0] if array is None else array
         pairs.append((stored.astype(np.int64) - tensor.zero) * np.float64(np.float32(tensor.scale)))
     return [COMPARISONS[name](*pairs)] * 2
 
