@@ -67,14 +67,14 @@ def _image() -> bytes:
 _TABLE = b"# transload calibration table\n"
 DOORS: dict[str, tuple[str, Callable[[], bytes], tuple[str, ...]]] = {
     "input npy": (".npy", lambda: _npy(_IMAGES[:1]), ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
-    "input npz": (".npz", lambda: _npz(image=_IMAGES[:1]), ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
+    "input npz": (".npz", lambda: _npz(arg0=_IMAGES[:1]), ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
     "input of a conversion": (
         ".npz",
-        lambda: _npz(image=_IMAGES[:1]),
+        lambda: _npz(arg0=_IMAGES[:1]),
         ("convert", MODEL, "-i", "{file}", "-o", "{out}", "--json"),
     ),
     "input image": (".png", _image, ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
-    "samples npz": (".npz", lambda: _npz(image=_IMAGES), ("calibrate", MODEL, "--data", "{file}", "-o", "{out}.table")),
+    "samples npz": (".npz", lambda: _npz(arg0=_IMAGES), ("calibrate", MODEL, "--data", "{file}", "-o", "{out}.table")),
     "samples npy": (
         ".npy",
         lambda: _npy(_IMAGES),
@@ -128,8 +128,8 @@ DOORS: dict[str, tuple[str, Callable[[], bytes], tuple[str, ...]]] = {
     "text": (".mlir", lambda: b'"builtin.module"() ({}) : () -> ()', ("opt", "{file}")),
     "dump": (".npz", lambda: _npz(a=_IMAGES, b=np.arange(3)), ("npz", "dump", "{file}")),
     "dump of one": (".npz", lambda: _npz(a=_IMAGES, b=np.arange(3)), ("npz", "dump", "{file}", "a")),
-    "npz compare": (".npz", lambda: _npz(image=_IMAGES), ("npz", "compare", "{file}", "{data}")),
-    "to-dat": (".npz", lambda: _npz(image=_IMAGES), ("npz", "to-dat", "{file}", "image", "{out}.dat")),
+    "npz compare": (".npz", lambda: _npz(arg0=_IMAGES), ("npz", "compare", "{file}", "{data}")),
+    "to-dat": (".npz", lambda: _npz(arg0=_IMAGES), ("npz", "to-dat", "{file}", "{out}.dat", "arg0")),
     "report run": ("", lambda: b"", ("run", "{folder}")),
     "report compare": ("", lambda: b"", ("compare", MODEL, "{folder}")),
     "report view": ("", lambda: b"", ("view", "{folder}", "--html", "{out}.html")),
@@ -156,13 +156,13 @@ def draw(number: int, folder: Path) -> Outcome:
     if door.startswith(_REPORTS):
         place = folder / "made"
         (place / "report.json").unlink()
-        if file.exists() or file.is_symlink():
+        if file.parent == odd and os.path.lexists(file):
             file.rename(place / "report.json")
     names = {
         "model": model,
         "file": os.fspath(file),
         "out": str(folder / "out"),
-        "data": _saved(folder / "data.npz", _npz(image=_IMAGES)),
+        "data": _saved(folder / "data.npz", _npz(arg0=_IMAGES)),
         "labels": _saved(folder / "labels.txt", b"1\n2\n"),
         "png": _saved(folder / "image.png", _image()),
         "folder": str(folder / "made"),
@@ -276,7 +276,7 @@ def _thing(dice: random.Random, file: Path, content: bytes) -> tuple[str, Path, 
         case "long name":
             return how, file.with_name("n" * 300 + file.suffix), False
         case "long path":
-            return how, Path(str(file.parent) + "/./" * 2000 + file.name), False
+            return how, Path(str(file.parent) + "/." * 2200 + file.name), False
         case "empty name":
             return how, Path(), False  # which is the current folder
         case "no utf-8" | "newline" | "dash":
@@ -326,7 +326,7 @@ def _zipped(dice: int, names: dict[str, bytes], **more: int) -> bytes:
 
 def _held(content: Callable[[np.ndarray], bytes]) -> Callable[[np.ndarray, bool], bytes]:
     """An array as a file of its own, or as the one of an archive."""
-    return lambda array, packed: _zipped(0, {"image.npy": content(array)}) if packed else content(array)
+    return lambda array, packed: _zipped(0, {"arg0.npy": content(array)}) if packed else content(array)
 
 
 def _header(says: str, version: int = 1) -> bytes:
@@ -356,13 +356,13 @@ def _twice(array: np.ndarray, packed: bool) -> tuple[bytes, bool]:
     with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
         warnings.simplefilter("ignore")
         for one in (array, array + 1):
-            archive.writestr("image.npy", _npy(one))
+            archive.writestr("arg0.npy", _npy(one))
     return file.getvalue(), False
 
 
 def _with_flags(array: np.ndarray, packed: bool) -> tuple[bytes, bool]:
     """An archive that says to be encrypted."""
-    made = bytearray(_zipped(0, {"image.npy": _npy(array)}))
+    made = bytearray(_zipped(0, {"arg0.npy": _npy(array)}))
     made[6] |= 1
     made[made.rindex(b"PK\x01\x02") + 8] |= 1
     return bytes(made), False
@@ -395,18 +395,18 @@ _ARRAYS: dict[str, Callable[[np.ndarray, bool], tuple[bytes, bool]]] = {
     "void": _says("{'descr': '|V0', 'fortran_order': False, 'shape': (4,)}"),
     "long texts": _says("{'descr': '<U99999999', 'fortran_order': False, 'shape': (99,)}"),
     "a type of parts": _says("{'descr': [('a', '<f4', (99999999, 99))], 'fortran_order': False, 'shape': (1,)}"),
-    "deflated": _archive(lambda one: {"image.npy": one}, zipfile.ZIP_DEFLATED, True),
-    "bzip2": _archive(lambda one: {"image.npy": one}, zipfile.ZIP_BZIP2),
-    "LZMA": _archive(lambda one: {"image.npy": one}, zipfile.ZIP_LZMA),
+    "deflated": _archive(lambda one: {"arg0.npy": one}, zipfile.ZIP_DEFLATED, True),
+    "bzip2": _archive(lambda one: {"arg0.npy": one}, zipfile.ZIP_BZIP2),
+    "LZMA": _archive(lambda one: {"arg0.npy": one}, zipfile.ZIP_LZMA),
     "zeros, packed": _archive(
         lambda one: {
-            "image.npy": _header("{'descr': '<f4', 'fortran_order': False, 'shape': (100000000,)}") + bytes(400_000_000)
+            "arg0.npy": _header("{'descr': '<f4', 'fortran_order': False, 'shape': (100000000,)}") + bytes(400_000_000)
         },
         zipfile.ZIP_DEFLATED,
     ),
-    "names that lead out": _archive(lambda one: {"../../image.npy": one, "/image.npy": one}),
-    "no suffix": _archive(lambda one: {"image": one}),
-    "a folder": _archive(lambda one: {"image/": b"", "image.npy": one}),
+    "names that lead out": _archive(lambda one: {"../../arg0.npy": one, "/arg0.npy": one}),
+    "no suffix": _archive(lambda one: {"arg0": one}),
+    "a folder": _archive(lambda one: {"arg0/": b"", "arg0.npy": one}),
     "an odd name": _archive(
         lambda one: {
             "a\x1b[31m\nb\udc80.npy".encode("utf-8", "replace").decode(): one,
@@ -415,7 +415,7 @@ _ARRAYS: dict[str, Callable[[np.ndarray, bool], tuple[bytes, bool]]] = {
             "x" * 5000 + ".npy": one,
         }
     ),
-    "no array": _archive(lambda one: {"image.npy": b"text", "other.txt": b"text"}),
+    "no array": _archive(lambda one: {"arg0.npy": b"text", "other.txt": b"text"}),
     "no files": _archive(lambda one: {}),
     "many": _archive(lambda one: {f"{number}.npy": one for number in range(3000)}),
     "twice the same name": _twice,
@@ -506,14 +506,14 @@ def _with_value(dice: random.Random, said: dict[str, object], odd: str) -> bytes
         if not keys:
             break
         key = dice.choice(keys)
-        below = place[key]  # type: ignore[call-overload,index]
+        below = place[key]
         if isinstance(below, dict | list) and below and dice.random() < 0.6:
             place = below
             continue
         if dice.random() < 0.2 and isinstance(place, dict):
             del place[key]
         else:
-            place[key] = "\x01odd"  # type: ignore[call-overload,index]
+            place[key] = "\x01odd"
         break
     return json.dumps(said).replace('"\\u0001odd"', odd).encode()
 

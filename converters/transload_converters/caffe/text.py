@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from transload.digits import whole_number
 from transload.errors import Finding, ForeignContent, ReadError
 
 __all__ = ["IGNORED", "Entry", "Filler", "Place", "parse", "plain"]
@@ -278,8 +279,9 @@ def _value(declared: Any, entry: Entry) -> Any:
         named = declared.enum_type.values_by_name.get(text)
         if named is not None:
             return named.number
-        if text.isdigit() and len(text) < 9 and int(text) in declared.enum_type.values_by_number:
-            return int(text)
+        number = whole_number(text)
+        if number in declared.enum_type.values_by_number:
+            return number
         raise ValueError(f"it is one of {', '.join(declared.enum_type.values_by_name)}")
     if kind == declared.CPPTYPE_BOOL:
         words = {"true": True, "t": True, "True": True, "1": True, "false": False, "f": False, "False": False, "0": False}

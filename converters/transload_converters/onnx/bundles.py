@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from transload.digits import whole_number
 from transload.errors import Finding, ReadError, UsageError
 from transload.ir import TensorType
 
@@ -91,7 +92,7 @@ def _spell_out(info: Any, wanted: Mapping[str, TensorType], where: str, spelt: _
 def _places(name: str, wanted: Mapping[str, TensorType], where: str) -> list[int]:
     """The places in a sequence that shapes are given for: from 0 on, all."""
     texts = [key[len(name) + 1 : -1] for key in wanted if key.startswith(f"{name}[") and key.endswith("]")]
-    places = sorted(int(text) for text in texts if text.isdecimal())
+    places = sorted(place for text in texts if (place := whole_number(text)) is not None)
     if places != list(range(len(places))):
         raise UsageError(f"{where}: shapes are given for the tensors {places} of sequence {name!r}", hint="all from [0] on")
     return places

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from transload.digits import whole_number
 from transload.errors import ForeignContent, MissingFunction, ReadError
 from transload.ir import Dense, Module, TensorType
 from transload.suggest import nearest
@@ -126,7 +127,8 @@ class _Borders:
 
 
 def _in_order(entry: tuple[str, Any]) -> list[Any]:
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", entry[0]) if part]
+    return [(1, 0, part) if (number := whole_number(part)) is None else (0, number, "")
+            for part in re.split(r"([0-9]+)", entry[0]) if part]
 
 
 class _Variables:

@@ -270,16 +270,18 @@ def _give_sizes(context: click.Context, parameter: click.Parameter, texts: tuple
     """Have models read with these sizes while the command runs."""
     if not texts:
         return
+    from ..digits import whole_number
     from ..errors import UsageError
     from ..input_shapes import sizes_given
 
     named: dict[str, int] = {}
     for text in texts:
-        name, _, size = text.rpartition("=")
-        if not name or not size.isdecimal():
+        name, _, said = text.rpartition("=")
+        size = whole_number(said)
+        if not name or size is None:
             raise UsageError(f"--dim {text!r} says no size", hint="as NAME=SIZE: --dim seq=128")
-        if named.setdefault(name, int(size)) != int(size):
-            raise UsageError(f"--dim says two sizes of {name!r}: {named[name]} and {int(size)}")
+        if named.setdefault(name, size) != size:
+            raise UsageError(f"--dim says two sizes of {name!r}: {named[name]} and {size}")
     context.with_resource(sizes_given(named))
 
 

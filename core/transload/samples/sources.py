@@ -18,6 +18,7 @@ import numpy as np
 
 from ..apart import note_read
 from ..arrays import as_array, open_array, read_arrays
+from ..digits import whole_number
 from ..errors import ReadError, UsageError
 from ..files import exists, is_folder, need_file
 from ..guard import FOREIGN, goes_through, said, users_code, users_items
@@ -309,8 +310,8 @@ def _raise(error: OSError) -> None:
 def _natural(path: Path) -> list[Any]:
     """A key by which numbers in names sort as numbers: image2 before image10."""
     return [
-        [(0, int(text), "") if text.isdigit() else (1, 0, text) for text in re.split(r"([0-9]+)", part)] + [(1, 0, part)]
-        for part in path.parts]
+        [(1, 0, text) if (number := whole_number(text)) is None else (0, number, "") for text in re.split(r"([0-9]+)", part)]
+        + [(1, 0, part)] for part in path.parts]
 
 
 def _of_list(path: Path, wanted: Wanted) -> Listing:

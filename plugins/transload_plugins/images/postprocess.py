@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.digits import whole_number
 from transload.errors import UsageError
 from transload.ir import F32, I32, Module, TensorType, Value, output_names, set_results
 from transload.ir.build import Builder
@@ -77,9 +78,9 @@ def _named(module: Module, outputs: Sequence[Value]) -> list[tuple[str, Value]]:
 def _size(module: Module, text: str) -> tuple[int, int]:
     """Rows and columns of the network's input."""
     if text:
-        parts = text.split("x")
-        if len(parts) == 2 and all(part.isdigit() for part in parts):
-            return int(parts[0]), int(parts[1])
+        sizes = [whole_number(part) for part in text.split("x")]
+        if len(sizes) == 2 and sizes[0] is not None and sizes[1] is not None:
+            return sizes[0], sizes[1]
         raise UsageError(f"size {text!r} does not read as ROWSxCOLUMNS, as 416x416")
     for type_ in module.inputs.values():
         if isinstance(type_, TensorType) and type_.is_static and len(type_.static_shape) == 4:

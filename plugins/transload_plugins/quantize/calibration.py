@@ -21,6 +21,7 @@ import numpy as np
 
 from transload.apart import need_free, note_written
 from transload.cores import cores
+from transload.digits import whole_number
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path, exists, text_of
 from transload.ir import Module, input_names
@@ -179,8 +180,9 @@ class Calibration:
     def _note(self, line: str, where: str) -> None:
         key, _, value = line.lstrip("# ").partition(":")
         field_ = {"sample number": "samples", "histogram number": "bins", "tune number": "tuned"}.get(key)
-        if field_ is not None and value.strip().isdigit():
-            setattr(self, field_, int(value))
+        if field_ is not None:
+            if (number := whole_number(value.strip())) is not None:
+                setattr(self, field_, number)
         elif key == "method":
             self.method = value.strip()
         elif key == "work_mode":

@@ -11,6 +11,7 @@ from typing import Any
 
 import ml_dtypes
 
+from transload.digits import whole_number
 from transload.ir.constants import dtype_of
 from transload.ir.core import Region, Value
 from transload.ir.declare import TypeConstraint
@@ -126,7 +127,7 @@ def bounds_of(type_: Type) -> tuple[int | None, ...] | None:
     if match is None:
         return None
     parts = [part.strip() for part in match[1].split(",") if part.strip()]
-    return tuple(int(part) if part.isdigit() else None if part == "?" else -1 for part in parts)
+    return tuple(None if part == "?" else -1 if (size := whole_number(part)) is None else size for part in parts)
 
 
 def _bounds_fit(type_: TensorType) -> bool:

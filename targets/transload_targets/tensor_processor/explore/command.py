@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from transload.cli import options
+from transload.digits import whole_number
 
 if TYPE_CHECKING:
     from ..chip import Chip
@@ -71,9 +72,14 @@ def _sweeps(words: Sequence[str]) -> dict[str, list[str | int]]:
             if not sign or not name or not given or name in made:
                 raise UsageError(
                     f"--sweep {each}: is not a name with its values, each name once", hint="--sweep lmem=256k,512k,1M")
-            made[name] = [int(value) if value.isascii() and value.removeprefix("-").isdigit() else value
-                          for value in dict.fromkeys(given)]
+            made[name] = [_number(value) for value in dict.fromkeys(given)]
     return made
+
+
+def _number(text: str) -> int | str:
+    """The whole number that a text says; the text, where it says none."""
+    number = whole_number(text.removeprefix("-"))
+    return text if number is None else -number if text.startswith("-") else number
 
 
 FIGURES = ("ms", "times", "bytes moved", "times least", "lanes", "busier", "groups")
