@@ -491,6 +491,8 @@ def _words(dice: random.Random, content: bytes) -> tuple[str, bytes]:
         b"mean = 1979-05-27",
         b"probabilities -1 -nan 4\n",
         b"probabilities 1e400 1 1\n",
+        "# sample number: ²\n".encode(),
+        b"# sample number: " + b"9" * 5000 + b"\n",
         odd.encode(),
     )
     chosen = dice.choice(lines)
