@@ -52,6 +52,8 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
 
 def _is_of_others(file: Path) -> bool:
     """Whether a file is what another program reports, in order, which says nothing of what lies beside it."""
+    if not is_file(file):  # at a pipe it would be waited for ever
+        return False
     try:
         found = json.loads(file.read_text(encoding="utf-8")) if file.stat().st_size <= _REPORT_BYTES else None
     except (OSError, ValueError, RecursionError):
