@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -222,3 +223,9 @@ def test_a_dump_is_not_gone_on_from_where_weights_beside_the_model_are_others(tm
             go_on(dump=tmp_path / "dump", start="hub")
     beside.write_bytes(held)
     transload.convert(model, "tosa", tmp_path / "out", dump=tmp_path / "dump", start="hub", verify="no")
+
+
+def test_a_pipe_called_as_the_report_is_not_waited_at(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "report.json")
+    with pytest.raises(ReadError, match="is damaged, or is no report|is a directory"):
+        transload.load(tmp_path)
