@@ -227,5 +227,5 @@ def test_a_dump_is_not_gone_on_from_where_weights_beside_the_model_are_others(tm
 
 def test_a_pipe_called_as_the_report_is_not_waited_at(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "report.json")
-    with pytest.raises(ReadError, match="is damaged, or is no report|is a directory"):
+    with pytest.raises(ReadError, match="is damaged, or is no report"):
         transload.load(tmp_path)
