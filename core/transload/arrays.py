@@ -15,6 +15,7 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .budget import VARIABLE, allowance
@@ -22,7 +23,9 @@ from .errors import ReadError, TransloadError
 from .files import atomic_path, need_file, open_member
 from .ir.constants import LazyData, MmapData, TensorData
 
-__all__ = ["as_array", "open_array", "open_arrays", "lost_numbers", "read_arrays", "write_arrays", "described"]
+__all__ = [
+    "as_array", "described", "in_type", "is_numpys", "lost_numbers", "number_kind", "open_array", "open_arrays", "read_arrays",
+    "write_arrays"]
 
 _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
@@ -97,6 +100,45 @@ def lost_numbers(array: np.ndarray, cast: np.ndarray) -> np.ndarray:
     """
     lost: np.ndarray = (cast.astype(array.dtype) != array) | ((cast < 0) != (array < 0))
     return lost
+
+
+def is_numpys(dtype: np.dtype) -> bool:
+    """Whether numpy itself knows a type, and none of those that ml_dtypes adds."""
+    return dtype.type.__module__ == "numpy"
+
+
+def number_kind(dtype: np.dtype) -> str:
+    """What numbers of a type are, whoever defines it: `b`, `i`, `u`, `f` or `c`, as numpy calls them; nothing of other types."""
+    if is_numpys(dtype):
+        return dtype.kind if dtype.kind in "biufc" else ""
+    return next((kind for name, kind in (("uint", "u"), ("int", "i"), ("float", "f"), ("bfloat", "f"))
+                 if dtype.name.startswith(name)), "")
+
+
+def in_type(array: np.ndarray, wanted: np.dtype) -> np.ndarray | None:
+    """Numbers in another type that may have them, of floats the nearest; None where it has not all.
+
+    It has not what leaves its range, where some types have no infinity to say so, and integers beyond a float's last bit.
+    """
+    kind = number_kind(array.dtype)
+    if not is_numpys(array.dtype):  # of which numpy knows no way to some others, by one that has all of their numbers
+        array = array.astype({"i": np.int8, "u": np.uint8}.get(kind, np.float32))
+    with np.errstate(all="ignore"):
+        cast = array.astype(wanted)
+        if number_kind(wanted) in "iu":
+            return None if lost_numbers(array, cast).any() else cast
+        wide = np.complex128 if number_kind(wanted) == "c" else np.longdouble
+        if kind in "biu":  # a longdouble has all of their bits, where numpy has one of its own
+            return None if (cast.astype(wide).real.astype(np.longdouble) != array.astype(np.longdouble)).any() else cast
+        most = np.longdouble(ml_dtypes.finfo(wanted).max)
+        parts = [(array.real, cast.real), (array.imag, cast.imag)] if number_kind(wanted) == "c" else [(array, cast)]
+        return None if any(_is_lost(before, after.astype(np.longdouble), most).any() for before, after in parts) else cast
+
+
+def _is_lost(before: np.ndarray, after: np.ndarray, most: np.longdouble) -> np.ndarray:
+    """Where a float is beyond the greatest of its new type, or was not finite and is else now, or the other way round."""
+    is_beyond = np.isfinite(before) & (np.abs(before) > most)
+    return np.asarray(is_beyond | (np.isnan(before) != np.isnan(after)) | (np.isinf(before) != np.isinf(after)))
 
 
 def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, grown: dict[str, int]) -> TensorData:

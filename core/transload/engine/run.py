@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_array, described, lost_numbers
+from ..arrays import as_array, described, in_type, is_numpys, number_kind
 from ..budget import check_deadline
 from ..errors import Finding, PluginFailure, RunError, TransloadError, after_colon, merge_findings
 from ..guard import FOREIGN, goes_through, kernel_failed
@@ -355,6 +355,8 @@ def fit(given: Any, type_: TensorType) -> tuple[Any, str]:
     """
     wanted = dtype_of(type_.element)
     is_typed = hasattr(given, "dtype")
+    if np.ma.is_masked(given):
+        return given, f"is masked, and must be {type_}: behind a mask there are no numbers"
     try:
         given = given if isinstance(given, TensorData) else np.asarray(given) if is_typed else _of_lists(given, wanted)
     except (ValueError, TypeError, OverflowError) as error:
@@ -365,22 +367,22 @@ def fit(given: Any, type_: TensorType) -> tuple[Any, str]:
     ):
         return given, f"has shape {shape}, and must be {type_}"
     array = as_array(given)
-    if array.dtype.type is np.void and array.dtype.names is None and array.dtype.itemsize == wanted.itemsize:
-        array = array.view(wanted)  # as .npz files have numbers of types that numpy does not know
+    is_bits = array.dtype.type is np.void and array.dtype.names is None and array.dtype.itemsize == wanted.itemsize
+    if is_bits and not is_numpys(wanted):
+        array = array.view(wanted)  # as files have numbers of types that numpy does not know
     if array.dtype == wanted:
         return array, ""
-    if isinstance(type_.element, QuantType) and array.dtype.kind == "f":
+    if isinstance(type_.element, QuantType) and number_kind(array.dtype) == "f":
         return array, f"is {array.dtype}; give the stored {wanted} of {type_.element}"
-    if _other_sign(array.dtype, wanted) and is_typed:
+    if (_other_sign(array.dtype, wanted) and is_typed) or not _leads_to(number_kind(array.dtype), number_kind(wanted)):
         return array, f"is {array.dtype}, and must be {wanted}"
-    if np.can_cast(array.dtype, wanted, "same_kind") or (array.dtype.kind in "iub" and wanted.kind in "iuf"):
-        with np.errstate(over="ignore", invalid="ignore"):
-            cast = array.astype(wanted)
-        if (array.dtype.kind in "iu" and lost_numbers(array, cast).any()) or (
-                array.dtype.kind == "f" and (np.isfinite(array) & ~np.isfinite(cast)).any()):
-            return array, f"holds numbers that {wanted} cannot"
-        return cast, ""
-    return array, f"is {array.dtype}, and must be {wanted}"
+    cast = in_type(array, wanted)
+    return (array, f"holds numbers that {wanted} cannot") if cast is None else (cast, "")
+
+
+def _leads_to(kind: str, wanted: str) -> bool:
+    """Whether numbers of one kind (`number_kind`) are numbers of another, of which none is a truth."""
+    return kind != "" and wanted != "b" and "biufc".index(kind) <= "biufc".index(wanted.replace("i", "u"))
 
 
 def _of_lists(given: Any, wanted: np.dtype) -> np.ndarray:
@@ -396,7 +398,7 @@ def _of_lists(given: Any, wanted: np.dtype) -> np.ndarray:
 
 def _other_sign(given: np.dtype, wanted: np.dtype) -> bool:
     """Whether two types are integers of one width, one signed and one not: such arrays are mixed up, not converted."""
-    return {given.kind, wanted.kind} == {"i", "u"} and given.itemsize == wanted.itemsize
+    return {number_kind(given), number_kind(wanted)} == {"i", "u"} and given.name.lstrip("u") == wanted.name.lstrip("u")
 
 
 def _sign_hint(array: Any, type_: Any) -> str:

@@ -78,6 +78,7 @@ class Execute:
 
     It compiles when it is first called with inputs of some shapes, or with `keep`, and keeps what it compiled.
     In a process that is forked from one that uses XLA, programs for the CPU are compiled and run in one of their own.
+    `notes` say what a user should know of the numbers.
     Raises `RunError` or `ConversionError` with everything in the module that XLA cannot take.
     """
 
@@ -91,7 +92,8 @@ class Execute:
         self.function: str = module.function(function).attributes["sym_name"]
         self.main = module.function(function)
         self.dynamic = any(isinstance(v.type, TensorType) and not v.type.is_static for v in self.main.regions[0].block.arguments)
-        self.module = None if self.dynamic else in_stablehlo(module, platform)
+        self.notes: tuple[str, ...] = ()
+        self.module = None if self.dynamic else self._in_stablehlo(module)
         self._compiled: dict[Any, _Compiled] = {}
 
     def __call__(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
@@ -128,6 +130,12 @@ class Execute:
             finish()
         return named_outputs(self.main, [np.stack(column) for column in zip(*rows, strict=True)])
 
+    def _in_stablehlo(self, module: Module) -> Module:
+        """A module as XLA takes it; of its `notes` those that are new say what became of numbers on the way (f64, by TOSA)."""
+        made = in_stablehlo(module, self.platform)
+        self.notes = tuple(note for note in made.notes if note not in self.source.notes)
+        return made
+
     def compiled(self, arrays: list[np.ndarray], keep: bool = False) -> _Compiled:
         """The program for arrays of these shapes."""
         forked = is_forked()  # what is compiled here does not run there
@@ -138,7 +146,7 @@ class Execute:
                 module = specialized(self.source, self.function, arrays) if self.dynamic else self.source
                 if keep:  # before anything changes a layout or a type: a name means the same in every engine
                     module, kept = exposed(module, self.function, crosses)
-                module = in_stablehlo(module, self.platform)
+                module = self._in_stablehlo(module)
             made = written(module, self.function, self.platform, self.rewrite)
             _need_memory(made)
             kind = Isolated if self.isolated or (forked and self.platform == "cpu") else Compiled

@@ -10,6 +10,7 @@ from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -246,7 +247,8 @@ def through(type_: str, given: Any) -> np.ndarray:
 @pytest.mark.parametrize(("type_", "given"), [
     ("ui64", [[0, 1, 2]]), ("ui64", [[0, 1, 2**63]]), ("ui64", [[0, 1, 2**64 - 1]]), ("ui8", [[0, 1, 255]]),
     ("f32", [[0, 1.5, 2]]), ("i64", [[-1, 0, 1]]), ("f32", np.float64([[1e30, -np.inf, np.nan]])),
-    ("ui16", np.int8([[0, 1, 127]])),
+    ("ui16", np.int8([[0, 1, 127]])), ("ui16", np.array([[0, 1, 1]], ml_dtypes.int2)),
+    ("f6E2M3FN", np.int8([[-1, 0, 7]])),
 ])
 def test_numbers_that_the_type_of_an_input_has(type_, given):
     """Lists say no type: those for uint64 were of the wrong sign."""
@@ -262,12 +264,31 @@ def test_numbers_that_the_type_of_an_input_has(type_, given):
     ("i8", np.uint32([[0, 1, 2**32 - 1]]), "holds numbers that int8 cannot"),
     ("f32", np.full((1, 3), 1e300), "holds numbers that float32 cannot"), ("f16", np.full((1, 3), 1e5), "that float16 cannot"),
     ("f32", [[1], [1, 2]], "is no array, and must be tensor<1x3xf32>"), ("f32", {"a": 1}, "has shape"),
+    ("ui8", np.array([[0, -1, 2]], ml_dtypes.int4), "holds numbers that uint8 cannot"),
+    ("ui4", np.full((1, 3), 1.0), "is float64"),
+    ("ui4", np.array([[0, 1, 2]], ml_dtypes.int4), "is int4, and must be uint4"),
+    ("i8", np.ones((1, 3), ml_dtypes.float8_e4m3fn), "is float8_e4m3fn, and must be int8"),
+    ("i1", np.ones((1, 3), ml_dtypes.int2), "is int2, and must be bool"), ("bf16", np.full((1, 3), 1j), "is complex128"),
+    ("f4E2M1FN", np.full((1, 3), 100.0), "holds numbers that float4_e2m1fn cannot"),
+    ("complex<f32>", np.full((1, 3), 1e300j), "holds"),
+    ("f64", np.full((1, 3), 2**64 - 1, np.uint64), "holds numbers that float64 cannot"),
+    ("f32", np.ma.array([[1, 2, 3]], mask=[[0, 1, 0]]), "is masked"), ("i16", np.zeros((1, 3), "V2"), "must be int16"),
 ])
 @pytest.mark.filterwarnings("error")
 def test_numbers_that_it_has_not(type_, given, why):
     """They became infinite, or numbers of the other sign; lists of unlike lengths were a defect of the engine."""
     with pytest.raises(RunError, match=why):
         through(type_, given)
+
+
+def test_numbers_that_become_others_on_the_way_to_an_engine_are_told():
+    """Quantized modules go to XLA by way of TOSA, which has no f64."""
+    kinds = "tensor<2xf64>, tensor<2x!quant.uniform<i8:f32, 0.5>>"
+    first, second = kinds.split(", ", 1)
+    module = parse_module(f"func.func @main(%x: {first}, %y: {second}) -> ({kinds}) {{\nreturn %x, %y : {kinds}\n}}")
+    told: list[str] = []
+    transload.run(module, {"arg0": np.full(2, 1 / 3), "arg1": np.int8([1, 2])}, engine="xla", tell=told.append)
+    assert [note.partition(" (")[0] for note in told] == ["1 values are f64 in the model, and f32 here: arg0"]
 
 
 # --- whose memory it is
