@@ -302,7 +302,7 @@ def by_engine(text: str, given: dict[str, Any], engine: str) -> dict[str, np.nda
 def by_files(
     text: str, given: dict[str, Any], is_right: dict[str, bool], folder: Path,
 ) -> dict[str, np.ndarray] | str:
-    """The outputs of the command line, of inputs in files; what it said where it refused them; nothing where no file has these."""
+    """The outputs of the command line, of inputs in files; what it said where it refused them; nothing where files have none."""
     (folder / "m.mlir").write_text(text, encoding="utf-8")
     arguments = []
     for place, (name, value) in enumerate(given.items()):

@@ -109,6 +109,7 @@ CASES: list[Case] = [
     ("slice backwards past the first", node("Slice", ["x", "s", "e", "a", "t"], ["y"]), {"x": X4}, {"s": I(-1, 4), "e": I(-(1 << 40), 0), "a": I(-1, 2), "t": I(-2, -1)}, 13),
     ("slice backwards from before the first", node("Slice", ["x", "s", "e", "a", "t"], ["y"]), {"x": X4}, {"s": I(-100), "e": I(-(1 << 40)), "a": I(-1), "t": I(-1)}, 13),
     ("slice of nothing", node("Slice", ["x", "s", "e"], ["y"]), {"x": F(3, 2)}, {"s": I(2), "e": I(1)}, 13),
+    ("join of no elements", node("Concat", ["x", "x"], ["y"], axis=0), {"x": F(2, 0)}, {}, 11),
     ("split by attribute", [node("Split", ["x"], ["a", "b"], axis=3, split=[2, 5]), node("Concat", ["b", "a"], ["y"], axis=-1)], {"x": X4}, {}, 11),
     ("split into uneven parts", [node("Split", ["x"], ["a", "b"], axis=3, num_outputs=2), node("Concat", ["b", "a"], ["y"], axis=-1)], {"x": X4}, {}, 18),
     ("pad by attributes", node("Pad", ["x"], ["y"], pads=[0, 0, 1, 2, 0, 0, 3, 0], value=1.5), {"x": X4}, {}, 10),

@@ -164,10 +164,12 @@ def reverse_sequence(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("onnx.Concat", stored="carried")
 def concat(op: Op, rw: Rewriter) -> Value:
-    """Concat."""
+    """Concat; of no elements those are left out that add nothing to the size of the result, either."""
     parts = list(op.operands)
-    axis = axis_of(need_attr(op, "axis"), len(shape_of(parts[0])) if parts else 0)
-    filled = [part for part in parts if 0 not in shape_of(part)] or parts[:1]
+    rank = len(shape_of(parts[0])) if parts else 0
+    axis = axis_of(need_attr(op, "axis"), rank)
+    filled = [part for part in parts if 0 not in (shape := shape_of(part)) or (len(shape) == rank and shape[axis] != 0)]
+    filled = filled or parts[:1]
     return filled[0] if len(filled) == 1 else rw.emit("top.Concat", *filled, axis=axis)
 
 

@@ -237,10 +237,10 @@ def repeat_interleave(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("cat.default", "concat.default", "concatenate.default", stored="carried")
 def cat(call: Call, rw: Rewriter) -> Value:
-    """One after the other; a tensor of shape [0] among others is left out."""
+    """One after the other; a tensor of shape [0] among others is left out, and what adds nothing to the result's size."""
     parts = [part for part in call.tensors if shape_of(part) != (0,)] or call.tensors[:1]
     axis = axis_of(call.dim, len(shape_of(parts[0])))
-    filled = [part for part in parts if 0 not in shape_of(part)] or parts[:1]
+    filled = [part for part in parts if shape_of(part)[axis] != 0] or parts[:1]
     if any(part.element != filled[0].element for part in filled) and not any(part.quant for part in filled):
         filled = [cast(rw, part, call.element) for part in filled]
     return filled[0] if len(filled) == 1 else rw.emit("top.Concat", *filled, axis=axis)

@@ -67,7 +67,8 @@ def _shape(cases: Cases) -> None:
 
 
 def _join(cases: Cases) -> None:
-    for shapes, dim in ((((2, 3), (2, 4)), 1), (((2, 3), (1, 3), (3, 3)), 0), (((0,), (2, 3)), 0), (((2, 3), (2, 3)), -1)):
+    for shapes, dim in ((((2, 3), (2, 4)), 1), (((2, 3), (1, 3), (3, 3)), 0), (((0,), (2, 3)), 0),
+                        (((2, 0), (1, 0)), 0), (((2, 3), (2, 3)), -1)):
         cases.add("cat.default", [t(*shape) for shape in shapes], dim)
     cases.add("cat.default", [t(2, 3), t(2, 3, d="i32")], 0)
     for dim in (0, 1, -1):
