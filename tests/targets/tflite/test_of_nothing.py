@@ -35,3 +35,13 @@ def test_a_constant_of_floats_of_8_bits_is_no_output_of_tflite(tmp_path: Path) -
     module = graph.done(graph.Relu(graph.inputs[0]), constant)
     with pytest.raises(ConversionError, match="TFLite has no such type"):
         transload.lower(module, "tfl")
+
+
+def test_what_has_no_elements_is_joined_to_the_size_that_the_model_says():
+    """Whatever has a size of 0 was left out, along another dimension as well."""
+    kind, joined = "tensor<2x0xf32>", "tensor<4x0xf32>"
+    module = transload.load(format="mlir", text=(
+        f'func.func @main(%x: {kind}) -> {joined} {{\n'
+        f'%a = "top.Concat"(%x, %x) <{{axis = 0 : i64}}> : ({kind}, {kind}) -> {joined}\n'
+        f"return %a : {joined}\n}}"))
+    assert [str(type_) for type_ in transload.lower(module, "tfl").outputs.values()] == [joined]

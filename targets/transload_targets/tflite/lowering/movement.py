@@ -94,10 +94,10 @@ def tile(op: Tile, rw: Rewriter) -> Value:
 def concat(op: Concat, rw: Rewriter) -> Value:
     """CONCATENATION, of operands in the type of the result; of u16, of which it has no kernel, as int32."""
     target = quant(op.output)
-    values = [value for value in op.inputs if 0 not in (value.shape or ())] or [op.inputs[0]]
+    axis = axes_of((op.axis,), op.output.rank)[0]
+    values = [value for value in op.inputs if not value.shape or value.shape[axis] != 0] or [op.inputs[0]]
     if target is None or target.storage != UI8:  # LiteRT's kernel of uint8, alone, looks at scales
         values = [retyped(rw, value, op.output.element) for value in values]
-    axis = axes_of((op.axis,), op.output.rank)[0]
     if op.output.element == UI16 and len(values) > 1:
         made = emit(rw, "concatenation", *(int32(rw, value) for value in values), like=op.output, element=I32, axis=axis)
         return activated_wholly(op, rw, widened(rw, made, UI16))
