@@ -78,6 +78,9 @@ def register_facts(register: Any) -> None:
         "steps", "a function of the op: how many numbers it computes on the way to its results, as one for each place of each "
         "window, or how often it runs its regions", "verification, runs: what would take too long", Callable,
         gives="transload.fact_outcomes:count"))
+    register(FactKind(
+        "products", "a function of the op: how often it multiplies, where that is not known by its name as of a matrix product",
+        "engines; verification, runs: what would take too long", Callable, gives="transload.fact_outcomes:count"))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))
 
 

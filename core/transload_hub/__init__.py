@@ -48,6 +48,7 @@ def register_facts(register: Any) -> None:
     register(Facts("moves", "top", f"{_HERE}.analysis.movement:MOVES"))
     register(Facts("indices", "top", f"{_HERE}.analysis.movement:INDICES"))
     register(Facts("steps", "top", f"{_HERE}.analysis.steps:STEPS"))
+    register(Facts("products", "top", f"{_HERE}.analysis.steps:PRODUCTS"))
     register(Facts("cast", "top", f"{_HERE}.analysis.movement:CASTS"))
 
 

@@ -34,7 +34,7 @@ from tests.fuzz import (
 from tests.fuzz.onward import Onward, onward_of, written
 from tests.fuzz.viewed import is_viewed, viewed
 
-__all__ = ["MUTATORS", "Case", "Outcome", "attempt", "case_of", "options_of"]
+__all__ = ["MUTATORS", "Case", "Outcome", "attempt", "case_of", "failure", "loaded", "options_of"]
 
 _SHARES = {
     "tflite": 30, "onnx": 30, "mlir": 16, "bytecode": 8, "tosa": 8, "keras": 8, "caffe": 12, "pytorch": 12, "tensorflow": 30,
@@ -112,7 +112,7 @@ def attempt(case: Case) -> Outcome:
     reached = "refused when read"
     try:
         with TemporaryDirectory(prefix="transload-fuzz-") as folder:
-            module = _loaded(case, Path(folder))
+            module = loaded(case, Path(folder))
             verify(module)
             reached = "refused"
             if case.onward is not None:
@@ -129,18 +129,18 @@ def attempt(case: Case) -> Outcome:
             with allowed(elements=1 << 24, seconds=15):
                 return _checked(case, module, lowered)
     except (PluginFailure, InternalError) as error:
-        return _failure(error.__cause__ or error, case)
+        return failure(error.__cause__ or error, case)
     except TransloadError as error:
         if _NO_MEMORY.search(str(error)):
-            return _failure(error, case)
+            return failure(error, case)
         if isinstance(error.__cause__, PluginFailure):
-            return _failure(error.__cause__.__cause__ or error, case)
+            return failure(error.__cause__.__cause__ or error, case)
         return Outcome(reached)
     except Exception as error:
-        return _failure(error, case)
+        return failure(error, case)
 
 
-def _loaded(case: Case, folder: Path) -> Module:
+def loaded(case: Case, folder: Path) -> Module:
     if case.format == "savedmodel":
         return load(_unpacked(case.content, folder))
     if (case.check or (case.onward and case.onward.check)) and case.format in _JUDGED:
@@ -181,7 +181,7 @@ def _ops_of(module: Module) -> str:
     return " ".join([name for name in names if not _GIVEN.search(name)][:3])
 
 
-def _failure(error: BaseException, case: Case) -> Outcome:
+def failure(error: BaseException, case: Case) -> Outcome:
     """The class of a failure: what was raised, in which function; of invalid IR, which ops broke which rules."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/tests/" not in frame.filename]
     ours = [frame for frame in frames if "transload" in frame.filename] or frames

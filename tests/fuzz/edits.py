@@ -19,14 +19,16 @@ __all__ = ["Edit", "edits_of_bytes", "edits_of_json", "edits_of_list", "edits_of
 Edit = Callable[[], object]
 _FEW = 6
 """Items of a list, and numbers of a constant, that are changed; the others are as the first are."""
+_LENGTHS = (9, 65, 100_000)
+"""How long lists become: ranks beyond what code expects, and beyond what may be; and what takes long for each."""
 
 
 def integers(old: int, width: int = 64, unsigned: bool = False) -> list[int]:
     """Other integers of so many bits: near the old one, small, the edges of types."""
     edge = 1 << (width - 1)
     tried = (
-        old - 1, old + 1, 2 * old, -old, 0, 1, 2, 3, 5, 8, -1, -2, 127, 256, 1000, 65536, (1 << 31) - 1, 1 << 31, 1 << 40,
-        edge - 1, -edge)
+        old - 1, old + 1, 2 * old, -old, 0, 1, 2, 3, 5, 8, -1, -2, 127, 256, 1000, 65536, (1 << 31) - 1, 1 << 31, -1 << 31,
+        1 << 40, 1 << 62, -1 << 62, edge - 1, -edge)
     low, high = (0, 2 * edge - 1) if unsigned else (-edge, edge - 1)
     return [new for new in dict.fromkeys(tried) if new != old and low <= new <= high]
 
@@ -34,18 +36,22 @@ def integers(old: int, width: int = 64, unsigned: bool = False) -> list[int]:
 def floats(old: float, largest: float = math.inf) -> list[float]:
     """Other numbers, none beyond `largest` but the infinite: near the old one, extreme, and none at all."""
     tried = (
-        old * 0.5, old * 3.0, -old, 0.0, -0.0, 1.0, -1.0, 0.5, 6.0, 1e-45, 1e-30, 1e-6, 1e9, 3e38, math.inf, -math.inf, math.nan)
+        old * 0.5, old * 3.0, -old, 0.0, -0.0, 1.0, -1.0, 0.5, 6.0, 5e-324, 1e-45, 1e-30, 1e-6, 1e9, 3e38, 1e308, math.inf,
+        -math.inf, math.nan)
     return [new for new in dict.fromkeys(tried) if repr(new) != repr(old) and (not abs(new) > largest or math.isinf(new))]
 
 
 def edits_of_list(items: MutableSequence[Any], others: Callable[[Any], Iterable[Any]]) -> Iterator[Edit]:
-    """Each of the first items another, or left out; the last one twice."""
+    """Each of the first items another, or left out; the last one twice, and many times; none at all."""
     for place in range(min(len(items), _FEW)):
         for new in others(items[place]):
             yield partial(items.__setitem__, place, new)
         yield partial(items.__delitem__, place)
     if len(items):
         yield partial(items.append, items[-1])
+        yield partial(items.__delitem__, slice(None))
+        for length in _LENGTHS:
+            yield partial(items.extend, [items[-1]] * length)
 
 
 def edits_of_bytes(data: bytes, code: str, put: Callable[[bytes], object]) -> Iterator[Edit]:
@@ -74,7 +80,7 @@ def edits_of_json(value: Any, words: Callable[[str], Iterable[str]], most: int =
             most -= 1
             if isinstance(old, dict | list):
                 pending.append(old)
-                others: Iterable[Any] = ()
+                others: Iterable[Any] = (0, None, [], [*old] * 100_000)  # what is no list, and long ones
             elif isinstance(old, str):
                 others = (word for word in words(str(key)) if word != old)
             else:
@@ -87,10 +93,10 @@ def edits_of_json(value: Any, words: Callable[[str], Iterable[str]], most: int =
 
 def _others_of_json(old: Any) -> Iterable[Any]:
     if old is None:
-        return (0, 1, True)
+        return (0, 1, True, [])
     if isinstance(old, bool):
-        return (not old, None)
-    return floats(old) if isinstance(old, float) else integers(old)
+        return (not old, None, -1)
+    return (*(floats(old) if isinstance(old, float) else integers(old)), [old], [old] * 100_000, str(old))
 
 
 def edits_of_message(message: Any, words: Sequence[str], skip: Sequence[str] = ()) -> Iterator[Edit]:

@@ -21,6 +21,7 @@ def register_dialects(register: Any) -> None:
 @hookimpl
 def register_facts(register: Any) -> None:
     register(Facts("steps", "onnx", f"{_HERE}.steps:STEPS"))
+    register(Facts("products", "onnx", f"{_HERE}.steps:PRODUCTS"))
 
 
 @hookimpl

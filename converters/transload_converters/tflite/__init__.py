@@ -23,6 +23,7 @@ def register_dialects(register: Any) -> None:
 @hookimpl
 def register_facts(register: Any) -> None:
     register(Facts("steps", "tfl", f"{_HERE}.steps:STEPS"))
+    register(Facts("products", "tfl", f"{_HERE}.steps:PRODUCTS"))
 
 
 @hookimpl

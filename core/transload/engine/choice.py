@@ -11,8 +11,6 @@ two or three, no more: near the limit, both engines take the same time.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
@@ -21,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import TransloadError
-from ..ir import Module, Op
+from ..ir import Module
 from ..plugin import unavailable
 from ..plugin_host import host
 from .reference import prepare as prepare_reference
-from .steps import size_of
+from .steps import products_of, size_of
 
-__all__ = ["Choice", "Work", "choose", "choose_measuring", "is_product", "prepare", "work_of"]
+__all__ = ["Choice", "Work", "choose", "choose_measuring", "prepare", "work_of"]
 
 PRODUCTS_PER_SECOND = 1e10
 ELEMENTS_PER_SECOND = 4e8
@@ -42,7 +40,6 @@ STARTING_SECONDS = 0.1
 STARTING_SECONDS_PER_OP = 3e-4
 """Until an engine that measures can run: from importing it to its session."""
 
-_PRODUCT = re.compile(r"conv(?!ert)|matmul|dot(?!e)|gemm|fully_connected|einsum", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -86,24 +83,10 @@ def work_of(module: Module, function: str = "main") -> Work:
         made = sum(size_of(result) for result in op.results)
         ops += 1
         elements += made
-        if is_product(op.name):
+        if multiplied := products_of(op):
             kernels += 1
-            products += _products(op, made)
+            products += multiplied
     return Work(kernels, products, elements, ops)
-
-
-def is_product(name: str) -> bool:
-    """Whether an op of this name is a convolution, a matrix product, or another one."""
-    return _PRODUCT.search(name.partition(".")[2]) is not None
-
-
-def _products(op: Op, made: int) -> int:
-    """Multiplications of a product. Of a matrix product of M*K by K*N, K is sqrt(MK * KN / MN); of a convolution, that is
-    its input channels times the square root of its kernel's places, which is near enough."""
-    sizes = [size for size in map(size_of, op.operands[:2]) if size]
-    if len(sizes) < 2 or not made:
-        return made
-    return int(made * max(1.0, math.sqrt(sizes[0] * sizes[1] / made)))
 
 
 def choose(module: Module, function: str = "main", runs: int = 1) -> Choice:

@@ -8,6 +8,7 @@ work without end.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 from ..budget import VARIABLE, allowance
@@ -16,7 +17,9 @@ from ..ir import Dense, Module, Op, SplatData, TensorType, Value
 from ..ir.build import constant_of
 from ..plugin_host import host
 
-__all__ = ["elements_of", "need_few_steps", "over_windows", "size_of"]
+__all__ = ["elements_of", "is_product", "need_few_steps", "over_windows", "products_of", "size_of", "weighted"]
+
+_PRODUCT = re.compile(r"conv(?!ert)|matmul|dot(?!e)|gemm|fully_connected|einsum", re.IGNORECASE)
 
 
 def elements_of(module: Module) -> int:
@@ -30,16 +33,21 @@ def elements_of(module: Module) -> int:
 
 
 def need_few_steps(module: Module) -> None:
-    """Raise `RunError` where an op computes more on the way to its results than all values together may have.
+    """Raise `RunError` where an op computes more on the way to its results than all values together may have, or multiplies more
+    often than all ops together may where a model is verified.
 
     The values themselves are counted where a model is verified: who runs one knows of which sizes it is."""
-    most = allowance().elements
+    most = allowance()
     for op in module.ops():
-        if (count := _steps(op)) > most:
-            raise RunError(
-                f"to run the module would compute {count:,} numbers for one op, and {most:,} are allowed",
-                [Finding(op.name, f"computes {count:,} numbers", (op.origin,) if op.origin else ())],
-                hint=f"{VARIABLE}=elements={count} allows them")
+        for count, allowed, how, name in (
+                (_steps(op), most.elements, "compute {:,} numbers", "elements"),
+                (products_of(op), most.products, "multiply {:,} times", "products")):
+            if count > allowed:
+                does = how.format(count)
+                raise RunError(
+                    f"to run the module would {does} for one op, and {allowed:,} are allowed",
+                    [Finding(op.name, f"would {does}", (op.origin,) if op.origin else ())],
+                    hint=f"{VARIABLE}={name}={count} allows that")
 
 
 def size_of(value: Value) -> int:
@@ -55,6 +63,31 @@ def over_windows(op: Op, sizes: Iterable[int], computes_padding: bool = False) -
     `computes_padding`, of what stands beside that, too."""
     window = math.prod(sizes)
     return size_of(op.results[0]) * (window if computes_padding else min(window, size_of(op.operands[0])))
+
+
+def is_product(name: str) -> bool:
+    """Whether an op of this name is a convolution, a matrix product, or another one."""
+    return _PRODUCT.search(name.partition(".")[2]) is not None
+
+
+def products_of(op: Op) -> int:
+    """The multiplications of an op: what its dialect says (facts of kind `products`), or those of a matrix product, where its
+    name is that of one: of M*K by K*N, K is sqrt(MK * KN / MN)."""
+    said = host().facts("products")[op.name]
+    if said is not None and (count := int(said(op))):
+        return count
+    if not is_product(op.name) or not op.operands:
+        return 0
+    made = sum(map(size_of, op.results))
+    sizes = [size for size in map(size_of, op.operands[:2]) if size]
+    return made if len(sizes) < 2 or not made else int(made * max(1.0, math.sqrt(sizes[0] * sizes[1] / made)))
+
+
+def weighted(value: Value, weights: Value, channels: int) -> int:
+    """The multiplications of an op that has each number of `value` multiplied by all `weights` of one channel, which is the
+    dimension `channels` of these; 0 where their shape is not known."""
+    shape = weights.shape_or_none
+    return size_of(value) * (size_of(weights) // max(shape[channels] or 1, 1)) if shape else 0
 
 
 def _elements(op: Op) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..engine.choice import is_product
+from ..engine.steps import is_product
 from ..ir import BOOL, F16, Module, Op, TensorType
 from ..ir.build import constant_of
 

@@ -30,6 +30,7 @@ def register_facts(register: Any) -> None:
     register(Facts("control", "stablehlo", f"{_HERE}.facts:CONTROL"))
     register(Facts("interval", "stablehlo", f"{_HERE}.intervals:INTERVALS"))
     register(Facts("steps", "stablehlo", f"{_HERE}.facts:STEPS"))
+    register(Facts("products", "stablehlo", f"{_HERE}.facts:PRODUCTS"))
     register(Facts("integers", "stablehlo", f"{_HERE}.facts:INTEGERS"))
     register(Facts("known-call", "stablehlo", f"{_HERE}.raising.calls:KNOWN"))
 

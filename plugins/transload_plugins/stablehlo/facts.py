@@ -8,11 +8,11 @@ import math
 from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Moves
 from transload.engine.integers import kernel_on_reals
-from transload.engine.steps import over_windows, size_of
+from transload.engine.steps import over_windows, size_of, weighted
 from transload.facts import FactTable
 from transload.ir import Op
 
-__all__ = ["CASTS", "CONTROL", "INTEGERS", "MOVES", "STEPS"]
+__all__ = ["CASTS", "CONTROL", "INTEGERS", "MOVES", "PRODUCTS", "STEPS"]
 
 MOVES = FactTable("stablehlo")
 CASTS = FactTable("stablehlo")
@@ -20,6 +20,7 @@ CASTS = FactTable("stablehlo")
 CONTROL = FactTable("stablehlo")
 INTEGERS = FactTable("stablehlo")
 STEPS = FactTable("stablehlo")
+PRODUCTS = FactTable("stablehlo")
 
 INTEGERS.add(kernel_on_reals, "*")  # the specification's meaning of quantized ops: dequantize, compute, quantize
 CASTS.add(True, "convert")
@@ -40,6 +41,9 @@ MOVES.add(Moves((0, 1, 2), by_value=True), "clamp")
 STEPS.add(lambda op: size_of(op.operands[0]), "map", "reduce")
 STEPS.add(lambda op: over_windows(op, op.window_dimensions, computes_padding=True), "reduce_window")
 STEPS.add(lambda op: size_of(op.operands[-1]), "scatter")
+
+PRODUCTS.add(
+    lambda op: weighted(op.result, op.rhs, op.dimension_numbers.kernel_output_feature_dimension), "convolution", "dynamic_conv")
 
 
 @STEPS("select_and_scatter")

@@ -27,6 +27,7 @@ def register_facts(register: Any) -> None:
     register(Facts("control", "tosa", f"{_HERE}.facts:CONTROL"))
     register(Facts("signs", "tosa", f"{_HERE}.facts:SIGNS"))
     register(Facts("steps", "tosa", f"{_HERE}.facts:STEPS"))
+    register(Facts("products", "tosa", f"{_HERE}.facts:PRODUCTS"))
     register(Facts("integers", "top", f"{_HERE}.lowering.integers:INTEGERS"))
 
 

@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING
 
 from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Index, Moves
-from transload.engine.steps import over_windows
+from transload.engine.steps import over_windows, size_of, weighted
 from transload.facts import FactTable
-from transload.ir import Op
+from transload.ir import Op, Value
+from transload.ir.build import constant_of
 
 if TYPE_CHECKING:
     from .dialect.conversion import Rescale
     from .dialect.elementwise import Clamp
 
-__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES", "SIGNS", "STEPS"]
+__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES", "PRODUCTS", "SIGNS", "STEPS"]
 
 MOVES = FactTable("tosa")
 INDICES = FactTable("tosa")
 CASTS = FactTable("tosa")
 SIGNS = FactTable("tosa")
 STEPS = FactTable("tosa")
+PRODUCTS = FactTable("tosa")
 
 CONTROL = FactTable("tosa")
 
@@ -32,6 +34,9 @@ CASTS.add(True, "cast")
 CONTROL.add(Branches(), "cond_if")
 CONTROL.add(Loop(), "while_loop")
 STEPS.add(lambda op: over_windows(op, op.kernel), "avg_pool2d", "max_pool2d")
+STEPS.add(lambda op: over_windows(op, _numbers(op.kernel)), "avg_pool2d_adaptive", "max_pool2d_adaptive")
+PRODUCTS.add(lambda op: weighted(op.output, op.weight, 0), "conv2d", "conv3d")
+PRODUCTS.add(lambda op: weighted(op.input, op.weight, -1), "transpose_conv2d")
 
 MOVES.add(Moves(keeps_order=True), "reshape")
 MOVES.add(Moves(keeps_order=True, keeps_dimensions=True), "identity")
@@ -48,6 +53,19 @@ MOVES.add(Moves(by_value=True), "max_pool2d", "max_pool2d_adaptive", "reduce_max
 def clamped(op: Clamp) -> Moves:
     """The element, or a limit."""
     return Moves(by_value=True, constants=(float(op.min_val), float(op.max_val)))
+
+
+@PRODUCTS("depthwise_conv2d")
+def of_each_channel(op: Op) -> int:
+    """Each result is of a kernel of its own: KH * KW."""
+    shape = op.operands[1].shape_or_none
+    return size_of(op.results[0]) * (shape[0] or 1) * (shape[1] or 1) if shape else 0
+
+
+def _numbers(value: Value) -> tuple[int, ...]:
+    """Those of a shape, where it is a constant."""
+    constant = constant_of(value)
+    return () if constant is None else tuple(constant.numpy().reshape(-1).tolist())
 
 
 def _rows(op: Op) -> int | None:

@@ -9,15 +9,16 @@ import pytest
 
 import transload
 from transload.budget import allowed
-from transload.engine.choice import is_product
-from transload.engine.steps import elements_of
+from transload.engine.steps import elements_of, is_product, products_of
 from transload.errors import RunError
 from transload.ir import Module
 from transload.plugin_host import host
 from transload.text import parse_module
+from transload.verification.inputs import random_inputs
 from transload.verification.verify import verify_conversion
 
 from tests.support.graphs import Graph
+from tests.support.onnx_models import make_model, node, read_model
 
 _BODY = """({^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %u = "stablehlo.maximum"(%x, %y) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -81,3 +82,22 @@ def test_what_computes_in_windows_says_so() -> None:
             if {"kernel", "kernel_shape", "filter_height", "ksize", "window_dimensions"} & set(declaration.attributes):
                 counted = is_product(name) or host().fact("steps", name) is not None
                 assert counted or name in ("onnx.MaxUnpool", "top.Deconv"), name
+
+
+@pytest.mark.parametrize(("op", "filter", "attributes", "products"), [
+    ("Conv", (16, 8, 3, 3), {}, 16 * 18 * 18 * 8 * 9),
+    ("Conv", (8, 1, 3, 3), {"group": 8}, 8 * 18 * 18 * 9),
+    ("ConvTranspose", (8, 16, 3, 3), {}, 8 * 20 * 20 * 16 * 9),
+])
+@pytest.mark.parametrize("to", ["onnx", "top", "tosa", "tfl"])
+def test_each_weight_of_a_convolution_counts(
+    op: str, filter: tuple[int, ...], attributes: dict[str, int], products: int, to: str,
+) -> None:
+    """A kernel of a million weights was counted as a thousand."""
+    weights = np.zeros(filter, np.float32)
+    model = read_model(make_model([node(op, ["x", "w"], ["y"], **attributes)], {"x": np.zeros((1, 8, 20, 20), np.float32)}, ["y"],
+                                  {"w": weights}))
+    module = transload.lower(model, to)
+    assert sum(map(products_of, module.ops())) == products
+    with allowed(products=products - 1), pytest.raises(RunError, match="multiply"):
+        transload.run(module, dict(random_inputs(module)), engine="reference")
