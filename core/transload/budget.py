@@ -45,7 +45,8 @@ class Allowance:
     elements: int = 1 << 34
     """Elements of all values together that verification computes."""
     products: int = 1 << 42
-    """Multiplications of convolutions and matrix products that verification computes: ten minutes of the reference engine."""
+    """Multiplications of convolutions and matrix products that verification computes: ten minutes of the reference engine. A
+    sixteenth of these may be of constants, while converting."""
     memory: int = 1 << 29
     """Bytes that the values of a model may hold at one time where it is verified.
 
@@ -68,11 +69,14 @@ class Allowance:
 _OPS_OF_ONE = 16
 """Ops that each op of a model may become, all stages of its way together, where these are more than the allowance."""
 
+_FOLDED_OF_VERIFIED = 16
+"""Of what verification may multiply, which part constants may that are computed while converting: half a minute."""
+
 
 class Budget:
     """What is left of a run's allowance."""
 
-    __slots__ = ("allowance", "folded", "grown", "most_ops", "most_text", "ops", "text")
+    __slots__ = ("allowance", "folded", "grown", "most_ops", "most_text", "multiplied", "ops", "text")
 
     def __init__(self) -> None:
         self.allowance = allowance()
@@ -80,6 +84,7 @@ class Budget:
         self.text = self.most_text = _OPS_OF_ONE * self.allowance.text
         self.grown = self.allowance.grown
         self.folded = self.allowance.folded
+        self.multiplied = self.allowance.products // _FOLDED_OF_VERIFIED
 
     def hold(self, ops: int, size: int, text: int = 0) -> None:
         """Note of how many ops the model is, of how many bytes its own constants, and how long its names and attributes are.
@@ -111,11 +116,12 @@ class Budget:
             raise Unsupported(f"the ops that say what this model computes have names of more than {self.most_text:,} characters",
                               f"give shorter names; {VARIABLE}=text={4 * self.most_text // _OPS_OF_ONE} allows more")
 
-    def may_fold(self, read: int, written: int) -> bool:
-        """Whether constants of so many bytes may become others of so many; then they are counted."""
+    def may_fold(self, read: int, written: int, products: int = 0) -> bool:
+        """Whether constants of so many bytes may become others of so many, by so many multiplications; then they are counted."""
         growth = max(written - read, 0)
-        if growth > self.grown or read + written > self.folded:
+        if growth > self.grown or read + written > self.folded or products > self.multiplied:
             return False
+        self.multiplied -= products
         self.grown -= growth
         self.folded -= read + written
         return True

@@ -26,6 +26,7 @@ from transload_plugins.stablehlo.kernels.movement import padded as stablehlo_pad
 from transload_plugins.tosa.kernels.convolution import padded
 
 from tests.support.graphs import Graph
+from tests.support.onnx_models import make_model, node, read_model
 from tests.support.tflite_models import write_operator
 
 
@@ -291,3 +292,25 @@ def test_padding_that_is_no_value_is_counted(pad: Any) -> None:
     """A window that strides over 2^40 elements of padding leaves few results; 480 GiB were asked for."""
     with pytest.raises(RunError, match=r"would have .* elements"):
         pad(np.ones((1, 2, 3), np.float32))
+
+
+def test_constants_are_multiplied_as_often_as_the_budget_allows() -> None:
+    """A kernel over an image, both of one number: a file of some hundred bytes took hours to convert."""
+    weights, image = np.ones((1, 1, 40, 40), np.float32), np.ones((1, 1, 80, 80), np.float32)
+    model = read_model(make_model(
+        [node("Conv", ["c", "w"], ["y"]), node("Add", ["y", "x"], ["z"])], {"x": np.zeros((1,), np.float32)}, ["z"],
+        {"c": image, "w": weights}))
+    products = 41 * 41 * 40 * 40
+    for allowance, folds in ((16 * products, True), (16 * products - 1, False)):
+        with allowed(products=allowance):
+            assert ("top.Conv" in [op.name for op in transload.lower(model, "top").ops()]) is not folds
+
+
+def test_determinants_of_constants_are_counted_together() -> None:
+    matrix = np.eye(30, dtype=np.float32)
+    model = read_model(make_model(
+        [node("Det", ["m"], ["a"]), node("Add", ["a", "x"], ["y"])], {"x": np.zeros((), np.float32)}, ["y"],
+        {"m": matrix}, opset=22))
+    assert transload.lower(model, "top")
+    with allowed(products=16 * 30**3 - 1), pytest.raises(ConversionError, match="too long"):
+        transload.lower(model, "top")

@@ -29,8 +29,8 @@ from tests.fuzz.single import OPENED
 
 __all__ = ["SAMPLE", "draw"]
 
-SAMPLE = 24
-_MODELS = 60
+SAMPLE = 16
+_MODELS = 30
 """Of each format: those that the catalogues of one-op models begin with."""
 _MOST = 4000
 """Edits of one file."""

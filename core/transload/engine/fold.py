@@ -15,6 +15,7 @@ from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of, may_fold
 from .absent import given_absent
 from .integers import exact_kernel
+from .steps import work_in
 
 __all__ = ["computed_of", "fold_op"]
 
@@ -52,7 +53,7 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     if made > 4 * size + GROWTH_LIMIT:
         return None
     found = kernel_of(op.name)
-    if found is None or not budget().may_fold(size, made):
+    if found is None or not budget().may_fold(size, made, work_in(op)):
         return None
     inputs = [None if dense is None else dense.numpy() for dense in held]
     return _results(op, exact_kernel(op, *found)[0], inputs, found[0])

@@ -17,9 +17,13 @@ from ..ir import Dense, Module, Op, SplatData, TensorType, Value
 from ..ir.build import constant_of
 from ..plugin_host import host
 
-__all__ = ["elements_of", "is_product", "need_few_steps", "over_windows", "products_of", "size_of", "weighted"]
+__all__ = ["elements_of", "is_product", "need_few_steps", "over_windows", "products_of", "size_of", "weighted",
+           "work_in"]
 
 _PRODUCT = re.compile(r"conv(?!ert)|matmul|dot(?!e)|gemm|fully_connected|einsum", re.IGNORECASE)
+
+_PRODUCTS_OF_STEP = 32
+"""How many multiplications of a product take as long as a number of another op: products are numpy's."""
 
 
 def elements_of(module: Module) -> int:
@@ -71,8 +75,8 @@ def is_product(name: str) -> bool:
 
 
 def products_of(op: Op) -> int:
-    """The multiplications of an op: what its dialect says (facts of kind `products`), or those of a matrix product, where its
-    name is that of one: of M*K by K*N, K is sqrt(MK * KN / MN)."""
+    """The multiplications of an op: what its dialect says (facts of kind `products`), or those of a matrix product, where it has
+    the name of one: of M*K by K*N, K is sqrt(MK * KN / MN)."""
     said = host().facts("products")[op.name]
     if said is not None and (count := int(said(op))):
         return count
@@ -81,6 +85,11 @@ def products_of(op: Op) -> int:
     made = sum(map(size_of, op.results))
     sizes = [size for size in map(size_of, op.operands[:2]) if size]
     return made if len(sizes) < 2 or not made else int(made * max(1.0, math.sqrt(sizes[0] * sizes[1] / made)))
+
+
+def work_in(op: Op) -> int:
+    """What an op computes on the way to its results, in multiplications: in the time of another number there are many of them."""
+    return products_of(op) + _PRODUCTS_OF_STEP * _steps(op)
 
 
 def weighted(value: Value, weights: Value, channels: int) -> int:

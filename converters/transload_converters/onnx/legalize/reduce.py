@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from transload.budget import budget
 from transload.errors import Unsupported
 from transload.ir import BOOL, I64, FusedLocation, IntegerType, Op, Value
 from transload.rewrite import Rewriter
@@ -157,6 +158,8 @@ def det(op: Op, rw: Rewriter) -> Value:
     if known is None or rows != columns:
         return determinant(rw, value)
     array = np.asarray(known)
+    if not budget().may_fold(array.nbytes, array.nbytes, array.size * rows):
+        raise Unsupported(f"takes the determinants of constants of shape {list(array.shape)}, which would take too long")
     return rw.constant(np.linalg.det(array.astype(np.float64)).astype(array.dtype))
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from transload.budget import budget
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
@@ -162,7 +163,8 @@ def of_constants(op: Op, rw: Rewriter) -> Value:
         shape_of(value, least=2, what="the matrix")
     if rest and matrix.shape[:-1] != rest[0].shape[:-1]:
         raise Unsupported(f"a matrix of {list(matrix.shape)} does not fit one of {list(rest[0].shape)}")
-    if matrix.size * matrix.shape[-1] > _WORK:
+    work = matrix.size * matrix.shape[-1]
+    if work > _WORK or not budget().may_fold(matrix.nbytes, matrix.nbytes, work):
         raise Unsupported(f"takes apart matrices of shape {list(matrix.shape)}, which would take too long")
     if name == "MatrixTriangularSolve":
         matrix = np.tril(matrix) if attr(op, "lower", True) else np.triu(matrix)
