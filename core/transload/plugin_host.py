@@ -317,7 +317,7 @@ class Host(PluginRegistry):
         """`fold(op)`: an op whose operands are all constant, computed by the kernels; see `transload.engine.fold.fold_op`."""
         from .engine.fold import fold_op
 
-        return partial(fold_op, kernel_of=self.kernel)
+        return partial(fold_op, kernel_of=self.kernel, facts_of=self.facts)
 
 
 def host() -> Host:

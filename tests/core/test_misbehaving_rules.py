@@ -269,7 +269,7 @@ def test_kernels_that_give_masked_arrays(constant: bool) -> None:
         mask = [False, True]
         with pytest.raises(PluginFailure, match=r"plugin 'acme'.*the kernel .* of acme\.half: TypeError: gives a masked array"):
             if constant:
-                fold_op(half, host().kernel)
+                fold_op(half, host().kernel, host().facts)
             transload.run(module, {"x": np.ones(2, np.float32)})
         mask = [False, False]  # of no effect
         found = transload.run(module, {"x": np.ones(2, np.float32)}, engine="reference")["y"]

@@ -15,7 +15,7 @@ from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of, may_fold
 from .absent import given_absent
 from .integers import exact_kernel
-from .steps import work_in
+from .work import FactsOf, work_by
 
 __all__ = ["computed_of", "fold_op"]
 
@@ -26,7 +26,7 @@ GROWTH_LIMIT = 1 << 20
 """Bytes by which a folded result may exceed what it is made of: expanding a scalar is not worth storing."""
 
 
-def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
+def fold_op(op: Op, kernel_of: KernelOf, facts_of: FactsOf) -> list[np.ndarray] | None:
     """The results of an op whose operands are all constant, or None where it should stay.
 
     Who works in a context asks that: `transload.context.current().fold(op)`.
@@ -53,7 +53,7 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     if made > 4 * size + GROWTH_LIMIT:
         return None
     found = kernel_of(op.name)
-    if found is None or not budget().may_fold(size, made, work_in(op)):
+    if found is None or not budget().may_fold(size, made, work_by(op, facts_of)):
         return None
     inputs = [None if dense is None else dense.numpy() for dense in held]
     return _results(op, exact_kernel(op, *found)[0], inputs, found[0])

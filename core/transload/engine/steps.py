@@ -8,7 +8,6 @@ work without end.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 
 from ..budget import VARIABLE, allowance
@@ -16,14 +15,9 @@ from ..errors import Finding, RunError
 from ..ir import Dense, Module, Op, SplatData, TensorType, Value
 from ..ir.build import constant_of
 from ..plugin_host import host
+from .work import is_product, products_by, size_of, steps_by
 
-__all__ = ["elements_of", "is_product", "need_few_steps", "over_windows", "products_of", "size_of", "weighted",
-           "work_in"]
-
-_PRODUCT = re.compile(r"conv(?!ert)|matmul|dot(?!e)|gemm|fully_connected|einsum", re.IGNORECASE)
-
-_PRODUCTS_OF_STEP = 32
-"""How many multiplications of a product take as long as a number of another op: products are numpy's."""
+__all__ = ["elements_of", "is_product", "need_few_steps", "over_windows", "products_of", "size_of", "weighted"]
 
 
 def elements_of(module: Module) -> int:
@@ -33,7 +27,7 @@ def elements_of(module: Module) -> int:
     Constants that are held already are left out. A splat is one number until it is computed with: a file
     of 464 bytes may have one of 4 GB.
     """
-    return sum(max(_elements(op), _steps(op)) for op in module.ops())
+    return sum(max(_elements(op), steps_by(op, host().facts)) for op in module.ops())
 
 
 def need_few_steps(module: Module) -> None:
@@ -44,7 +38,7 @@ def need_few_steps(module: Module) -> None:
     most = allowance()
     for op in module.ops():
         for count, allowed, how, name in (
-                (_steps(op), most.elements, "compute {:,} numbers", "elements"),
+                (steps_by(op, host().facts), most.elements, "compute {:,} numbers", "elements"),
                 (products_of(op), most.products, "multiply {:,} times", "products")):
             if count > allowed:
                 does = how.format(count)
@@ -54,14 +48,6 @@ def need_few_steps(module: Module) -> None:
                     hint=f"{VARIABLE}={name}={count} allows that")
 
 
-def size_of(value: Value) -> int:
-    """How many numbers a value has; sizes that are not known count as 1."""
-    type_ = value.type
-    if not isinstance(type_, TensorType) or type_.shape is None:
-        return 0
-    return math.prod(1 if size is None else size for size in type_.shape)
-
-
 def over_windows(op: Op, sizes: Iterable[int], computes_padding: bool = False) -> int:
     """The steps of an op each of whose results is computed of a window of such sizes: of what its first operand has, or, where it
     `computes_padding`, of what stands beside that, too."""
@@ -69,27 +55,9 @@ def over_windows(op: Op, sizes: Iterable[int], computes_padding: bool = False) -
     return size_of(op.results[0]) * (window if computes_padding else min(window, size_of(op.operands[0])))
 
 
-def is_product(name: str) -> bool:
-    """Whether an op of this name is a convolution, a matrix product, or another one."""
-    return _PRODUCT.search(name.partition(".")[2]) is not None
-
-
 def products_of(op: Op) -> int:
-    """The multiplications of an op: what its dialect says (facts of kind `products`), or those of a matrix product, where it has
-    the name of one: of M*K by K*N, K is sqrt(MK * KN / MN)."""
-    said = host().facts("products")[op.name]
-    if said is not None and (count := int(said(op))):
-        return count
-    if not is_product(op.name) or not op.operands:
-        return 0
-    made = sum(map(size_of, op.results))
-    sizes = [size for size in map(size_of, op.operands[:2]) if size]
-    return made if len(sizes) < 2 or not made else int(made * max(1.0, math.sqrt(sizes[0] * sizes[1] / made)))
-
-
-def work_in(op: Op) -> int:
-    """What an op computes on the way to its results, in multiplications: in the time of another number there are many of them."""
-    return products_of(op) + _PRODUCTS_OF_STEP * _steps(op)
+    """The multiplications of an op."""
+    return products_by(op, host().facts)
 
 
 def weighted(value: Value, weights: Value, channels: int) -> int:
@@ -102,15 +70,6 @@ def weighted(value: Value, weights: Value, channels: int) -> int:
 def _elements(op: Op) -> int:
     return sum(size_of(value) for value in op.results
                if isinstance(value.type, TensorType) and value.type.is_static and not _held(constant_of(value)))
-
-
-def _steps(op: Op) -> int:
-    """The numbers that an op computes on the way; where its regions are run at each step, for each op in them."""
-    steps = host().facts("steps")[op.name]
-    if steps is None:
-        return 0
-    inner = sum(1 for region in op.regions for block in region.blocks for each in block for _ in each.walk())
-    return int(steps(op)) * max(inner - len(op.regions), 1)
 
 
 def _held(constant: Dense | None) -> bool:
