@@ -118,8 +118,13 @@ class Graph(Draws):
         return self.add("DequantizeLinear", x.named, [self.name("r")])
 
     def rounded(self, real: str, made: Quantized) -> Quantized:
-        """The tensor `made` of real numbers, by a QuantizeLinear, with the shape that onnxruntime says."""
+        """The tensor `made` of real numbers, by a QuantizeLinear, with the shape that onnxruntime says.
+
+        Which integer a NaN becomes ONNX does not say: onnxruntime's vector units take the least, others the zero point, as we do.
+        """
         self.add("QuantizeLinear", [real, *made.by], [made.name])
+        if np.isnan(self.outputs([real], LEVELS[0])[0]).any():
+            raise NoCaseError("not a number")
         return self.settled(made)
 
     def settled(self, made: Quantized) -> Quantized:
