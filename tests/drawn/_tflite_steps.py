@@ -332,7 +332,8 @@ def pool(name: str, chain: Chain, x: Drawn) -> Drawn:
 @step("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
 def resize(name: str, chain: Chain, x: Drawn) -> Drawn:
     of_rank(x, 4, 4)
-    way: dict[str, object] = chain.pick({}, {"align_corners": True}, {"half_pixel_centers": True})
+    ways: list[dict[str, object]] = [{}, {"align_corners": True}, {"half_pixel_centers": True}]
+    way = chain.pick(*ways, *([{**ways[1], **ways[2]}] if "NEAREST" in name else []))
     sizes = [int(chain.pick(1, size, 2 * size, size + 1, chain.random.integers(1, 14))) for size in x.shape[1:3]]
     return chain.add(name, [x, chain.ints(sizes)], [x.like()], way)
 

@@ -13,5 +13,7 @@ CASES = [
     *cases(BOTH, x(1, 4, 4, 1).sized(2, 4, 4, 1), axes(8, 8), ways=WAYS, formats="f32 i8t", result=x()),
     *cases(BOTH, x(2, 4, 5, 3), axes(7, 7), ways=WAYS, formats="i8t u8 i16t", result=y()),
     *cases("RESIZE_NEAREST_NEIGHBOR", x(2, 4, 5, 3), axes(8, 10), ways=WAYS, formats="i32 bool", result=x()),
+    *cases("RESIZE_NEAREST_NEIGHBOR", x(2, 4, 5, 3), SIZES, ways=({"align_corners": True, "half_pixel_centers": True},),
+           formats="f32 i8t", result=x()),
     *cases(BOTH, x(1, 1, 6, 2), axes(3, 9), ways=WAYS, formats="f32 i8t", result=x()),
 ]
