@@ -468,7 +468,7 @@ def reduction(name: str, chain: Chain, x: Drawn) -> Drawn:
     of_rank(x, 1)
     axes = chain.random.permutation(x.rank)[: chain.pick(1, 1, 2, x.rank)]
     count = math.prod(x.shape[axis] for axis in axes)
-    reach = {"SUM": x.reach * count**0.5, "REDUCE_PROD": min(x.reach**count, 1e4)}.get(name, x.reach)
+    reach = {"SUM": x.reach * count**0.5, "REDUCE_PROD": min(x.reach ** min(count, 64), 1e4)}.get(name, x.reach)
     made = x.like() if name in ("REDUCE_MAX", "REDUCE_MIN") else same_or_own(chain, x, reach)
     listed = chain.ints(
         [int(axis) - chain.pick(0, x.rank) for axis in axes] if len(axes) > 1 or chain.chance(0.7) else int(axes[0])

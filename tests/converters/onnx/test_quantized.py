@@ -309,6 +309,21 @@ def test_operators_that_onnxruntime_tabulates_are_exact(compare: Callable[..., A
     compare([q("x", "h"), q("z", "g"), operator], {"x": real(1, 4, 6, 6), "z": real(1, 4, 6, 6)}, ("y",), more)
 
 
+@pytest.mark.parametrize(("made", "names"), [
+    (0.04, ["tosa.table"]), (0.01, ["tosa.rescale"]), (0.0387, ["tosa.rescale"]),  # halves, whole numbers, and neither
+    (0.17, ["tosa.rescale"])])  # 0.5 of a step comes of 4.25 steps, which no integer is
+def test_a_cast_is_a_table_only_where_a_rescale_gives_others(tmp_path: Path, made: float, names: list[str]) -> None:
+    file = tmp_path / "model.onnx"
+    nodes = [node("DequantizeLinear", ["x", "s", "z"], ["r"]), node("QuantizeLinear", ["r", "o", "z"], ["y"])]
+    x = {"x": np.arange(-128, 128).astype(np.int8)}
+    known = {"s": scale(0.02), "o": scale(made), "z": np.int8(0)}
+    file.write_bytes(make_model(nodes, x, ["y"], known).SerializeToString())
+    tosa = transload.lower(transload.load(file), "tosa")
+    assert [op.name for op in tosa.walk() if op.dialect == "tosa" and "const" not in op.name] == names
+    wanted = np.clip(np.rint(x["x"].astype(np.float32) * scale(0.02) / scale(made)), -128, 127)
+    np.testing.assert_array_equal(transload.run(tosa, x, engine="reference")["y"], wanted)
+
+
 @pytest.mark.parametrize("quantized", [False, True])
 def test_qgemm(compare: Callable[..., Any], quantized: bool) -> None:
     constants = {**UNSIGNED, "w": whole(-128, 128, np.int8, 4, 5), "ws": scale([0.01, 0.02, 0.005, 0.03]),

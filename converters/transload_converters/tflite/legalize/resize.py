@@ -42,7 +42,7 @@ def resize_bilinear(op: Op, rw: Rewriter) -> Value:
 @TABLE("tfl.resize_nearest_neighbor")
 @moves_stored
 def resize_nearest_neighbor(op: Op, rw: Rewriter) -> Value:
-    """RESIZE_NEAREST_NEIGHBOR: by the corners, by the centres, or by the upper left edges of pixels; by both as LiteRT takes it."""
+    """RESIZE_NEAREST_NEIGHBOR: by the corners, by the centres, or by the upper left edges of pixels; or by both."""
     sizes, corners, centres = _read(op, rw)
     if corners and centres:
         return _by_both(op, rw, sizes)

@@ -28,7 +28,7 @@ from ... import build
 from ...dialect.base import storage_of
 
 __all__ = [
-    "DOUBLE", "EXACT", "NEAREST", "WIDE", "activation_range", "along", "any_quantized", "dequantize",
+    "DOUBLE", "EXACT", "NEAREST", "STEEP", "WIDE", "activation_range", "along", "any_quantized", "dequantize",
     "fused_activation", "greatest_product", "i32", "narrow", "quant", "requantize", "rounding_of", "shift_right", "widen",
 ]
 
@@ -154,7 +154,7 @@ def narrow(
         shift = max(0, sum_bits - 32)
         x = _to_i32(rw, x, shift)
         reals = reals * 2.0**shift
-    if len(reals) == 1 and reals[0] >= _STEEP and element.storage in (I8, I16) and storage_of(x) == I32:
+    if len(reals) == 1 and reals[0] >= STEEP and element.storage in (I8, I16) and storage_of(x) == I32:
         x, reals = _bounded(rw, x, reals)
     if rounding == WIDE:
         multipliers, shifts = split(map(scale16, reals.tolist()))
@@ -178,7 +178,7 @@ def narrow(
     return clamp_to(rw, made, bounds, element)
 
 
-_STEEP = float(1 << 13)
+STEEP = float(1 << 13)
 """Factors from here on make of few steps more than 16 bits hold, and perhaps more than a rescale may result in."""
 
 
@@ -247,7 +247,7 @@ def requantize(
         factor = float(np.float64(np.float32(source.scale)) / np.float64(np.float32(element.scale)))
     stored, target = source.storage, element.storage
     direct = all(zero_point == 0 or t == I8 for zero_point, t in ((source.zero_point, stored), (element.zero_point, target)))
-    if not direct or stored == I32 or target == I32 or factor >= _STEEP:
+    if not direct or stored == I32 or target == I32 or factor >= STEEP:
         return narrow(rw, widen(rw, x), factor, element, rounding, activation)
     scale = scale_exact(factor) if rounding == EXACT else scale32(factor)
     made = build.rescale(

@@ -14,13 +14,14 @@ import numpy as np
 from transload.engine.quantized import round_half_away
 from transload.ir import I8, I16, QuantType, Value
 from transload.rewrite import Rewriter
+from transload_hub.scales import apply_scale, scale32
 
 from ... import build
-from .rescaling import NEAREST, rounding_of
+from .rescaling import DOUBLE, NEAREST, STEEP, rounding_of
 
 __all__ = [
-    "Function", "fits", "follows_litert", "has_halves", "in_integers", "int8_numbers", "int8_table", "int16_table", "lookup",
-    "reals_of", "steep"]
+    "Function", "fits", "follows_litert", "in_integers", "int8_numbers", "int8_table", "int16_table", "lookup",
+    "reals_of", "rescaled", "steep"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of float32 numbers."""
@@ -88,10 +89,11 @@ def lookup(rw: Rewriter, x: Value, entries: np.ndarray, element: QuantType) -> V
     return build.rescale(rw, wide, [1 << 23], [30], 0, 0, element)
 
 
-def has_halves(source: QuantType, target: QuantType) -> bool:
-    """Whether a number of one int8 type is in the middle of two of another, or within a float32's last bits of it."""
-    steps = (int8_numbers() - source.zero_point) * (np.float64(np.float32(source.scale)) / np.float64(np.float32(target.scale)))
-    return bool((np.abs(steps - np.floor(steps) - 0.5) <= np.abs(steps) * 2.0**-21).any())
+def rescaled(source: QuantType, target: QuantType, rounding: str) -> np.ndarray:
+    """What RESCALE makes of all numbers of one int8 type in another, rounding as `rounding_of` an op says."""
+    factor = float(np.float64(np.float32(source.scale)) / np.float64(np.float32(target.scale)))
+    steps = apply_scale(int8_numbers() - source.zero_point, scale32(min(factor, STEEP)), rounding == DOUBLE)
+    return np.clip(steps + target.zero_point, target.storage_min, target.storage_max).astype(np.int8)
 
 
 def fits(source: QuantType | None, target: QuantType | None) -> bool:

@@ -16,8 +16,8 @@ from transload_hub.scales import activation_bounds
 
 from ... import build
 from ...dialect.base import F8E4M3, F8E5M2
-from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize
-from ..arithmetic.tables import has_halves, int8_table, lookup
+from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize, rounding_of
+from ..arithmetic.tables import int8_table, lookup, rescaled
 from ..prepare.sources import sources
 from .stored_weights import stored_weights
 
@@ -60,8 +60,10 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     if isinstance(source, QuantType) and isinstance(target, QuantType):
         if not source.per_tensor or not target.per_tensor:
             return quantize(rw, dequantize(rw, x), target, op.round_mode)
-        if op.round_mode == "HalfToEven" and source.storage == target.storage == I8 and has_halves(source, target):
-            return lookup(rw, x, int8_table(source, target, lambda real: real, even=True), target)  # RESCALE rounds halves up
+        if op.round_mode == "HalfToEven" and source.storage == target.storage == I8:
+            table = int8_table(source, target, lambda real: real, even=True)
+            if (table != rescaled(source, target, rounding_of(op))).any():  # halves, which RESCALE rounds up
+                return lookup(rw, x, table, target)
         return requantize(rw, x, target)
     if isinstance(target, QuantType):
         return _to_quantized(rw, x, target, op.round_mode)
