@@ -1,4 +1,4 @@
-"""What `compare --per-layer` says of a right artifact: each tensor by one name, as many as the model has, and each of them right."""
+"""What `compare --per-layer` says of a right artifact: each tensor of the model by one name, and each of them right."""
 
 from __future__ import annotations
 

@@ -55,9 +55,9 @@ def draw(number: int, folder: Path) -> Outcome:
         return Outcome("verified wrongly", f"{said}: right, and {verdict}")
     if number % 10 == 5 and not names[-1].startswith("Dynamic"):
         made, steps = [name for node in graph.nodes for name in node.output], _steps(graph, ends, max(apart, allowed))
-        for artifact in (hub, tosa):
+        for way, artifact in (("hub", hub), ("tosa", tosa)):
             if verdict := told_wrongly(file, artifact, graph.feeds, made, steps):
-                return Outcome("told wrongly", f"{said}: right, and a tensor is told wrongly\n{'hub' if artifact is hub else 'tosa'}: {verdict}")
+                return Outcome("told wrongly", f"{said}: right, and a tensor is told wrongly\n{way}: {verdict}")
     return Outcome("exact" if not max(off.values()) else "as near as the levels" if max(off.values()) <= apart else "a step")
 
 
