@@ -30,6 +30,14 @@ def _floor_div(a: Any, b: Any) -> Any:
     return a // b
 
 
+def _power(base: Any, exponent: Any) -> Any:
+    """A power of numbers of at most 40 bits, above and below the line: powers of powers have no end otherwise."""
+    above, below = (base.numerator, base.denominator) if isinstance(base, int | Fraction) else (base, 1)
+    if abs(exponent) > 64 or max(abs(above), below) > 1 << 40:
+        raise OverflowError("a power of numbers that are too great")
+    return Fraction(base) ** exponent if exponent < 0 else base**exponent
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Add": lambda *terms: sum(terms), "Mul": lambda *factors: math.prod(factors), "FloorDiv": _floor_div, "CleanDiv": _floor_div,
     "Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "CeilDiv": lambda a, b: -(-a // b), "Max": max, "Min": min,
@@ -131,10 +139,7 @@ def _compute(tree: ast.expr, known: Mapping[str, int]) -> Any:
     assert isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)
     arguments = [_compute(argument, known) for argument in tree.args]
     if tree.func.id in ("Pow", "PowByNatural"):
-        base, exponent = arguments
-        if abs(exponent) > 64 or abs(base) > 1 << 40:
-            raise OverflowError(f"{base} ** {exponent}")
-        return Fraction(base) ** exponent if exponent < 0 else base**exponent
+        return _power(*arguments)
     return _FUNCTIONS[tree.func.id](*arguments)
 
 

@@ -173,6 +173,16 @@ def sized(*sizes: str, **ranges: tuple[int | None, int | None]) -> tuple[Symbols
     return Symbols("p", ranges), {"x": [parse(text) if "S" in text else int(text) for text in texts]}
 
 
+def test_powers_of_small_powers_end() -> None:
+    text = "Pow(Integer(2), Integer(-40))"
+    assert parse(text).value({}) * 2**40 == 1
+    assert parse("Pow(Pow(Integer(2), Integer(-5)), Integer(-8))").value({}) == 2**40
+    for _ in range(8):  # of 40 * 64**8 digits
+        text = f"Pow({text}, Integer(64))"
+    with pytest.raises(ValueError, match="cannot be computed: a power of numbers that are too great"):
+        parse(text).value({})
+
+
 def test_sizes_that_are_chosen_or_shown_are_in_the_programs_ranges() -> None:
     symbols, declared = sized("Mul(Integer(2), a)", "4", a=(1, 8))
     symbols.settle(declared, {})
