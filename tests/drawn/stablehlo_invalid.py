@@ -48,7 +48,7 @@ _FOREIGN = re.compile(r"TensorShardingPerValueAttr|Sdy_|expecting MeshAttr|^Unab
 """What jaxlib says of shardings of Shardy, which are annotations to us (docs/stablehlo.md), and of attributes of ops that no dialect has."""
 _STRICTER = re.compile(
     # docs/stablehlo.md, "What is refused"
-    r"holds no function|there is no attribute|does not end in func.return|is neither text nor|are the limit|must be constant, and is sparse"
+    r"the function of chlo.scan ends in|holds no function|there is no attribute|does not end in func.return|is neither text nor|are the limit|must be constant, and is sparse"
     r"|before it is defined|out of place|holds no data for|\(C13\) without|torch_index_select: the result|operand and result have the same element type and rank")
 
 

@@ -101,12 +101,15 @@ def _parse(data: bytes, name: str) -> tuple[Any, Any]:
             dialects = {op.name.partition(".")[0] for op in _walk(module.operation)}
             passes = []
             if "chlo" in dialects:
+                _check_scans(module.operation, name)
                 _turn_scans(module.operation)
                 passes.append("func.func(chlo-legalize-to-stablehlo)")
             if "vhlo" in dialects:
                 passes += [f"vhlo-to-version{{target={version()}}}", "vhlo-legalize-to-stablehlo"]
             if passes:
-                passmanager.PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
+                run = passmanager.PassManager.parse(f"builtin.module({','.join(passes)})").run
+                for each in [module.operation, *(op for op in _walk(module.operation) if op.name == "builtin.module")]:
+                    run(each)
         except (ir.MLIRError, ValueError, RuntimeError) as error:  # which of them is nanobind's choice; all say what is wrong
             raise ReadError(
                 f"{name}: is not StableHLO that can be read: {_first_lines(str(error))}", hint=_hint(str(error))
@@ -124,6 +127,15 @@ def _walk(operation: Any) -> Iterator[Any]:
                     yield op.operation
                     if len(op.operation.regions):
                         work.append(op.operation)
+
+
+def _check_scans(operation: Any, name: str) -> None:
+    """Raise `ReadError` for scans whose function ends in another op than it has to: MLIR takes any that ends a block."""
+    for op in _walk(operation):
+        if op.name == "chlo.scan":
+            last = list(op.regions[0].blocks[0].operations)[-1].operation.name
+            if last != "stablehlo.return":
+                raise ReadError(f"{name}: the function of chlo.scan ends in {last}", hint="end it in stablehlo.return")
 
 
 def _turn_scans(operation: Any) -> None:

@@ -21,7 +21,7 @@ from transload.ir.types import BOOL, I32, I64, FloatType, FunctionType, IndexTyp
 from transload.text.parser import unwrapped, unwraps_of
 
 from .globals import load_globals
-from .spread import outline_manual_computations
+from .spread import check_meshes, outline_manual_computations
 
 __all__ = ["lower_foreign"]
 
@@ -46,6 +46,7 @@ def lower_foreign(module: Module, name: str) -> None:
     foreign = [op for op in module.walk() if op.dialect not in ("stablehlo", "func", "builtin")]
     if not foreign:
         return
+    check_meshes(foreign, name)
     load_globals(foreign, name)
     outline_manual_computations(module)
     foreign = [op for op in module.walk() if op.dialect not in ("stablehlo", "func", "builtin")]

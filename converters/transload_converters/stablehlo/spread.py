@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
+from transload.errors import ReadError
 from transload.ir import Block, Module, Op, Region, Value
 from transload.ir.attributes import OpaqueAttr, Symbol
 from transload.ir.build import Builder
 from transload.ir.types import FunctionType, Type
 
-__all__ = ["outline_manual_computations", "tell_devices"]
+__all__ = ["check_meshes", "outline_manual_computations", "tell_devices"]
 
 _MANUAL, _CAST = "sdy.manual_computation", "builtin.unrealized_conversion_cast"
 _CUT, _JOIN = "SPMDFullToShardShape", "SPMDShardToFullShape"
@@ -27,6 +28,13 @@ _NAME, _SHARDING = "shmap_body", "mhlo.sharding"
 _of_tensor = re.compile(r"<@([\w.$-]+), \[([^\]]*)\]")
 _dimension, _axis = re.compile(r"\{([^}]*)\}"), re.compile(r'"([^"]*)"')
 _of_mesh = re.compile(r'"([^"]*)"\s*=\s*(\d+)')
+
+
+def check_meshes(ops: Iterable[Op], name: str) -> None:
+    """Raise `ReadError` for a mesh that takes or gives something, or holds regions: it is a name for devices, no value."""
+    for op in ops:
+        if op.name == "sdy.mesh" and (op.operands or op.results or op.regions):
+            raise ReadError(f"{name}: sdy.mesh has no operands, results or regions, and here it has")
 
 
 def outline_manual_computations(module: Module) -> None:

@@ -172,7 +172,8 @@ class TypeParser(Scanner):
         self.skip()
         start = self.pos
         element = self.take_type()
-        if isinstance(element, (TensorType, FunctionType, TupleType, NoneType)):
+        if isinstance(element, (TensorType, FunctionType, TupleType, NoneType)) or (
+                isinstance(element, BuiltinType) and not element.text.startswith("vector")):
             self.error(f"a tensor cannot have elements of type {element}", start)
         encoding = None
         if self.try_take(","):

@@ -65,9 +65,11 @@ class ValueParser(LocationParser):
         if match is None:
             self.error(f"{name[:40]!r} names no value", at)
         base, _, number = name.partition("#")
-        if base in self.values:
+        if base in self.values and base not in self.forward:
             owner = self.values[base].owner
             count = len(owner.results) if isinstance(owner, Op) else 1
+            if count == 1 and number.strip("0") == "":  # `%0#0` of a single result
+                return self.values[base]
             self.error(f"{name!r} is not defined: {base!r} has {count} result(s)", at)
         if number:
             if len(number) > 9:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import ReadError
 from transload_converters.stablehlo import bindings
 
 from tests.support.judge_versions import newer_jaxlib
@@ -41,3 +42,21 @@ def test_both_directions(attributes: str, tmp_path: Path) -> None:
         wanted[:, place] = carry
     np.testing.assert_allclose(outputs[0], wanted, rtol=1e-6)
     np.testing.assert_allclose(outputs[1], carry, rtol=1e-6)
+
+
+@newer_jaxlib("does not know chlo.scan")
+def test_a_function_that_ends_in_another_op_is_refused() -> None:
+    text = PROGRAM.replace("ATTRIBUTES", "").replace("stablehlo.return %s, %s :", '"test.other"(%s, %s) :').replace(
+        ": tensor<2xf32>, tensor<2xf32>\n", ": (tensor<2xf32>, tensor<2xf32>) -> ()\n")
+    with pytest.raises(ReadError, match=r"the function of chlo.scan ends in test.other") as caught:
+        transload.load(text=text, format="stablehlo")
+    assert caught.value.hint == "end it in stablehlo.return"
+
+
+def test_chlo_in_a_module_within_a_module() -> None:
+    text = """module { module { func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = chlo.square %x : tensor<2xf32> -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    } } func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> } }"""
+    module = transload.load(text=text, format="stablehlo")
+    assert "stablehlo.multiply" in {op.name for op in module.walk()}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import RunError
+from transload.errors import ReadError, RunError
 from transload.ir import Module, input_names
 from transload_plugins.stablehlo.kernels.spreading import _places
 from transload_plugins.stablehlo.parallel import run_parallel
@@ -189,3 +189,17 @@ def test_a_grid_of_other_sizes_than_there_are_partitions_is_none(devices: str) -
     assert _places(f"{{devices={devices}}}", 1, 2) is None
     places = _places("{devices=[2]<=[2]}", 1, 2)
     assert places is not None and places.tolist() == [[0], [1]]
+
+
+def test_a_mesh_has_no_results() -> None:
+    text = """"builtin.module"() ({
+      %x = "sdy.mesh"() <{mesh = #sdy.mesh<["d"=2]>, sym_name = "mesh"}> : () -> tensor<2xf32>
+      "func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+      ^bb0(%a: tensor<2xf32>):
+        "func.return"(%a) : (tensor<2xf32>) -> ()
+      }) : () -> ()
+    }) : () -> ()"""
+    with pytest.raises(ReadError, match=r"sdy.mesh has no operands, results or regions"):
+        transload.load(text=text, format="stablehlo")
+    named = text.replace("%x = ", "").replace(": () -> tensor<2xf32>\n", ": () -> ()\n")
+    transload.load(text=named, format="stablehlo")

@@ -281,6 +281,8 @@ def test_one_op_in_one_line():
         ('%0 = "a.b"() : () -> i32\n"a.b"(%0) : (f32) -> ()', "2:7", "of type i32 where it is defined"),
         ('%0 = "a.b"() : () -> i32\n%0 = "a.b"() : () -> i32', "2:1", "defined twice"),
         ('%0:2 = "a.b"() : () -> i32', "1:1", "1 results"),
+        ('%0 = "a.b"() : () -> i32\n"a.b"(%0#1) : (i32) -> ()', "2:7", "has 1 result(s)"),
+        ('"a.b"() : () -> tensor<2xmemref<2xf32>>', "1:26", "a tensor cannot have elements of type memref<2xf32>"),
         ('%0:2 = "a.b"() : () -> (i32, i32)\n"a.b"(%0#2) : (i32) -> ()', "2:7", "has 2 result(s)"),
         ('"a.b"() ({\n "a.b"() : () -> ()', "1:10", "never closed"),
         ('"a.b"()[^bb1] : () -> ()', "1:8", "structured control flow"),
@@ -346,3 +348,12 @@ def test_models_in_pretty_form_say_how_to_get_the_generic_one(models):
     for path in paths:
         with pytest.raises(TextError, match="--mlir-print-op-generic"):
             parse_file(path)
+
+
+def test_a_single_result_may_be_named_by_its_number() -> None:
+    module = parse_module('%0 = "a.b"() : () -> i32\n"a.b"(%0#0, %0#00, %1#0) : (i32, i32, i32) -> ()\n%1 = "a.b"() : () -> i32')
+    first, user, last = module.body
+    assert list(user.operands) == [first.results[0], first.results[0], last.results[0]]
+    module = parse_module('"a.b"(%0, %0#0, %0#1) : (i32, i32, i32) -> ()\n%0:2 = "a.b"() : () -> (i32, i32)')
+    user, owner = module.body
+    assert list(user.operands) == [owner.results[0], owner.results[0], owner.results[1]]

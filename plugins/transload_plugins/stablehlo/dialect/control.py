@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from transload.errors import TransloadError
 from transload.ir import Op
 from transload.ir.core import Value
 from transload.ir.declare import (
@@ -25,12 +27,25 @@ from transload.ir.declare import (
     variadic_result,
 )
 from transload.ir.types import BOOL, I32, UI32, FunctionType, TensorType, TupleType, Type
+from transload.text import parse_type
 
 from ..attributes import CHANNEL, NUMBERS
 from ..types import ANY_VALUE, FUTURE, TENSOR_OR_TOKEN, TOKEN, TOKEN_TYPE, TUPLE, function_types, result_types, same_type, tensor
 from .base import STABLEHLO
 
 _operand, _result = operand, result  # the names are also those of operands
+
+
+def _is_future_of(future: Type, values: Sequence[Value]) -> bool:
+    """Whether a future is one of values of these types; its text has them as they were written, with any spaces."""
+    text = str(future)
+    if text == f"!stablehlo.future<{', '.join(str(value.type) for value in values)}>":
+        return True
+    try:
+        held = parse_type(f"({text.removeprefix('!stablehlo.future<').removesuffix('>')}) -> ()")
+    except TransloadError:
+        return False
+    return isinstance(held, FunctionType) and same_types(held.inputs, values)
 
 
 def same_types(a: Any, b: Any) -> bool:
@@ -299,8 +314,8 @@ class AsyncStart(DeclaredOp):
     @constraint
     def future_is_of_what_it_gives(op) -> bool | str:
         """the result is a future of the types that the region gives"""
-        given = ", ".join(str(value.type) for value in op.body.block.terminator.operands)
-        return str(op.future.type) == f"!stablehlo.future<{given}>" or f"it gives {given}"
+        given = op.body.block.terminator.operands
+        return _is_future_of(op.future.type, given) or f"it gives {', '.join(str(value.type) for value in given)}"
 
 
 @STABLEHLO.op("async_done")
@@ -314,8 +329,7 @@ class AsyncDone(DeclaredOp):
     @constraint
     def results_are_those_of_the_future(op) -> bool | str:
         """the results are of the future's types"""
-        given = ", ".join(str(value.type) for value in op.results)
-        return str(op.future.type) == f"!stablehlo.future<{given}>" or f"it is {op.future.type}"
+        return _is_future_of(op.future.type, op.results) or f"it is {op.future.type}"
 
 
 # --- what comes from outside and goes there
