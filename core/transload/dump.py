@@ -22,7 +22,7 @@ from typing import Any
 
 from .apart import need_free, written_again
 from .errors import ReadError, TransloadError, UsageError
-from .files import atomic_path, need_directory, reason_of
+from .files import atomic_path, need_directory, own_text, reason_of
 from .ir import Dense, Module
 from .ir.verify import check
 from .journey import HUB, QUANTIZE, READ, Observer, Stage
@@ -148,7 +148,7 @@ class Dumped:
     def __init__(self, directory: str | Path, writes: str = "transload convert MODEL --dump DIR") -> None:
         self.directory = Path(directory)
         try:
-            index = of_json_text((self.directory / INDEX).read_text(encoding="utf-8"))
+            index = of_json_text(own_text(self.directory / INDEX))
             self.model, self.digest = str(index["model"]), index.get("digest")
             self.beside = {str(name): digest for name, digest in dict(index.get("beside") or {}).items()}
             self.stages = [_checked(entry) for entry in index["stages"]]

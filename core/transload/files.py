@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "exists", "is_binary", "is_file", "is_folder",
-    "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "open_member", "permitted", "reason_of",
+    "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "open_member", "own_text", "permitted", "reason_of",
     "remove_empty", "scratch_in", "text_of",
 ]
 
 
 _TRIES = 20
 """How often to make a folder that others take away."""
+_MOST_OWN = 1 << 30
+"""Bytes of a text that Transload wrote of a run: far more than any has."""
 LOST = "the current directory is not there any more"
 
 
@@ -83,6 +86,22 @@ def text_of(path: str | Path, what: str) -> str:
         raise ReadError(f"{path}: cannot be read as {what}: it is no text") from None
     except OSError as error:
         raise ReadError(f"{path}: cannot be read as {what}: {error.strerror or error}") from None
+
+
+def own_text(path: Path) -> str:
+    """The text of a file that an earlier run wrote, as a report, of which nobody said that it be read.
+
+    Raises `OSError` where it cannot be read, or something else lies in its place: a pipe, which would be waited for, or more than
+    was ever written.
+    """
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, f"is a {kind_of(found.st_mode)}, not a file", str(path))
+    if found.st_size > _MOST_OWN:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return path.read_text(encoding="utf-8")
 
 
 def bytes_of(path: str | Path) -> bytes:

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from . import __version__
 from .artifact_set import REPORT, replaced_folder
 from .errors import InternalError, ReadError, TransloadError
-from .files import is_file
+from .files import is_file, own_text
 from .json_text import json_text, of_json_text
 from .plugin_host import host
 
@@ -330,10 +330,8 @@ def write_refusal(report: Report, error: TransloadError, directory: Path) -> Non
 
 def files_of_report(directory: Path) -> list[str]:
     """The files of a directory that an earlier conversion wrote, by its report; none where there is no report that reads."""
-    if not is_file(directory / REPORT):  # at a pipe it would be waited for ever
-        return []
     try:
-        files = of_json_text((directory / REPORT).read_text(encoding="utf-8"))["files"]
+        files = of_json_text(own_text(directory / REPORT))["files"]
         return [name for name in files if isinstance(name, str) and is_file(directory / name)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []

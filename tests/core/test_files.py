@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,17 @@ import transload
 from transload.arrays import write_arrays
 from transload.cli import run
 from transload.context import Context
+from transload.dump import Dumped
 from transload.errors import ConversionError, ReadError, UsageError
-from transload.files import bytes_of, need_file, text_of
+from transload.files import bytes_of, need_file, own_text, text_of
 from transload.ir import F32, TensorType
 from transload.plugin import Writer
 from transload.plugin_host import Host
+from transload.report import files_of_report
+from transload.scale.cache import report_in
 from transload.testing.models import build_module
+
+from tests.support.small_files import STABLEHLO
 
 
 @pytest.fixture
@@ -217,3 +223,46 @@ def test_text_without_the_mark_before_it(tmp_path: Path) -> None:
     (tmp_path / "table.txt").write_text("1", encoding="utf-16")
     with pytest.raises(ReadError, match="cannot be read as a table: it is no text"):
         text_of(tmp_path / "table.txt", "a table")
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _long(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.parametrize("odd", [_pipe, _long])
+def test_what_lies_where_an_earlier_run_wrote_is_not_waited_at(odd: Callable[[Path], None], tmp_path: Path) -> None:
+    odd(tmp_path / "report.json")
+    odd(tmp_path / "digests.json")
+    odd(tmp_path / "index.json")
+    with pytest.raises(OSError, match=r"not a file|too large"):
+        own_text(tmp_path / "report.json")
+    assert files_of_report(tmp_path) == []
+    assert report_in(tmp_path) is None
+    with pytest.raises(ReadError, match="does not read"):
+        Dumped(tmp_path)
+
+
+@pytest.mark.parametrize("odd", [_pipe, _long])
+def test_a_cache_and_a_list_of_conversions_of_odd_files(odd: Callable[[Path], None], tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / "m.mlir").write_text(STABLEHLO)
+    transload.convert_all(models, "tosa", tmp_path / "first", cache=tmp_path / "cache", verify="no")
+    kept = [file for name in ("digests.json", "report.json") for file in (tmp_path / "cache").rglob(name)]
+    assert len(kept) == 2
+    (tmp_path / "out").mkdir()
+    for file in kept:
+        file.unlink()
+        odd(file)
+    odd(tmp_path / "out" / "conversions.json")
+    if odd is _pipe:
+        with pytest.raises(UsageError, match="is a pipe, where a file is to be written"):
+            transload.convert_all(models, "tosa", tmp_path / "out", verify="no")
+        (tmp_path / "out" / "conversions.json").unlink()
+    made = list(transload.convert_all(models, "tosa", tmp_path / "out", cache=tmp_path / "cache", verify="no"))
+    assert [(each.exit_code, each.way) for each in made] == [(0, "converted")]

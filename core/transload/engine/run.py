@@ -340,6 +340,8 @@ def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
             continue
         given = inputs[name]  # of a tuple or a dialect's own type, whatever its kernels take
         arrays[name], why = fit(given, type_) if isinstance(type_, TensorType) else (given, "")
+        if isinstance(type_, TensorType) and not why and _is_beyond(arrays[name], type_.element):
+            why = f"holds numbers that {type_.element} has not"
         if why:
             hint = _sign_hint(arrays[name], type_) if hasattr(given, "dtype") else ""  # which lists have not
             findings.append(Finding(f"input {name!r}", why, hint=hint))
@@ -378,6 +380,20 @@ def fit(given: Any, type_: TensorType) -> tuple[Any, str]:
         return array, f"is {array.dtype}, and must be {wanted}"
     cast = in_type(array, wanted)
     return (array, f"holds numbers that {wanted} cannot") if cast is None else (cast, "")
+
+
+def _is_beyond(array: np.ndarray, element: Type) -> bool:
+    """Whether integers leave a range in which their dtype does not keep them: `i48` has 64 bits, quantized types may say less."""
+    if isinstance(element, QuantType):
+        kept = element.storage_min, element.storage_max
+        ends = kept if kept != element.storage.range else None
+    else:
+        ends = element.range if isinstance(element, IntegerType) and element.width == 48 else None
+    kind = number_kind(array.dtype)
+    if ends is None or kind not in ("i", "u") or not array.size:
+        return False
+    numbers = array if is_numpys(array.dtype) else array.astype(np.int16)
+    return bool(numbers.min() < ends[0] or numbers.max() > ends[1])
 
 
 def _leads_to(kind: str, wanted: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from ..artifact_set import REPORT, replaced_folder
 from ..errors import TransloadError
 from ..file_formats import file_of
-from ..files import need_directory
+from ..files import need_directory, own_text
 from ..json_text import json_text, of_json_text
 from ..report import Digest, files_of_report
 from ..scratch import ScratchFolder, locked
@@ -103,7 +103,7 @@ def entry_report(entry: Path) -> dict[str, Any] | None:
     if report is None:
         return None
     try:
-        digests = of_json_text((entry / DIGESTS).read_text(encoding="utf-8"))
+        digests = of_json_text(own_text(entry / DIGESTS))
         as_made = all(digests[name] == Digest(entry / CONVERSION / name).text() for name in (*report["files"], REPORT))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -113,7 +113,7 @@ def entry_report(entry: Path) -> dict[str, Any] | None:
 def report_in(folder: Path) -> dict[str, Any] | None:
     """The report of a conversion whose files are all there, as long as they were; None for any other folder."""
     try:
-        report = of_json_text((folder / REPORT).read_text(encoding="utf-8"))
+        report = of_json_text(own_text(folder / REPORT))
         files, beside = report["files"], report["beside"]
         whole = all((folder / name).stat().st_size == size and (folder / name).resolve().is_relative_to(folder.resolve())
                     for name, size in files.items())

@@ -20,7 +20,7 @@ from ..chosen_target import target_options, usable_target
 from ..convert_model import convert, need_possible
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
 from ..file_formats import file_of, reader_for
-from ..files import atomic_path, current_directory, need_directory
+from ..files import atomic_path, current_directory, need_directory, need_place, own_text
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..json_text import json_text, of_json_text, plain
@@ -97,6 +97,7 @@ def convert_all(
     need_directory(directory)
     for each in found:
         need_directory(directory / each.name)
+    need_place(directory / MANIFEST)
     request = _request(target, asked)
     before = {} if anew else _read(directory / MANIFEST)
     store = None
@@ -298,7 +299,7 @@ def _line(made: Converted, answer: Any) -> dict[str, Any]:
 def _read(manifest: Path) -> dict[str, dict[str, Any]]:
     """What an earlier call noted; nothing where it noted nothing that reads."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        lines = of_json_text(manifest.read_text(encoding="utf-8"))["models"]
+        lines = of_json_text(own_text(manifest))["models"]
         return {str(name): dict(line) for name, line in lines.items()}
     return {}
 
