@@ -27,6 +27,8 @@ _OF_ONE = {
 """Options that speak of one model's own names, or files."""
 _OF_SIZES = ("--shape", "--input", "--input-data")
 """Those of them that may be there for the sizes of inputs."""
+_BY_ITSELF = " (where the model is converted by itself, without --cache, --scheduler and --anew)"
+"""Behind advice that speaks of one model's own names."""
 
 
 def convert_each(
@@ -97,7 +99,8 @@ def _told(made: Converted) -> TransloadError:
         return VerificationError(f"{made.name}: converted, and verification {checked.get('status')}{why}", findings)
     said = made.error.message
     findings = [Finding(each.what, each.why, tuple(each.names), each.hint, each.count) for each in _findings(made.error)]
-    return TransloadError(said if made.name in said else f"{made.name}: {said}", findings, made.error.hint)
+    hint = made.error.hint + _BY_ITSELF * ("--shape" in made.error.hint)
+    return TransloadError(said if made.name in said else f"{made.name}: {said}", findings, hint)
 
 
 @contextmanager

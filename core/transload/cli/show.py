@@ -300,6 +300,10 @@ def show_usage(error: Any) -> None:
     out.print(Text.assemble(("error: ", "bold red"), usage_said(error)))
 
 
+_NO_CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)
+"""How it begins to say that a value is none of those that an option takes."""
+
+
 def usage_said(error: Any) -> str:
     """What the command-line library has to say of a mistake; of the words that it proposes, those that are near.
 
@@ -309,7 +313,11 @@ def usage_said(error: Any) -> str:
     if proposed:
         name = str(getattr(error, "option_name", "") or getattr(error, "command_name", ""))
         error.possibilities = [each for each in proposed if nearest(name.lstrip("-"), [each.lstrip("-")])]
-    return str(error.format_message()).replace("\n\t", " ")  # which it puts between the words that there are
+    said = str(error.format_message()).replace("\n\t", " ")  # which it puts between the words that there are
+    choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", ())
+    given = _NO_CHOICE.match(str(getattr(error, "message", ""))) if choices else None
+    guess = nearest(given[1], map(str, choices)) if given is not None else None
+    return said if guess is None else f"{said} Did you mean {guess!r}?"
 
 
 def show_traceback(error: BaseException) -> None:

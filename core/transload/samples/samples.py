@@ -312,6 +312,10 @@ class Samples:
         """An array as the input takes it. `UsageError` where it does not fit, or holds NaN or infinity."""
         type_ = self._inputs.types[name]
         try:
+            dtype_of(type_.element)
+        except ValueError:
+            raise UsageError(f"{sample}: input {name!r} takes {type_}, of which samples have no numbers") from None
+        try:
             array = np.asarray(given)
         except (ValueError, TypeError) as error:
             raise UsageError(f"{sample}: what input {name!r} is given is no array: {error}") from None
@@ -319,7 +323,8 @@ class Samples:
             self.integers[name] = array.dtype
         if not same_but_ones(array.shape, type_.static_shape):
             raise UsageError(
-                f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}{self._inputs.as_said}")
+                f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}{self._inputs.as_said}",
+                hint=_hint_of_batch(array.shape, type_.static_shape))
         cast = _cast(array, type_)
         if cast is None:
             wanted = dtype_of(type_.element)
@@ -329,6 +334,13 @@ class Samples:
             what = "NaN" if np.isnan(cast).any() else "infinity"
             raise UsageError(f"{sample}: what input {name!r} is given holds {what}")
         return cast.reshape(type_.static_shape)
+
+
+def _hint_of_batch(given: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """What to do where a sample has several of what an input takes one of; nothing where that is not what is wrong."""
+    if wanted[:1] != (1,) or given[1:] != wanted[1:] or given[0] < 1:
+        return ""
+    return f"--batch {given[0]}, where the model leaves the size of its batch open; else one of them a sample"
 
 
 def _lost(array: np.ndarray, wanted: np.dtype) -> str:

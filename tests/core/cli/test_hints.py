@@ -10,12 +10,14 @@ from pathlib import Path
 
 import click
 import numpy as np
+import onnx
 import pytest
 
 import transload
 from transload.cli.app import app
 
 from tests.support.graphs import Graph
+from tests.support.small_onnx import saved
 
 COMMAND = re.compile(r"`transload ([a-z][^`]*)`|^transload ([a-z].*)$", re.MULTILINE)
 INSTALL = re.compile(r"transload\[([\w,]+)\]")
@@ -266,3 +268,37 @@ def test_a_search_of_a_model_of_integers_says_that_there_is_nothing_to_search(
     np.save(tmp_path / "x.npy", np.ones((8, 1, 3), np.int64))
     code, _, said = cli("search", tmp_path / "m.onnx", "--data", tmp_path / "x.npy", "--min-cos", "0.5")
     assert code == 2 and "nothing to search" in said
+
+
+def test_an_options_value_that_is_misspelt(cli: Callable[..., tuple[int, str, str]]) -> None:
+    code, _, error = cli("quantize", "m.onnx", "-o", "q.mlir", "--effort", "beste")
+    assert code == 2 and "is not one of" in error and "Did you mean 'best'?" in " ".join(error.split())
+    assert "Did you mean" not in cli("quantize", "m.onnx", "-o", "q.mlir", "--effort", "xyz")[2]
+
+
+def test_samples_of_a_batch_where_it_was_made_one(tmp_path: Path, cli: Callable[..., tuple[int, str, str]]) -> None:
+    model = saved(tmp_path / "m.onnx", [("Relu", "x", "y")], ["n", 4], {})
+    (tmp_path / "data").mkdir()
+    np.save(tmp_path / "data" / "0.npy", np.ones((4, 4), np.float32))
+    line = ("quantize", model, "-o", tmp_path / "q.mlir", "--data", tmp_path / "data")
+    code, _, error = cli(*line)
+    assert code == 2 and "--batch 4, where the model leaves" in " ".join(error.split())
+    assert cli(*line, "--batch", 4)[0] == 0
+
+
+def test_sizes_of_a_model_that_a_cache_converts(tmp_path: Path, cli: Callable[..., tuple[int, str, str]]) -> None:
+    model = saved(tmp_path / "m.onnx", [("Relu", "x", "y")], ["n", 4, "m"], {})
+    line = ("convert", model, "-t", "tosa", "-o", tmp_path / "out", "--verify=no")
+    code, _, error = cli(*line, "--cache", tmp_path / "cache")
+    assert code == 3 and "without --cache" in " ".join(error.split())
+    assert "without --cache" not in cli(*line)[2]
+
+
+def test_samples_for_an_input_of_texts(tmp_path: Path, cli: Callable[..., tuple[int, str, str]]) -> None:
+    values = [onnx.helper.make_tensor_value_info(name, kind, [2]) for name, kind in (("s", 8), ("x", 1), ("t", 8), ("y", 1))]
+    nodes = [onnx.helper.make_node("Identity", ["s"], ["t"]), onnx.helper.make_node("Relu", ["x"], ["y"])]
+    graph = onnx.helper.make_graph(nodes, "g", values[:2], values[2:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    np.savez(tmp_path / "s.npz", x=np.ones((3, 2), np.float32), s=np.array([["a", "b"]] * 3))
+    code, _, error = cli("quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.mlir", "--data", tmp_path / "s.npz")
+    assert code == 2 and "of which samples have no numbers" in " ".join(error.split())
