@@ -14,13 +14,13 @@ import os
 import random
 import socket
 import struct
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from tests.drawn import Outcome
+from tests.drawn._array_files import ARRAYS, npy_of, npz_of
 from tests.support.command_rules import complaint
 from tests.support.commands import DIGITS, Surroundings, ended
 
@@ -44,18 +44,6 @@ _IMAGES = np.random.default_rng(0).random((2, 8, 8, 1), np.float32)
 Change = Callable[[random.Random, bytes], bytes]
 
 
-def _npz(**arrays: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.savez(file, **arrays)  # type: ignore[arg-type]
-    return file.getvalue()
-
-
-def _npy(array: np.ndarray, **more: bool) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array, **more)
-    return file.getvalue()
-
-
 def _image() -> bytes:
     from PIL import Image
 
@@ -66,18 +54,18 @@ def _image() -> bytes:
 
 _TABLE = b"# transload calibration table\n"
 DOORS: dict[str, tuple[str, Callable[[], bytes], tuple[str, ...]]] = {
-    "input npy": (".npy", lambda: _npy(_IMAGES[:1]), ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
-    "input npz": (".npz", lambda: _npz(arg0=_IMAGES[:1]), ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
+    "input npy": (".npy", lambda: npy_of(_IMAGES[:1]), ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
+    "input npz": (".npz", lambda: npz_of(arg0=_IMAGES[:1]), ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
     "input of a conversion": (
         ".npz",
-        lambda: _npz(arg0=_IMAGES[:1]),
+        lambda: npz_of(arg0=_IMAGES[:1]),
         ("convert", MODEL, "-i", "{file}", "-o", "{out}", "--json"),
     ),
     "input image": (".png", _image, ("run", MODEL, "-i", "{file}", "-o", "{out}.npz")),
-    "samples npz": (".npz", lambda: _npz(arg0=_IMAGES), ("calibrate", MODEL, "--data", "{file}", "-o", "{out}.table")),
+    "samples npz": (".npz", lambda: npz_of(arg0=_IMAGES), ("calibrate", MODEL, "--data", "{file}", "-o", "{out}.table")),
     "samples npy": (
         ".npy",
-        lambda: _npy(_IMAGES),
+        lambda: npy_of(_IMAGES),
         ("quantize", MODEL, "--data", "{file}", "-o", "{out}.mlir", "--effort", "fast"),
     ),
     "samples png": (".png", _image, ("eval", MODEL, MODEL, "--data", "{file}", "--metric", "cos", "--json")),
@@ -87,7 +75,7 @@ DOORS: dict[str, tuple[str, Callable[[], bytes], tuple[str, ...]]] = {
         ("calibrate", MODEL, "--data", "{file}", "-o", "{out}.table", "-n", "2"),
     ),
     "labels txt": (".txt", lambda: b"0\n1\n", ("eval", MODEL, "--data", "{data}", "--labels", "{file}", "--json")),
-    "labels npy": (".npy", lambda: _npy(np.arange(2)), ("eval", MODEL, "--data", "{data}", "--labels", "{file}", "--json")),
+    "labels npy": (".npy", lambda: npy_of(np.arange(2)), ("eval", MODEL, "--data", "{data}", "--labels", "{file}", "--json")),
     "labels json": (
         ".json",
         lambda: b'{"images": [], "annotations": [], "categories": []}',
@@ -126,10 +114,10 @@ DOORS: dict[str, tuple[str, Callable[[], bytes], tuple[str, ...]]] = {
         ("convert", "{file}", "-o", "{out}", "--verify=no", "--json"),
     ),
     "text": (".mlir", lambda: b'"builtin.module"() ({}) : () -> ()', ("opt", "{file}")),
-    "dump": (".npz", lambda: _npz(a=_IMAGES, b=np.arange(3)), ("npz", "dump", "{file}")),
-    "dump of one": (".npz", lambda: _npz(a=_IMAGES, b=np.arange(3)), ("npz", "dump", "{file}", "a")),
-    "npz compare": (".npz", lambda: _npz(arg0=_IMAGES), ("npz", "compare", "{file}", "{data}")),
-    "to-dat": (".npz", lambda: _npz(arg0=_IMAGES), ("npz", "to-dat", "{file}", "{out}.dat", "arg0")),
+    "dump": (".npz", lambda: npz_of(a=_IMAGES, b=np.arange(3)), ("npz", "dump", "{file}")),
+    "dump of one": (".npz", lambda: npz_of(a=_IMAGES, b=np.arange(3)), ("npz", "dump", "{file}", "a")),
+    "npz compare": (".npz", lambda: npz_of(arg0=_IMAGES), ("npz", "compare", "{file}", "{data}")),
+    "to-dat": (".npz", lambda: npz_of(arg0=_IMAGES), ("npz", "to-dat", "{file}", "{out}.dat", "arg0")),
     "report run": ("", lambda: b"", ("run", "{folder}")),
     "report compare": ("", lambda: b"", ("compare", MODEL, "{folder}")),
     "report view": ("", lambda: b"", ("view", "{folder}", "--html", "{out}.html")),
@@ -162,7 +150,7 @@ def draw(number: int, folder: Path) -> Outcome:
         "model": model,
         "file": os.fspath(file),
         "out": str(folder / "out"),
-        "data": _saved(folder / "data.npz", _npz(arg0=_IMAGES)),
+        "data": _saved(folder / "data.npz", npz_of(arg0=_IMAGES)),
         "labels": _saved(folder / "labels.txt", b"1\n2\n"),
         "png": _saved(folder / "image.png", _image()),
         "folder": str(folder / "made"),
@@ -218,9 +206,9 @@ def _odd(dice: random.Random, door: str, folder: Path, suffix: str, content: byt
         case "thing":
             return _thing(dice, file, content)
         case "arrays":
-            name = dice.choice(list(_ARRAYS))
+            name = dice.choice(list(ARRAYS))
             array = np.arange(2) if "labels" in door else _IMAGES[:1] if "input" in door else _IMAGES
-            made, is_same = _ARRAYS[name](array, suffix == ".npz")
+            made, is_same = ARRAYS[name](array, suffix == ".npz")
             file.write_bytes(made)
             return name, file, is_same and door not in ("dump", "dump of one")
         case "words":
@@ -314,114 +302,6 @@ _BYTES: dict[str, Change] = {
     "one long line": lambda dice, content: b"a" * 3_000_000,
     "lines": lambda dice, content: b"\n" * 3_000_000,
 }
-
-
-def _zipped(dice: int, names: dict[str, bytes], **more: int) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", dice) as archive:
-        for name, content in names.items():
-            archive.writestr(name, content, **more)
-    return file.getvalue()
-
-
-def _held(content: Callable[[np.ndarray], bytes]) -> Callable[[np.ndarray, bool], bytes]:
-    """An array as a file of its own, or as the one of an archive."""
-    return lambda array, packed: _zipped(0, {"arg0.npy": content(array)}) if packed else content(array)
-
-
-def _header(says: str, version: int = 1) -> bytes:
-    """An array that has only what its header says."""
-    text = says.encode("latin-1", "replace").ljust(117) + b"\n"
-    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(text)) + text
-
-
-def _says(says: str, version: int = 1) -> Callable[[np.ndarray, bool], tuple[bytes, bool]]:
-    return lambda array, packed: (_held(lambda _: _header(says, version) + bytes(64))(array, packed), False)
-
-
-def _as(form: Callable[[np.ndarray], np.ndarray], is_same: bool = True) -> Callable[[np.ndarray, bool], tuple[bytes, bool]]:
-    return lambda array, packed: (_held(lambda one: _npy(form(one), allow_pickle=True))(array, packed), is_same)
-
-
-def _archive(
-    names: Callable[[bytes], dict[str, bytes]], how: int = 0, is_same: bool = False
-) -> Callable[[np.ndarray, bool], tuple[bytes, bool]]:
-    return lambda array, packed: (_zipped(how, names(_npy(array))), is_same and packed)
-
-
-def _twice(array: np.ndarray, packed: bool) -> tuple[bytes, bool]:
-    import warnings
-
-    file = io.BytesIO()
-    with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
-        warnings.simplefilter("ignore")
-        for one in (array, array + 1):
-            archive.writestr("arg0.npy", _npy(one))
-    return file.getvalue(), False
-
-
-def _with_flags(array: np.ndarray, packed: bool) -> tuple[bytes, bool]:
-    """An archive that says to be encrypted."""
-    made = bytearray(_zipped(0, {"arg0.npy": _npy(array)}))
-    made[6] |= 1
-    made[made.rindex(b"PK\x01\x02") + 8] |= 1
-    return bytes(made), False
-
-
-_ARRAYS: dict[str, Callable[[np.ndarray, bool], tuple[bytes, bool]]] = {
-    "big endian": _as(lambda one: one.astype(one.dtype.newbyteorder(">"))),
-    "Fortran order": _as(np.asfortranarray),
-    "double": _as(lambda one: one.astype(np.float64) if one.dtype.kind == "f" else one.astype(np.int32), False),
-    "objects": _as(lambda one: one.astype(object), False),
-    "texts": _as(lambda one: one.astype(str), False),
-    "records": _as(lambda one: one.view([("a", one.dtype)]), False),
-    "complex": _as(lambda one: one.astype(np.complex64), False),
-    "times": _as(lambda one: one.astype(np.int64).view("M8[s]"), False),
-    "half": _as(lambda one: one.astype(np.float16), False),
-    "long double": _as(lambda one: one.astype(np.longdouble), False),
-    "nothing in it": _as(lambda one: one[:0], False),
-    "a number": _as(lambda one: one.reshape(-1)[0], False),
-    "many dimensions": _as(lambda one: one.reshape(*one.shape, *[1] * 40), False),
-    "NaN": _as(lambda one: one * np.nan, False),
-    "long by its header": _says("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,)}"),
-    "more than 64 bits": _says(f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 70},)}}"),
-    "negative": _says("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 8)}"),
-    "nothing, and long": _says("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 99999999999999999999)}"),
-    "true sizes": _says("{'descr': '<f4', 'fortran_order': False, 'shape': (True, 8)}"),
-    "no header": _says("nonsense"),
-    "a header that is deep": _says("(" * 3000),
-    "a header that computes": _says("{'descr': '<f4', 'fortran_order': False, 'shape': (9**9**9,)}"),
-    "a header of another version": _says("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", 9),
-    "void": _says("{'descr': '|V0', 'fortran_order': False, 'shape': (4,)}"),
-    "long texts": _says("{'descr': '<U99999999', 'fortran_order': False, 'shape': (99,)}"),
-    "a type of parts": _says("{'descr': [('a', '<f4', (99999999, 99))], 'fortran_order': False, 'shape': (1,)}"),
-    "deflated": _archive(lambda one: {"arg0.npy": one}, zipfile.ZIP_DEFLATED, True),
-    "bzip2": _archive(lambda one: {"arg0.npy": one}, zipfile.ZIP_BZIP2),
-    "LZMA": _archive(lambda one: {"arg0.npy": one}, zipfile.ZIP_LZMA),
-    "zeros, packed": _archive(
-        lambda one: {
-            "arg0.npy": _header("{'descr': '<f4', 'fortran_order': False, 'shape': (100000000,)}") + bytes(400_000_000)
-        },
-        zipfile.ZIP_DEFLATED,
-    ),
-    "names that lead out": _archive(lambda one: {"../../arg0.npy": one, "/arg0.npy": one}),
-    "no suffix": _archive(lambda one: {"arg0": one}),
-    "a folder": _archive(lambda one: {"arg0/": b"", "arg0.npy": one}),
-    "an odd name": _archive(
-        lambda one: {
-            "a\x1b[31m\nb\udc80.npy".encode("utf-8", "replace").decode(): one,
-            "": one,
-            ".npy": one,
-            "x" * 5000 + ".npy": one,
-        }
-    ),
-    "no array": _archive(lambda one: {"arg0.npy": b"text", "other.txt": b"text"}),
-    "no files": _archive(lambda one: {}),
-    "many": _archive(lambda one: {f"{number}.npy": one for number in range(3000)}),
-    "twice the same name": _twice,
-    "encrypted": _with_flags,
-}
-"""Arrays in files that numpy writes, might read, or refuses; with whether they are the same numbers in another form."""
 
 
 def _words(dice: random.Random, content: bytes) -> tuple[str, bytes]:

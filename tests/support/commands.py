@@ -64,6 +64,8 @@ class Ended:
     """By the system: a signal that it did not answer."""
     is_late: bool
     """It never ended."""
+    is_ready: bool
+    """Whether it answered its signal by itself when it got that: before it is loaded the system does."""
     memory: int
     """MiB that it took at one time."""
 
@@ -101,18 +103,18 @@ def ended(line: Sequence[str], around: Surroundings | None = None) -> Ended:
             os._exit(99)
     for _, writes in ends.values():
         os.close(writes)
-    said, is_late = _listened(child, {name: reads for name, (reads, _) in ends.items()}, around)
+    said, is_late, is_ready = _listened(child, {name: reads for name, (reads, _) in ends.items()}, around)
     _, status, used = os.wait4(child, 0)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)  # children that it left would hold what is to be removed
-    code = os.waitstatus_to_exitcode(status)
-    return Ended(tuple(line), around, 128 - code if code < 0 else code, *said, code < 0, is_late, used.ru_maxrss // 1024)
+    code, memory = os.waitstatus_to_exitcode(status), used.ru_maxrss // 1024
+    return Ended(tuple(line), around, 128 - code if code < 0 else code, *said, code < 0, is_late, is_ready, memory)
 
 
-def _listened(child: int, pipes: Mapping[str, int], around: Surroundings) -> tuple[tuple[bytes, bytes], bool]:
-    """What a process prints until it ends, which gets its signal meanwhile; and whether it had to be killed."""
+def _listened(child: int, pipes: Mapping[str, int], around: Surroundings) -> tuple[tuple[bytes, bytes], bool, bool]:
+    """What a process prints until it ends, which gets its signal meanwhile; whether it had to be killed; whether it was ready."""
     texts = {"out": bytearray(), "err": bytearray()}
-    began, is_sent, is_late, is_over = time.monotonic(), around.signal is None, False, False
+    began, is_sent, is_late, is_over, is_ready = time.monotonic(), around.signal is None, False, False, False
     with selectors.DefaultSelector() as selector:
         for name, reads in pipes.items():
             if around.streams.get(name) == "gone":
@@ -124,6 +126,7 @@ def _listened(child: int, pipes: Mapping[str, int], around: Surroundings) -> tup
             is_over = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
             now = time.monotonic() - began
             if around.signal is not None and not is_sent and now >= around.signal[1] and not is_over:
+                is_ready = _answers(child, around.signal[0])
                 os.kill(child, around.signal[0])
                 is_sent = True
             if now > _LONGEST and not is_over:
@@ -142,7 +145,16 @@ def _listened(child: int, pipes: Mapping[str, int], around: Surroundings) -> tup
                 time.sleep(0.01)
         for left in list(selector.get_map().values()):
             os.close(left.fd)
-    return (bytes(texts["out"]), bytes(texts["err"])), is_late
+    return (bytes(texts["out"]), bytes(texts["err"])), is_late, is_ready
+
+
+def _answers(process: int, number: int) -> bool:
+    """Whether a process has said what it does at a signal; False where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace").splitlines()
+        return any(int(line.split()[1], 16) >> number - 1 & 1 for line in lines if line.startswith("SigCgt:"))
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def _surround(around: Surroundings, ends: Mapping[str, tuple[int, int]]) -> None:
@@ -168,6 +180,9 @@ def _surround(around: Surroundings, ends: Mapping[str, tuple[int, int]]) -> None
             os.environ[variable] = value
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)  # as `transload.__main__` has it
+    # Python keeps what it compiled even where a limit cut that short, and everybody who loads it then fails.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     for number, most in around.limits.items():
         resource.setrlimit(number, (most, most))
 
