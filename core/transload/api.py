@@ -237,8 +237,12 @@ def _read(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Modu
         inputs: Mapping[str, Type | None] = asked_inputs(module) if "main" in module.functions else {}
     except SizesMissing as error:
         inputs = dict.fromkeys(error.inputs)
-        if len(inputs) != 1:
+        if not inputs:
             raise
+        if len(inputs) > 1:
+            nameless = Finding("the file that is given", f"is for one input of {', '.join(inputs)}, and says not which",
+                               hint="say it before the file: --input NAME=FILE")
+            raise SizesMissing(error.message, [*error.findings, nameless], error.hint, error.inputs) from None
     for name, type_ in inputs.items() if len(inputs) == 1 and not inputs.keys() & wanted.keys() else ():
         if getattr(type_, "shape", None) != only.shape:
             wanted[name] = only

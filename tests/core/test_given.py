@@ -71,6 +71,18 @@ def test_an_array_without_a_name_says_sizes_that_only_the_user_knows(cli: Cli, t
     assert cli("gen-input", tmp_path / "x.onnx", "-i", tmp_path / "a.npy", "-o", tmp_path / "g.npz")[0] == 0
     code, _, err = cli("run", tmp_path / "xy.onnx", "-i", tmp_path / "a.npy")
     assert code in (2, 3) and ("which input is it for" in err or "no static shape" in err)
+    code, _, err = cli("inspect", open_sizes(tmp_path), "-i", tmp_path / "a.npy")
+    assert code == 3 and "no static shape" in err and "--input NAME=FILE" in err
+
+
+def open_sizes(folder: Path) -> Path:
+    """A model of two inputs, of which one has two sizes that nobody knows."""
+    onnx = pytest.importorskip("onnx")
+    info = [onnx.helper.make_tensor_value_info(name, 1, sizes) for name, sizes in (("x", ["n", 3, "m"]), ("y", [3, 1]))]
+    out = onnx.helper.make_tensor_value_info("z", 1, None)
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Add", ["x", "y"], ["z"])], "g", info, [out])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), folder / "open.onnx")
+    return folder / "open.onnx"
 
 
 def test_shapes_are_said_alike_everywhere(cli: Cli, digits: Path, tmp_path: Path) -> None:
