@@ -36,7 +36,8 @@ def verify_mode(
     name = next((name for name, value in said.items() if value), None)
     if mode == "no" and name is not None:
         raise UsageError(
-            f"{name} is for verification, and that is left out", hint=f"leave out {name}, or verify (--verify=yes)")
+            f"--{name} is for verification, and that is left out",
+            hint=f"leave out --{name}, or what leaves verification out: --no-verify, or --verify=no")
     if data is not None and input_data is not None:
         raise UsageError("verification runs on one input, or on samples, and both are given", hint="leave out --input, or --data")
     need_random(seed, not given)

@@ -313,21 +313,16 @@ def compare(
     as in `load`; `excepts` names tensors that do not count; `tolerance` is how near outputs are to be, the usual one of floats
     without it (`Comparison.broken`). Raises `UsageError` where the model's runtime is not installed.
     """
-    from ..api import load, model_of, run, runnable
-    from ..written import with_batch_of
+    from ..api import load, model_of, runnable
 
     artifact = model_of(artifact)
     limits = tolerance if isinstance(tolerance, Tolerance) else Tolerance.parse(tolerance, once=True) if tolerance else None
     need_random(seed, inputs is None)
-    given_arrays = open_given(inputs) if inputs is not None else None
-    preprocess = _preprocess_of(preprocess, given_arrays, artifact)
-    is_fused = preprocess is not None and preprocess.is_fused
+    given_arrays, preprocess, is_fused = _given(inputs, preprocess, artifact)
     types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
     read = partial(load, model, format=format, weights=weights, outputs=outputs)
     with sizes_from(given_arrays, None, preprocess, is_fused):
-        written, result, reported = _opened(artifact, types)
-        source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
-            lambda name: read(inputs=inputs, function=name), function, reported))
+        written, result, source = _opened_with_model(artifact, types, is_fused, read, function)
     meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
     note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
@@ -337,8 +332,7 @@ def compare(
     given, fed = _given_to_both(source, fused, result, hub, given_arrays, preprocess, seed)
     inside, execute = given if fused is None else fused.inside(given), run_of(runtime, source)
     reference, by_order = execute(inside), as_stored(fed, with_meanings(result.inputs, meanings))
-    compute = (written.runner(per_layer) if written is not None else None) or partial(run, result)
-    said = written.said(keep=per_layer and not written.in_parts) if written is not None else "reference"
+    compute, said = _runner_of(written, result, per_layer)
     chosen = chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
     comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen), of_found=of_found)
@@ -351,13 +345,30 @@ def compare(
     alike = _are_quantized_alike(hub, own, {**stated, **meanings})
     comparison.judge(limits, excepts, len(reference), chosen, kinds_of if alike else None)
     if alike and fused is None and not comparison.broken:
-        def run_both(inputs: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-            wanted, taken = execute(inputs), as_stored(_fed(result, dict(inputs)), with_meanings(result.inputs, meanings))
-            return wanted, _found_alone(runtime, source, len(result.states), wanted, compute(taken))[0]
-
         others = turned_inputs(given, result) if given_arrays is not None else further_inputs(source, hub, result, seed)
-        comparison.follow(Following(hub, kinds_of(limits or Tolerance()), execute), run_both, chain([given], others))
+        comparison.follow(
+            Following(hub, kinds_of(limits or Tolerance()), execute),
+            partial(_run_both, execute, compute, runtime, source, result, meanings), chain([given], others))
     return comparison
+
+
+def _runner_of(written: Written | None, result: Module, per_layer: bool) -> tuple[Callable[..., dict[str, np.ndarray]], str]:
+    """What runs an artifact, as its target does where that `written` it, and what that is called."""
+    from ..api import run
+
+    if written is None:
+        return partial(run, result), "reference"
+    return written.runner(per_layer) or partial(run, result), written.said(keep=per_layer and not written.in_parts)
+
+
+def _run_both(
+    execute: Callable[[Inputs], dict[str, np.ndarray]], compute: Callable[[Inputs], dict[str, np.ndarray]], runtime: Runtime,
+    source: Module, result: Module, meanings: Mapping[str, QuantType], inputs: Inputs,
+) -> tuple[Inputs, Inputs]:
+    """What the model, which `execute` runs, and the artifact, which `compute` does, give of some inputs; of the artifact's
+    integers `meanings` say what they stand for."""
+    wanted, taken = execute(inputs), as_stored(_fed(result, dict(inputs)), with_meanings(result.inputs, meanings))
+    return wanted, _found_alone(runtime, source, len(result.states), wanted, compute(taken))[0]
 
 
 def _are_quantized_alike(hub: Module, own: Mapping[str, QuantType], found: Mapping[str, QuantType]) -> bool:
@@ -381,6 +392,15 @@ def _changed(artifact: str | Path | Module, own: Mapping[str, QuantType], report
     both = own.keys() & reported.keys()
     is_quantized_so = bool(both) and all(own[name] == reported[name] for name in both)
     return Changes() if isinstance(artifact, Module) or is_quantized_so else reported_changes(Path(artifact))
+
+
+def _given(
+    inputs: Mapping[str, Any] | None, asked: Preprocess | None, artifact: str | Path | Module,
+) -> tuple[dict[str, Any] | None, Preprocess | None, bool]:
+    """What is given, if anything is, what becomes of images among it, and whether the artifact does that itself."""
+    arrays = open_given(inputs) if inputs is not None else None
+    preprocess = _preprocess_of(asked, arrays, artifact)
+    return arrays, preprocess, preprocess is not None and preprocess.is_fused
 
 
 def _preprocess_of(
@@ -413,6 +433,19 @@ def _opened(
     if isinstance(artifact, Module):
         return None, module_given(artifact, "compare").clone(), None
     return *opened_at(Path(artifact), types), reported_function(Path(artifact))
+
+
+def _opened_with_model(
+    artifact: str | Path | Module, types: Mapping[str, Sequence[int] | TensorType], is_fused: bool,
+    read: Callable[..., Module], function: str | None,
+) -> tuple[Written | None, Module, Module]:
+    """What is `_opened`, and the model as it is `read` beside that: with its open sizes, and the function that it was made of."""
+    from ..written import with_batch_of
+
+    written, result, reported = _opened(artifact, types)
+    source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
+        lambda name: read(inputs=inputs, function=name), function, reported))
+    return written, result, source
 
 
 def _as_taken(

@@ -64,10 +64,10 @@ def test_what_is_said_of_images_where_there_are_none(
     (["--data", "image={arrays}", "--data", "image={arrays}"], "gives input 'image' twice"),
     (["--keep-ratio-mode", "letterbox"], "keep their shape"), (["--pad-value", "3"], "keep their shape"),
     (["--pad-type", "center"], "keep their shape"),
-    (["--no-verify", "--tolerance", "cos=0.9"], "tolerance is for verification"),
-    (["--no-verify", "--engine", "nosuch"], "engine is for verification"),
-    (["--no-verify", "--excepts", "probabilities"], "excepts is for verification"),
-    (["--no-verify", "--data", "{arrays}"], "data is for verification"),
+    (["--no-verify", "--tolerance", "cos=0.9"], "--tolerance is for verification"),
+    (["--no-verify", "--engine", "nosuch"], "--engine is for verification"),
+    (["--no-verify", "--excepts", "probabilities"], "--excepts is for verification"),
+    (["--no-verify", "--data", "{arrays}"], "--data is for verification"),
     (["--excepts", ""], "no tensor that is compared is called ''"),
     (["--excepts", ","], "no tensor that is compared is called ''"),
     (["-o", ""], "the path is empty"), (["--cache", ""], "the path is empty"), (["--trace-rewrites", ""], "the path is empty"),
@@ -89,7 +89,7 @@ def test_options_of_what_is_not_there(
 
 
 @pytest.mark.parametrize(("line", "said"), [
-    ("convert {model} -o {out} --no-verify --seed 4", "seed is for verification"),
+    ("convert {model} -o {out} --no-verify --seed 4", "--seed is for verification"),
     ("convert {model} -o {out} --input {one} --seed 4", "none is random"),
     ("convert {model} -o {out} --data {arrays} --seed 4", "none is random"),
     ("run {model} --input {one} --seed 4", "none is random"),
