@@ -74,16 +74,10 @@ class Foreign(Chip):
         return Emitted([directory / f"{stem}.onnx"], {"cycles": 7})
 
 
-def test_where_no_engine_can_say_whose_fault_it_is_that_is_noted_and_the_verdict_stands(convert: Any):
-    verified = convert(Foreign(wrong=9), "digits_float.onnx")
-    assert verified.failed
-    unknown = "no engine here runs the module that chip was given: whether that is wrong is unknown"
-    assert unknown in verified.notes
-
-
-def test_where_no_engine_runs_the_module_its_form_in_the_hub_says_whose_fault_it_is(convert: Any):
-    """That it is unknown whose fault it is leads nowhere."""
-    verified = convert(Foreign(wrong=9), "digits_float.tflite")
+@pytest.mark.parametrize("model", ["digits_float.tflite", "digits_float.onnx"])
+def test_where_no_engine_runs_the_module_its_form_in_the_hub_says_whose_fault_it_is(convert: Any, model: str):
+    """That it is unknown whose fault it is leads nowhere; so it is where the way to the target did not go by the hub."""
+    verified = convert(Foreign(wrong=9), model)
     assert verified.failed
     (note,) = [note for note in verified.notes if "no engine here runs the module that chip was given" in note]
     assert "the hub's form of it" in note and "it is what chip makes of it that differs" in note
