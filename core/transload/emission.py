@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .artifact_set import REPORT
+from .classes import is_a
 from .contents import dialects_in, main_dialect, op_counts
 from .errors import TargetError, merge_findings
 from .files import is_file
@@ -175,7 +176,7 @@ def _wrong_report(report: Any) -> str | None:
     try:
         json_text(report)
     except FOREIGN as error:  # it has itself among its values, say
-        if goes_through(error) or isinstance(error, MemoryError):
+        if goes_through(error) or is_a(error, MemoryError):
             raise
         return f"report cannot be written as JSON: {said(error)}"
     return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from .classes import is_a
 from .shortage import MEMORY
 
 if TYPE_CHECKING:
@@ -366,7 +367,7 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
 
 def unwhole(error: TransloadError | Unsupported) -> str:
     """What an error of a class of others' lacks of its base's, behind a comma; nothing where it is whole."""
-    members: dict[str, Any] = {"why": str, "hint": str, "follows": bool | None} if isinstance(error, Unsupported) else {
+    members: dict[str, Any] = {"why": str, "hint": str, "follows": bool | None} if is_a(error, Unsupported) else {
         "message": str, "hint": str, "findings": tuple | list, "exit_code": int}
     try:
         for member, kind in members.items():

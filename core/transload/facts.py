@@ -25,8 +25,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Any
 
+from .classes import is_a
 from .errors import PluginError, PluginFailure, Unsupported, UsageError
-from .guard import FOREIGN, PluginInfo, failure, goes_through, is_whole
+from .guard import FOREIGN, PluginInfo, failure, goes_through, is_whole, process_kept
 from .lending import lending
 from .outcomes import a_kind
 from .plugin import resolve
@@ -185,10 +186,11 @@ class Given:
 
         def called(*arguments: Any, **named: Any) -> Any:
             try:
-                said = function(*arguments, **named)
+                with process_kept():
+                    said = function(*arguments, **named)
                 wrong = kind.wrong(said, arguments) if says_it else None
             except FOREIGN as error:
-                if goes_through(error) or (kind.refuses and isinstance(error, Unsupported) and is_whole(error)):
+                if goes_through(error, owner) or (kind.refuses and is_a(error, Unsupported) and is_whole(error)):
                     raise
                 raise failure(owner, place, error) from error
             if wrong is not None:

@@ -17,9 +17,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from inspect import unwrap
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .classes import is_a
 from .context import current
 from .errors import (
     BuildError,
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
     from .ir.core import Op
 
 __all__ = [
-    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "directory_kept", "failure",
-    "goes_through", "imported", "is_debugged", "is_meant", "is_whole", "kernel_failed", "noted", "rule_failed", "rule_told",
-    "said", "shape_rule_failed", "tracebacks_shown", "users_code", "users_items",
+    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "goes_through", "imported",
+    "is_debugged", "is_meant", "is_whole", "kernel_failed", "noted", "process_kept", "rule_failed", "rule_told", "said",
+    "shape_rule_failed", "tracebacks_shown", "users_code", "users_items",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
@@ -52,7 +53,10 @@ OURS = (TransloadError, KeyboardInterrupt)
 else, and what is no fault of its."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+_TRACEBACK = BaseException.__dict__["__traceback__"]
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
+_OF_USER = "_transload_is_of_user"
+"""What an exception of the user's own code is marked by."""
 FOREIGN = BaseException
 """What nobody meant to be seen: a defect of the plugin, of whatever class it is (`asyncio.CancelledError`, one of its own). Who
 catches it asks `goes_through` first: Ctrl-C does."""
@@ -60,17 +64,26 @@ catches it asks `goes_through` first: Ctrl-C does."""
 
 def is_whole(error: BaseException) -> bool:
     """Whether who catches an error finds in it what its class says: one of a plugin's own class may leave its base out."""
-    return not isinstance(error, TransloadError | Unsupported) or not unwhole(error)
+    return not is_a(error, (TransloadError, Unsupported)) or not unwhole(error)  # type: ignore[arg-type]
 
 
-def goes_through(error: BaseException) -> bool:
-    """Whether what a plugin raised goes through as it is: it is of `OURS`, and whole."""
-    return isinstance(error, OURS) and is_whole(error)
+def goes_through(error: BaseException, whose: PluginInfo | Callable[..., Any] | None = None) -> bool:
+    """Whether what a plugin raised goes through as it is: it is of `OURS`, and whole.
+
+    A `PluginFailure` that names no plugin does not, where another's plugin, or a function of one, is known that raised it.
+    """
+    return is_a(error, OURS) and is_whole(error) and not (
+        whose is not None and is_a(error, PluginFailure) and getattr(error, "plugin", None) is None and _is_of_others(whose))
+
+
+def _is_of_others(whose: PluginInfo | Callable[..., Any]) -> bool:
+    owner = whose if isinstance(whose, PluginInfo) else current().host.plugin_of(unwrap(whose))
+    return owner is not None and not owner.is_ours
 
 
 def is_meant(error: BaseException) -> bool:
     """Whether a rule raised an error to say something, and not by being wrong itself."""
-    return isinstance(error, (*OURS, Unsupported, MemoryError)) and not isinstance(error, BuildError) and is_whole(error)
+    return is_a(error, (*OURS, Unsupported, MemoryError)) and not is_a(error, BuildError) and is_whole(error)
 
 
 @dataclass
@@ -128,7 +141,7 @@ def users_code() -> Iterator[None]:
         yield
     except FOREIGN as error:
         if not goes_through(error):
-            error._transload_is_of_user = True  # type: ignore[attr-defined]
+            BaseException.__setattr__(error, _OF_USER, True)
         raise
 
 
@@ -151,7 +164,7 @@ def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plug
     `users_code`, which is nobody's failure, a `ConversionError` for `Unsupported`, which only those that ask rules take, and a
     `MemoryError` of ours as it is.
     """
-    if isinstance(error, Unsupported) and is_whole(error) and not _is_of_user(error):
+    if is_a(error, Unsupported) and is_whole(error) and not _is_of_user(error):
         raise ConversionError(f"{plugin or 'a plugin'}, {place}: {error.why}", hint=error.hint) from error
     return _failure(plugin, place, error)
 
@@ -161,7 +174,7 @@ def _failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plu
     if _is_of_user(error):
         raise error
     lack = shortage(error)
-    if isinstance(error, MemoryError) and (plugin is None or plugin.is_ours):
+    if is_a(error, MemoryError) and (plugin is None or plugin.is_ours):
         raise error  # its caller has more to say, or `no_memory`
     if lack == MEMORY:
         return PluginShortage(f"{plugin or 'a plugin'} failed in {place}: {MEMORY}: {said(error)}", hint=MORE, plugin=plugin,
@@ -173,7 +186,10 @@ def _failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plu
 
 
 def _is_of_user(error: BaseException) -> bool:
-    return getattr(error, "_transload_is_of_user", False)
+    try:
+        return BaseException.__getattribute__(error, _OF_USER) is True  # a `__getattr__` of its own says anything, or fails
+    except AttributeError:
+        return False
 
 
 def _whom_to_tell(plugin: PluginInfo | None) -> str:
@@ -217,18 +233,18 @@ def _traced(error: BaseException) -> str:
 
 def said(error: BaseException) -> str:
     """An exception in one line, with the place in the code where it was raised."""
-    if isinstance(error, BuildError) and is_whole(error):
+    if is_a(error, BuildError) and is_whole(error):
         return error.message  # names the place where the op is built
-    last = error.__traceback__
+    last: TracebackType | None = _TRACEBACK.__get__(error)
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     where = ""
     if last is not None:
         file = last.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
         where = f" ({'/'.join(file[-2:])}:{last.tb_lineno})"
-    lacks = unwhole(error) if isinstance(error, TransloadError | Unsupported) else ""
+    lacks = unwhole(error) if is_a(error, (TransloadError, Unsupported)) else ""  # type: ignore[arg-type]
     try:
-        text = BaseException.__str__(error) if lacks else str(error)
+        text = str.__str__(BaseException.__str__(error) if lacks else str(error))
     except KeyboardInterrupt:
         raise
     except FOREIGN:  # an exception of a plugin's own may fail to say what it is
@@ -270,14 +286,21 @@ class Reference(str):
 
 
 @contextmanager
-def directory_kept() -> Iterator[None]:
-    """Stand where we stood when a plugin is done: paths of the others are from there."""
-    before = current_directory()
+def process_kept() -> Iterator[None]:
+    """Stand where we stood when a plugin is done, as paths of the others are from there, and recurse as deep as before."""
+    before, depth = current_directory(), sys.getrecursionlimit()
     try:
         yield
     finally:
+        _recurse(depth)
         if before is not None and current_directory() != before:
             os.chdir(before)
+
+
+def _recurse(depth: int) -> None:
+    """Have Python recurse as deep as that, at least: what runs behind a plugin would be too deep, and telling of it, too."""
+    if sys.getrecursionlimit() < depth:
+        sys.setrecursionlimit(depth)
 
 
 class Guarded:
@@ -321,7 +344,7 @@ class Guarded:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if self.plugin.is_ours:
             return self._called(*arguments, **named)
-        with directory_kept():
+        with process_kept():
             return self._called(*arguments, **named)
 
     def _called(self, *arguments: Any, **named: Any) -> Any:
@@ -334,8 +357,7 @@ class Guarded:
             try:
                 outcome = function(*given, **named)
             finally:
-                if sys.getrecursionlimit() < depth:  # what runs behind it would be too deep, telling of it, too
-                    sys.setrecursionlimit(depth)
+                _recurse(depth)
             wrong = self.takes(outcome) if self.takes is not None else None
             if wrong is None and self.reads is not None:
                 outcome = self.reads(outcome)
@@ -344,7 +366,7 @@ class Guarded:
         except BuildError as error:  # nobody but who builds can be wrong
             raise failure(self.plugin, self.place, error) from error
         except FOREIGN as error:
-            if goes_through(error) or isinstance(error, self.lets):
+            if goes_through(error, self.plugin) or is_a(error, self.lets):
                 raise
             raise failure(self.plugin, self.place, error) from error
         if wrong is not None:
@@ -387,7 +409,7 @@ class GuardedObject:
         try:
             value = getattr(self._object, name)
         except FOREIGN as error:
-            if goes_through(error) or (isinstance(error, AttributeError) and not hasattr(type(self._object), name)):
+            if goes_through(error, self._plugin) or (is_a(error, AttributeError) and not hasattr(type(self._object), name)):
                 raise  # it has no such member; one that is there, a property, has failed
             raise failure(self._plugin, place, error) from error
         if callable(value) and (name in self._calls or not isinstance(value, type)):
@@ -428,7 +450,7 @@ class GuardedObject:
             if told and isinstance(text := repr(self._object), str):
                 return text
         except FOREIGN as error:  # who looks at a list of targets is to see the others
-            if goes_through(error):
+            if goes_through(error, self._plugin):
                 raise
         return f"<{self._place} of {self._plugin}>"
 

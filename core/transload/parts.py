@@ -185,6 +185,12 @@ def runner_of(name: str, emitted: Emitted) -> tuple[Target | None, str]:
     return (target, "") if why is None else (None, why)
 
 
+def why_not_here(name: str) -> str:
+    """Why the runtime of the target of that name cannot be used here; nothing where it can, or there is none."""
+    target = host().targets.get(name)
+    return "" if target is None or getattr(target, "run", None) is None else _not_here(target) or ""
+
+
 def _not_here(target: Target, emitted: Emitted | None = None) -> str | None:
     """Why a target's runtime cannot be used here, or, of an artifact, why it does not run that; None where it runs."""
     why = unavailable(getattr(target, "runs_here", target.available))

@@ -30,6 +30,7 @@ from functools import cache, cached_property
 from typing import Any, TypeVar
 
 from .budget import budget
+from .classes import is_a
 from .context import pinned
 from .errors import (
     BuildError,
@@ -44,7 +45,7 @@ from .errors import (
     after_colon,
     merge_findings,
 )
-from .guard import FOREIGN, directory_kept, is_meant, is_whole, rule_failed, rule_never_ends, rule_told
+from .guard import FOREIGN, goes_through, is_meant, is_whole, process_kept, rule_failed, rule_never_ends, rule_told
 from .ir.build import Builder, constant_of, hand_on_names, need_no_use, part_location, stays_stored, values_for
 from .ir.constants import Dense
 from .ir.core import Op, Value
@@ -257,7 +258,7 @@ class Rewriting:
         if findings:
             raise cannot_convert(findings, self.source) from (self.failures[0] if self.failures else None)
 
-    @directory_kept()
+    @process_kept()
     def rewrite(self, root: Op) -> list[Finding]:
         """Rewrite what is inside `root`, each op once, in order; the findings."""
         findings: list[Finding] = []
@@ -485,7 +486,7 @@ def _erase_since(op: Op, before: Op | None) -> None:
         op.prev.erase()
 
 
-@directory_kept()
+@process_kept()
 def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: int = 10) -> bool:
     """Apply `table` until nothing changes; returns whether anything did.
 
@@ -541,7 +542,7 @@ def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     try:
         outcome = function(op, rewriter)
     except (TransloadError, Unsupported) as error:
-        if is_whole(error):
+        if goes_through(error, function) or (is_a(error, Unsupported) and is_whole(error)):
             raise
         raise rule_failed(function, op, error) from error
     need_whole(place, outcome is None)

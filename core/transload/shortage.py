@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import errno
 
+from .classes import is_a
+
 __all__ = ["MEMORY", "MORE", "SYSTEM", "line_of", "shortage"]
 
 MEMORY, SYSTEM = "there is not enough memory for this", "the system gives this process no more of what it needs"
@@ -24,16 +26,25 @@ _NO_THREAD = ("can't start new thread", "Resource temporarily unavailable")
 
 def shortage(error: BaseException) -> str | None:
     """`MEMORY` or `SYSTEM`, where an exception says that the system has no more of that; None for any other exception."""
-    if isinstance(error, MemoryError):
+    try:
+        return _lack(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # it does not say what it is
+        return None
+
+
+def _lack(error: BaseException) -> str | None:
+    if is_a(error, MemoryError):
         return MEMORY
-    if isinstance(error, ImportError) and any(words in str(error) for words in _UNMAPPED):
+    if is_a(error, ImportError) and any(words in str(error) for words in _UNMAPPED):
         return MEMORY
-    if isinstance(error, SystemError) and all(words in str(error) for words in _NOT_COMPILED):
+    if is_a(error, SystemError) and all(words in str(error) for words in _NOT_COMPILED):
         return MEMORY
-    if isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_THREAD):
+    if is_a(error, RuntimeError) and any(words in str(error) for words in _NO_THREAD):
         return SYSTEM
-    if isinstance(error, OSError) and error.errno in _SHORT:
-        return MEMORY if error.errno == errno.ENOMEM else SYSTEM
+    if is_a(error, OSError) and (number := getattr(error, "errno", None)) in _SHORT:
+        return MEMORY if number == errno.ENOMEM else SYSTEM
     return None
 
 

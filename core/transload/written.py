@@ -43,7 +43,7 @@ from .ir import (
 )
 from .ir.borders import name_borders
 from .partitioning import TARGET
-from .parts import Parts, by_target, runner_of
+from .parts import Parts, by_target, runner_of, why_not_here
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
 from .reported import report_in
@@ -243,6 +243,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         return Written(module, ready, (f"run by {name}", f"{program} is run, not by {name}"),
                        keeps=getattr(target, "keeps", False), target="" if program else name)
     if program is None:
+        why = why or why_not_here(name)
         raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here" + f": {why}" * bool(why))
     if why:
         note = f"{program} is run, not by {name}: {why}"

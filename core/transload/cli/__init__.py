@@ -124,15 +124,18 @@ def _outcome(arguments: list[str], session: Session) -> int:
         with inputs_kept():
             outcome = _completed(session) if os.environ.get(COMPLETION) else app(
                 args=arguments, prog_name="transload", standalone_mode=False, obj=session)
-        return outcome if isinstance(outcome, int) else 0
+        if not isinstance(outcome, int):
+            return 0
+        return outcome if 0 <= outcome <= 255 else 1  # what a plugin's command gives may be no exit code
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a plugin's own kind of exception may be no Exception
+        from ..classes import is_a
         from .endings import ending
         from .show import show_traceback
 
-        if isinstance(error.__cause__, KeyboardInterrupt):  # click's Abort
-            raise error.__cause__ from None
+        if (cause := error.__cause__) is not None and is_a(cause, KeyboardInterrupt):  # click's Abort
+            raise cause from None
         end = ending(error, session)
         if session.debug and end.is_traced:
             show_traceback(error)

@@ -89,7 +89,7 @@ def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: 
         with np.errstate(all="ignore"):
             return _in_storage(op, kernel(op, *inputs), registered)
     except FOREIGN as error:
-        if goes_through(error):
+        if goes_through(error, registered):
             raise
         raise kernel_failed(registered, op, error) from error
 

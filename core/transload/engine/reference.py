@@ -9,7 +9,7 @@ import numpy as np
 
 from ..budget import VARIABLE, most_ops, timed
 from ..errors import RunError, merge_findings
-from ..guard import directory_kept
+from ..guard import process_kept
 from ..ir import Module, Value
 from ..lending import apart, read_only
 from .integers import note_of
@@ -34,7 +34,7 @@ class Execution:
         _need_few_calls(module, self.plan.count)
         self.notes = note_of(self.plan.inexact)
 
-    @directory_kept()
+    @process_kept()
     def __call__(self, inputs: Mapping[str, Any], keep: bool = False, watch: Watch | None = None) -> dict[str, np.ndarray]:
         arrays = check_inputs(self.main, inputs)
         block = self.main.regions[0].block

@@ -231,7 +231,7 @@ class Plan:
                 except MemoryError as error:
                     raise _too_large(op, error) from error
                 except FOREIGN as error:
-                    if goes_through(error):
+                    if goes_through(error, _registered(op, kernel)):
                         raise
                     raise _failed(op, kernel, error) from error
                 if watch is not None:
@@ -247,7 +247,7 @@ def _planned(op: Op, kernel: Callable[..., Any], plan: Plan) -> Callable[..., An
     try:
         planned: Callable[..., Any] = kernel.plans(op, plan)  # type: ignore[attr-defined]
     except FOREIGN as error:
-        if goes_through(error):
+        if goes_through(error, _registered(op, kernel)):
             raise
         raise _failed(op, kernel, error) from error
     return planned
@@ -290,8 +290,13 @@ def _form(type_: Type) -> Form:
 
 def _failed(op: Op, kernel: Callable[..., Any], error: BaseException) -> PluginFailure:
     """The error for an op whose kernel raised what it should not, or gave what the op does not."""
+    return kernel_failed(_registered(op, kernel), op, error)
+
+
+def _registered(op: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """An op's kernel as a plugin registered it, which may not be what is run."""
     found = host().kernel(op.name)
-    return kernel_failed(found[0] if found is not None else kernel, op, error)
+    return kernel if found is None else found[0]
 
 
 def _misfit(op: Op, kernel: Callable[..., Any], what: str) -> TransloadError:

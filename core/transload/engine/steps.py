@@ -30,6 +30,9 @@ def elements_of(module: Module) -> int:
     return sum(max(_elements(op), steps_by(op, host().facts)) for op in module.ops())
 
 
+_COUNTED = 10**80
+
+
 def need_few_steps(module: Module) -> None:
     """Raise `RunError` where an op computes more on the way to its results than all values together may have, or multiplies more
     often than all ops together may where a model is verified.
@@ -38,14 +41,19 @@ def need_few_steps(module: Module) -> None:
     most = allowance()
     for op in module.ops():
         for count, allowed, how, name in (
-                (steps_by(op, host().facts), most.elements, "compute {:,} numbers", "elements"),
-                (products_of(op), most.products, "multiply {:,} times", "products")):
+                (steps_by(op, host().facts), most.elements, "compute {} numbers", "elements"),
+                (products_of(op), most.products, "multiply {} times", "products")):
             if count > allowed:
-                does = how.format(count)
+                does = how.format(_counted(count))
                 raise RunError(
                     f"to run the module would {does} for one op, and {allowed:,} are allowed",
                     [Finding(op.name, f"would {does}", (op.origin,) if op.origin else ())],
-                    hint=f"{VARIABLE}={name}={count} allows that")
+                    hint=f"{VARIABLE}={name}={count} allows that" if count < _COUNTED else "")
+
+
+def _counted(count: int) -> str:
+    """The number, also where it has so many digits that Python does not write them."""
+    return f"{count:,}" if count < _COUNTED else "more than 10^80"
 
 
 def over_windows(op: Op, sizes: Iterable[int], computes_padding: bool = False) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import metrics
+from ..classes import is_a
 from ..errors import UsageError
 from ..guard import FOREIGN, goes_through, said
 from ..lending import read_only
@@ -76,7 +77,7 @@ def _of_user(name: str) -> Callable[..., float]:
         try:
             return float(function(read_only(outputs), label))
         except FOREIGN as error:  # whatever the user's function raises, or ends by
-            if goes_through(error) or isinstance(error, MemoryError):
+            if goes_through(error) or is_a(error, MemoryError):
                 raise
             raise UsageError(f"{name} failed: {said(error)}",
                              hint="it takes the outputs by name and the label, and gives a number") from error

@@ -6,11 +6,13 @@ A dialect's declarations are loaded when the first op of it is looked up. A prog
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from ..classes import is_a
 from ..context import current, lookup
 from ..errors import Unfit
-from ..guard import FOREIGN, goes_through, shape_rule_failed
+from ..guard import FOREIGN, goes_through, process_kept, shape_rule_failed
 from .types import Type
 
 if TYPE_CHECKING:
@@ -45,12 +47,13 @@ def shape_rule(op_name: str) -> Callable[[Any], Any] | None:
 
 def result_types(op: Op, infer: Callable[[Any], Any], count: int | None = None) -> Sequence[Type]:
     """What a shape rule says of an op: a type a result, `count` in all where that is known. `PluginFailure` for anything else."""
+    owner = current().host.owner("dialects", op.dialect)
     try:
-        given = infer(op)
+        with nullcontext() if owner is None or owner.is_ours else process_kept():
+            given = infer(op)
     except FOREIGN as error:
-        if goes_through(error) or isinstance(error, Unfit | OverflowError):
+        if goes_through(error, owner) or is_a(error, (Unfit, OverflowError)):
             raise
-        owner = current().host.owner("dialects", op.dialect)
         if owner is None or owner.is_ours:  # whose callers know what a rule of ours raises of a model that contradicts itself
             raise
         raise shape_rule_failed(infer, op, error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..classes import is_a
 from ..errors import Finding, ShapeError, Unfit, merge_findings
 from ..guard import FOREIGN, goes_through, shape_rule_failed
 from ..ir import Block, Module, Op, TensorType, Type, location_names, registry, update_function_type
@@ -63,7 +64,7 @@ def infer_op(op: Op, changed: set[Any], findings: list[Finding], spoilt: set[Any
         spoilt.update(op.results)
         return modified
     except FOREIGN as error:
-        if goes_through(error) or isinstance(error, Unfit):
+        if goes_through(error) or is_a(error, Unfit):
             raise
         raise shape_rule_failed(infer, op, error) from error
     if len(types) != len(op.results):

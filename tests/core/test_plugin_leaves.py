@@ -1,0 +1,78 @@
+"""Where a plugin leaves the process is put back, also by what is called as it is; and a failure of nobody's is its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.context import Context
+from transload.errors import PluginFailure, TransloadError
+from transload.ir import Module
+from transload.ir.verify import check
+from transload.passes.shapes import infer_shapes
+from transload.plugin_host import Host
+
+from tests.drawn._odd_plugin import ORDER, OddPlugin, module_of_twice
+
+pytestmark = pytest.mark.plugin_fails
+
+
+def _run(module: Module) -> Any:
+    return transload.run(module, {"x": np.zeros(4, np.float32)})
+
+
+CALLS: list[tuple[str, Callable[[Module], Any]]] = [
+    ("kernel", _run), ("rule", lambda module: transload.lower(module, "tosa")), ("dialect.constraint", check),
+    ("dialect.infer", infer_shapes)]
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Any:
+    host = Host()
+    host.register(OddPlugin(), "odd")
+    with Context(host).bind():
+        module = module_of_twice()
+        check(module)
+        yield module
+
+
+def ordered(monkeypatch: pytest.MonkeyPatch, place: str, how: Any) -> None:
+    monkeypatch.setattr(ORDER, "place", place)
+    monkeypatch.setattr(ORDER, "how", how)
+
+
+@pytest.mark.parametrize(("place", "call"), CALLS)
+def test_directory_and_depth_are_put_back(
+    place: str, call: Callable[[Module], Any], module: Module, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    depth, left = sys.getrecursionlimit(), []
+
+    def leaving(good: Any, arguments: Any, named: Any) -> Any:
+        os.chdir("/")
+        sys.setrecursionlimit(depth - 1)
+        left.append(place)
+        return good(*arguments, **named)
+
+    ordered(monkeypatch, place, leaving)
+    call(module)
+    assert left and Path.cwd() == tmp_path and sys.getrecursionlimit() == depth
+
+
+@pytest.mark.parametrize(("place", "call"), [CALLS[0], CALLS[1], CALLS[3]])
+def test_a_failure_of_nobodys_is_the_plugins_own(
+    place: str, call: Callable[[Module], Any], module: Module, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(good: Any, arguments: Any, named: Any) -> Any:
+        raise PluginFailure("own")
+
+    ordered(monkeypatch, place, failing)
+    with pytest.raises(TransloadError, match=r"(?s)plugin 'odd'.*PluginFailure: own"):
+        call(module)
