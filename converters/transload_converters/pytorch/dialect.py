@@ -34,6 +34,7 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
+from transload.ir.forms import is_attribute
 from transload.ir.open_ops import OpsOnDemand
 
 from .schemas import Argument, Schema, overwriting, schema_of, schemas
@@ -62,15 +63,16 @@ ATEN = Dialect("aten", __doc__, constant="aten.Constant", none="aten.NoValue", s
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str)
+    return isinstance(value, bool | int | float | str) and is_attribute(value)
 
 
 NUMBER: AttributeKind[Any] = AttributeKind("number, or the text of one that is known only at run time", _is_number)
 NUMBER_OR_TYPE: AttributeKind[Any] = AttributeKind(
     "number or element type", lambda value: _is_number(value) or TYPE.accepts(value))
 NUMBERS: AttributeKind[Any] = AttributeKind(
-    "numbers", lambda value: isinstance(value, tuple | list) and all(map(_is_number, value)))
-FLAG: AttributeKind[Any] = AttributeKind("true or false", lambda value: isinstance(value, bool | int | str))
+    "numbers", lambda value: isinstance(value, tuple | list) and all(map(_is_number, value)) and is_attribute(value))
+FLAG: AttributeKind[Any] = AttributeKind("true or false",
+    lambda value: isinstance(value, bool | int | str) and is_attribute(value))
 _KINDS: dict[str, AttributeKind[Any]] = {"str": STRING, "ScalarType": TYPE, "bool": FLAG}
 _LINK = "https://docs.pytorch.org/docs/stable/torch.compiler_ir.html"
 

@@ -66,7 +66,8 @@ def _kind_of(name: str, minimum: int | None, allowed: tuple[str, ...]) -> Attrib
     plain = _KINDS[name]
     if minimum is None:
         return plain
-    return AttributeKind(f"{plain}, {minimum} or more", lambda v: plain.accepts(v) and v >= minimum, plain.wrap, plain.unwrap)
+    return AttributeKind(f"{plain}, {minimum} or more", lambda v: plain.accepts(v) and v >= minimum, plain.wrap, plain.unwrap,
+                         plain.text_type)
 
 _RANDOM = frozenset({
     "RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial",

@@ -21,6 +21,12 @@ class Module(DeclaredOp):
     traits = ("effects",)
 
     @constraint
+    def body_is_one_block(op) -> bool:
+        """a module's body is one block without arguments"""
+        blocks = op.regions[0].blocks  # `body` of a `Module` is the block
+        return len(blocks) == 1 and not blocks[0].arguments
+
+    @constraint
     def symbols_have_their_own_names(op) -> bool | str:
         """no two functions, or other symbols, of a module have the same name"""
         symbols = (each for block in op.regions[0].blocks for each in block)

@@ -42,12 +42,15 @@ Attribute = Any
 """An attribute value, see the table above."""
 
 
-def own_attributes(attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+def own_attributes(attributes: dict[str, Attribute], op_name: str = "an op") -> dict[str, Attribute]:
     """The same attributes for somebody else, whose lists and dictionaries are new ones; all other values cannot be changed."""
     copy = attributes.copy()
     for key, value in attributes.items():
         if value.__class__ is list or value.__class__ is dict:
-            copy[key] = _own(value)
+            try:
+                copy[key] = _own(value)
+            except RecursionError:
+                raise misfit_part(op_name, f"attribute {key!r}", value, "lists in each other, a hundred deep at most,") from None
     return copy
 
 

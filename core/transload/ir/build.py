@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..classes import is_a
 from ..context import current
-from ..errors import BuildError, Finding, InternalError, PluginFailure, ShapeError, TransloadError
+from ..errors import BuildError, ConversionError, Finding, InternalError, PluginFailure, ShapeError, TransloadError
 from ..kinds import need
 from . import registry
 from .attributes import Attribute, own_attributes
@@ -18,7 +19,7 @@ from .locations import FusedLocation, Location, first_name, location_names
 from .misuse import no_constants, no_name, no_place, no_types, not_a_type, refusal, unknown_op
 from .readable import builder_text
 from .types import NONE, FunctionType, NoneType, TensorType, TupleType, Type
-from .verify import broken_rules, faults_of, lacking, unknown_attributes
+from .verify import broken_rules, faults_of, lacking, lacking_regions, unknown_attributes
 
 if TYPE_CHECKING:
     from ..budget import Budget
@@ -115,7 +116,7 @@ class Builder:
         Dictionaries and lists are copied: the caller may go on with them.
         """
         if attributes.__class__ is dict:
-            attributes = own_attributes(attributes)
+            attributes = own_attributes(attributes, name)
         try:
             op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
         except BuildError:
@@ -137,11 +138,22 @@ class Builder:
         cannot know). An operand of None is an absent optional one. Attributes of None are left out.
         """
         declaration = registry.lookup(name) if name.__class__ is str else no_name(name)
-        present: Sequence[Any] = operands
         for operand in operands:
             if operand.__class__ is not Value:
-                present = self._present(name, operands, attributes)
-                break
+                present, made = self._present(name, operands, attributes)
+                try:
+                    return self._emitted(name, declaration, present, operands, element, types, location, attributes)
+                except BaseException:
+                    for each in made:
+                        each.owner.erase()  # type: ignore[union-attr]
+                    raise
+        return self._emitted(name, declaration, operands, operands, element, types, location, attributes)
+
+    def _emitted(
+        self, name: str, declaration: OpDeclaration | None, present: Sequence[Any], operands: Sequence[Value | None],
+        element: Type | None, types: Sequence[Type] | Type | None, location: Location, attributes: dict[str, Attribute],
+    ) -> Any:
+        """`emit`, of the operands that are `present`, with a value for each that is absent before others."""
         if attributes:
             attributes = _given(name, operands, attributes, declaration)
         if declaration is not None and not declaration.least_operands <= len(present) <= declaration.most_operands:
@@ -163,8 +175,12 @@ class Builder:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         elif not isinstance(types, list | tuple):
             types = _types_of(op, types)
-        op.results = [Value(types[0], op, 0)] if len(types) == 1 else [
-            Value(type_, op, index) for index, type_ in enumerate(types)]
+        try:
+            op.results = [Value(types[0], op, 0)] if len(types) == 1 else [
+                Value(type_, op, index) for index, type_ in enumerate(types)]
+        except BuildError:
+            op.drop_references()
+            raise
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
                 folded = current().fold(op)
@@ -188,16 +204,21 @@ class Builder:
 
     def _give_up(self, op: Op, error: BaseException) -> None:
         """Let go of an op that something was raised for; `ShapeError` where its declaration says what is wrong with it."""
-        meant = isinstance(error, TransloadError) and not isinstance(error, PluginFailure)
-        broken = [] if meant else faults_of(op) or [] if op.results else broken_rules(op)
+        meant = is_a(error, TransloadError) and not is_a(error, PluginFailure)
+        broken = [] if meant else faults_of(op) or [] if op.results else broken_rules(op) or lacking_regions(op)
         op.drop_references()
         if broken:
             raise cannot_be(op, broken)
+        if meant and isinstance(error, ConversionError) and not error.findings and op.name not in error.message:
+            raise cannot_be(op, [error.message], error.hint) from error
 
     def _present(
         self, name: str, operands: Sequence[Value | None], attributes: Mapping[str, Attribute],
-    ) -> Sequence[Value]:
-        """The operands of an op where some are absent: those at its end are left out, in place of others is a value for none."""
+    ) -> tuple[Sequence[Value], list[Value]]:
+        """The operands of an op where some are absent: those at its end are left out, in place of others is a value for none.
+
+        The second list are those values for none.
+        """
         if not all(operand is None or isinstance(operand, Value) for operand in operands):
             raise refusal(name, operands, attributes)
         given = list(operands)
@@ -205,7 +226,8 @@ class Builder:
             given.pop()
         dialect = registry.dialect(name.partition(".")[0])
         home = dialect.name if dialect is not None and dialect.none is not None else None
-        return [self.none(home) if operand is None else operand for operand in given]
+        present = [self.none(home) if operand is None else operand for operand in given]
+        return present, [value for value, operand in zip(present, given, strict=True) if operand is None]
 
     def constant(
         self, data: Any, element: Type | None = None, dialect: str | None = None, location: Location = None,
@@ -245,10 +267,10 @@ class Builder:
         return self.create(owner.none, (), (NONE,)).results[0]
 
 
-def cannot_be(op: Op, faults: Sequence[str]) -> ShapeError:
+def cannot_be(op: Op, faults: Sequence[str], hint: str = "") -> ShapeError:
     """The error for an op that breaks its declaration."""
     names = tuple(location_names(op.location)[:1])
-    return ShapeError(f"{op.name} cannot be so", [Finding(op.name, why, names) for why in faults])
+    return ShapeError(f"{op.name} cannot be so", [Finding(op.name, why, names) for why in faults], hint)
 
 
 def _types_of(op: Op, given: Any) -> Sequence[Type]:
@@ -266,7 +288,7 @@ def _given(
     try:
         if None in attributes.values():
             attributes = {key: value for key, value in attributes.items() if value is not None}
-        attributes = own_attributes(attributes)  # the caller may go on with its lists and dictionaries
+        attributes = own_attributes(attributes, name)  # the caller may go on with its lists and dictionaries
     except ValueError:  # of an array, each element of which is compared with None
         raise refusal(name, operands, attributes) from None
     if declaration is not None and not attributes.keys() <= declaration.attributes.keys() and (

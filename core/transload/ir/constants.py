@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArrayData", "Dense", "ElidedData", "LazyData", "MmapData", "Packed4Data", "SplatData", "TensorData", "dtype_of",
-    "element_type_of",
+    "element_type_of", "holds_float", "rounded_float",
 ]
 
 
@@ -433,6 +433,29 @@ def dtype_of(element: Type) -> np.dtype:
     except KeyError:
         need_part(element, Type, "dtype_of()", "element", "a type", TYPES)
         raise Unfit(f"no numpy dtype holds {element}") from None
+
+
+def rounded_float(value: float, type_: FloatType) -> float:
+    """The number of a format that is nearest to one, infinite or NaN beyond its numbers; of a format that numpy lacks itself."""
+    try:
+        dtype = dtype_of(type_)
+    except Unfit:
+        return value
+    with np.errstate(all="ignore"):
+        return float(np.asarray(value, np.float64).astype(dtype))
+
+
+_SURE = {F16: 65504.0, BF16: 3.3e38, F32: 3.4e38, F64: math.inf}
+"""Up to where no number is too large for a format; of others it is tried."""
+
+
+def holds_float(value: Any, type_: FloatType) -> bool:
+    """Whether a number is one of a format, rounded: a finite one that would be infinite there, or NaN, is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return abs(number) <= _SURE.get(type_, 0.0) or not math.isfinite(number) or math.isfinite(rounded_float(number, type_))
 
 
 def element_type_of(dtype: Any) -> Type:

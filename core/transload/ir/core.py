@@ -17,7 +17,7 @@ from ..errors import BuildError, Unfit
 from . import registry
 from .apart import Connected
 from .attributes import Attribute, own_attributes
-from .given import items_of, misfit_part, misused, need_part, values_of, whole_of
+from .given import items_of, leave_regions, misfit_part, misused, need_free, need_part, take_regions, values_of, whole_of
 from .locations import FusedLocation, Location, first_name, located
 from .operands import MANY, ManyOperands, many_of
 from .readable import block_text, called_text, function_text, op_text, value_text
@@ -39,7 +39,7 @@ class Value(Connected):
 
     def __init__(self, type: Type, owner: Op | Block, index: int, location: Location = None) -> None:
         if not isinstance(type, Type):
-            raise misfit_part("a value", "type", type, "a type", TYPES)
+            raise misfit_part(owner.name if isinstance(owner, Op) else "a value", "type", type, "a type", TYPES)
         self.type = type
         self.owner = owner
         self.index = index
@@ -204,14 +204,14 @@ class Op(Connected):
         self.prev: Op | None = None
         self.next: Op | None = None
         if regions.__class__ is not tuple or regions:
-            for region in items_of(regions, Region, name, "regions", "a region"):
-                self.add_region(region)
+            take_regions(self, items_of(regions, Region, name, "regions", "a region"))
         try:
             operands = tuple(operands)
             for operand in operands:
                 uses = operand.uses
                 uses[self] = uses.get(self, 0) + 1
         except (AttributeError, TypeError):
+            leave_regions(self)
             self._refuse_operands(operands)
             raise
         self._operands = operands
@@ -324,8 +324,7 @@ class Op(Connected):
         """Append a region (a new one with no block if none is given)."""
         region = Region() if region is None else region
         need_part(region, Region, "add_region()", "region", "a region")
-        region.parent = self
-        self.regions.append(region)
+        take_regions(self, (region,))
         return region
 
     def walk(self) -> Iterator[Op]:
@@ -499,8 +498,8 @@ class Block(Connected):
             raise misfit_part("insert()", "op", op, "an op")
         if before is not None and (not isinstance(before, Op) or before.parent is not self):
             raise misfit_part("insert()", "before", before, "an op of the block, or None")
-        if op.parent is not None:
-            raise ValueError(f"{op.name} is already in a block; remove it first")
+        if op.parent is not None or op.regions:
+            need_free(op, self)
         op.parent = self
         op.next = before
         prev = op.prev = self.last if before is None else before.prev

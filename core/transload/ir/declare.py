@@ -43,8 +43,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from ..watched import Watched
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
-from .constants import Dense
+from .constants import Dense, holds_float
 from .core import Op, Region, Value, make_readable
+from .forms import is_attribute
 from .types import (
     BOOL,
     F32,
@@ -172,9 +173,10 @@ def _are_ints(value: Attribute) -> bool:
     return isinstance(value, tuple) and (_PLAIN_INTS.issuperset(map(type, value)) or all(map(_is_int, value)))
 
 
-def _float_kind(type_: Type) -> AttributeKind[float]:
+def _float_kind(type_: FloatType) -> AttributeKind[float]:
     return AttributeKind(
-        f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), lambda v: float(v) if _is_float(v) else v, type_)
+        f"float ({type_})", lambda v: _is_float(v) and holds_float(v, type_), lambda v: FloatAttr(v, type_),
+        lambda v: float(v) if _is_float(v) else v, type_)
 
 
 def _ints_kind(type_: IntegerType) -> AttributeKind[tuple[int, ...]]:
@@ -199,11 +201,11 @@ def _is_text(value: Attribute) -> bool:
 
 STRING: AttributeKind[str] = AttributeKind("string", _is_text)
 SYMBOL: AttributeKind[Symbol] = AttributeKind("symbol", lambda v: isinstance(v, Symbol))
-TYPE: AttributeKind[Type] = AttributeKind("type", lambda v: isinstance(v, Type))
+TYPE: AttributeKind[Type] = AttributeKind("type", lambda v: isinstance(v, Type) and is_attribute(v))
 FUNCTION_TYPE: AttributeKind[FunctionType] = AttributeKind("function type", lambda v: isinstance(v, FunctionType))
 CONSTANT: AttributeKind[Dense] = AttributeKind("constant", lambda v: isinstance(v, Dense))
-LIST: AttributeKind[list[Attribute]] = AttributeKind("list", lambda v: isinstance(v, list))
-DICT: AttributeKind[dict[str, Attribute]] = AttributeKind("dictionary", lambda v: isinstance(v, dict))
+LIST: AttributeKind[list[Attribute]] = AttributeKind("list", lambda v: isinstance(v, list) and is_attribute(v))
+DICT: AttributeKind[dict[str, Attribute]] = AttributeKind("dictionary", lambda v: isinstance(v, dict) and is_attribute(v))
 UNIT: AttributeKind[None] = AttributeKind("present or not", lambda v: v is None)
 OPAQUE: AttributeKind[OpaqueAttr] = AttributeKind("text of another dialect", lambda v: isinstance(v, OpaqueAttr))
 

@@ -10,15 +10,18 @@ import sys
 from collections.abc import Iterable
 from numbers import Real
 from types import UnionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..errors import BuildError
+from ..errors import BuildError, class_name
+
+if TYPE_CHECKING:
+    from .core import Block, Op, Region
 
 __all__ = [
-    "calling_line", "items_of", "misfit_part", "misused", "need_part", "numbers_of", "reals_of", "shown", "sizes_of", "values_of",
-    "whole_of", "wholes_of",
+    "DIGITS", "calling_line", "items_of", "leave_regions", "misfit_part", "misused", "need_free", "need_part", "numbers_of",
+    "reals_of", "shown", "sizes_of", "take_regions", "values_of", "whole_of", "wholes_of", "written",
 ]
 
 V = TypeVar("V")
@@ -53,6 +56,39 @@ def need_part(given: object, kind: type | UnionType, whole: str, part: str, want
     """`BuildError` where a part is no object of the class `kind`; true and false are no numbers."""
     if not isinstance(given, kind) or (isinstance(given, bool) and kind is int):
         raise misfit_part(whole, part, given, wanted, hint)
+
+
+def need_free(op: Op, block: Block) -> None:
+    """`BuildError` where an op is to be put into a block, and is in one already, or that one is in its own regions."""
+    if op.parent is not None:
+        raise misused(f"{op.name} is already in a block", "its block's remove() takes it out")
+    around = block.parent_op
+    while around is not None:
+        if around is op:
+            raise misused(f"{op.name} is to be in its own region",
+                "the region is another op's: regions that are empty are `Region()`")
+        around = around.parent_op
+
+
+def take_regions(op: Op, regions: Iterable[Region]) -> None:
+    """Make regions an op's own; `BuildError`, and none is, where one is another's: no two ops share a region."""
+    taken: list[Region] = []
+    for region in regions:
+        owner = region.parent
+        if region in taken or (owner is not None and any(each is region for each in owner.regions)):
+            raise misused(f"{op.name} is to have a region that is another's, or its own twice",
+                          "`release_regions(op)` of `transload.ir.regions` takes an op's from it")
+        taken.append(region)
+    for region in taken:
+        region.parent = op
+    op.regions += taken
+
+
+def leave_regions(op: Op) -> None:
+    """Give up the regions of an op that does not come to be."""
+    for region in op.regions:
+        region.parent = None
+    op.regions = []
 
 
 def items_of(given: Any, kind: type | UnionType, whole: str, part: str, wanted: str) -> tuple[Any, ...]:
@@ -128,7 +164,23 @@ def shown(given: object) -> str:
         return f"an array of {given.dtype} {given.shape}"
     if isinstance(given, type):
         return f"the class {given.__name__}"
-    return f"{given!r:.60} ({type(given).__name__})" if given is not None else "None"
+    return f"{written(given):.60} ({class_name(given)})" if given is not None else "None"
+
+
+DIGITS = 128
+"""Bits of the integers that messages show; of those that are far larger Python does not tell the digits."""
+
+
+def written(given: object) -> str:
+    """The `repr` of what was given, whatever that is: a class may fail to say, an integer be too long, a list hold itself."""
+    if isinstance(given, int) and not isinstance(given, bool) and int(given).bit_length() > DIGITS:
+        return f"an integer of {int(given).bit_length():,} bits"
+    try:
+        return str.__str__(repr(given))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return f"an object of {class_name(given)}"
 
 
 def calling_line() -> str:

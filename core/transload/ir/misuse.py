@@ -30,6 +30,8 @@ def refusal(name: str, operands: Sequence[Any], attributes: Mapping[str, Attribu
               if not isinstance(operand, Value) and operand is not None]
     if not faults and declaration is not None:
         faults = _misfits(name, operands, attributes, declaration)
+    if not faults and declaration is None and isinstance(name, str):
+        return unknown_op(name)
     return _error(name, "; ".join(faults) or "its operands and attributes do not fit", _form_of(declaration))
 
 

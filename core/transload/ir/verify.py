@@ -9,17 +9,20 @@ import numpy as np
 
 from ..context import current
 from ..errors import Finding, PluginFailure, TransloadError, VerifyError, merge_findings
-from ..guard import failure, said
+from ..guard import failure, process_kept, said
 from ..kinds import need
 from ..suggest import nearest
 from . import registry
 from .core import Block, Op, Value
 from .declare import AttributeKind, OpDeclaration
+from .forms import no_attribute, no_type
+from .given import DIGITS, shown, written
 from .locations import Location
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType, Type
 
-__all__ = ["broken_rules", "check", "check_inference", "faults_of", "lacking", "same_shape", "unknown_attributes", "verify"]
+__all__ = ["broken_rules", "check", "check_inference", "faults_of", "lacking", "lacking_regions", "same_shape",
+    "unknown_attributes", "verify"]
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
@@ -33,6 +36,7 @@ def verify(root: Op) -> None:
         raise VerifyError(f"{root.name} is not valid: {len(findings)} finding(s)", findings)
 
 
+@process_kept()
 def check(root: Op, *, inferred: bool = True) -> list[Finding]:
     """All findings about `root` and what is inside it: values that are used before they are defined, ops that are not what they
     are declared to be, or that their dialect does not have, results of other shapes than follow from the operands.
@@ -76,6 +80,13 @@ def broken_rules(op: Op) -> list[str]:
     return faults
 
 
+def lacking_regions(op: Op) -> list[str]:
+    """That an op has fewer regions than it is declared with, as every op that is built by its operands and attributes alone."""
+    declaration = registry.lookup(op.name)
+    least = 0 if declaration is None else sum(not member.variadic for member in declaration.regions)
+    return [f"has {len(op.regions)} regions, not {least}: `create(...)` takes regions"] if len(op.regions) < least else []
+
+
 def _fault(op: Op, rule: str, outcome: Any) -> str | None:
     """What is wrong with an op where a rule of its declaration gives something else than True; None where that is numpy's."""
     if isinstance(outcome, bool | np.bool_):
@@ -108,6 +119,12 @@ def check_inference(root: Op) -> list[Finding]:
     return merge_findings(findings)
 
 
+def _failing(op: Op, error: BaseException) -> str:
+    """What a part of a declaration raised, and whose it is, where it is others'."""
+    whose = _of_whom(op)
+    return f"{whose}{'failed: ' * bool(whose)}{said(error)}"
+
+
 def _check_results(op: Op, infer: Callable[[Any], Any], findings: list[Finding]) -> None:
     """The results of an op are as many, and of such sizes, as its declaration infers."""
     try:
@@ -118,7 +135,7 @@ def _check_results(op: Op, infer: Callable[[Any], Any], findings: list[Finding])
         findings += error.findings or [_finding(op, error.message)]
         return
     except BaseException as error:
-        findings.append(_finding(op, f"the shape of its result cannot be inferred ({said(error)})"))
+        findings.append(_finding(op, f"the shape of its result cannot be inferred ({_failing(op, error)})"))
         return
     if len(types) != len(op.results):
         findings.append(_finding(op, f"has {len(op.results)} results, and has to have {len(types)}"))
@@ -147,6 +164,7 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bo
     declaration = registry.lookup(op.name)
     if declaration is None:
         findings += [_finding(op, why) for why in _undeclared(op.name)]
+        findings += [_finding(op, why) for why in _formless(op.attributes)]
     else:
         faults = (declaration.checker or _checker_of(declaration))(op)
         if faults is not None:
@@ -157,11 +175,15 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bo
             findings.append(_finding(op, f"ends a block, and {op.next.name} stands behind it"))
     location = op.location
     if location.__class__ is not str and location is not None and not isinstance(location, Location):
-        findings.append(_finding(op, f"has a location that is none: {location!r:.60} ({type(location).__name__})"))
+        findings.append(_finding(op, f"has a location that is none: {shown(location)}"))
     for value in op.results:
+        if (why := no_type(value.type)) is not None:
+            findings.append(_finding(op, f"the type of its result {why}"))
         if type(value.type) is TensorType and type(value.type.element) is QuantType:
             _check_scales(op, value, findings)
     for region in op.regions:
+        if region.parent is not op:
+            findings.append(_finding(op, "has a region that does not name it as its parent: an op's regions are its own"))
         for block in region.blocks:
             for value in block.arguments:
                 _check_scales(op, value, findings)
@@ -172,10 +194,11 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bo
 def _undeclared(name: str) -> list[str]:
     """That a dialect which declares its ops has none that is called so.
 
-    Nothing of dialects that are not registered, of custom ops (`Dialect.custom`), and of ops that a plugin executes undeclared.
+    Nothing of dialects that are not registered, of custom ops (`Dialect.custom`), and of ops that a plugin executes
+    by their names, undeclared.
     """
     dialect = registry.dialect(name.partition(".")[0])
-    if dialect is None or not dialect.ops or dialect.custom or current().host.kernel(name) is not None:
+    if dialect is None or not dialect.ops or dialect.custom or current().host.facts("kernel")[name] is not None:
         return []
     near = nearest(name, dialect.ops)
     return [f"dialect {dialect.name!r} has no such op" + (f"; the nearest is {near!r}" if near is not None else "")]
@@ -246,8 +269,7 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
         except MemoryError as error:
             raise lacking(op, error) from error
         except BaseException as error:  # of what a dialect says itself of types and attributes
-            whose = _of_whom(op)
-            return [f"its operands, results and attributes cannot be checked ({whose}{'failed: ' * bool(whose)}{said(error)})"]
+            return [f"its operands, results and attributes cannot be checked ({_failing(op, error)})"]
         if faults:
             return faults
         for message, holds in constraints:
@@ -258,7 +280,7 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
             except MemoryError as error:
                 raise lacking(op, error) from error
             except BaseException as error:
-                outcome = f"it cannot be checked ({said(error)})"
+                outcome = f"it cannot be checked ({_failing(op, error)})"
             if outcome is not True and (fault := _fault(op, message, outcome)) is not None:
                 faults.append(fault)
         return faults or None
@@ -285,7 +307,9 @@ def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
     """What is wrong with the attributes of an op."""
     held = op.attributes
     known = declaration.attributes
-    faults = [] if held.keys() <= known.keys() else unknown_attributes(held, declaration)
+    faults = []
+    if not held.keys() <= known.keys():
+        faults = unknown_attributes(held, declaration) or _formless({key: held[key] for key in held if key not in known})
     if not declaration.needed <= held.keys():
         faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
     for key, declared in known.items():
@@ -296,6 +320,13 @@ def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
         elif declaration.exact and (other := declared.kind.other_type(held[key])) is not None:
             faults.append(f"attribute {key!r} must be {declared.kind}, and is of type {other}")
     return faults
+
+
+def _formless(held: Mapping[str, Any]) -> list[str]:
+    """A fault for each attribute that is no declared one and holds what no attribute can be, or has no name."""
+    faults = [f"an attribute is called {shown(key)}, and names are texts" for key in held if not isinstance(key, str) or not key]
+    return faults + [f"attribute {key!r} {why}" for key, value in held.items()
+                     if isinstance(key, str) and (why := no_attribute(value)) is not None]
 
 
 _NOTES = "leave it out, or mark it as a tool's note, with a dialect's name before it: 'tool.{}'"
@@ -313,10 +344,6 @@ def unknown_attributes(held: Iterable[str], declaration: OpDeclaration) -> list[
     return faults
 
 
-_SHOWN = 128
-"""Bits of the integers that messages show; of those that are far larger Python does not tell the digits."""
-
-
 def _wrong_kind(key: str, kind: AttributeKind[Any], value: Any) -> str:
     """That an attribute holds what it cannot, and what to write in place of a value of nearly the right type."""
     plain = value
@@ -326,11 +353,9 @@ def _wrong_kind(key: str, kind: AttributeKind[Any], value: Any) -> str:
         plain = tuple(each.item() if isinstance(each, np.generic) else each for each in value)
     plain = tuple(plain) if isinstance(plain, list) else plain
     instead = f": give {plain!r}" if plain is not value and kind.accepts(plain) else ""
-    numbers = [each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, int)]
-    if (most := max((each.bit_length() for each in numbers), default=0)) > _SHOWN:
-        held = "has" if isinstance(value, tuple) else "is"
-        return f"attribute {key!r} must be {kind}, and {held} an integer of {most:,} bits"
-    return f"attribute {key!r} must be {kind}, and is {value!r}{instead}"
+    if isinstance(value, tuple) and (large := [each for each in value if isinstance(each, int) and each.bit_length() > DIGITS]):
+        return f"attribute {key!r} must be {kind}, and has {written(max(large))}"
+    return f"attribute {key!r} must be {kind}, and is {written(value)}{instead}"
 
 
 def _slots_checker(

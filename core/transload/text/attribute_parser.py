@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
-from ..ir.constants import ArrayData, Dense, ElidedData, LazyData, SplatData, dtype_of
+from ..ir.constants import ArrayData, Dense, ElidedData, LazyData, SplatData, dtype_of, holds_float, rounded_float
 from ..ir.types import BOOL, F64, I64, BuiltinType, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
 from .attribute_text import attribute_text
 from .dense_text import LiteralError, byte_width, from_bytes, parse_literal
@@ -172,7 +172,12 @@ class AttributeParser(TypeParser):
             return value
         if not isinstance(type_, FloatType):
             self.error(f"a floating-point number cannot be of type {type_}", match.start("float"))
-        return FloatAttr(value, type_)
+        return FloatAttr(self._held(value, type_), type_)
+
+    @staticmethod
+    def _held(value: float, type_: FloatType) -> float:
+        """A number as it is written; beyond those of its type what MLIR makes of it, which is infinite or NaN."""
+        return value if holds_float(value, type_) else rounded_float(value, type_)
 
     # --- strings, symbols, types
 
@@ -313,8 +318,9 @@ class AttributeParser(TypeParser):
             if element == I64:
                 return tuple(parse_literal(f"[{inside}]", TensorType((len(literals),), I64)).numpy().tolist())
             numbers = parse_literal(f"[{inside}]", TensorType((len(literals),), element)).numpy() if literals else np.empty(0)
-            if isinstance(element, FloatType) and not any("x" in literal for literal in literals):
-                return DenseArray(map(float, literals), element)  # as written, not rounded to the element type
+            if isinstance(element, FloatType):  # as written, not rounded
+                return DenseArray([number if "x" in literal else self._held(float(literal), element)
+                                   for literal, number in zip(literals, numbers.tolist(), strict=True)], element)
             return DenseArray(numbers.tolist(), element)
         except LiteralError as error:
             self.error(str(error), start)

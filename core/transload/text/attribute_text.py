@@ -12,7 +12,7 @@ from ..errors import InternalError
 from ..ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from ..ir.constants import Dense, dtype_of
 from ..ir.locations import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation
-from ..ir.types import BOOL, F64, FloatType, Type, format_float
+from ..ir.types import BOOL, F64, I64, FloatType, Type, format_float
 from .dense_text import dense_pieces
 from .strings import quote, symbol_text, word_or_string
 
@@ -95,6 +95,8 @@ class AttributeFormatter:
             return str
         if isinstance(value, np.generic):
             return lambda v: self.text(v.item())
+        if isinstance(value, int) and not isinstance(value, IntAttr):  # an enum's member, say
+            return lambda v: self.text(int(v))
         for base in type(value).__mro__[1:]:
             if base in self.functions:
                 return self.functions[base]
@@ -105,10 +107,14 @@ class AttributeFormatter:
     def in_list(self, value: Any) -> str:
         """An element of a list, where MLIR leaves out `: i64` and `: f64`."""
         kind = type(value)
-        if kind is int:
-            return str(value)
+        if kind is int or (kind is IntAttr and value.type == I64):
+            return str(int(value))
         if kind is float:
             return float_text(value, F64) if math.isfinite(value) else self.text(value)
+        if isinstance(value, np.generic):
+            return self.in_list(value.item())
+        if isinstance(value, int) and not isinstance(value, bool | IntAttr):
+            return str(int(value))
         return self.text(value)
 
     def dictionary(self, values: dict[str, Any]) -> str:

@@ -11,10 +11,11 @@ from typing import Any, TextIO
 
 from ..errors import UsageError
 from ..ir import registry
-from ..ir.attributes import Attribute
+from ..ir.attributes import Attribute, DenseArray, IntAttr
 from ..ir.constants import Dense, ElidedData, SplatData
 from ..ir.core import Block, Op, Region, Value
-from ..ir.types import FunctionType
+from ..ir.declare import AttributeKind
+from ..ir.types import I64, FunctionType
 from ..kinds import need
 from .attribute_text import AttributeFormatter, attribute_text, location_text
 from .dense_text import dense_pieces, to_bytes
@@ -36,6 +37,15 @@ _ALIGNMENT = 16
 _CHUNK = 1 << 20
 _Plan = tuple[str, dict[str, tuple[str, Callable[[Attribute], str]]], bool]
 _mark = re.compile("\0(\\d+)\0")
+
+
+def _plain(value: Attribute) -> Attribute:
+    """Numbers of a kind that are `i64` in text, whatever type they were given with: who reads them is not told another."""
+    if isinstance(value, DenseArray):
+        return tuple(map(int, value))
+    return int(value) if isinstance(value, IntAttr) else value
+
+
 _ISOLATED = ("builtin.module", "func.func")
 
 
@@ -243,8 +253,12 @@ class _Printer:
 
             return wrapped
 
+        def printed(kind: AttributeKind[Any], exact: bool) -> Callable[[Attribute], str]:
+            plain = _plain if kind.text_type == I64 and not exact else None
+            return text if (wrap := kind.wrap or plain) is None else through(wrap)
+
         declared = {} if declaration is None else {
-            key: (word_or_string(key), text if member.kind.wrap is None else through(member.kind.wrap))
+            key: (word_or_string(key), printed(member.kind, declaration.exact))
             for key, member in declaration.attributes.items()}
         dialect = registry.dialect(name.partition(".")[0]) if declared else None
         plan = self.plans[name] = (quote(name), declared, dialect is None or dialect.properties)

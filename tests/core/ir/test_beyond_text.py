@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import pytest
 
 import transload
 from transload.errors import ConversionError, ShapeError
-from transload.ir import F32, Block, Module, TensorType, Value, new_module, set_results
+from transload.ir import (
+    F16,
+    F32,
+    Block,
+    DenseArray,
+    FloatAttr,
+    Module,
+    Op,
+    Region,
+    TensorType,
+    Value,
+    new_module,
+    set_results,
+)
 from transload.ir.build import Builder
 from transload.ir.verify import check
 from transload.text import parse_module, print_module
@@ -85,3 +100,23 @@ def test_a_location_that_is_none_is_found() -> None:
     y.op.location = 5
     (found,) = check(module)
     assert found.why == "has a location that is none: 5 (int)"
+
+
+@pytest.mark.parametrize(("value", "why"), [
+    (FloatAttr(1e39, F32), r"is 1e\+39 \(float\), which no f32 is"),
+    (DenseArray((0.5, 7e4), F16), r"has 70000.0 \(float\) in it, which no f16 is"),
+])
+def test_a_float_beyond_its_type_is_found(value: Any, why: str) -> None:
+    module, builder, x = started()
+    builder.emit("other.op", x, types=[T], x=value)
+    assert any(re.search(why, str(finding)) for finding in check(module))
+
+
+def test_text_beyond_a_type_is_read_as_mlir_reads_it() -> None:
+    module = parse_module("builtin.module attributes {a.x = 1.0e39 : f32, a.y = array<f16: 1.0e6, 0.1>} {}")
+    assert module.attributes["a.x"] == math.inf and list(module.attributes["a.y"]) == [math.inf, 0.1]
+    assert not check(module) and parse_module(print_module(module)).attributes == module.attributes
+
+
+def test_a_module_has_one_block() -> None:
+    assert "one block" in str(check(Op("builtin.module", regions=[Region()]))[0])

@@ -111,7 +111,7 @@ def test_insert_and_remove():
     assert [*block] == [first, third] and second.parent is None and third.prev is first
     block.insert(second, first)
     assert [*block] == [second, first, third] and block.first is second
-    with pytest.raises(ValueError, match="already in a block"):
+    with pytest.raises(BuildError, match="already in a block"):
         block.append(second)
     for op in block:  # erasing the op that was just yielded is allowed
         op.drop_references()

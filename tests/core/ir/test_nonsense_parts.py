@@ -266,7 +266,7 @@ def test_nonsense_ends_in_words(name: str) -> None:
     (lambda: Dense(object()), r"Dense takes numbers as its data, and was given <object"),
     (lambda: Dense(FLOATS, F32), r"Dense takes a tensor's type as type, and was given f32 \(FloatType\)"),  # type: ignore[arg-type]
     (lambda: Op("acme.op", attributes=3), r"acme.op takes a dictionary as attributes, and was given 3"),  # type: ignore[arg-type]
-    (lambda: Op("acme.op", result_types=[None]), r"a value takes a type as type, and was given None"),  # type: ignore[list-item]
+    (lambda: Op("acme.op", result_types=[None]), r"acme.op takes a type as type, and was given None"),  # type: ignore[list-item]
     (lambda: Op("acme.op", regions=[Block()]), r"takes a region in the tuple that it takes as regions"),  # type: ignore[list-item]
     (lambda: output_names(main_with("res_attrs")([{}, {}]).main), r"func.func takes a list of 1 dictionaries as res_attrs"),
     (lambda: dtype_of("f32"), r"dtype_of\(\) takes a type as element, and was given 'f32'"),  # type: ignore[arg-type]
