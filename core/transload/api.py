@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,7 @@ from .plugin_host import host
 from .read_again import how_read
 from .roles import default_target, hub
 from .sizes_of_data import sizes_in_data
+from .sizes_that_fit import say_what_fits
 from .valid import module_given
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ __all__ = [
     "quantization_report", "quantize", "run", "runnable", "save",
 ]
 
+_TRIED_BYTES = 1 << 25
+"""The size of a file up to which it is tried what sizes it takes, where it leaves them open."""
 _NO_MEMORY = "the file claims more data than memory can hold, or this process may take too little (ulimit -v)"
 
 _TEXT = Kind("a text", lambda value: isinstance(value, str | bytes | bytearray | memoryview))
@@ -135,12 +139,28 @@ def _read_by_data(reader: Reader, source: Source, wanted: dict[str, TensorType])
     except SizesMissing as error:
         sizes, notes = sizes_in_data(error.inputs)
         if not sizes:
+            if source.size <= _TRIED_BYTES:
+                say_what_fits(error, partial(_attempted, reader, source, wanted))
             raise
     for name, shape in sizes.items():
         wanted[name] = TensorType(shape, wanted[name].element if name in wanted else NONE)
     module = _read_sized(reader, source, wanted)
     module.notes = (*module.notes, *notes)
     return module
+
+
+def _attempted(
+    reader: Reader, source: Source, wanted: Mapping[str, TensorType], shapes: Mapping[str, tuple[int, ...]],
+) -> tuple[Module | None, str]:
+    """What is read with inputs of these shapes, if anything is, and why that does not become the hub's."""
+    module: Module | None = None
+    asked = {name: TensorType(shape, wanted[name].element if name in wanted else NONE) for name, shape in shapes.items()}
+    try:
+        module = _read_sized(reader, source, {**wanted, **asked})
+        at_hub(module)
+    except (TransloadError, MemoryError) as error:
+        return module, str(error) or type(error).__name__
+    return module, ""
 
 
 def _read_sized(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:

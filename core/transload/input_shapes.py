@@ -20,8 +20,8 @@ from .shell import quoted
 from .suggest import nearest
 
 __all__ = [
-    "Size", "SizesMissing", "StaticShapes", "anonymous", "may_stay_open", "nearest_of", "no_input", "shape_said", "shapes_asked",
-    "sizes_given", "sizes_of_another", "sizes_said", "static_inputs", "static_shapes",
+    "Size", "SizesMissing", "StaticShapes", "anonymous", "example_of", "may_stay_open", "nearest_of", "no_input",
+    "shape_said", "shapes_asked", "sizes_given", "sizes_of_another", "sizes_said", "static_inputs", "static_shapes",
 ]
 
 Size = int | str | None
@@ -48,10 +48,12 @@ class SizesMissing(ReadError):
 
     def __init__(
         self, message: str, findings: Sequence[Finding] = (), hint: str = "",
-        inputs: Mapping[str, Sequence[Size] | None] | None = None,
+        inputs: Mapping[str, Sequence[Size] | None] | None = None, example: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         super().__init__(message, findings, hint)
         self.inputs = dict(inputs or {})
+        self.example = example
+        """The shapes of all inputs in the example that the hint names, if it names one."""
 
 
 @dataclass(frozen=True)
@@ -170,9 +172,9 @@ def static_shapes(
                 else f"has sizes that only the user knows: {_text(_open(declared[name], shape), sizes)}")
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
-        example = _example(declared, resolved, likely, allowed or {}, fits) if shows_numbers else (
-            f"say them as {_form(resolved)}, each SIZE being a number that the model takes")
-        raise SizesMissing(f"{where}: the model's inputs have no static shape", missing, example, resolved)
+        example, made = _example(declared, resolved, likely, allowed or {}, fits) if shows_numbers else (
+            f"say them as {_form(resolved)}, each SIZE being a number that the model takes", None)
+        raise SizesMissing(f"{where}: the model's inputs have no static shape", missing, example, resolved, made)
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
 
@@ -230,14 +232,21 @@ def _repeated(shapes: Mapping[str, Sequence[Size] | None]) -> set[Size]:
     return {size for shape in held for size in shape if isinstance(size, str) and shape.count(size) > 1}
 
 
-def _is_batch(shape: Sequence[Size], repeated: Collection[Size]) -> bool:
-    """Whether the leading size of a shape, which is open, is taken for a batch; one that is `repeated` in any shape is none."""
+def _batch_place(shape: Sequence[Size], repeated: Collection[Size]) -> int | None:
+    """Where a shape whose leading size is open has its batch: there, but for a name that another size has.
+
+    A size that is `repeated` in any shape is none.
+    """
     first = shape[0]
+    if isinstance(first, str) and _BATCH.search(first) is None:
+        for place, size in enumerate(shape):
+            if isinstance(size, str) and _BATCH.search(size) is not None and size not in repeated:
+                return place  # the file itself says which it is, as of steps x batch x features
     if first in repeated:
-        return False
+        return None
     if isinstance(first, str) and _BATCH.search(first) is not None:
-        return True
-    return len(shape) > 1 and not (isinstance(first, str) and _NO_BATCH.search(first))
+        return 0
+    return 0 if len(shape) > 1 and not (isinstance(first, str) and _NO_BATCH.search(first)) else None
 
 
 def _choose_batches(
@@ -252,11 +261,12 @@ def _choose_batches(
     batch = 1 if asked is None else asked
     repeated = _repeated(shapes)
     for name, shape in shapes.items():
-        if not shape or isinstance(_known(shape[0], sizes), int):
+        if not shape or isinstance(shape[0], int):
             continue
-        first = shape[0]
-        if _is_batch(shape, repeated):
-            shape[0] = made = batch if asked is not None else nearest_of(batch, allowed.get(str(first)))
+        place = _batch_place(shape, repeated)
+        if place is not None and not isinstance(_known(shape[place], sizes), int):
+            first = shape[place]
+            shape[place] = made = batch if asked is not None else nearest_of(batch, allowed.get(str(first)))
             if isinstance(first, str):
                 sizes[first] = made
             chosen.setdefault((f"size {first!r}" if isinstance(first, str) else "first size", made), []).append(name)
@@ -287,14 +297,19 @@ def _example(
     declared: Mapping[str, Sequence[Size] | None], shapes: Mapping[str, Sequence[Size] | None],
     likely: Callable[[str], Sequence[int]] | None, allowed: Mapping[str, range],
     fits: Callable[[Mapping[str, tuple[int, ...]]], bool] | None,
-) -> str:
-    """Flags that give a shape to every input that lacks one: such as the model takes, where that can be tried."""
-    lacking = _lacking(shapes)
+) -> tuple[str, Mapping[str, tuple[int, ...]] | None]:
+    """Flags that give a shape to every input that lacks one: such as the model takes, where it is tried; these shapes."""
     for made in _examples(declared, shapes, likely, allowed):
         if fits is None or fits(made):
-            given = [name for name in made if name in lacking or list(made[name]) != shapes[name]]
-            return f"say them, for example: {' '.join(_flag(name, made[name]) for name in given)}"
-    return f"say them as {_form(shapes)}: the model takes none of those that were tried"
+            return example_of(made, shapes), made
+    return f"say them as {_form(shapes)}: the model takes none of those that were tried", None
+
+
+def example_of(made: Mapping[str, Sequence[int]], shapes: Mapping[str, Sequence[Size] | None]) -> str:
+    """What to say of inputs of which `shapes` are known, to give all of them those that are `made`."""
+    lacking = _lacking(shapes)
+    given = [name for name in made if name in lacking or list(made[name]) != list(shapes[name] or ())]
+    return f"say them, for example: {' '.join(_flag(name, made[name]) for name in given)}"
 
 
 def _lacking(shapes: Mapping[str, Sequence[Size] | None]) -> list[str]:

@@ -51,6 +51,11 @@ FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
     ("m.mlmodel", content(b"\x08\x01"), "Core ML", "ONNX or TFLite"),
     ("n.mlmodel", content(b"\x08\x07\x12\xcd\x12"), "Core ML", "ONNX or TFLite"),
     ("m.xml", content(b'<?xml version="1.0"?>\n<net name="m" version="11">\n'), "OpenVINO", "was made from"),
+    ("yolo.cfg", content(b"# a remark\n[net]\nbatch=1\n[convolutional]\n"), "Darknet", "torch.onnx.export"),
+    ("net.param", content(b"7767517\n2 2\nInput data 0 1 data\n"), "ncnn", "was made from"),
+    ("model.json", content(b'{"format":"graph-model","modelTopology":{"node":[]}}'), "TensorFlow.js", "was made from"),
+    ("hand.task", archive("hand_detector.tflite"), "MediaPipe", "unpack it first"),
+    ("saved.zip", archive("m/saved_model.pb", "m/variables/variables.index"), "SavedModel", "unpack it first"),
 ]
 
 

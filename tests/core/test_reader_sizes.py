@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import transload
 from transload.context import Context
 from transload.errors import ReadError, UsageError
-from transload.input_shapes import sizes_given, static_inputs
+from transload.input_shapes import SizesMissing, sizes_given, static_inputs, static_shapes
 from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin import Reader
@@ -94,3 +95,40 @@ def test_open_sizes_are_asked_for_with_an_example(tmp_path: Path) -> None:
 def test_a_reader_that_takes_no_sizes_is_left_alone_where_nobody_says_any(tmp_path: Path) -> None:
     with static_inputs():
         assert shape_of(transload.load(model(tmp_path, "deaf ? 12"))) == (None, 12)
+
+
+def open_model(path: Path, baked: list[int]) -> None:
+    """Numbers of an open length that a Reshape takes for one of fixed sizes, which no inference of shapes sees."""
+    onnx = pytest.importorskip("onnx")
+    helper, numbers = onnx.helper, onnx.numpy_helper
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "shape"], ["y"])], "g",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", "sequence", 4])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+        [numbers.from_array(np.array(baked, np.int64), "shape")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+
+
+def test_example_for_sizes_that_are_baked_in_is_one_that_converts(tmp_path: Path) -> None:
+    open_model(tmp_path / "m.onnx", [1, 6, 2, 2])
+    with pytest.raises(ReadError) as raised:
+        transload.load(tmp_path / "m.onnx")
+    assert raised.value.hint == "say them, for example: --shape x:1x6x4"
+
+
+def test_where_no_size_fits_those_that_were_tried_are_said(tmp_path: Path) -> None:
+    open_model(tmp_path / "m.onnx", [1, 7, 2, 5])
+    with pytest.raises(ReadError) as raised:
+        transload.load(tmp_path / "m.onnx")
+    assert "seems to be for fixed sizes" in raised.value.hint and "sequence=7" in raised.value.hint
+
+
+def test_batch_is_the_size_that_has_its_name(tmp_path: Path) -> None:
+    """Of steps x batch x features the file itself says which size is the batch: the steps are asked for."""
+    declared = {"x": ["T", "N", 8]}
+    with pytest.raises(SizesMissing) as raised:
+        static_shapes(declared, {}, "m")
+    assert raised.value.inputs == {"x": ["T", 1, 8]}
+    with sizes_given({"T": 5}, 4):
+        assert static_shapes(declared, {}, "m").shapes == {"x": (5, 4, 8)}
+    assert static_shapes({"x": [None, "N", 3]}, {"x": (None, 7, 3)}, "m").shapes == {"x": (1, 7, 3)}  # N points

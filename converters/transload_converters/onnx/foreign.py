@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 from transload.plugin import ForeignFormat
 
-__all__ = ["FORMATS", "is_openvino", "is_pickle", "is_safetensors"]
+__all__ = ["FORMATS", "is_darknet", "is_mediapipe", "is_ncnn", "is_openvino", "is_pickle", "is_safetensors",
+           "is_tensorflowjs", "is_zipped_saved_model"]
 
 _HERE = "transload_converters.onnx.foreign"
 _EXPORT = "torch.onnx.export(model, (example_input,), 'model.onnx')"
@@ -40,6 +42,22 @@ FORMATS = (
     ForeignFormat(
         "gguf", "a GGUF file, which holds weights without a network",
         "of a model on the Hugging Face Hub: optimum-cli export onnx --model NAME FOLDER", (".gguf",)),
+    ForeignFormat(
+        "darknet", "a network of Darknet, whose weights are in a file beside it",
+        "load both in PyTorch, by an implementation of the network, and export that: " + _EXPORT, (), f"{_HERE}:is_darknet"),
+    ForeignFormat(
+        "ncnn", "a network of ncnn",
+        "nothing exports it; convert the ONNX file or the PyTorch program that it was made from", (), f"{_HERE}:is_ncnn"),
+    ForeignFormat(
+        "tensorflowjs", "a model of TensorFlow.js",
+        "convert the SavedModel or the Keras model that it was made from; of a layers model: tensorflowjs_converter "
+        "--input_format=tfjs_layers_model --output_format=keras {path} model.h5", (), f"{_HERE}:is_tensorflowjs"),
+    ForeignFormat(
+        "mediapipe", "a bundle of MediaPipe, an archive with a TFLite model or more",
+        "unpack it first (unzip {path}), and convert each .tflite file of it", (), f"{_HERE}:is_mediapipe"),
+    ForeignFormat(
+        "zipped-savedmodel", "an archive with a SavedModel", "unpack it first (unzip {path}), and convert the folder", (),
+        f"{_HERE}:is_zipped_saved_model"),
 )
 
 
@@ -52,6 +70,43 @@ def is_safetensors(head: bytes, path: Path) -> bool:
     """The length of a header in eight bytes, and the header, in JSON."""
     return path.suffix.lower() == ".safetensors" or (
         re.match(rb"\{\s*\"", head[8:]) is not None and b"data_offsets" in head and int.from_bytes(head[:8], "little") < 1 << 27)
+
+
+def is_darknet(head: bytes, path: Path) -> bool:
+    """Sections in brackets, of which the first, but for remarks, is the network, and a layer follows."""
+    return re.match(rb"(?:\s|[#;][^\n]*\n)*\[(?:net|network)\]\s", head) is not None and path.suffix.lower() == ".cfg"
+
+
+def is_ncnn(head: bytes, path: Path) -> bool:
+    """The number that all its texts begin with."""
+    return re.match(rb"7767517\r?\n", head) is not None
+
+
+def is_tensorflowjs(head: bytes, path: Path) -> bool:
+    """JSON of a network, or of where its weights are, and which of both forms it has."""
+    return head.lstrip().startswith(b"{") and re.search(
+        rb"\"(modelTopology|weightsManifest)\"|\"format\"\s*:\s*\"(graph|layers)-model\"", head) is not None
+
+
+def is_mediapipe(head: bytes, path: Path) -> bool:
+    """An archive with models of TFLite."""
+    return any(name.endswith(".tflite") for name in _members(head, path))
+
+
+def is_zipped_saved_model(head: bytes, path: Path) -> bool:
+    """An archive with what a SavedModel begins with."""
+    return any(name.rpartition("/")[2] in ("saved_model.pb", "saved_model.pbtxt") for name in _members(head, path))
+
+
+def _members(head: bytes, path: Path) -> list[str]:
+    """The names of what an archive holds; none of anything else."""
+    if not head.startswith(b"PK\x03\x04"):
+        return []
+    try:
+        with zipfile.ZipFile(path) as opened:
+            return opened.namelist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+        return []
 
 
 def is_openvino(head: bytes, path: Path) -> bool:

@@ -149,7 +149,7 @@ def _scoring(artifact: Artifact, model: Path, out: Path) -> str:
         return ""
     outputs = artifact.verification.quantized if artifact.verification is not None else []
     metric = "equal" if outputs and not any("sqnr" in each.metrics for each in outputs) else "sqnr"
-    line = command("eval", model, out, reading=artifact.module.reading, more=("--data", "...", "--metric", metric))
+    line = command("eval", model, out, reading=artifact.module.reading, more=("--data", "SAMPLES", "--metric", metric))
     return f"`{line}` scores both on other samples"
 
 

@@ -131,9 +131,8 @@ def _who_judges(source: Module) -> tuple[Runtime | None, str]:
     if source.source is None:
         return None, "the model was not read from a file"
     runtime, why = runtime_for(judged_format(source))
-    if source.entry != "main" and (runtime is None or not runtime.functions):
-        who = runtime.name if runtime is not None else "a runtime"
-        return None, f"{who} runs the function main, and {source.entry!r} was converted"
+    if source.entry != "main" and runtime is not None and not runtime.functions:
+        return None, f"{runtime.name} runs the function main, and {source.entry!r} was converted"
     return runtime, why
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from transload.cli.options import OUT, PATH, OwnGroup
+from transload.cli.options import seed as seed_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,8 +132,10 @@ def check(file: Path) -> int:
 @click.option("--input", "-i", "given", type=PATH, help="An .npz with the inputs, by name; without one they are random.")
 @click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to.")
 @click.option("--all", "keep", is_flag=True, help="Every tensor that instructions write, not the outputs alone.")
-@click.option("--seed", default=0, help="Of random inputs.")
-@click.option("--order", type=int, help="Execute in an order that this number chooses among those that queues allow.")
+@seed_option()
+@click.option(
+    "--order", type=click.IntRange(min=0),
+    help="Execute in an order that this number chooses among those that queues allow.")
 def run(file: Path, given: Path | None, out: Path | None, keep: bool, seed: int, order: int | None) -> int:
     """Execute a program in the simulator."""
     from transload.arrays import read_arrays, write_arrays

@@ -145,7 +145,7 @@ def _next(model: Path, reading: Sequence[str], out: Path, asked: dict[str, Any])
     from transload.read_again import command
 
     calibration = ("--table", asked["calibration"]) if asked["calibration"] is not None else ()
-    more = ("--target", "NAME", "--quantize", asked["scheme"], "--layers", out, *calibration, "--data", "...")
+    more = ("--target", "NAME", "--quantize", asked["scheme"], "--layers", out, *calibration, "--data", "SAMPLES")
     return f"next: `{command('convert', model, reading=reading, more=more)}`"
 
 
