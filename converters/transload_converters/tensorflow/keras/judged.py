@@ -13,7 +13,7 @@ from typing import Any
 
 from transload.errors import ReadError
 
-from .layer import rule_of
+from .layer import foreign, rule_of
 from .layers.activations import FUNCTIONS
 from .model import class_of
 
@@ -73,7 +73,7 @@ def _computes(item: Mapping[str, Any]) -> bool:
     if not isinstance(name, str) or not isinstance(module, str | None):
         return False
     if name == "function":
-        return isinstance(item.get("config"), str) and (item["config"] in FUNCTIONS or item["config"] in _JUDGING)
+        return not foreign(item) and isinstance(item.get("config"), str) and (item["config"] in FUNCTIONS or item["config"] in _JUDGING)
     if name in _VALUES:
         return True
     if module not in (None, "keras", "builtins") and not module.startswith("keras."):

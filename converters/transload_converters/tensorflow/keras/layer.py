@@ -19,7 +19,7 @@ from .graph import Graph, Shape
 
 __all__ = [
     "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "call_layer",
-    "element_named", "flatten", "mapped", "rule_of", "snake"]
+    "element_named", "flatten", "foreign", "mapped", "rule_of", "snake"]
 
 MAX_DEPTH = 32
 """How deep layers may lie in each other."""
@@ -95,6 +95,31 @@ def rule_of(class_name: str) -> LayerRule | None:
         return None
     found: LayerRule | None = host().facts(CALLS)[f"keras.{class_name}"]
     return found
+
+
+_KERAS = ("keras", "keras_core", "tf_keras")
+"""The packages that Keras has had."""
+_MODULES = (*_KERAS, "tensorflow", "builtins")
+"""Where what Keras has is defined: layers of Keras 2 and functions of TensorFlow, too; `builtins` is said of functions."""
+_UPSTREAM = {("Addons", "GroupNormalization"), ("Addons", "SpectralNormalization"),
+             ("keras_nlp", "ReversibleEmbedding"), ("keras_hub", "ReversibleEmbedding")}
+"""Classes of other packages that are Keras's own since, as they were."""
+
+
+def foreign(entry: Mapping[str, Any]) -> str:
+    """By which name a serialized class or function is another's than Keras's, as its package and its module say; empty where it
+    is Keras's. Files of all ages have `package>name`: as the class, as the function, or as `registered_name`."""
+    function = entry.get("class_name") == "function"
+    for key in ("registered_name", "config" if function else "class_name"):
+        package, mark, name = str(entry.get(key)).rpartition(">")
+        if mark and (package, name) in _UPSTREAM:
+            return ""
+        if mark and package not in _KERAS:
+            return f"{package}>{name}"
+    module = entry.get("module")
+    if isinstance(module, str) and module.partition(".")[0] not in _MODULES:
+        return f"{module}.{entry.get('config') if function else str(entry.get('class_name')).rpartition('>')[2]}"
+    return ""
 
 
 def snake(class_name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from transload.errors import ReadError, Unsupported
 from transload.ir import Value
 
-from .layer import LAYERS, MAX_DEPTH, Call, Layer, flatten, mapped, rule_of, snake
+from .layer import LAYERS, MAX_DEPTH, Call, Layer, flatten, foreign, mapped, rule_of, snake
 
 __all__ = ["Ref", "calls_of", "input_layers", "layer_tree", "output_refs"]
 
@@ -70,8 +70,16 @@ def _number(value: Any) -> Any:
 
 
 def class_of(entry: Mapping[str, Any]) -> str:
-    """The class of a serialized layer; that of an operation (`keras.ops.add`) is told apart by its module."""
+    """The class of a serialized layer; that of an operation (`keras.ops.add`) is told apart by its module.
+
+    One's own class that is called as one of Keras's has its package before it, `my>ReLU`: it is none that is known here, where
+    no plugin has said what it computes.
+    """
     class_name = str(entry["class_name"])
+    if elsewhere := foreign(entry):
+        own = class_name.rpartition(">")[2]
+        rule = rule_of(own)
+        return elsewhere if rule is not None and rule is LAYERS.get(f"keras.{own}") else own
     module = entry.get("module")
     if isinstance(module, str) and module.startswith(("keras.src.ops.", "keras.ops", "keras.src.activations.")):
         return f"operation_{class_name}"

@@ -152,6 +152,46 @@ def test_all_unknown_layers_are_named(tmp_path: Path) -> None:
     assert "SavedModel" in caught.value.hint
 
 
+@pytest.mark.parametrize(("said", "named"), [
+    ({"module": "my_package.layers", "registered_name": "my>ReLU"}, "my>ReLU"),
+    ({"module": None, "registered_name": "my>ReLU"}, "my>ReLU"),
+    ({"module": None, "class_name": "Custom>ReLU"}, "Custom>ReLU"),
+    ({"module": "__main__", "registered_name": "ReLU"}, "__main__.ReLU")])
+def test_a_class_of_ones_own_that_is_called_as_one_of_keras(tmp_path: Path, said: dict[str, Any], named: str) -> None:
+    model = functional([input_entry("x", [1, 3]), {**entry("ReLU", "a", "x"), **said}], ["x"], ["a"])
+    files = [keras_file(tmp_path / "m.keras", model, {})]
+    if said.get("class_name"):
+        files.append(h5_file(tmp_path / "m.h5", model, {}))
+    for file in files:
+        with pytest.raises(ReadError) as caught:
+            transload.load(file)
+        assert [(finding.what, finding.names) for finding in caught.value.findings] == [(named, ("a",))]
+
+
+@pytest.mark.parametrize("said", [
+    {"module": "keras.src.layers.activations.relu", "registered_name": "ReLU"}, {"module": None, "registered_name": None},
+    {"module": "tensorflow.python.keras.layers.advanced_activations"}, {"module": "keras_core.layers"},
+    {"module": "tf_keras.layers", "registered_name": "keras>ReLU"}])
+def test_the_names_that_keras_has_had(tmp_path: Path, said: dict[str, Any]) -> None:
+    model = functional([input_entry("x", [1, 3]), {**entry("ReLU", "a", "x"), **said}], ["x"], ["a"])
+    assert op_counts(transload.load(keras_file(tmp_path / "m.keras", model, {}))) == {"tf.Relu": 1}
+
+
+@pytest.mark.parametrize(("module", "function", "registered", "known"), [
+    ("builtins", "relu", "function", True), ("keras.src.activations.activations", "relu", "relu", True),
+    ("tensorflow.python.ops.gen_nn_ops", "relu", "relu", True), ("builtins", "my>relu", "function", False),
+    ("my_package", "relu", "relu", False), ("builtins", "relu", "my>relu", False)])
+def test_functions_of_ones_own(tmp_path: Path, module: str, function: str, registered: str, known: bool) -> None:
+    named = {"module": module, "class_name": "function", "config": function, "registered_name": registered}
+    model = functional([input_entry("x", [1, 3]), entry("Activation", "a", "x", activation=named)], ["x"], ["a"])
+    file = keras_file(tmp_path / "m.keras", model, {})
+    if known:
+        assert op_counts(transload.load(file)) == {"tf.Relu": 1}
+    else:
+        with pytest.raises(ReadError, match="relu' is none of Keras's own, and code is not run"):
+            transload.load(file)
+
+
 def test_a_plugin_adds_layers(tmp_path: Path) -> None:
     from transload_converters.tensorflow.keras.layer import LayerTable
 

@@ -47,6 +47,7 @@ def test_keras_is_not_shown_code(tmp_path: Path) -> None:
     {"module": "builtins", "class_name": "function", "config": "get_file"},
     {"module": "keras.utils", "class_name": "get_file", "config": {}},
     {"module": "os", "class_name": "Dense", "config": {}},
+    {"module": "os", "class_name": "function", "config": "relu"},
     {"class_name": "__lambda__", "config": {"value": []}}, {"class_name": None}])
 @pytest.mark.parametrize("deep", [False, True])
 def test_keras_is_not_shown_code_where_we_do_not_look(tmp_path: Path, named: dict[str, object], deep: bool) -> None:

@@ -12,7 +12,7 @@ from transload.ir import BOOL, F16, I32, Value
 from transload_hub import tables
 
 from ..graph import Graph, f32, shape_of
-from ..layer import LAYERS, Call
+from ..layer import LAYERS, Call, foreign
 
 __all__ = ["FUNCTIONS", "activate", "activated", "masked_softmax", "options_of", "softmax"]
 
@@ -22,7 +22,9 @@ def activate(g: Graph, named: Any, x: Value) -> Value:
     options: Mapping[str, Any] = {}
     if isinstance(named, Mapping):
         config = named.get("config")
-        if isinstance(config, str):
+        if own := foreign(named):
+            named = own
+        elif isinstance(config, str):
             named = config
         else:
             named, options = named.get("class_name"), config if isinstance(config, Mapping) else {}
