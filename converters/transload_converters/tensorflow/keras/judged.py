@@ -73,7 +73,8 @@ def _computes(item: Mapping[str, Any]) -> bool:
     if not isinstance(name, str) or not isinstance(module, str | None):
         return False
     if name == "function":
-        return not foreign(item) and isinstance(item.get("config"), str) and (item["config"] in FUNCTIONS or item["config"] in _JUDGING)
+        named = item.get("config")
+        return not foreign(item) and isinstance(named, str) and (named in FUNCTIONS or named in _JUDGING)
     if name in _VALUES:
         return True
     if module not in (None, "keras", "builtins") and not module.startswith("keras."):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from transload.budget import VARIABLE, allowance
 from transload.errors import ReadError, Unsupported
 from transload.ir import Value
 
@@ -41,8 +42,39 @@ class LayerCall:
 # --- the tree of layers
 
 
-def layer_tree(entry: Any, depth: int = 0) -> Layer:
-    """A serialized layer, and those inside it. Classes without a rule have `rule` None."""
+_LISTED = 4
+"""How many layers each that a file lists may stand for: one that goes both ways is made twice, with all that is in it."""
+_OPS_OF_A_LAYER = 16
+"""Of the ops that a run may make, for how many there may be a layer where the file lists few."""
+
+
+def layer_tree(entry: Any) -> Layer:
+    """A serialized layer, and those inside it. Classes without a rule have `rule` None.
+
+    `ReadError` where they are many more than the file lists: of layers both ways in each other each level has twice as many.
+    """
+    most = max(allowance().ops // _OPS_OF_A_LAYER, _LISTED * _listed(entry))
+    return _tree(entry, 0, iter(range(most)), most)
+
+
+def _listed(entry: Any) -> int:
+    """How many objects there are in a config that have a class."""
+    count, pending = 0, [entry]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            count += "class_name" in item
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item
+    return count
+
+
+def _tree(entry: Any, depth: int, left: Iterator[int], most: int) -> Layer:
+    """The same of a layer that lies so deep in others; each takes one of what is left of the `most` that there may be."""
+    if next(left, None) is None:
+        raise ReadError(f"its layers hold more than {most:,} others, where those that go both ways hold what is in them twice",
+                        hint=f"{VARIABLE}=ops={4 * _OPS_OF_A_LAYER * most} allows more")
     if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
         raise ReadError(f"a layer is described by {str(entry)[:80]!r}")
     if depth > MAX_DEPTH:
@@ -60,7 +92,7 @@ def layer_tree(entry: Any, depth: int = 0) -> Layer:
     layer = Layer(str(name), class_name, config, rule_of(class_name), entry)
     if layer.rule is not None and layer.rule.parts is not None:
         for key, part in layer.rule.parts(config):
-            layer.parts[key] = layer_tree(part, depth + 1)
+            layer.parts[key] = _tree(part, depth + 1, left, most)
     return layer
 
 

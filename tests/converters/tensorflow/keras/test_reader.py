@@ -192,6 +192,28 @@ def test_functions_of_ones_own(tmp_path: Path, module: str, function: str, regis
             transload.load(file)
 
 
+@pytest.mark.parametrize("kind", ["alone", "given", "timed"])
+def test_layers_both_ways_in_each_other(tmp_path: Path, kind: str) -> None:
+    """Each level holds twice what is in it: 20 levels took gigabytes."""
+    def both(depth: int) -> dict[str, Any]:
+        layer: dict[str, Any] = entry("LSTM", "l", units=2, return_sequences=True)
+        for level in range(depth):
+            layer = entry("Bidirectional", f"b{level}", layer=layer, merge_mode="sum")
+            if kind == "timed":
+                layer = entry("TimeDistributed", f"t{level}", layer=layer)
+        return entry("Bidirectional", "top", "x", layer=layer, backward_layer=layer if kind == "given" else None)
+
+    def read(depth: int) -> None:
+        model = functional([input_entry("x", [1, 3, 2]), both(depth)], ["x"], ["top"])
+        transload.load(keras_file(tmp_path / "m.keras", model, {}))
+
+    with pytest.raises(ReadError, match="its layers hold more than 12,500 others") as caught:
+        read(15 if kind == "timed" else 20)
+    assert "TRANSLOAD_BUDGET=ops=" in caught.value.hint
+    with pytest.raises(ReadError, match="its weight") if kind != "timed" else pytest.raises(ReadError):
+        read(2)
+
+
 def test_a_plugin_adds_layers(tmp_path: Path) -> None:
     from transload_converters.tensorflow.keras.layer import LayerTable
 
