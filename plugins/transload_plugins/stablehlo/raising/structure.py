@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.budget import VARIABLE, budget
 from transload.errors import ConversionError, Finding, Unsupported
 from transload.ir import Module, Op, TensorType, TupleType, Value, location_names, update_function_type
 from transload.ir.build import Builder
@@ -41,8 +43,8 @@ def composite(op: Composite, rw: Rewriter) -> Sequence[Value]:
     callee = function_called(op, op.decomposition)
     if callee is None or len(callee.regions[0].blocks) != 1:
         raise Unsupported(f"means @{op.decomposition}, which the module does not have")
-    if isinstance(callee.parent_op, Module) and (endless := calls_itself([op.decomposition], callee.parent_op.functions)):
-        raise Unsupported(f"means @{op.decomposition}, by which @{endless} calls itself", "write the recursion as a loop")
+    if isinstance(callee.parent_op, Module):
+        _need_few(op.decomposition, callee.parent_op.functions)
     block = callee.regions[0].block
     mapping: dict[Value, Value] = dict(zip(block.arguments, op.operands, strict=True))
     for inner in block:
@@ -50,6 +52,32 @@ def composite(op: Composite, rw: Rewriter) -> Sequence[Value]:
             break
         rw.block.insert(inner.clone(mapping), rw.before)
     return [mapping.get(value, value) for value in block.terminator.operands]
+
+
+def _need_few(name: str, functions: Mapping[str, Op]) -> None:
+    """Raise `Unsupported` where a decomposition would become more ops than may be made, with those of the composites in it.
+
+    They are counted before one is made: functions that each mean the next twice double with every level.
+    """
+    if endless := calls_itself([name], functions):
+        raise Unsupported(f"means @{name}, by which @{endless} calls itself", "write the recursion as a loop")
+    inner: dict[str, list[str]] = {}
+    own: dict[str, int] = {}
+    pending = [name]
+    while pending:
+        each = pending.pop()
+        if each not in inner and each in functions:
+            ops = list(functions[each].walk())
+            inner[each] = [str(op.attribute("decomposition")) for op in ops if op.name == "stablehlo.composite"]
+            own[each] = len(ops) - 2 - len(inner[each])  # without the function itself and what returns
+            pending += inner[each]
+    sizes: dict[str, int] = {}
+    for each in TopologicalSorter(inner).static_order():
+        sizes[each] = own.get(each, 0) + sum(sizes[callee] for callee in inner.get(each, ()))
+    most = budget().ops
+    if sizes[name] > most:
+        raise Unsupported(f"means @{name}, which would become {sizes[name]:,} ops, and {most:,} may be made",
+                          f"let functions mean fewer others; {VARIABLE}=ops={4 * sizes[name]} allows more")
 
 
 @TABLE("stablehlo.async_start")

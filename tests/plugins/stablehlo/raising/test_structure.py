@@ -10,6 +10,7 @@ import pytest
 
 import transload
 from transload import plugin_host
+from transload.contents import op_counts
 from transload.errors import ConversionError, RunError
 from transload.ir.core import Block
 from transload.plugin import Conversion, resolve
@@ -113,16 +114,26 @@ def test_functions_are_looked_for_beside_functions_alone(monkeypatch: pytest.Mon
     assert seen and block not in seen
 
 
-def test_calls_that_double_with_every_level_are_refused() -> None:
+@pytest.mark.parametrize(("call", "levels", "why"), [
+    ('"func.call"(%X) <{callee = @NEXT}>', 40, "would become more than"),
+    ('"stablehlo.composite"(%X) <{name = "a.b", decomposition = @NEXT}>', 40,
+     "means @f39, which would become 549,755,813,888 ops"),
+    ('"stablehlo.composite"(%X) <{name = "a.b", decomposition = @NEXT}>', 4, "")])
+def test_calls_that_double_with_every_level_are_refused(call: str, levels: int, why: str) -> None:
+    """Composites are counted before one is taken apart: 40 levels took minutes."""
     functions = [_function("f0", f"%x: {T}", f'%a = "stablehlo.sine"(%x) : ({T}) -> {T}', T, "%a", PRIVATE)]
-    for level in range(1, 40):
-        call = f'"func.call"(%x) <{{callee = @f{level - 1}}}> : ({T}) -> {T}'
+    for level in range(1, levels):
+        first, second = (call.replace("NEXT", f"f{level - 1}").replace("X", name) for name in "xa")
         functions.append(_function(
-            f"f{level}", f"%x: {T}", f'%a = {call}\n%b = "func.call"(%a) <{{callee = @f{level - 1}}}> : ({T}) -> {T}', T, "%b",
-            PRIVATE))
-    functions.append(_function("main", f"%x: {T}", f'%a = "func.call"(%x) <{{callee = @f39}}> : ({T}) -> {T}', T, "%a"))
-    with pytest.raises(ConversionError, match="would become more than"):
-        transload.legalize(_module(*functions))
+            f"f{level}", f"%x: {T}", f"%a = {first} : ({T}) -> {T}\n%b = {second} : ({T}) -> {T}", T, "%b", PRIVATE))
+    outer = call.replace("NEXT", f"f{levels - 1}").replace("X", "x")
+    functions.append(_function("main", f"%x: {T}", f"%a = {outer} : ({T}) -> {T}", T, "%a"))
+    module = _module(*functions)
+    if not why:
+        assert op_counts(transload.legalize(module)) == {"top.Sin": 2 ** (levels - 1)}
+        return
+    with pytest.raises(ConversionError, match=why):
+        transload.legalize(module)
 
 
 COMPOSITE = (
