@@ -16,6 +16,7 @@ from ..dialect.custom_call import FUNCTIONS, directions_of, function_of, gives_b
 from ..types import shape_of
 from .control import refuse_tokens
 from .numeric import factored
+from .ordering import zeros_again, zeros_apart
 from .reduction import counts
 from .table import cast, like, materialized, static
 
@@ -37,12 +38,13 @@ def function(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("chlo.top_k")
 def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value]:
-    """The greatest elements of the last dimension."""
+    """The greatest elements of the last dimension; of floats in their total order, in which -0 is less than 0."""
     k = op.attributes.get("k")
     if len(op.results) != 2 or not isinstance(k, int) or str(op.results[1].element) != "i32":
         raise Unsupported("is not of the form (values, places of i32)")
-    values, places = rw.emit("top.TopK", op.operands[0], axis=-1, k=k)
-    return values, places
+    keys, marks = zeros_apart(rw, op.operands[0])
+    values, places = rw.emit("top.TopK", keys, axis=-1, k=k)
+    return zeros_again(rw, values, op.operands[0], marks), places
 
 
 @TABLE("stablehlo.custom_call")

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F16, F32, I32, UI32, Op, Region, Value, dtype_of
+from transload.ir import BF16, F16, F32, F64, I32, UI32, FloatType, Op, Region, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .bits import ordered_bits
 from .bodies import constant_number, run_region
-from .table import cast, empty, materialized, refuse_complex, static
+from .table import cast, empty, like, materialized, refuse_complex, static
 
 if TYPE_CHECKING:
     from ..dialect.reduction import Sort
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "zeros_again", "zeros_apart"]
 
 TABLE = RewriteTable()
 
@@ -45,16 +45,66 @@ def sort(op: Sort, rw: Rewriter) -> list[Value]:
         raise Unsupported(
             "its comparator is not one of keys by their order",
             "compare elements by LT or GT, several keys one after the other where those before are equal")
+    total = _tells_zeros_apart(op.regions[0])
     for number, largest in reversed(keys):
         key = inputs[number]
         ordered = cast(rw, key, I32) if key.is_bool else ordered_bits(rw, key) if key.element == UI32 else key
+        if total and key.is_float:
+            ordered, _ = zeros_apart(rw, materialized(rw, key))
         values, places = rw.emit("top.TopK", materialized(rw, ordered), axis=axis, k=key.shape[axis], largest=largest)
-        sorted_key = cast(rw, values, key.element) if key.element != UI32 else None
+        sorted_key = cast(rw, values, key.element) if key.element != UI32 and not (total and key.is_float) else None
         inputs = [
             sorted_key if x is key and sorted_key is not None
             else rw.emit("top.GatherElements", materialized(rw, x), places, axis=axis)
             for x in inputs]
     return inputs
+
+
+# --- the total order of floats
+
+_POSITIVE = frozenset(f"top.{name}" for name in ("Exp", "Sigmoid", "Abs", "Softmax"))
+_OF_POSITIVE = frozenset(f"top.{name}" for name in ("Add", "Mul", "Div", "Reduce", "Reshape", "Permute", "Expand", "Cast"))
+_MOST_LOOKED_AT = 8
+
+
+def zeros_apart(rw: Rewriter, x: Value) -> tuple[Value, float | None]:
+    """Floats in whose order -0 is less than 0, as in the total order, and the number that stands for -0; integers as they are.
+
+    Of 16 bits they are f32, which have room below 0. Of others the least normal number stands for -0, since devices take those
+    that are still less for zeros. NaN stay greater than all numbers: their sign no arithmetic tells.
+    """
+    if not isinstance(x.element, FloatType) or not _may_be_negative_zero(x, _MOST_LOOKED_AT):
+        return x, None
+    wide = cast(rw, x, F32) if x.element in (BF16, F16) else x
+    least = float(np.finfo(np.float64 if x.element == F64 else np.float32).tiny)
+    zero = rw.emit("top.Compare", wide, like(rw, wide, 0), mode="Equal")
+    probe = rw.emit("top.Where", zero, rw.emit("top.Reciprocal", wide), like(rw, wide, 1))
+    negative = rw.emit("top.Compare", probe, like(rw, wide, 0), mode="Less")
+    return rw.emit("top.Where", negative, like(rw, wide, -least), wide), -least
+
+
+def zeros_again(rw: Rewriter, values: Value, x: Value, mark: float | None) -> Value:
+    """What was put in the order of `zeros_apart`, as numbers of `x` again."""
+    if mark is None:
+        return values
+    negative = rw.emit("top.Compare", values, like(rw, values, mark), mode="Equal")
+    return cast(rw, rw.emit("top.Where", negative, like(rw, values, -0.0), values), x.element)
+
+
+def _may_be_negative_zero(x: Value, depth: int) -> bool:
+    """Whether a float may be -0: what is made of exponentials and sizes, as a softmax is, cannot."""
+    maker = x.op
+    if maker is None or depth == 0 or maker.name in _POSITIVE:
+        return maker is None or depth == 0
+    if maker.name not in _OF_POSITIVE or not all(value.is_float for value in maker.operands):
+        return True
+    return any(_may_be_negative_zero(value, depth - 1) for value in maker.operands)
+
+
+def _tells_zeros_apart(region: Region) -> bool:
+    """Whether a comparator compares by the total order, and has not made one zero of both before."""
+    compared = any(op.name == "stablehlo.compare" and op.attributes.get("compare_type") == "TOTALORDER" for op in region.block)
+    return compared and not any(op.name == "stablehlo.select" and _keeps(op) for op in region.block)
 
 
 def _keys(op: Op, count: int) -> list[tuple[int, bool]] | None:
