@@ -258,6 +258,22 @@ def dynamic(name: str, graph: Graph, x: Quantized) -> str:
     )
 
 
+@step(ENDS, "DynamicQuantizeLSTM")
+def recurrent(name: str, graph: Graph, x: Quantized) -> str:
+    need(x.rank == 3 and x.dtype in NARROW)
+    size, directions, kind = graph.pick(2, 5), graph.pick(1, 2), graph.pick(*NARROW)
+    held: dict[str, list[str]] = {}
+    for key, depth in (("w", x.shape[2]), ("r", size)):
+        stored = graph.constant(graph.values((directions, depth, 4 * size), kind), kind)
+        shape = (directions, 4 * size) if graph.chance(0.5) else (directions,)
+        scales = graph.constant(graph.random.uniform(0.001, 0.01, shape), "float32")
+        held[key] = [stored, scales, graph.constant(np.zeros(shape) if kind == "int8" or len(shape) > 1 else [128] * directions, kind)]
+    bias = graph.constant(graph.values((directions, 8 * size), "float32")) if graph.chance(0.5) else ""
+    inputs = [graph.real(x), held["w"][0], held["r"][0], bias, "", "", "", "", *held["w"][1:], *held["r"][1:]]
+    way = "bidirectional" if directions == 2 else graph.pick("forward", "reverse")
+    return graph.add(name, inputs, [graph.name("y")], ms=True, hidden_size=size, direction=way)
+
+
 @step(ENDS, "blocks")
 def blockwise(name: str, graph: Graph, x: Quantized) -> str:
     """Weights whose scales belong to blocks, of 4 or 8 bits, in a product or a sum."""

@@ -49,4 +49,4 @@ def test_a_negative_zero_is_less(text, element):
 def test_integers_and_exponentials_cost_nothing():
     assert [op.name for op in _hub(TOP_K, "i16").ops()][:-1] == ["top.TopK"]
     text = TOP_K.replace("%v, %i = chlo.top_k(%x", "%e = stablehlo.exponential %x : tensor<2x6xf32>\n  %v, %i = chlo.top_k(%e")
-    assert [op.name for op in _hub(text, "f32").ops()][:-1] == ["top.Exp", "top.TopK"]
+    assert not {"top.Reciprocal", "top.Where"} & {op.name for op in _hub(text, "f32").ops()}
