@@ -267,7 +267,8 @@ def recurrent(name: str, graph: Graph, x: Quantized) -> str:
         stored = graph.constant(graph.values((directions, depth, 4 * size), kind), kind)
         shape = (directions, 4 * size) if graph.chance(0.5) else (directions,)
         scales = graph.constant(graph.random.uniform(0.001, 0.01, shape), "float32")
-        held[key] = [stored, scales, graph.constant(np.zeros(shape) if kind == "int8" or len(shape) > 1 else [128] * directions, kind)]
+        zero = 0 if kind == "int8" or len(shape) > 1 else 128
+        held[key] = [stored, scales, graph.constant(np.full(shape, zero), kind)]
     bias = graph.constant(graph.values((directions, 8 * size), "float32")) if graph.chance(0.5) else ""
     inputs = [graph.real(x), held["w"][0], held["r"][0], bias, "", "", "", "", *held["w"][1:], *held["r"][1:]]
     way = "bidirectional" if directions == 2 else graph.pick("forward", "reverse")

@@ -5,6 +5,7 @@ import pytest
 from onnx import helper
 
 import transload
+
 from tests.drawn._onnx_graph import run_level
 from tests.support.onnx_models import make_model
 
