@@ -34,4 +34,4 @@ def test_as_onnxruntime(tmp_path, dtype, direction, state):
     module = transload.legalize(transload.load(tmp_path / "lstm.onnx"))
     found = transload.run(module, given, engine="reference").values()
     for mine, theirs in zip(found, run_level(content, given, "ORT_ENABLE_ALL"), strict=True):
-        np.testing.assert_allclose(mine, theirs, atol=1e-6)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6)
