@@ -144,7 +144,7 @@ class Judge:
             told |= steady & self._steady.apart
         if not verdict.broken and not verdict.bounds:
             self._judge_varying(verdict, judged - self._excused)
-        telling = told | (self._saturated - self._steady.places)
+        telling = told | (self._saturated - (set() if self.drawn.turned else self._steady.places))  # what is given tells by itself
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - telling]
         if without_number:
             verdict.status = "inconclusive"
