@@ -22,6 +22,7 @@ from .errors import ConversionError, Finding, UsageError
 from .hosting import hosted_for
 from .ir import Module, Type
 from .journey import Journey
+from .open_sizes import tried
 from .plugin_host import host as plugins
 from .written import written_at
 
@@ -80,7 +81,8 @@ def inspect(
 ) -> Inspection:
     """Look at a model file, a module or what `convert` wrote, and ask `target`, if one is named, what it cannot take.
 
-    Nothing is written or changed.
+    Nothing is written or changed. A file whose sizes are open is read once more, as `convert` reads it, with 1 for a batch, where
+    the target does not take it as it is: the result is of what was read last.
 
     `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` and `host` as in `convert`. What stands
     in the way is in the result; raises `ReadError` of a file that cannot be read, `ConversionError` of a module that is not
@@ -88,30 +90,34 @@ def inspect(
     """
     model = model_of(model)
     written = written_at(Path(model)) if not isinstance(model, Module) and format is None else None
-    if written is not None:
-        written.need_unasked(Path(model), inputs, function, weights)
-        module = loaded(written.module, "inspect", outputs=outputs)
-    else:
-        module = loaded(model, "inspect", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
+
+    def read() -> Module:
+        if written is not None:
+            written.need_unasked(Path(model), inputs, function, weights)
+            return loaded(written.module, "inspect", outputs=outputs)
+        return loaded(model, "inspect", inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
+
+    module = read()
     if (options or host) and target is None:
         raise UsageError(f"options ({', '.join(options or ())}) are a target's or its conversions': say which target" if options
                          else f"host {host!r} of which target?")
-    refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {}, host)
+    refusal: ConversionError | None = None
+    on_host: dict[str, int] = {}
+    if target is not None:
+        try:
+            module, on_host = tried(read, lambda each: _asked(each, target, options or {}, host), module)
+        except ConversionError as error:
+            refusal = error
     return Inspection(
         module.source_format, main_dialect(module), module.inputs, module.outputs, op_counts(module), constant_bytes(module),
         tuple(module.functions), module.notes, target, refusal, on_host)
 
 
-def _asked(
-    module: Module, target: str, options: Mapping[str, Any], named: str | None,
-) -> tuple[ConversionError | None, dict[str, int]]:
-    """All that stands between a module and a target, as one error, or None; and what it leaves to the host."""
+def _asked(module: Module, target: str, options: Mapping[str, Any], named: str | None) -> dict[str, int]:
+    """What a target leaves to the host of a module; `ConversionError` with all that stands between the two."""
     chosen = plugins().get("targets", target)
     hosted, options = hosted_for(chosen, named, options)
     copy, settings = module.clone(), target_options(chosen, options)
-    try:
-        Journey(chosen.accepts, options, target=chosen, settings=settings).run(copy)
-        cut = check_for(chosen, copy, settings, hosted)
-    except ConversionError as error:
-        return error, {}
-    return None, dict(Counter(op.name for op in cut.on_host)) if cut is not None else {}
+    Journey(chosen.accepts, options, target=chosen, settings=settings).run(copy)
+    cut = check_for(chosen, copy, settings, hosted)
+    return dict(Counter(op.name for op in cut.on_host)) if cut is not None else {}

@@ -27,6 +27,7 @@ from .garbage import rare_collections
 from .ir import Module
 from .ir.borders import output_names_kept
 from .limits import text_lengths
+from .open_sizes import need_of_sizes
 from .options import Owner, own_options, settings_of, shared_out
 from .passes.manager import OutOfPlace, Pipeline
 from .passes.steps import PassRecord, Step, reads
@@ -360,12 +361,13 @@ class Journey:
         budget().hold(len(lengths), constant_bytes(module), sum(lengths))
         if self._users.steps:
             self._refuse_passes_off_the_way(self._planned(self._place(module)))
-        place = self._place(module)
-        while (stage := self._next(place)) is not None:
-            self._go(stage, module)
-            before, place = place, self._place(module)
-            if stage.conversion is not None and _no_fewer(stage.conversion, before.present, place.present):
-                raise _stuck(stage.conversion, module, anew=place.present != before.present)
+        with need_of_sizes(module):
+            place = self._place(module)
+            while (stage := self._next(place)) is not None:
+                self._go(stage, module)
+                before, place = place, self._place(module)
+                if stage.conversion is not None and _no_fewer(stage.conversion, before.present, place.present):
+                    raise _stuck(stage.conversion, module, anew=place.present != before.present)
         return self._reached or next(iter(dialects_in(module)), self.accepted[0])
 
     def through(self, name: str, act: Callable[[], T], module: Module | None = None) -> T:

@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.context import Context
-from transload.errors import ReadError, UsageError
+from transload.errors import ConversionError, ReadError, UsageError
 from transload.input_shapes import SizesMissing, sizes_given, static_inputs, static_shapes
 from transload.ir import F32, Module, TensorType, new_module, set_results
 from transload.ir.build import Builder
@@ -19,20 +19,28 @@ from transload.plugin import Reader
 from transload.plugin_host import Host
 
 
-def relu(shape: tuple[int | None, ...]) -> Module:
+def of_one_op(shape: tuple[int | None, ...], name: str, **attributes: Any) -> Module:
     module = new_module()
     function = module.add_function("main", [TensorType(shape, F32)], ["in"])
     block = function.regions[0].block
-    set_results(function, [Builder(block).emit("top.Relu", block.arguments[0])], ["out"])
+    set_results(function, [Builder(block).emit(name, block.arguments[0], **attributes)], ["out"])
     return module
 
 
+def relu(shape: tuple[int | None, ...]) -> Module:
+    return of_one_op(shape, "top.Relu")
+
+
+def sums(shape: tuple[int | None, ...]) -> Module:
+    return of_one_op(shape, "top.CumSum", axis=0)
+
+
 def read(source: Any, inputs: Mapping[str, TensorType]) -> Module:
-    """`open` takes what is asked for, `deaf` does not."""
+    """`open` takes what is asked for, and `sums` is an op of known sizes alone; `deaf` does not."""
     word, *sizes = bytes(source.data).decode().split()
     shape = tuple(None if size == "?" else int(size) for size in sizes)
-    asked = inputs["in"].shape if "in" in inputs and word == "open" else None
-    return relu(shape if asked is None else tuple(asked))
+    asked = inputs["in"].shape if "in" in inputs and word != "deaf" else None
+    return (sums if word == "sums" else relu)(shape if asked is None else tuple(asked))
 
 
 @pytest.fixture(autouse=True)
@@ -132,3 +140,35 @@ def test_batch_is_the_size_that_has_its_name(tmp_path: Path) -> None:
     with sizes_given({"T": 5}, 4):
         assert static_shapes(declared, {}, "m").shapes == {"x": (5, 4, 8)}
     assert static_shapes({"x": [None, "N", 3]}, {"x": (None, 7, 3)}, "m").shapes == {"x": (1, 7, 3)}  # N points
+
+
+def test_what_a_target_takes_of_a_batch_of_one_is_inspected_so(tmp_path: Path, cli: Any) -> None:
+    file = model(tmp_path, "sums ? 12")
+    assert transload.inspect(file).inputs["in"].shape == (None, 12)  # type: ignore[attr-defined]
+    found = transload.inspect(file, "tosa")
+    assert found.takes and found.inputs["in"].shape == (1, 12)  # type: ignore[attr-defined]
+    assert any("was taken for the batch and made 1" in note for note in found.notes)
+    code, said, _ = cli("inspect", file, "-t", "tosa")
+    assert code == 0 and "tosa takes all of it" in said
+
+
+def test_what_only_the_user_knows_is_a_finding_of_inspect(tmp_path: Path) -> None:
+    found = transload.inspect(model(tmp_path, "sums ? ? 12"), "tosa")
+    assert found.takes is False and found.refusal is not None
+    assert found.refusal.hint.endswith("transload.load(..., inputs={'in': (1, SIZE, 12)})")
+    assert transload.inspect(model(tmp_path, "sums ? 12"), "tosa", inputs={"in": (7, 12)}).takes
+
+
+def test_lowering_says_that_sizes_are_open_and_how_they_are_given(tmp_path: Path) -> None:
+    file = model(tmp_path, "sums ? 12")
+    with pytest.raises(ConversionError, match=r"sizes of its inputs are open \('in' is tensor<\?x12xf32>\)") as raised:
+        transload.lower(transload.load(file), "tosa")
+    assert raised.value.hint.endswith("transload.load(..., inputs={'in': (1, 12)})")
+    assert transload.lower(transload.load(file, inputs={"in": (1, 12)}), "tosa").inputs
+
+
+def test_models_of_open_sizes_are_scored_on_samples(tmp_path: Path, cli: Any) -> None:
+    file = model(tmp_path, "sums ? 12")
+    np.save(tmp_path / "s.npy", np.ones((3, 12), np.float32))
+    code, said, errors = cli("eval", file, "--data", tmp_path / "s.npy", "--metric", "sqnr")
+    assert code == 0, said + errors

@@ -20,6 +20,7 @@ from ..engine import choice
 from ..engine.first_run import from_first
 from ..engine.quantized import dequantize
 from ..errors import TransloadError, UsageError
+from ..input_shapes import static_inputs
 from ..ir import Module, QuantType, TensorType, asked_inputs
 from ..ir.borders import input_limits
 from ..ir.types import Type
@@ -146,10 +147,11 @@ def _open(
     else:
         written = written_at(Path(model)) if how.get("format") is None else None
         asked, reported = how.get("function"), _function_of(others)
-        module = written.module if written is not None else with_batch_of(
-            _of_known_sizes(others), how.get("inputs") or {},
-            lambda inputs: of_function(
-                lambda function: loaded(model, "evaluate", **{**how, "inputs": inputs, "function": function}), asked, reported))
+        with static_inputs():  # which samples need
+            module = written.module if written is not None else with_batch_of(
+                _of_known_sizes(others), how.get("inputs") or {},
+                lambda inputs: of_function(
+                    lambda function: loaded(model, "evaluate", **{**how, "inputs": inputs, "function": function}), asked, reported))
         if written is not None:
             alone = first is None and not others
             written.need_unasked(Path(model), how.get("inputs"), how.get("function"), how.get("weights"), sizes=alone)

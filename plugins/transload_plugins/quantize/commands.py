@@ -144,17 +144,21 @@ def opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:
 
 def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None, Preprocess | None]:
     """The model, the samples for it where there are some, and what becomes of images."""
-    from transload.api import load
+    from transload.api import at_hub, load
     from transload.cli.arguments import parse_given
     from transload.cli.show import show_note
     from transload.input_shapes import static_inputs
+    from transload.open_sizes import open_inputs, tried
     from transload.sizes_of_data import sizes_from
 
     said = options.said_of_images(given)
     preprocess, data = options.take_preprocess(given), options.take_data(given)
     shapes, _ = parse_given(given["shape"], ())
+    how = {name: given[name] for name in ("format", "function", "weights", "outputs")}
     with sizes_from(data=data, preprocess=preprocess) as sizes, static_inputs() if data is not None else nullcontext():
-        module = load(model, inputs=shapes, **{name: given[name] for name in ("format", "function", "weights", "outputs")})
+        module = load(model, inputs=shapes, **how)
+        if open_inputs(module):
+            module, _ = tried(lambda: load(model, inputs=shapes, **how), lambda each: at_hub(each, quantizing=True), module)
     for note in sizes.notes:
         show_note(note)
     data = sizes.data
