@@ -29,7 +29,7 @@ from .plugin import Conversion
 from .plugin_host import host
 from .routes import find_route
 
-__all__ = ["coverage", "evidence", "sources", "verdict"]
+__all__ = ["coverage", "evidence", "first_reached", "sources", "verdict"]
 
 
 def sources(target: str) -> list[str]:
@@ -88,6 +88,12 @@ def coverage(source: str, target: str) -> list[dict[str, Any]]:
             "why": why, "evidence": cells, "taken": asked["taken"].get(name, {}) if asked is not None else None,
         })
     return rows
+
+
+def first_reached(source: str, target: str) -> str | None:
+    """The dialect that rows of `coverage` speak of, where nothing was measured and the route goes on behind it; else None."""
+    route = find_route(source, _accepted(target), host().conversions)
+    return route[0].target if len(route) > 1 else None
 
 
 def _asked(found: dict[str, Any], target: str) -> dict[str, Any] | None:

@@ -51,6 +51,8 @@ DEBUG = "TRANSLOAD_DEBUG"
 OURS = (TransloadError, KeyboardInterrupt)
 """What goes through as it is, where it is whole (`goes_through`): what a plugin raises to say something. `failure` tells all
 else, and what is no fault of its."""
+_IMPORTS = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
+"""Packages of Python that import others: no plugin has a line there."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _TRACEBACK = BaseException.__dict__["__traceback__"]
@@ -235,9 +237,7 @@ def said(error: BaseException) -> str:
     """An exception in one line, with the place in the code where it was raised."""
     if is_a(error, BuildError) and is_whole(error):
         return error.message  # names the place where the op is built
-    last: TracebackType | None = _TRACEBACK.__get__(error)
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
+    last = _place_of(_TRACEBACK.__get__(error))
     where = ""
     if last is not None:
         file = last.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
@@ -250,6 +250,19 @@ def said(error: BaseException) -> str:
     except FOREIGN:  # an exception of a plugin's own may fail to say what it is
         text = ""
     return f"{class_name(error)}{': ' + text if text else ''}{where}{lacks}"
+
+
+def _place_of(first: TracebackType | None) -> TracebackType | None:
+    """The innermost place of a traceback; of what Python's own imports raise, that of who asks for them, where it is not we."""
+    every: list[TracebackType] = []
+    while first is not None:
+        every.append(first)
+        first = first.tb_next
+    names = [each.tb_frame.f_globals.get("__name__", "") or "" for each in every]
+    if not names or str(names[-1]).partition(".")[0] not in _IMPORTS:
+        return every[-1] if every else None
+    outside = [each for each, name in zip(every, names, strict=True) if str(name).partition(".")[0] not in _IMPORTS]
+    return outside[-1] if outside and outside[-1].tb_frame.f_globals.get("__package__") != __package__ else None
 
 
 def imported(text: str, plugin: PluginInfo | None = None, place: str = "") -> Any:

@@ -62,7 +62,8 @@ def need_of_sizes(module: Module) -> Iterator[None]:
 
 def _said(left: dict[str, TensorType]) -> str:
     types = ", ".join(f"{name!r} is {type_}" for name, type_ in left.items())
-    known = {name: [_likely(place, size) for place, size in enumerate(type_.shape or ())] or ["SIZE"] for name, type_ in left.items()}
+    known = {name: [_likely(place, size) for place, size in enumerate(type_.shape or ())] or ["SIZE"]
+             for name, type_ in left.items()}
     shapes = ", ".join(f"{name!r}: ({', '.join(sizes)}{',' * (len(sizes) == 1)})" for name, sizes in known.items())
     return (f"sizes of its inputs are open ({types}), and what is not taken may be taken of known ones, which reading gives them: "
             f"transload.load(..., inputs={{{shapes}}})")

@@ -142,6 +142,9 @@ class PluginRegistry:
     def _load_one(self, point: EntryPoint, info: PluginInfo) -> None:
         """Import a plugin; one that is broken is reported and stops nobody else."""
         plugin: Any = None
+        if EntryPoint.pattern.match(point.value) is None:
+            info.blame(f"its entry point, {point.value!r}, names no module: it is written package.module, or package.module:name")
+            return
         try:
             plugin = point.load()
         except KeyboardInterrupt:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from transload.coverage_report import coverage, evidence, verdict
+from transload.coverage_report import coverage, evidence, first_reached, verdict
 from transload.errors import PluginError
 from transload.ir.declare import Dialect
 from transload.plugin import Conversion, DialectSpec, Target
@@ -105,3 +105,10 @@ def test_verdicts():
     assert verdict({"cases": 2, "kind": "float", "off": 0.0}) == "exact"
     assert verdict({"cases": 2, "kind": "integer", "off": 1}) == "within 1"
     assert verdict({"cases": 2, "kind": "float", "off": 3e-7}) == "3e-07"
+
+
+def test_a_way_of_several_steps_is_known_as_far_as_its_first(plugin):
+    plugin(json.dumps({**RECORD, "to": "elsewhere"}))
+    host().dialects["far"] = DialectSpec("far", Dialect("far", "A chip's."))
+    host().conversions["new-to-far"] = Conversion("new-to-far", "new", "far", table=RewriteTable())
+    assert first_reached("old", "far") == "new" and first_reached("old", "new") is None

@@ -170,5 +170,5 @@ def test_lowering_says_that_sizes_are_open_and_how_they_are_given(tmp_path: Path
 def test_models_of_open_sizes_are_scored_on_samples(tmp_path: Path, cli: Any) -> None:
     file = model(tmp_path, "sums ? 12")
     np.save(tmp_path / "s.npy", np.ones((3, 12), np.float32))
-    code, said, errors = cli("eval", file, "--data", tmp_path / "s.npy", "--metric", "sqnr")
+    code, said, errors = cli("eval", file, file, "--data", tmp_path / "s.npy", "--metric", "sqnr")
     assert code == 0, said + errors

@@ -276,22 +276,27 @@ def _reached(target: str) -> str:
 
 
 def _show_coverage(source: str, target: str, rows: Sequence[dict[str, Any]]) -> None:
-    from ..coverage_report import evidence
+    from ..coverage_report import evidence, first_reached
 
     out = console()
+    reached = first_reached(source, target)
+    halfway = f"as far as {reached}" if reached is not None else ""
     measured = any(row["evidence"] for row in rows)
     asked = any(row["taken"] is not None for row in rows)
     columns = ("op", "covered", *(["measured"] if measured else []), *(["taken of cases"] if asked else []), "why not")
     lines = [
         (
-            row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"),
+            row["op"], Text(f"yes, {halfway}" if halfway and not row["evidence"] else "yes", "green") if row["covered"]
+            else Text("no", "red"),
             *([_measured(row["evidence"])] if measured else []), *([_taken(row)] if asked else []), prose(row["why"]),
         )
         for row in rows
     ]
     out.print(table(columns, lines))
     done = sum(row["covered"] for row in rows)
-    out.print(f"{done} of {len(rows)} ops of {source} have a way to {target}")
+    unknown = sum(row["covered"] and not row["evidence"] for row in rows) if halfway else 0
+    out.print(f"{done} of {len(rows)} ops of {source} have a way to {target}" + (
+        f", {unknown} of them known {halfway}: the steps behind it take what is made of a model there" if unknown else ""))
     if measured:
         out.print(evidence(source, target)["judge"])
     if target in host().targets and not asked:
