@@ -1,4 +1,4 @@
-"""Sizes that a module's inputs leave open: what is done for who asks for more than can be said with them, and what is said of them.
+"""Sizes that a module's inputs leave open: what is done where they are not taken, and what is said of them.
 
 What `convert` converts has none: it reads a model with 1 for a batch, and asks for other sizes. A module that is read for itself
 may keep them open, where its reader leaves them so; many ops, and many conversions, take known sizes alone.
@@ -27,7 +27,7 @@ def open_inputs(module: Module) -> dict[str, TensorType]:
 
 
 def tried(read: Callable[[], Module], use: Callable[[Module], T], module: Module | None = None) -> tuple[Module, T]:
-    """A model, and what `use` makes of it; where it cannot with sizes that are open, of the model read once more, as `convert` does.
+    """A model, and what `use` makes of it; where it cannot with open sizes, of the model read once more, as `convert` does.
 
     `module` is what `read` gave before, if it did. Raises the `ConversionError` of `use`: the first, where the sizes stay open or
     only the user knows them.
@@ -65,7 +65,7 @@ def _said(left: dict[str, TensorType]) -> str:
     known = {name: [_likely(place, size) for place, size in enumerate(type_.shape or ())] or ["SIZE"]
              for name, type_ in left.items()}
     shapes = ", ".join(f"{name!r}: ({', '.join(sizes)}{',' * (len(sizes) == 1)})" for name, sizes in known.items())
-    return (f"sizes of its inputs are open ({types}), and what is not taken may be taken of known ones, which reading gives them: "
+    return (f"sizes of its inputs are open ({types}), and what is not taken may be taken of known ones, which reading gives: "
             f"transload.load(..., inputs={{{shapes}}})")
 
 

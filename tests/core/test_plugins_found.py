@@ -107,3 +107,12 @@ PLUGIN = sys.modules[__name__]
     module: Any = sys.modules.pop("made_for_test_early")
     assert isinstance(module, ModuleType) and "p" in there.passes
     assert str(info_of(module.inner, "early").error).startswith("it asks for plugins while it is imported itself")
+
+
+@pytest.mark.parametrize(("value", "said"), [
+    ("12 34", "its entry point, '12 34', names no module: it is written package.module, or package.module:name"),
+    ("no_such_package_here.plugin", "ModuleNotFoundError: No module named 'no_such_package_here'"),
+    ("json:nothing", "AttributeError: module 'json' has no attribute 'nothing'")])
+def test_what_an_entry_point_does_not_lead_to_has_no_place_in_importlib(value: str, said: str) -> None:
+    there = Host([EntryPoint("lost", value, "transload")], only="")
+    assert info_of(there, "lost").error == said

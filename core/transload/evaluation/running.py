@@ -151,7 +151,8 @@ def _open(
             module = written.module if written is not None else with_batch_of(
                 _of_known_sizes(others), how.get("inputs") or {},
                 lambda inputs: of_function(
-                    lambda function: loaded(model, "evaluate", **{**how, "inputs": inputs, "function": function}), asked, reported))
+                    lambda function: loaded(model, "evaluate", **{**how, "inputs": inputs, "function": function}),
+                    asked, reported))
         if written is not None:
             alone = first is None and not others
             written.need_unasked(Path(model), how.get("inputs"), how.get("function"), how.get("weights"), sizes=alone)
