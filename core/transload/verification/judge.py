@@ -144,7 +144,8 @@ class Judge:
             told |= steady & self._steady.apart
         if not verdict.broken and not verdict.bounds:
             self._judge_varying(verdict, judged - self._excused)
-        telling = told | (self._saturated - (set() if self.drawn.turned else self._steady.places))  # what is given tells by itself
+        steady = set[int]() if self.drawn.turned else self._steady.places  # a single input that is given tells by itself
+        telling = told | (self._saturated - steady)
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - telling]
         if without_number:
             verdict.status = "inconclusive"

@@ -67,8 +67,8 @@ __all__ = ["Narrowing", "is_wide", "narrowing_of"]
 
 ARGUMENT: Interval = (-(1 << 30), (1 << 30) - 1)
 
-HINT = ("`--option int64=assumed` narrows all integers that 32 bits do not hold (i64, ui64, ui32), if you know that the numbers stay small; "
-        "or limit them in the model (Clip, Min), or compute them in 32 bits")
+HINT = ("`--option int64=assumed` narrows all integers that 32 bits do not hold (i64, ui64, ui32), if you know that they "
+        "stay small; or limit them in the model (Clip, Min), or compute them in 32 bits")
 HINT_IF_ASSUMED = (
     "`--option int64=assumed` does not narrow these, which would be wrong: have what the model itself holds, as what fills a "
     "gather out of bounds, lie in 32 bits, or compute in 32 bits")
