@@ -205,7 +205,8 @@ def test_without_an_environment_text_is_written_and_what_lies_beside_it_runs(tmp
     transload.convert(made((2, 4), lambda build, x: build.emit("top.Relu", x)), "sophgo", tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"model.mlir", "model_top.mlir", "model_top_weights.npz", "report.json"}
     found, x = written_at(tmp_path), {"x": np.array([[1, -2, 3, -4]] * 2, np.float32)}
-    assert found is not None and "model.mlir is run, not by sophgo: no bmodel was made: `--option environment=PATH` makes" in found.said()
+    assert found is not None
+    assert "model.mlir is run, not by sophgo: no bmodel was made: `--option environment=PATH` makes" in found.said()
     np.testing.assert_array_equal(transload.run(tmp_path, x)["y"], np.maximum(x["x"], 0))
 
 
