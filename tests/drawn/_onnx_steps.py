@@ -93,6 +93,12 @@ def windows(graph: Graph, x: Quantized, least: int = 1) -> dict[str, Any]:
     return {**made, "pads": [graph.pick(0, min(1, size - 1)) for size in kernel * 2]}
 
 
+def pooled(graph: Graph, x: Quantized, least: int = 1) -> dict[str, Any]:
+    """Those of a pool. Beside `auto_pad`, onnxruntime takes `ceil_mode` otherwise than ONNX's text (docs/onnx.md)."""
+    made, ceil_mode = windows(graph, x, least), graph.pick(0, 0, 1)
+    return {**made, "ceil_mode": 0 if "auto_pad" in made else ceil_mode}
+
+
 # --- QOperator form
 
 
@@ -173,7 +179,7 @@ def linear_other(name: str, graph: Graph, x: Quantized) -> Quantized:
         need(x.rank == 4)
         more = {"channels_last": graph.pick(0, 0, 1)}
     if name == "QLinearAveragePool":
-        more = {**more, **windows(graph, x, least=2), "ceil_mode": graph.pick(0, 0, 1), "count_include_pad": graph.pick(0, 1)}
+        more = {**more, **pooled(graph, x, least=2), "count_include_pad": graph.pick(0, 1)}
     if name in ("QLinearConcat", "QLinearWhere"):
         need(x.rank > 0)
         y = graph.operand(x.shape, x.dtype, x.reach)
@@ -459,7 +465,7 @@ def image(name: str, graph: Graph, x: Quantized) -> Quantized:
     need(x.rank == 4)
     inputs, more = [graph.real(x)], dict[str, Any]()
     if name in ("MaxPool", "AveragePool"):
-        more = {**windows(graph, x), "ceil_mode": graph.pick(0, 0, 1)}
+        more = pooled(graph, x)
         more |= {"count_include_pad": graph.pick(0, 1)} if name == "AveragePool" else {}
     elif name == "Resize":
         sizes = graph.constant([*x.shape[:2], *(graph.pick(1, size, 2 * size, size + 1) for size in x.shape[2:])], "int64")

@@ -153,6 +153,10 @@ class Batch:
         return len(self.body)
 
 
+_NORMAL = float(np.finfo(np.float32).smallest_normal)
+"""Numbers below it XLA flushes to 0 on processors."""
+
+
 def differs(mine: Any, theirs: Any, element: Type, tolerance: float | None) -> str:
     """How two arrays differ, or nothing."""
     mine, theirs = (np.ascontiguousarray(x).reshape(np.shape(x)) for x in (mine, theirs))
@@ -170,6 +174,7 @@ def differs(mine: Any, theirs: Any, element: Type, tolerance: float | None) -> s
             near = near.reshape(mine.size, -1).all(1).reshape(mine.shape)
             if isinstance(element, FloatType):
                 near = near | (np.isnan(mine.astype(np.float64)) & np.isnan(theirs.astype(np.float64)))
+                near = near | (np.asarray(theirs == 0) & (np.abs(mine.astype(np.float64)) < _NORMAL))
     if np.all(near):
         return ""
     at = tuple(np.argwhere(~np.atleast_1d(near))[0])
