@@ -49,7 +49,7 @@ from .differences import TensorDifference, check_number, not_measured, of_plain
 from .following import Following, Inputs
 from .further import further_inputs
 from .information import Tried, attempts, is_informative
-from .inputs import checked_inputs, random_inputs
+from .inputs import checked_inputs
 from .kinds import OutputKinds
 from .layers import layer_differences, meant_difference, quantized_elements
 from .limits import broken_limits
@@ -61,7 +61,6 @@ from .turned import turned_inputs
 
 if TYPE_CHECKING:
     from ..written import Written
-    from .as_converted import AsConverted
 
 __all__ = [
     "Comparison", "compare", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for", "told_otherwise",
@@ -85,12 +84,8 @@ class Comparison:
     broken: list[str] = field(default_factory=list)
     """Which limits outputs break, in words: those that were given, or else the usual ones of a conversion, unless something is
     quantized."""
-    at_borders: list[str] = field(default_factory=list)
-    """Which of the silent outputs are others than the model's, all next to a border, as `excused` says."""
     is_judged: bool = False
     """Whether limits were given."""
-    excused: list[str] = field(default_factory=list)
-    """Why outputs that are beyond their limits are near enough all the same, and why nothing says whether others are."""
     of_found: list[str] = field(default_factory=list)
     """Of outputs that the artifact has as many rows of as there can be, how many the model found, and what stands in the rest."""
 
@@ -98,12 +93,11 @@ class Comparison:
     def notes(self) -> list[str]:
         """What a reader should know besides: which outputs are farther than usual, which metrics could
         not be computed, and which outputs say nothing."""
-        silent = [name for name in self.silent if name not in self.excepts and name not in self.at_borders]
+        silent = [name for name in self.silent if name not in self.excepts]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
         usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
-        nothing_said = [f"not conclusive for {why}"] if silent else []
-        return [*usual, *self.excused, *self.of_found, *not_measured(self.tensors), *nothing_said]
+        return [*usual, *self.of_found, *not_measured(self.tensors), *([f"not conclusive for {why}"] if silent else [])]
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "tensors": [tensor.as_dict() for tensor in self.tensors]}
@@ -130,49 +124,37 @@ class Comparison:
 
     def follow(
         self, following: Following, both: Callable[[Inputs], tuple[Inputs, Inputs]], inputs: Iterable[Inputs],
-        further: Callable[[Inputs, Inputs, Inputs], Mapping[int, list[str]]],
     ) -> None:
-        """Note which outputs break limits on one of several inputs after the first, as the runs of `both` and `further` show, or
-        do not follow what little varies of them."""
-        names, wrong = list[str](), dict[int, list[str]]()
-        for number, given in enumerate(inputs):
+        """Note which outputs do not follow what little varies of them, as the runs of `both` on several inputs show."""
+        names = list[str]()
+        for given in inputs:
             with suppress(RunError, PluginFailure, MemoryError):  # inputs that it may not be for
                 reference, actual = both(given)
                 names = [*reference]
                 following.note(given, reference, actual)
-                if number and not wrong:
-                    wrong.update(further(given, reference, actual))
-        others = "the numbers that are given, in the other order" if self.is_given else "other inputs (another seed draws such)"
-        self.broken += [f"{reason}; that is on {others}, and not on those in the table"
-                        for reasons in wrong.values() for reason in reasons]
-        self.broken += following.broken(names, {*self.excepts, *(names[place] for place in wrong)})
+        self.broken += following.broken(names, self.excepts)
 
     def judge(
         self, limits: Tolerance | None, excepts: Sequence[str], outputs: int, chosen: Collection[int],
-        judging: Callable[[Tolerance], AsConverted] | None, runs: tuple[Inputs, Inputs, Inputs],
-    ) -> AsConverted | None:
+        kinds_of: Callable[[Tolerance], OutputKinds] | None,
+    ) -> None:
         """Note which limits the outputs break, the last of the tensors, but for `excepts`; the usual ones without `limits`.
 
-        What is asked of each is what `judging` by the limits says of the inputs and of what both made of them, `runs`. Without
-        it, the artifact having been quantized otherwise than the model, limits have to be given, and some outputs are `chosen`.
+        What is asked of each is what `kinds_of` the limits say. Without it, the artifact having been quantized otherwise than the
+        model, limits have to be given, and some outputs are `chosen`.
         """
         self.excepts = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors]))
         self.is_judged = limits is not None
-        if limits is None and judging is None:
-            return None  # how near integers come to floats is for whoever quantized to say
+        if limits is None and kinds_of is None:
+            return  # how near integers come to floats is for whoever quantized to say
         limits = limits or Tolerance()
         tolerance = replace(limits, excepts=limits.excepts | frozenset(self.excepts))
         tensors = self.tensors[len(self.tensors) - outputs:]
-        if judging is None:
+        if kinds_of is not None:
+            self.broken = [reason for reasons in kinds_of(tolerance).limits_broken(tensors).values() for reason in reasons]
+        else:
             self.broken = [reason for place, tensor in enumerate(tensors)
                            for reason in broken_limits(tensor, tolerance, chosen=place in chosen)]
-            return None
-        found = (judge := judging(tolerance)).first(*runs, tensors)
-        self.broken = [reason for reasons in found.broken.values() for reason in reasons]
-        self.excused = [*found.notes, *found.open.values()]
-        self.at_borders = [tensors[place].name for place in found.open]
-        self.silent += [name for name in self.at_borders if name not in self.silent]
-        return judge
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -341,8 +323,8 @@ def compare(
     read = partial(load, model, format=format, weights=weights, outputs=outputs)
     with sizes_from(given_arrays, None, preprocess, is_fused):
         written, result, source = _opened_with_model(artifact, types, is_fused, read, function)
-    meanings, stated = {} if isinstance(artifact, Module) else reported_types(Path(artifact)), quantized_tensors(result)
-    note_ranges(source, {**stated, **meanings})
+    meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
+    note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     runtime = _judge_of(source, model)
     note_borders(result, source)
@@ -350,34 +332,24 @@ def compare(
     given, fed = _given_to_both(source, fused, result, hub, given_arrays, preprocess, seed)
     inside, execute = given if fused is None else fused.inside(given), run_of(runtime, source)
     reference, by_order = execute(inside), as_stored(fed, with_meanings(result.inputs, meanings))
-    (compute, said), chosen = _runner_of(written, result, per_layer), chosen_outputs(hub)
+    compute, said = _runner_of(written, result, per_layer)
+    chosen = chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
-    compared = partial(_outputs, source=source, meanings=meanings, stated=stated, chosen=chosen)
-    comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found)
+    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
-    alike = _are_quantized_alike(hub, own := quantized_elements(source, hub), {**stated, **meanings})
+    own = quantized_elements(source, hub)
     if per_layer:
-        kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
-        comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    judging = partial(_judging, source, hub, result, runtime, execute, fused, seed) if alike else None
-    judge = comparison.judge(limits, excepts, len(reference), chosen, judging, (inside, reference, actual))
-    if judge is not None and fused is None and not comparison.broken:
+        both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
+        comparison.add_layers(*both, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
+    kinds_of = partial(_kinds_of, source, hub, result, fused is not None)
+    alike = _are_quantized_alike(hub, own, {**stated, **meanings})
+    comparison.judge(limits, excepts, len(reference), chosen, kinds_of if alike else None)
+    if alike and fused is None and not comparison.broken:
         others = turned_inputs(given, result) if given_arrays is not None else further_inputs(source, hub, result, seed)
-        both = partial(_run_both, execute, compute, runtime, source, result, meanings)
         comparison.follow(
-            Following(hub, judge.kinds, execute), both, chain([given], others), partial(judge.further, compared=compared))
+            Following(hub, kinds_of(limits or Tolerance()), execute),
+            partial(_run_both, execute, compute, runtime, source, result, meanings), chain([given], others))
     return comparison
-
-
-def _judging(
-    source: Module, hub: Module, result: Module, runtime: Runtime, execute: Callable[..., dict[str, np.ndarray]],
-    fused: Fused | None, seed: int, limits: Tolerance,
-) -> AsConverted:
-    """What judges the outputs by limits, as a conversion does."""
-    from .as_converted import AsConverted
-
-    of_ways = (random_inputs(source, hub, seed + 1 + more) for more in range(9))
-    return AsConverted(source, hub, result, runtime, execute, _kinds_of(source, hub, result, fused is not None, limits), of_ways)
 
 
 def _runner_of(written: Written | None, result: Module, per_layer: bool) -> tuple[Callable[..., dict[str, np.ndarray]], str]:
