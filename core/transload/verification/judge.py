@@ -23,7 +23,6 @@ from .bounds import Bounded, check_bounds, has_bounds
 from .compare import runtime_failed
 from .differences import TensorDifference, compare_outputs, not_measured, of_plain, output_count, together
 from .drawn import Drawn
-from .edges import open_at_edges
 from .endless import is_finite, why_no_numbers
 from .excuses import Excuses
 from .following import moved_as_far
@@ -207,19 +206,11 @@ class Judge:
                 return
         left_out = self._excused | self.kinds.chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
         broken = {index: reasons for index, reasons in self.kinds.limits_broken(steps).items() if index not in left_out}
-        if broken := self._not_rounded_otherwise(broken):
+        if broken:
             verdict.tensors = [steps[index] if index in broken else tensor for index, tensor in enumerate(verdict.tensors)]
             verdict.broken = [reason for reasons in broken.values() for reason in reasons]
             verdict.notes.append("that is so of all inputs that it was run on together, on each of which it passed")
             self._of_one = False
-
-    def _not_rounded_otherwise(self, broken: dict[int, list[str]]) -> dict[int, list[str]]:
-        """Of outputs that break limits on all inputs together, those that do so from the runtime's own numbers, too, on one."""
-        excuses = Excuses(self.reference, self.hub, self.running, self.kinds, self.engine, self.drawn)
-        left = set[int]()
-        for given in self._noted if broken else ():
-            left |= excuses.by_steps(given, self.running(given), broken, few=0)[0].keys()
-        return {index: reasons for index, reasons in broken.items() if index in left}
 
     def _judge_varying(self, verdict: Verification, judged: set[int]) -> None:
         """Have a verdict say which outputs do not vary from input to input as the source's do, where little of them varies."""
@@ -307,25 +298,9 @@ class Judge:
     def _leaves_open(self) -> str:
         """Why what is wrong on the last inputs says nothing of the conversion, where it does not: runtimes differ in it."""
         why, given = why_no_numbers(self.source, self.hub, self._last.endless), self._last.given
-        if why or given is None:
+        if why or self.runtime.undefined is None or given is None:
             return why
-        if self.runtime.undefined is not None:
-            why = str(resolve(self.runtime.undefined)(self.source, self.hub, self.reference.inside(given)))
-        return why or self._lies_at_edges(given)
-
-    def _lies_at_edges(self, given: Mapping[str, np.ndarray]) -> str:
-        """Why what is wrong on these inputs says nothing, where all of it is next to a border (`edges`)."""
-        broken = self._last.broken - self.kinds.exact
-        if not broken or broken != self._last.broken or self.hub is None or self.reference.fused is not None or not self._of_one:
-            return ""
-        with suppress(RunError, PluginFailure, MemoryError):  # with its intermediate tensors it may not run
-            reference, actual = self.reference.run(given, keep=True), self.running(given)
-            found = open_at_edges(self.hub, given, reference, actual, broken, self.engine, self.tolerance)
-            if found.keys() == broken:
-                names = ", ".join(list(actual)[place] for place in sorted(broken))
-                return (f"all numbers of {names} that are others are made of what is next to a border, as next to 0, where "
-                        f"runtimes round to either side; give {self.tried.others} with --input NAME=FILE")
-        return ""
+        return str(resolve(self.runtime.undefined)(self.source, self.hub, self.reference.inside(given)))
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
         """Note, where the target's own runtime was judged, whether the module itself is wrong, too.

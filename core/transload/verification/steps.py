@@ -28,11 +28,11 @@ from ..ir import Module, QuantType, TensorType, initial_states, output_names
 from .cutting import cut_module, execute
 from .others import others_of
 
-__all__ = ["FEW", "Steps", "check_steps", "is_quantized"]
+__all__ = ["Steps", "check_steps", "is_quantized"]
 
 _SHARE = 0.1
 """Of a tensor's numbers, how many may be another step at most; a few of a small tensor."""
-FEW = 2
+_FEW = 2
 _OF_SLICE = 1 / 3
 """Of the numbers at one place of a dimension, how many may be another step at most, where these are `_KINDS` different ones."""
 _KINDS = 4
@@ -67,12 +67,11 @@ def is_quantized(hub: Module) -> bool:
 
 def check_steps(
     hub: Module, given: Mapping[str, Any], reference: Mapping[str, np.ndarray], engine: str, allowed: int,
-    few: int = FEW,
 ) -> tuple[dict[str, np.ndarray], Steps]:
     """Run the hub's form of the model with the runtime's numbers in place of its quantized tensors.
 
-    `reference` are the runtime's tensors by name, intermediate ones included; `allowed` is how many steps one may be away,
-    `few` how many of a small tensor may be another step. Returns the model's outputs, and what became of the tensors.
+    `reference` are the runtime's tensors by name, intermediate ones included; `allowed` is how many steps one may be away.
+    Returns the model's outputs, and what became of the tensors.
     """
     fed = [*given.values(), *initial_states(hub).values()]
     stored = {name: array for name, array in reference.items() if array.dtype.kind in "iu"}
@@ -88,24 +87,24 @@ def check_steps(
         off = np.abs(ours.astype(np.int64) - right)
         odd = (right - zeros.get(name, 0)) % 2 != 0
         apart, elements = apart + int(np.count_nonzero(off)), elements + off.size
-        if _what_is_wrong(name, off, ours, right, odd, allowed, few) is None:
+        if _what_is_wrong(name, off, ours, right, odd, allowed) is None:
             continue
         if middles is None:
             middles = _in_the_middle(parts, fed_all, len(found), engine)
         off[middles[index] & (off <= 1)] = 0
-        if (reason := _what_is_wrong(name, off, ours, right, odd, allowed, few)) is not None:
+        if (reason := _what_is_wrong(name, off, ours, right, odd, allowed)) is not None:
             wrong.append(reason)
     names = output_names(hub.main)[: n_outputs - len(hub.states)]
     return dict(zip(names, outputs[: len(names)], strict=True)), Steps(len(found), elements, apart, tuple(wrong))
 
 
 def _what_is_wrong(
-    name: str, off: np.ndarray, ours: np.ndarray, right: np.ndarray, odd: np.ndarray, allowed: int, few: int,
+    name: str, off: np.ndarray, ours: np.ndarray, right: np.ndarray, odd: np.ndarray, allowed: int,
 ) -> str | None:
     """Which limit a tensor breaks whose numbers are so many steps `off`, in words."""
     count, most = int(np.count_nonzero(off)), int(off.max(initial=0))
     others = others_of(right, np.where(off != 0, ours, right).astype(np.int64))
-    enough = 0.0 if others is None else min(max(few, _SHARE * off.size), others.most_steps(1.0))
+    enough = 0.0 if others is None else min(max(_FEW, _SHARE * off.size), others.most_steps(1.0))
     if most > allowed or (count > enough and not _are_halves(off != 0, odd)):
         return f"{name}: by {most} steps at most, at {count:,} of {off.size:,} numbers"
     if (where := _moved_slice(off != 0, ours, odd)) is not None:
