@@ -180,6 +180,7 @@ def _too_much(source: Module, result: Module) -> str:
             (work.products, most.products, "multiply {:,} times", "products"),
             (both, max(most.memory, _VALUES_OF_ONE * own), "take {:,} bytes at one time", "memory")):
         if count > allowed:
+            count = min(count, 10**80)  # Python does not write numbers of thousands of digits
             return f"it would {what.format(count)}, and {allowed:,} are allowed: {VARIABLE}={name}={count} allows them"
     return f"it would take {needed:,} bytes at one time, and this machine has {there:,}" if needed > there else ""
 
