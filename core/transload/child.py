@@ -35,7 +35,8 @@ def python_command(code: str, *arguments: str, needs: Iterable[str] = ()) -> lis
     isolated Python does not look into (an uninstalled checkout, say), that folder comes last on the child's path.
     """
     folders = list(dict.fromkeys(folder for package in needs if (folder := _folder_of(package)) is not None))
-    return [sys.executable, "-I", "-c", _BOOT + code, str(len(folders)), *folders, *arguments]
+    no_bytecode = ["-B"] if sys.dont_write_bytecode else []  # -I leaves out the variable that says so
+    return [sys.executable, "-I", *no_bytecode, "-c", _BOOT + code, str(len(folders)), *folders, *arguments]
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -74,6 +74,14 @@ def test_child_is_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed == "[] None 1 ['a b']\n"
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_child_writes_bytecode_where_this_process_does(asked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under a limit of file sizes, what it writes would be cut, and every later process that reads it would fail."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", asked)
+    told = subprocess.run(python_command("print(sys.dont_write_bytecode)"), capture_output=True, text=True, check=True).stdout
+    assert told.strip() == str(asked)
+
+
 def test_child_finds_what_this_process_found() -> None:
     code = "import transload, numpy, sys; print(transload.__file__)"
     command = python_command(code, needs=("transload", "numpy"))

@@ -10,7 +10,7 @@ import pytest
 from tests.drawn.__main__ import kinds
 
 
-@pytest.mark.parametrize("name", [name for name, kind in kinds().items() if kind.SAMPLE])
+@pytest.mark.parametrize("name", kinds())
 def test_promise_is_kept(name: str, tmp_path: Path) -> None:
     kind = kinds()[name]
     words, wrong = Counter[str](), []

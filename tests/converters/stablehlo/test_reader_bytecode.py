@@ -38,6 +38,14 @@ def test_every_form_is_read_as_jaxlib_reads_it(name: str) -> None:
     assert count >= 8
 
 
+@pytest.mark.parametrize("type_", [
+    "any<i8:f32>", "any<u8:bf16>", "any<i8<-8:7>:f32>", "any<i16>", "any<u4<1:14>>", "calibrated<f32<-1.0:2.5>>"])
+def test_quantized_types_without_a_scale_are_read(type_: str) -> None:
+    text = f"module attributes {{x.of = !quant.{type_}}} {{ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{ return %a : tensor<2xf32> }} }}"
+    read = [str(read_bytecode(memoryview(data))[0].attributes["x.of"]) for _, data in forms(text)]
+    assert read and set(read) == {f"!quant.{type_}"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
 def test_every_example_of_the_specification_in_every_version(example: object) -> None:

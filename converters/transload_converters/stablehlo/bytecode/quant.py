@@ -11,7 +11,7 @@ import numpy as np
 
 from transload.ir.constants import Dense
 from transload.ir.quantization import quantized_over
-from transload.ir.types import IntegerType, QuantType, Type
+from transload.ir.types import DialectType, IntegerType, QuantType, Type
 
 from .builtin import double
 from .cursor import UnknownConstruct
@@ -26,7 +26,11 @@ def read_attribute(r: EntryCursor, code: int) -> Any:
 
 
 def read_type(r: EntryCursor, code: int) -> Type:
-    """A type of the `quant` dialect."""
+    """A type of the `quant` dialect; those that say less than a scale are kept as their text."""
+    if code in (1, 2):
+        return _any(r, is_expressed=code == 2)
+    if code == 3:
+        return DialectType(f"quant.calibrated<{r.type()}<{double(r)}:{double(r)}>>")
     if code == 4:
         return per_tensor(r)
     if code == 5:
@@ -41,6 +45,18 @@ def _head(r: EntryCursor) -> tuple[IntegerType, Type]:
     if not isinstance(storage, IntegerType) or storage.width > 64:
         r.error(f"quantized numbers are not stored in {storage!s:.80}")
     return IntegerType(storage.width, "" if flags & 1 else "u"), expressed
+
+
+def _any(r: EntryCursor, is_expressed: bool) -> DialectType:
+    """How numbers are stored, perhaps what they stand for, and not how."""
+    flags, stored = r.varint(), r.type()
+    if not isinstance(stored, IntegerType) or stored.width > 64:
+        r.error(f"quantized numbers are not stored in {stored!s:.80}")
+    storage = IntegerType(stored.width, "" if flags & 1 else "u")
+    expressed = f":{r.type()}" if is_expressed else ""
+    low, high = r.signed(), r.signed()
+    limits = "" if (low, high) == storage.range else f"<{low}:{high}>"
+    return DialectType(f"quant.any<{'i' if flags & 1 else 'u'}{storage.width}{limits}{expressed}>")
 
 
 def per_tensor(r: EntryCursor) -> QuantType:
