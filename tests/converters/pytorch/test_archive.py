@@ -190,7 +190,7 @@ def test_sizes_that_are_chosen_or_shown_are_in_the_programs_ranges() -> None:
     symbols, declared = sized("a", "b", a=(3, 16), b=(2, 32))
     with pytest.raises(ReadError, match="static shape") as caught:
         symbols.settle(declared, {})
-    assert caught.value.hint == "say them, for example: --shape x:3x32"
+    assert caught.value.hint == "say them, for example: --shape x:3x1"  # b is a batch by its name
     for given, expected in (([3, 40], "3x32"), ([2, 8], "3x8")):
         symbols, declared = sized("a", "b", a=(3, 16), b=(2, 32))
         with pytest.raises(UsageError, match="exported for") as told:

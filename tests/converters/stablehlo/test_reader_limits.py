@@ -70,5 +70,8 @@ ENDLESS = (
 @pytest.mark.timeout(60)  # without a limit it never ends
 def test_reading_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READING_SECONDS", 3.0)
+    damaged = zlib.decompress(base64.b64decode(ENDLESS))
     with pytest.raises(ReadError, match="was not read: MLIR took longer than 3 s to read it"):
-        transload.load(text=zlib.decompress(base64.b64decode(ENDLESS)), format="stablehlo")
+        worker.bytecode_of(damaged, "m")
+    with pytest.raises(ReadError, match="type 0 is inside of itself"):  # which our own reader sees before
+        transload.load(text=damaged, format="stablehlo")

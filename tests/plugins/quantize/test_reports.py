@@ -55,7 +55,7 @@ def test_what_is_next_reads_the_model_as_it_was_read(cli: Cli, model: Path, samp
     code, out, err = cli("convert", model, *asked, "--shape", "image:1x1x8x8", "--format", "onnx", "-o", "build")
     said = " ".join(out.split()).partition("next: `transload ")[2].partition("`")[0]
     assert code == 0 and said.startswith("eval") and "--shape image:1x1x8x8 --format onnx --data SAMPLES" in said, out + err
-    code, out, err = cli(*said.replace("...", str(samples)).split())
+    code, out, err = cli(*said.replace("SAMPLES", str(samples)).split())
     assert code == 0, err
     code, out, err = cli("convert", model, *asked, "--outputs", "conv1", "-o", "part")
     assert code == 0 and "eval" not in out, out + err  # which has no part of a model to compare with

@@ -31,6 +31,7 @@ from transload.quantization import floats_in
 from transload.samples.owned import owned
 from transload.telling import Tell
 
+from ..asked import need_floats
 from ..bias import corrections, with_biases
 from ..calibration import Calibration
 from ..groups import Groups
@@ -145,6 +146,7 @@ def begun(
     say = tell or (lambda stage, share: None)
     words = _types(types)
     hub = at_hub(module, quantizing=True)
+    need_floats(hub)
     if not floats_in(hub):
         raise UsageError("no op of the model computes with floats, so there is nothing to search",
                          hint="convert the model as it is, without --quantize")
