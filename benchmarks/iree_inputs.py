@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import transload
-from transload.verification.compare import runtime_for
+from transload.verification.runtimes import runtime_for
 
 FORMS = {"stablehlo": ".mlirbc", "tosa": ".mlir"}
 

@@ -30,7 +30,7 @@ from transload.engine.quantized import quantize
 from transload.errors import RunError, TransloadError
 from transload.ir import Module
 from transload.metrics import cosine
-from transload.verification.compare import runtime_for
+from transload.verification.runtimes import runtime_for
 from transload.verification.steps import check_steps, is_quantized
 
 COLUMNS = (

@@ -33,7 +33,7 @@ import transload
 from transload.api import at_hub
 from transload.errors import TransloadError
 from transload.ir import Module, dtype_of
-from transload.verification.compare import runtime_for
+from transload.verification.runtimes import runtime_for
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMES = ("int8-asym", "int16x8")

@@ -289,7 +289,7 @@ class _Work:
         note_read(self.path, *self.source.beside)
         need_free(*(self.directory / name for name in files_of_report(self.directory)))  # which go
         if self.mode != "no":
-            from .verification.compare import judged_format, warm_runtime
+            from .verification.runtimes import judged_format, warm_runtime
 
             warm_runtime(judged_format(self.source))
         self.module = self.source.clone()

@@ -279,7 +279,7 @@ def _give_sizes(context: click.Context, parameter: click.Parameter, texts: tuple
         name, _, said = text.rpartition("=")
         size = whole_number(said)
         if not name or size is None:
-            raise UsageError(f"--dim {text!r} says no size", hint="as NAME=SIZE, a whole number of at most 18 digits: --dim seq=128")
+            raise UsageError(f"--dim {text!r} says no size", hint="as NAME=SIZE, of 18 digits at most: --dim seq=128")
         if named.setdefault(name, size) != size:
             raise UsageError(f"--dim says two sizes of {name!r}: {named[name]} and {size}")
     context.with_resource(sizes_given(named))

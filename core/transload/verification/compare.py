@@ -15,13 +15,10 @@ import numpy as np
 
 from ..analysis.choices import chosen_outputs
 from ..borders import note_borders
-from ..contents import STRUCTURE, dialects_in
-from ..errors import PluginFailure, RunError, Unfit, UsageError
+from ..errors import PluginFailure, RunError, UsageError
 from ..given import has_images, images_among, open_given, shapes_of
-from ..guard import failure, noted
 from ..input_shapes import static_inputs
-from ..ir import Cut, Module, QuantType, TensorType, Type, initial_states, input_names
-from ..ir.constants import dtype_of
+from ..ir import Module, QuantType, TensorType, initial_states, input_names
 from ..kinds import LIMITS, MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
 from ..meanings import (
     Changes,
@@ -37,24 +34,25 @@ from ..meanings import (
     taken_rounded,
     with_meanings,
 )
-from ..outcomes import in_order, other_rank, wrong_outputs
-from ..plugin import Runtime, resolve, unavailable
+from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images, turned_for
 from ..shell import quoted
 from ..sizes_of_data import sizes_from
+from .as_converted import AsConverted
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
 from .following import Following, Inputs
 from .further import further_inputs
 from .information import Tried, attempts, is_informative
-from .inputs import checked_inputs
+from .inputs import checked_inputs, random_inputs
 from .kinds import OutputKinds
 from .layers import layer_differences, meant_difference, quantized_elements
 from .limits import broken_limits
 from .offsets import unit_of_module
 from .padding import found_alone
+from .runtimes import judged_format, run_of, runtime_for
 from .steps import is_quantized
 from .tolerance import Tolerance, compared_among
 from .turned import turned_inputs
@@ -62,9 +60,7 @@ from .turned import turned_inputs
 if TYPE_CHECKING:
     from ..written import Written
 
-__all__ = [
-    "Comparison", "compare", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for", "told_otherwise",
-    "warm_runtime"]
+__all__ = ["Comparison", "compare"]
 
 
 @dataclass
@@ -84,8 +80,12 @@ class Comparison:
     broken: list[str] = field(default_factory=list)
     """Which limits outputs break, in words: those that were given, or else the usual ones of a conversion, unless something is
     quantized."""
+    at_borders: list[str] = field(default_factory=list)
+    """Which of the silent outputs are others than the model's, all next to a border, as `excused` says."""
     is_judged: bool = False
     """Whether limits were given."""
+    excused: list[str] = field(default_factory=list)
+    """Why outputs that are beyond their limits are near enough all the same, and why nothing says whether others are."""
     of_found: list[str] = field(default_factory=list)
     """Of outputs that the artifact has as many rows of as there can be, how many the model found, and what stands in the rest."""
 
@@ -93,11 +93,12 @@ class Comparison:
     def notes(self) -> list[str]:
         """What a reader should know besides: which outputs are farther than usual, which metrics could
         not be computed, and which outputs say nothing."""
-        silent = [name for name in self.silent if name not in self.excepts]
+        silent = [name for name in self.silent if name not in self.excepts and name not in self.at_borders]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
         usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
-        return [*usual, *self.of_found, *not_measured(self.tensors), *([f"not conclusive for {why}"] if silent else [])]
+        nothing_said = [f"not conclusive for {why}"] if silent else []
+        return [*usual, *self.excused, *self.of_found, *not_measured(self.tensors), *nothing_said]
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "tensors": [tensor.as_dict() for tensor in self.tensors]}
@@ -124,37 +125,49 @@ class Comparison:
 
     def follow(
         self, following: Following, both: Callable[[Inputs], tuple[Inputs, Inputs]], inputs: Iterable[Inputs],
+        further: Callable[[Inputs, Inputs, Inputs], Mapping[int, list[str]]],
     ) -> None:
-        """Note which outputs do not follow what little varies of them, as the runs of `both` on several inputs show."""
-        names = list[str]()
-        for given in inputs:
+        """Note which outputs break limits on one of several inputs after the first, as the runs of `both` and `further` show, or
+        do not follow what little varies of them."""
+        names, wrong = list[str](), dict[int, list[str]]()
+        for number, given in enumerate(inputs):
             with suppress(RunError, PluginFailure, MemoryError):  # inputs that it may not be for
                 reference, actual = both(given)
                 names = [*reference]
                 following.note(given, reference, actual)
-        self.broken += following.broken(names, self.excepts)
+                if number and not wrong:
+                    wrong.update(further(given, reference, actual))
+        others = "the numbers that are given, in the other order" if self.is_given else "other inputs (another seed draws such)"
+        self.broken += [f"{reason}; that is on {others}, and not on those in the table"
+                        for reasons in wrong.values() for reason in reasons]
+        self.broken += following.broken(names, {*self.excepts, *(names[place] for place in wrong)})
 
     def judge(
         self, limits: Tolerance | None, excepts: Sequence[str], outputs: int, chosen: Collection[int],
-        kinds_of: Callable[[Tolerance], OutputKinds] | None,
-    ) -> None:
+        judging: Callable[[Tolerance], AsConverted] | None, runs: tuple[Inputs, Inputs, Inputs],
+    ) -> AsConverted | None:
         """Note which limits the outputs break, the last of the tensors, but for `excepts`; the usual ones without `limits`.
 
-        What is asked of each is what `kinds_of` the limits say. Without it, the artifact having been quantized otherwise than the
-        model, limits have to be given, and some outputs are `chosen`.
+        What is asked of each is what `judging` by the limits says of the inputs and of what both made of them, `runs`. Without
+        it, the artifact having been quantized otherwise than the model, limits have to be given, and some outputs are `chosen`.
         """
         self.excepts = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors]))
         self.is_judged = limits is not None
-        if limits is None and kinds_of is None:
-            return  # how near integers come to floats is for whoever quantized to say
+        if limits is None and judging is None:
+            return None  # how near integers come to floats is for whoever quantized to say
         limits = limits or Tolerance()
         tolerance = replace(limits, excepts=limits.excepts | frozenset(self.excepts))
         tensors = self.tensors[len(self.tensors) - outputs:]
-        if kinds_of is not None:
-            self.broken = [reason for reasons in kinds_of(tolerance).limits_broken(tensors).values() for reason in reasons]
-        else:
+        if judging is None:
             self.broken = [reason for place, tensor in enumerate(tensors)
                            for reason in broken_limits(tensor, tolerance, chosen=place in chosen)]
+            return None
+        found = (judge := judging(tolerance)).first(*runs, tensors)
+        self.broken = [reason for reasons in found.broken.values() for reason in reasons]
+        self.excused = [*found.notes, *found.open.values()]
+        self.at_borders = [tensors[place].name for place in found.open]
+        self.silent += [name for name in self.at_borders if name not in self.silent]
+        return judge
 
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
@@ -164,129 +177,6 @@ class Comparison:
             return math.nan
         return (min if better == "higher" else max)(values, default=math.nan)
 
-
-def judged_format(source: Module) -> str | None:
-    """The format whose runtimes judge a module: its file's.
-
-    MLIR text in generic form, all of one dialect, is judged as what the reader of that dialect takes by the same suffix: a
-    StableHLO program in whichever form it is printed. So are functions alone, of no dialect, where there is a runtime.
-    """
-    readers = host().readers
-    reader = readers.get(source.source_format or "")
-    if reader is None or reader.dialect not in STRUCTURE:
-        return source.source_format
-    held = set(dialects_in(source))
-    alike = [other.name for other in readers.values()
-             if other.dialect not in STRUCTURE and held <= {other.dialect} and {*other.suffixes} & {*reader.suffixes}]
-    judged = {runtime.format for runtime in host().runtimes.values()}
-    return next((name for name in alike if held or name in judged), source.source_format)
-
-
-def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
-    """The runtime that judges models of a format, with what failed of those asked before it, or None and why there is none."""
-    candidates = [runtime for runtime in host().runtimes.values() if runtime.format == format and not runtime.of_target]
-    if not candidates:
-        return None, f"no runtime is registered for the format {format!r}"
-    reasons, failed = list[str](), list[str]()
-    for runtime in candidates:
-        try:
-            why = resolve(runtime.available)()
-        except PluginFailure as error:  # it cannot judge; another may
-            why = noted(error)
-            failed.append(f"{runtime.name} could not judge: {why}")
-        if why is None:
-            return runtime, "; ".join(failed)
-        reasons.append(f"{runtime.name}: {why}")
-    return None, "; ".join(reasons)
-
-
-def other_runtimes(format: str | None, target: str = "", function: str = "main") -> list[Runtime]:
-    """Those that are here and run files of a format without defining what these mean (`Runtime.of_target`); or a target's.
-
-    Of a function that is not the main one, those that run such ones.
-    """
-    return [
-        runtime for runtime in host().runtimes.values()
-        if runtime.format == format and runtime.of_target and target in ("", runtime.of_target)
-        and (function == "main" or runtime.functions)
-        and unavailable(runtime.available) is None]
-
-
-def _contradicted(source: Module, made: Module | None) -> dict[str, TensorType]:
-    """Outputs of which a file says another number of dimensions than what computes them gives, with the types of `made`."""
-    if made is None or len(made.outputs) != len(source.outputs):
-        return {}
-    pairs = zip(source.outputs.items(), made.outputs.values(), strict=True)
-    return {name: found for (name, told), found in pairs if isinstance(told, TensorType) and isinstance(found, TensorType)
-            and told.shape is not None and found.shape is not None and len(told.shape) != len(found.shape)}
-
-
-def told_otherwise(source: Module, made: Module | None) -> list[str]:
-    """What is said of each of these (`_contradicted`)."""
-    return [f"{name}: the file says that it is {source.outputs[name]}, and what computes it gives {found}, which is taken"
-            for name, found in _contradicted(source, made).items()]
-
-
-def run_of(runtime: Runtime, source: Module, made: Module | None = None) -> Callable[..., dict[str, np.ndarray]]:
-    """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
-
-    What the file says of its outputs may be wrong, and what was `made` of it know better (`_contradicted`). As it runs, it raises
-    `RunError` where the runtime does not give these, `PluginFailure` where it gives other outputs than the model has, or numbers
-    of another kind, or of other dimensions.
-    """
-    run = runtime.opened(source.source, source.beside, source.entry)
-    if source.cut is not None:
-        return partial(_run_cut, run, source.cut, runtime.fetches)
-    if not all(isinstance(type_, TensorType) for type_ in source.outputs.values()):  # a sequence is given tensor by tensor
-        return run
-    other = _contradicted(source, made)
-    told = islice(source.outputs.items(), len(source.outputs) - len(source.states))
-    types = {name: type_.with_shape(other[name].shape) if name in other else type_ for name, type_ in told}  # type: ignore[attr-defined]
-
-    def run_whole(given: Mapping[str, np.ndarray], keep: bool = False, **how: Any) -> dict[str, np.ndarray]:
-        found: dict[str, np.ndarray] = run(given, keep=keep, **how) if keep else run(given, **how)
-        if keep or how:
-            return found
-        wrong = wrong_outputs(found, types, wrong_form=other_rank)
-        if wrong is not None:
-            raise runtime_failed(runtime, wrong)
-        return in_order(found, types)
-
-    return run_whole
-
-
-def runtime_failed(runtime: Runtime, why: str) -> PluginFailure:
-    """The error for a runtime that gives other outputs than the model has."""
-    return failure(host().owner("runtimes", runtime.name), f"runtime {runtime.name!r} (open)", TypeError(why))
-
-
-def _run_cut(
-    run: Callable[..., dict[str, np.ndarray]], cut: Cut, fetches: bool, given: Mapping[str, np.ndarray], keep: bool = False,
-) -> dict[str, np.ndarray]:
-    how: dict[str, Any] = {"outputs": cut.outputs, "keep": keep} if fetches else {"keep": True}
-    found = {**given, **run({**_zeros(cut.unused), **given}, **how)}
-    missing = next((name for name in cut.outputs if name not in found), None)
-    if missing is not None:
-        raise RunError(f"it does not give the numbers of {missing!r}, where the model was cut")
-    outputs = {name: found[name] for name in cut.outputs}
-    return {**{name: array for name, array in found.items() if name not in outputs}, **outputs} if keep else outputs
-
-
-def _zeros(types: Mapping[str, Type]) -> dict[str, np.ndarray]:
-    """Zeros for inputs; none for one of text and the like, which a runtime gives something empty, or says that it is missing."""
-    found = {}
-    for name, type_ in types.items():
-        with suppress(Unfit):
-            if isinstance(type_, TensorType):
-                found[name] = np.zeros([size or 0 for size in type_.shape or ()], dtype_of(type_.element))
-    return found
-
-
-def warm_runtime(format: str | None) -> None:
-    """Have the runtime that judges models of a format start what takes time to start."""
-    runtime, _ = runtime_for(format)
-    if runtime is not None and runtime.warm is not None:
-        resolve(runtime.warm)()
 
 
 @takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS, tolerance=LIMITS)
@@ -323,8 +213,8 @@ def compare(
     read = partial(load, model, format=format, weights=weights, outputs=outputs)
     with sizes_from(given_arrays, None, preprocess, is_fused):
         written, result, source = _opened_with_model(artifact, types, is_fused, read, function)
-    meanings = {} if isinstance(artifact, Module) else reported_types(Path(artifact))
-    note_ranges(source, {**(stated := quantized_tensors(result)), **meanings})
+    meanings, stated = {} if isinstance(artifact, Module) else reported_types(Path(artifact)), quantized_tensors(result)
+    note_ranges(source, {**stated, **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     runtime = _judge_of(source, model)
     note_borders(result, source)
@@ -332,24 +222,33 @@ def compare(
     given, fed = _given_to_both(source, fused, result, hub, given_arrays, preprocess, seed)
     inside, execute = given if fused is None else fused.inside(given), run_of(runtime, source)
     reference, by_order = execute(inside), as_stored(fed, with_meanings(result.inputs, meanings))
-    compute, said = _runner_of(written, result, per_layer)
-    chosen = chosen_outputs(hub)
+    (compute, said), chosen = _runner_of(written, result, per_layer), chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
-    comparison = Comparison(runtime.name, said, _outputs(reference, actual, source, meanings, stated, chosen), of_found=of_found)
+    compared = partial(_outputs, source=source, meanings=meanings, stated=stated, chosen=chosen)
+    comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
-    own = quantized_elements(source, hub)
+    alike = _are_quantized_alike(hub, own := quantized_elements(source, hub), {**stated, **meanings})
     if per_layer:
-        both = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
-        comparison.add_layers(*both, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    kinds_of = partial(_kinds_of, source, hub, result, fused is not None)
-    alike = _are_quantized_alike(hub, own, {**stated, **meanings})
-    comparison.judge(limits, excepts, len(reference), chosen, kinds_of if alike else None)
-    if alike and fused is None and not comparison.broken:
+        kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
+        comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
+    judging = partial(_judging, source, hub, result, runtime, execute, fused, seed) if alike else None
+    judge = comparison.judge(limits, excepts, len(reference), chosen, judging, (inside, reference, actual))
+    if judge is not None and fused is None and not comparison.broken:
         others = turned_inputs(given, result) if given_arrays is not None else further_inputs(source, hub, result, seed)
+        both = partial(_run_both, execute, compute, runtime, source, result, meanings)
         comparison.follow(
-            Following(hub, kinds_of(limits or Tolerance()), execute),
-            partial(_run_both, execute, compute, runtime, source, result, meanings), chain([given], others))
+            Following(hub, judge.kinds, execute), both, chain([given], others), partial(judge.further, compared=compared))
     return comparison
+
+
+def _judging(
+    source: Module, hub: Module, result: Module, runtime: Runtime, execute: Callable[..., dict[str, np.ndarray]],
+    fused: Fused | None, seed: int, limits: Tolerance,
+) -> AsConverted:
+    """What judges the outputs by limits, as a conversion does."""
+
+    of_ways = (random_inputs(source, hub, seed + 1 + more) for more in range(9))
+    return AsConverted(source, hub, result, runtime, execute, _kinds_of(source, hub, result, fused is not None, limits), of_ways)
 
 
 def _runner_of(written: Written | None, result: Module, per_layer: bool) -> tuple[Callable[..., dict[str, np.ndarray]], str]:

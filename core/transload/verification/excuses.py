@@ -12,14 +12,15 @@ from ..errors import ReadError, RunError
 from ..ir import Module, output_names
 from ..plugin import resolve
 from ..worker import ChildEnded
-from .compare import judged_format, other_runtimes, run_of
 from .differences import TensorDifference, compare_outputs
 from .drawn import Drawn
+from .edges import open_at_edges
 from .kinds import OutputKinds
 from .last_bits import excused_by_last_bits, still_inputs
 from .limits import breaks_usual
 from .reference import Reference
 from .running import Running
+from .runtimes import judged_format, other_runtimes, run_of
 from .steps import check_steps, is_quantized
 from .ties import excused_by_ties
 from .ways import Ways
@@ -46,7 +47,8 @@ class Excuses:
     ) -> tuple[list[TensorDifference], Broken, list[str]]:
         """The tensors as they are judged, the limits that are broken all the same, and notes on what excused others."""
         tensors, broken, notes = self._by_nearest(given, actual, tensors, broken)
-        for excuse in (self._by_steps, self._by_ties, self._by_its_own, partial(self._by_last_bits, tensors=tensors)):
+        by_last_bits = partial(self._by_last_bits, tensors=tensors)
+        for excuse in (self._by_steps, self._by_ties, self._by_edges, self._by_its_own, by_last_bits):
             if broken:
                 broken, further = excuse(given, actual, broken=broken)
                 notes += further
@@ -115,6 +117,23 @@ class Excuses:
         names = [*actual]
         notes = [f"{names[index]}: {share:.2%} of its labels are others, where scores in {self.runtime.name} are as near to one "
                  "another as the tolerance lets them be" for index, share in excused.items()]
+        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
+
+    def _by_edges(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: Broken,
+    ) -> tuple[Broken, list[str]]:
+        """The limits that are broken all the same where all that is other is next to a border, and the rest tells (`edges`)."""
+        suspects = broken.keys() - self.kinds.exact
+        if not suspects or self.hub is None or self.reference.fused is not None:
+            return broken, []
+        try:
+            reference = self.reference.run(given, keep=True)
+            found = open_at_edges(self.hub, given, reference, actual, suspects, self.engine, self.tolerance)
+        except RunError:  # with its intermediate tensors it does not run
+            return broken, []
+        excused = {index for index, tells in found.items() if tells}
+        notes = [f"{name}: what is another number there is made of what is next to a border, as next to 0, where runtimes "
+                 "round to either side" for index, name in enumerate(actual) if index in excused]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
 
     def _by_its_own(

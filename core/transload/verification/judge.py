@@ -20,9 +20,9 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
 from .bounds import Bounded, check_bounds, has_bounds
-from .compare import runtime_failed
 from .differences import TensorDifference, compare_outputs, not_measured, of_plain, output_count, together
 from .drawn import Drawn
+from .edges import open_at_edges
 from .endless import is_finite, why_no_numbers
 from .excuses import Excuses
 from .following import moved_as_far
@@ -33,6 +33,7 @@ from .last_bits import moved_by_roundings
 from .padding import found_alone
 from .reference import Reference
 from .running import Running
+from .runtimes import runtime_failed
 from .sampled import Together
 from .steady import Steady
 from .steps import is_quantized
@@ -298,9 +299,25 @@ class Judge:
     def _leaves_open(self) -> str:
         """Why what is wrong on the last inputs says nothing of the conversion, where it does not: runtimes differ in it."""
         why, given = why_no_numbers(self.source, self.hub, self._last.endless), self._last.given
-        if why or self.runtime.undefined is None or given is None:
+        if why or given is None:
             return why
-        return str(resolve(self.runtime.undefined)(self.source, self.hub, self.reference.inside(given)))
+        if self.runtime.undefined is not None:
+            why = str(resolve(self.runtime.undefined)(self.source, self.hub, self.reference.inside(given)))
+        return why or self._lies_at_edges(given)
+
+    def _lies_at_edges(self, given: Mapping[str, np.ndarray]) -> str:
+        """Why what is wrong on these inputs says nothing, where all of it is next to a border (`edges`)."""
+        broken = self._last.broken - self.kinds.exact
+        if not broken or broken != self._last.broken or self.hub is None or self.reference.fused is not None or not self._of_one:
+            return ""
+        with suppress(RunError, PluginFailure, MemoryError):  # with its intermediate tensors it may not run
+            reference, actual = self.reference.run(given, keep=True), self.running(given)
+            found = open_at_edges(self.hub, given, reference, actual, broken, self.engine, self.tolerance)
+            if found.keys() == broken:
+                names = ", ".join(list(actual)[place] for place in sorted(broken))
+                return (f"all numbers of {names} that are others are made of what is next to a border, as next to 0, where "
+                        f"runtimes round to either side; give {self.tried.others} with --input NAME=FILE")
+        return ""
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
         """Note, where the target's own runtime was judged, whether the module itself is wrong, too.

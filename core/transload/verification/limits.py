@@ -18,6 +18,9 @@ __all__ = ["breaks_usual", "broken_limits", "passes_if_constant"]
 
 _ROUNDINGS = 64.0
 """Of a step: floats that are nearer are of the same integer."""
+_OF_ZERO = 16.0
+"""How many times `floor` is near enough where the source is 0 throughout: what cancels out, as the logarithm of gamma at 1, is
+made of terms larger than 1, of which a cosine and a distance have nothing to be measured by."""
 _COARSE = 0.5
 """How near (`euclid`) what an offset or larger numbers hide is to be behind numbers that are rounded to steps: a constant in
 place of it is at 0, and steps that are rounded otherwise are nearer by far."""
@@ -58,7 +61,8 @@ def broken_limits(
             return broken
         if tensor.metrics["max_abs"] <= min((tolerance.integer + 1e-3) * step, tolerance.max_abs):
             return []
-    if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):
+    is_zero = not exact and tensor.others is not None and tensor.others.is_zero
+    if tensor.metrics["max_abs"] <= min(tolerance.floor * (_OF_ZERO if is_zero else 1.0), tolerance.max_abs):
         return []
     broken = _beyond(
         tensor, [("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False)])

@@ -32,11 +32,13 @@ class Others:
     """How many of the reference's elements are not its middle one: so many would be others in a tensor that is constant."""
     spread: float
     """How far the reference's elements lie from its middle one at most."""
+    is_zero: bool = False
+    """Whether the reference is 0 throughout, or the one number beside it is."""
 
     def __add__(self, other: Others) -> Others:
         """What there is to count of both together: of outputs of several runs, each with its own middle."""
         return Others(self.size + other.size, self.apart + other.apart, self.telling + other.telling,
-                      max(self.spread, other.spread))
+                      max(self.spread, other.spread), self.is_zero and other.is_zero)
 
     def most_steps(self, step: float, counted: bool = False) -> float:
         """How many elements may be another step; of `counted` integers, which have no scale, at most half, and never so many that
@@ -73,4 +75,5 @@ def others_of(reference: np.ndarray, actual: np.ndarray) -> Others | None:
     middle = np.partition(numbers, numbers.size // 2)[numbers.size // 2]
     with np.errstate(invalid="ignore"):
         spread = np.abs(numbers.astype(np.float64) - np.float64(middle)).max()
-    return Others(numbers.size, int(apart), int(np.count_nonzero(numbers != middle)), float(spread))
+    return Others(numbers.size, int(apart), int(np.count_nonzero(numbers != middle)), float(spread),
+                  not reference.any() or (numbers.size == 1 and not actual.any()))

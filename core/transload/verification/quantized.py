@@ -38,7 +38,6 @@ from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
 from .bounds import has_bounds, rounded_as_it_runs
-from .compare import judged_format, run_of, runtime_for
 from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
 from .exact import exact_outputs
 from .fineness import narrow_steps, output_steps
@@ -49,6 +48,7 @@ from .limits import breaks_usual, broken_limits
 from .offsets import unit_of_module
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
+from .runtimes import judged_format, run_of, runtime_for
 from .steady import always_same
 from .tolerance import Tolerance
 from .verify import Verification, verify_conversion

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Module
 from ..plugin import Runtime
-from .compare import run_of
+from .runtimes import run_of
 
 if TYPE_CHECKING:
     from ..postprocess import Postprocess

@@ -17,7 +17,6 @@ from ..engine.steps import elements_of
 from ..errors import PluginFailure, RunError, TransloadError
 from ..ir import Module
 from ..plugin import Runtime
-from .compare import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
 from .drawn import Drawn
 from .further import further_inputs
 from .information import Tried, attempts, attempts_at_steady, telling_first
@@ -26,6 +25,7 @@ from .judge import Judge
 from .larger import larger_inputs
 from .reaching import reaching_inputs
 from .running import OwnRuntime, Running, refusal_of_all
+from .runtimes import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
 from .sampled import Sample, named
 from .tolerance import Tolerance
 from .turned import turned_inputs

@@ -14,7 +14,7 @@ from transload.ir.regions import functions_named
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
 from transload.trials import refusal_by_runtime, refused_ops
-from transload.verification.compare import other_runtimes, runtime_for
+from transload.verification.runtimes import other_runtimes, runtime_for
 
 from .lowering.rounding import rounds_otherwise
 

@@ -47,7 +47,7 @@ def test_sizes_are_given_by_the_names_that_the_file_has(cli: Cli, open_model: Pa
 
 
 @pytest.mark.parametrize(("asked", "said"), [
-    (["--dim", "words=9999999999999999999999"], "at most 18 digits"),
+    (["--dim", "words=9999999999999999999999"], "of 18 digits at most"),
     (["--dim", "words=68719476737"], "elements are the limit"),
     (["--batch", "9999999999999999999999"], "elements are the limit"),
     (["--dim", "words=2", "--dim", "words=3"], "says two sizes of 'words': 2 and 3"),

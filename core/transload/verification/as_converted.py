@@ -1,0 +1,98 @@
+"""What a comparison asks of the outputs on one of its inputs: as `convert` does, with what excuses them, or leaves them open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import PluginFailure, RunError
+from ..ir import Module
+from ..plugin import Runtime, resolve
+from ..worker import ChildEnded
+from .differences import TensorDifference, compare_outputs
+from .drawn import Drawn
+from .edges import open_at_edges
+from .endless import is_finite, why_no_numbers
+from .excuses import Excuses
+from .following import Inputs
+from .information import is_nan_throughout
+from .kinds import OutputKinds
+from .last_bits import moved_by_roundings
+from .reference import Reference, Run
+from .running import Running
+
+__all__ = ["AsConverted", "Found"]
+
+
+@dataclass
+class Found:
+    """What was found on some inputs."""
+
+    broken: dict[int, list[str]]
+    """By place of the output, the limits that it breaks, in words."""
+    open: dict[int, str] = field(default_factory=dict)
+    """By place of the output, why nothing says whether it is right."""
+    notes: list[str] = field(default_factory=list)
+    """What excused others."""
+
+
+class AsConverted:
+    """Judges a `result` by the runtime of its `source`, which `execute` runs, as a conversion is judged."""
+
+    def __init__(
+        self, source: Module, hub: Module, result: Module, runtime: Runtime, execute: Run, kinds: OutputKinds,
+        of_ways: Iterable[Inputs] = (),
+    ) -> None:
+        self._source, self._hub, self._runtime, self.kinds = source, hub, runtime, kinds
+        self._reference = Reference(source, runtime, hub)
+        self._reference.take(execute)
+        self._excuses = Excuses(self._reference, hub, Running(result, "auto"), kinds, "auto", Drawn(of_ways))
+
+    def first(
+        self, given: Inputs, reference: Inputs, actual: Inputs, tensors: Sequence[TensorDifference],
+    ) -> Found:
+        """What is found on the inputs that are compared."""
+        limits = self.kinds.limits_broken(tensors)
+        if not limits:
+            return Found({})
+        found = Found(limits)
+        with suppress(RunError, PluginFailure, MemoryError, ChildEnded):  # with its intermediate tensors it may not run
+            _, found.broken, found.notes = self._excuses.of(given, actual, [*tensors], limits)
+            if found.broken:
+                found.open = self._at_edges(given, actual, found.broken)
+        found.broken = {place: reasons for place, reasons in found.broken.items() if place not in found.open}
+        return found
+
+    def further(
+        self, given: Inputs, reference: Inputs, actual: Inputs, compared: Callable[[Inputs, Inputs], list[TensorDifference]],
+    ) -> dict[int, list[str]]:
+        """The limits that outputs, as they are `compared`, break on inputs after the first, by place: where that says something
+        of the result."""
+        if any(map(is_nan_throughout, reference.values())):
+            return {}
+        broken = self.first(given, reference, actual, compared(reference, actual)).broken
+        if not broken or self._is_undefined(given, reference, actual):
+            return {}
+        own = compare_outputs(reference, self._reference.run(moved_by_roundings(given, self.kinds.unit)))
+        moved = self.kinds.limits_broken(own, exact=frozenset())
+        return {place: reasons for place, reasons in broken.items() if place not in moved}
+
+    def _is_undefined(self, given: Inputs, reference: Inputs, actual: Inputs) -> bool:
+        endless = not all(is_finite(array) for arrays in (reference, actual) for array in arrays.values())
+        if why_no_numbers(self._source, self._hub, endless):
+            return True
+        undefined = self._runtime.undefined
+        return undefined is not None and bool(resolve(undefined)(self._source, self._hub, given))
+
+    def _at_edges(self, given: Inputs, actual: Inputs, broken: Collection[int]) -> dict[int, str]:
+        suspects = {*broken} - self.kinds.exact
+        if not suspects:
+            return {}
+        reference: Mapping[str, np.ndarray] = self._reference.run(given, keep=True)
+        found = open_at_edges(self._hub, given, reference, actual, suspects, "auto", self.kinds.tolerance)
+        names = [*actual]
+        return {place: f"all numbers of {names[place]} that are others are made of what is next to a border, as next to 0, where "
+                "runtimes round to either side" for place in found}
