@@ -100,9 +100,9 @@ def cut_for(target: Target, module: Module, settings: Mapping[str, Any], hosted:
     cut = parted(module, takes)
     places = {part.place for part in cut.parts}
     if places == {HOST} and hosted is None:
-        raise TargetError(
-            f"target {target.name!r} takes no op of this model",
-            merge_findings([Finding(op.name, "the target does not take it", names_of([op])) for op in work_of(module)]))
+        findings = merge_findings([*target.check(module, settings)]) or merge_findings(
+            [Finding(op.name, "the target does not take it", names_of([op])) for op in work_of(module)])
+        raise TargetError(f"target {target.name!r} takes no op of this model", findings)
     return cut if HOST in places else None
 
 

@@ -22,7 +22,7 @@ from .roles import hub
 from .samples.owned import owned
 from .samples.samples import Samples
 
-__all__ = ["Quantization", "floats_in", "quantize_at_hub", "wished_by"]
+__all__ = ["Quantization", "floats_in", "has_floats", "quantize_at_hub", "wished_by"]
 
 
 def wished_by(target: Target, quantizer: str) -> dict[str, Any]:
@@ -147,6 +147,11 @@ def floats_in(module: Module) -> dict[str, str]:
         if op.results and constant_of(op.results[0]) is None and _computes_on_floats(op):
             found.setdefault(op.results[0].name or op.name, f"{op.name} computes with floats")
     return found
+
+
+def has_floats(op: Op) -> bool:
+    """Whether data of the op are floats (a quantized tensor is stored as integers)."""
+    return any(isinstance(value.stored_element, FloatType) for value in (*op.operands, *op.results))
 
 
 def _computes_on_floats(op: Op) -> bool:

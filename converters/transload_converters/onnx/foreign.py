@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 
+from transload.files import archive_names
 from transload.plugin import ForeignFormat
 
 __all__ = ["FORMATS", "is_darknet", "is_mediapipe", "is_ncnn", "is_openvino", "is_pickle", "is_safetensors",
@@ -100,13 +100,7 @@ def is_zipped_saved_model(head: bytes, path: Path) -> bool:
 
 def _members(head: bytes, path: Path) -> list[str]:
     """The names of what an archive holds; none of anything else."""
-    if not head.startswith(b"PK\x03\x04"):
-        return []
-    try:
-        with zipfile.ZipFile(path) as opened:
-            return opened.namelist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError):
-        return []
+    return archive_names(path) if head.startswith(b"PK\x03\x04") else []
 
 
 def is_openvino(head: bytes, path: Path) -> bool:

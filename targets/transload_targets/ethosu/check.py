@@ -8,11 +8,12 @@ from dataclasses import replace
 from transload.errors import Finding, merge_findings
 from transload.ir import Module, Op
 from transload.plugin import Quantized
+from transload.quantization import has_floats
 from transload.read_again import quantizing
 
 from .accelerators import FAMILIES, Accelerator
 from .constraints import constraints_of
-from .facts import ANY_TYPES, accepted, has_floats, is_known, signature, signatures_of
+from .facts import ANY_TYPES, accepted, is_known, signature, signatures_of
 
 __all__ = ["check_module", "refusals"]
 

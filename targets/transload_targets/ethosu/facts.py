@@ -13,9 +13,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from transload.ir import FloatType, Op, QuantType, TensorType, Value
+from transload.ir import Op, QuantType, TensorType, Value
 
-__all__ = ["accepted", "element_name", "has_floats", "is_known", "measured_with", "operand_slots", "signature", "signatures_of"]
+__all__ = ["accepted", "element_name", "is_known", "measured_with", "operand_slots", "signature", "signatures_of"]
 
 PARAMETERS = frozenset({
     "bias", "input_zp", "weight_zp", "output_zp", "input1_zp", "a_zp", "b_zp", "multiplier", "shift", "pad_const", "table"})
@@ -83,8 +83,3 @@ def signature(op: Op) -> str:
             names += dict.fromkeys(elements) if variadic else elements
     results = [element_name(result) for result in op.results if isinstance(result.type, TensorType)]
     return f"{' '.join(names)} -> {' '.join(results)}"
-
-
-def has_floats(op: Op) -> bool:
-    """Whether data of the op are floats (a quantized tensor is stored as integers)."""
-    return any(isinstance(value.stored_element, FloatType) for value in (*op.operands, *op.results))

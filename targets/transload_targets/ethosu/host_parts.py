@@ -12,9 +12,9 @@ from typing import Any
 from transload.ir import Module, Op, Value, input_names, output_names
 from transload.ir.build import constant_of
 from transload.partitioning import whole_origins, work_of
+from transload.quantization import has_floats
 
 from .check import STRUCTURE, refusals
-from .facts import has_floats
 
 __all__ = ["CONVERSIONS", "affine", "left_to_host"]
 

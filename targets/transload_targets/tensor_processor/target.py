@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 from transload.contents import constant_bytes, op_counts
 from transload.errors import Finding
 from transload.ir import Module, NoneType, Op, TensorType, Value
+from transload.partitioning import work_of
 from transload.plugin import Emitted, Options, Target
+from transload.quantization import floats_in, has_floats
+from transload.read_again import quantizing
+from transload.rewrite import names_of
 
 from .chip import Chip, load_chip
 
@@ -105,14 +109,30 @@ class TensorProcessor(Target):
         return op.dialect != "top"
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        """Inputs and outputs that are no tensors: those of which a file says nothing, and those that are left out."""
+        """Inputs and outputs that are no tensors: those of which a file says nothing, and those that are left out.
+
+        Of a module that the chip takes no op of, why it takes none.
+        """
         absent = [Finding("an output", f"is of type {type_}, where a chip has tensors", (name,), "take it off the model")
                   for name, type_ in module.outputs.items() if not isinstance(type_, TensorType)]
+        absent += self._refused(module)
         return absent + [
             Finding("an input", f"is of type {type_}, where a chip has tensors of known shape", (name,),
                     "say the sizes of the inputs, by --shape" if isinstance(type_, TensorType) else "take it off the model")
             for name, type_ in module.inputs.items()
             if not isinstance(type_, TensorType | NoneType) or (isinstance(type_, TensorType) and not type_.is_static)]
+
+    def _refused(self, module: Module) -> list[Finding]:
+        left = work_of(module)
+        if any(self.takes(op, {}) for op in left):
+            return []
+        if floats_in(module) and not self.chip.has_floats:
+            why = f"{self.name} computes with integers only, and this works on floats"
+            hint = f"quantize the model first{quantizing(module, self.name, ('int8',))}"
+            return [Finding(op.name, why, names_of([op]), hint) for op in left if has_floats(op)]
+        from .lowering.lower import left_to_host
+
+        return left_to_host(module, self.chip)
 
     def near_enough(self, options: Mapping[str, Any]) -> Sequence[str]:
         """Of small multipliers, and of floats of 16 bits, what layers come to, each of which rounds weights and results."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -195,3 +196,17 @@ def test_eight_bits_are_judged_by_what_they_can_keep_and_a_wrong_program_fails(
     except VerificationError:
         return
     assert wrong is not None and wrong.failed
+
+
+def test_a_model_of_which_a_chip_takes_nothing_is_refused_with_the_reason_and_the_way(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = root / "examples" / "digits" / "digits_float.tflite"
+    with pytest.raises(ConversionError, match="takes no op") as refused:
+        transload.convert(model, "tp-tiny", "out")
+    assert {finding.why for finding in refused.value.findings} == {"tp-tiny computes with integers only, and this works on floats"}
+    (hint,) = {finding.hint for finding in refused.value.findings}
+    np.save("samples.npy", np.load(root / "examples" / "digits" / "test_images.npz")["images"][:16])
+    command = shlex.split(hint.partition(": ")[2].replace("SAMPLES", "samples.npy"))
+    assert command[0] == "transload" and main([*command[1:], "-o", "out"]) == 0

@@ -68,6 +68,11 @@ class Chip:
         """Bytes to which channels of local tensors are aligned: those of a lane's vector, or of the widest element."""
         return max(self.vector_bytes, WIDEST)
 
+    @property
+    def has_floats(self) -> bool:
+        """Whether any operation takes floats."""
+        return any("float" in each for types in self.operations.values() for each in types)
+
     def supports(self, operation: str, dtype: str) -> bool:
         """Whether the chip has an operation on elements of this type."""
         return dtype in self.operations.get(operation, ())

@@ -7,10 +7,10 @@ from transload.ir import Module, update_function_types
 from transload.plugin_host import host
 from transload.rewrite import RewriteTable, Rewriting
 
-from ..chip import load_chip
+from ..chip import Chip, load_chip
 from . import TABLE
 
-__all__ = ["lower_to_tpu"]
+__all__ = ["left_to_host", "lower_to_tpu"]
 
 
 def lower_to_tpu(module: Module, chip: str = "tp-large") -> bool:
@@ -19,14 +19,24 @@ def lower_to_tpu(module: Module, chip: str = "tp-large") -> bool:
     `chip` is the name of a chip, or a path of a `.toml` file. What stays on the host, and why, is noted on the module. Layouts
     have to be NCHW (the pass `layout{to=NCHW}`), and functions inlined.
     """
-    described, table = load_chip(chip), _table_for(module)
+    described = load_chip(chip)
     before = sum(op.dialect == "top" for op in module.walk())
-    rewriting = Rewriting(module, table, "top", fold=False, options={"chip": described})
-    findings = rewriting.rewrite(module)
-    update_function_types(module)
-    notes = tuple(_note(described.name, finding) for finding in merge_findings(findings))
+    findings = _lower(module, described)
+    notes = tuple(_note(described.name, finding) for finding in findings)
     module.notes = (*module.notes, *(note for note in notes if note not in module.notes))
     return sum(op.dialect == "top" for op in module.walk()) != before
+
+
+def left_to_host(module: Module, chip: Chip) -> list[Finding]:
+    """Why ops of a module stay on the host. The module is unchanged."""
+    return _lower(module.clone(), chip)
+
+
+def _lower(module: Module, chip: Chip) -> list[Finding]:
+    """Lower what a chip can compute, in place; why it cannot compute the rest."""
+    findings = Rewriting(module, _table_for(module), "top", fold=False, options={"chip": chip}).rewrite(module)
+    update_function_types(module)
+    return merge_findings(findings)
 
 
 def _table_for(module: Module) -> RewriteTable:
