@@ -39,6 +39,13 @@ class Landmarks:
     """Whether roundings of floats on the way decide to which."""
     divides: bool = False
     """Whether something is divided by it, of which zero has none: it is another number."""
+    endless: frozenset[str] = frozenset()
+    """Whether it is asked for what is no finite number: "nan", or "inf", of either sign."""
+
+    @property
+    def finite(self) -> Landmarks:
+        """Without what is asked about numbers that are not finite."""
+        return replace(self, endless=frozenset()) if self.endless else self
 
 
 NOTHING = Landmarks()
@@ -99,7 +106,7 @@ def _before_cast(op: Op, shown: Landmarks) -> Landmarks:
     if isinstance(after, IntegerType) and after.width == 1:
         return NOTHING
     if isinstance(before, FloatType):
-        return replace(shown, stepped=True) if isinstance(after, IntegerType) else shown
+        return replace(shown.finite, stepped=True) if isinstance(after, IntegerType) else shown
     return replace(shown, as_floats=True) if isinstance(after, FloatType) and shown != NOTHING else shown
 
 
@@ -118,5 +125,5 @@ def together(several: Iterable[Landmarks]) -> Landmarks:
             last = len(points) - 1
             points = [points[round(number * last / (_MOST_POINTS - 1))] for number in range(_MOST_POINTS)]
         total = Landmarks(tuple(points), least, most, total.as_floats or each.as_floats, total.stepped or each.stepped,
-                          total.unsteady or each.unsteady, total.divides or each.divides)
+                          total.unsteady or each.unsteady, total.divides or each.divides, total.endless | each.endless)
     return total

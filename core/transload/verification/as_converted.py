@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -12,6 +12,7 @@ from ..errors import PluginFailure, RunError
 from ..ir import Module
 from ..plugin import Runtime, resolve
 from ..worker import ChildEnded
+from .bounds import has_bounds
 from .differences import TensorDifference, compare_outputs
 from .drawn import Drawn
 from .edges import open_at_edges
@@ -21,8 +22,10 @@ from .following import Inputs
 from .information import is_nan_throughout
 from .kinds import OutputKinds
 from .last_bits import moved_by_roundings
+from .reaching import reaching_inputs
 from .reference import Reference, Run
 from .running import Running
+from .steps import is_quantized
 
 __all__ = ["AsConverted", "Found"]
 
@@ -46,7 +49,7 @@ class AsConverted:
         self, source: Module, hub: Module, result: Module, runtime: Runtime, execute: Run, kinds: OutputKinds,
         of_ways: Iterable[Inputs] = (),
     ) -> None:
-        self._source, self._hub, self._runtime, self.kinds = source, hub, runtime, kinds
+        self._source, self._hub, self._result, self._runtime, self.kinds = source, hub, result, runtime, kinds
         self._reference = Reference(source, runtime, hub)
         self._reference.take(execute)
         self._excuses = Excuses(self._reference, hub, Running(result, "auto"), kinds, "auto", Drawn(of_ways))
@@ -79,6 +82,19 @@ class AsConverted:
         own = compare_outputs(reference, self._reference.run(moved_by_roundings(given, self.kinds.unit)))
         moved = self.kinds.limits_broken(own, exact=frozenset())
         return {place: reasons for place, reasons in broken.items() if place not in moved}
+
+    def reaching(self, seed: int) -> Iterator[Inputs]:
+        """Inputs that reach what the model asks about (`reaching_inputs`), where its form at the hub makes numbers of them: of a
+        place outside of a table that is anything."""
+        floats = not is_quantized(self._hub) and not has_bounds(self._hub) and self.kinds.tolerance.keeps_floats
+        for several in reaching_inputs(self._source, self._hub, self._result, seed, floats):
+            for given in several:
+                with suppress(RunError, PluginFailure, MemoryError):
+                    if all(map(is_finite, Running(self._hub, "reference")(given).values())):
+                        break
+            else:
+                continue
+            yield given
 
     def _is_undefined(self, given: Inputs, reference: Inputs, actual: Inputs) -> bool:
         endless = not all(is_finite(array) for arrays in (reference, actual) for array in arrays.values())

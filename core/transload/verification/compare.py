@@ -234,7 +234,8 @@ def compare(
     judging = partial(_judging, source, hub, result, runtime, execute, fused, seed) if alike else None
     judge = comparison.judge(limits, excepts, len(reference), chosen, judging, (inside, reference, actual))
     if judge is not None and fused is None and not comparison.broken:
-        others = turned_inputs(given, result) if given_arrays is not None else further_inputs(source, hub, result, seed)
+        others = turned_inputs(given, result) if given_arrays is not None else chain(
+            further_inputs(source, hub, result, seed), judge.reaching(seed))
         both = partial(_run_both, execute, compute, runtime, source, result, meanings)
         comparison.follow(
             Following(hub, judge.kinds, execute), both, chain([given], others), partial(judge.further, compared=compared))

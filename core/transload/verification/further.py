@@ -1,7 +1,8 @@
 """Further inputs of the usual size: what has passed once is run on them, too, and steps are counted over all.
 
 What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
-gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign.
+gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign. Which
+of equal numbers is the greatest shows where some are: of the bytes that are drawn hardly any are, as saturated pixels may be.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from ..analysis.dataflow import has_loops
 from ..engine.choice import work_of
 from ..ir import Module
-from .inputs import plain_integers, random_inputs
+from .inputs import NARROW, plain_integers, random_inputs
 
 __all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs"]
 
@@ -21,6 +22,8 @@ _SIDES = (0, 1, -1)
 """Of which half of what is drawn they are, one after the other: of both, of the upper one, and of the lower one."""
 _APART = 1000
 """Their seeds are as far from those of the inputs that are tried where outputs say nothing."""
+_EQUAL = 4
+"""Of how many different numbers integers of few bits are, in a run after the others."""
 FEW_PRODUCTS, FEW_ELEMENTS = 1 << 24, 1 << 19
 """The work of a run that is worth so many more: a tenth of a second."""
 
@@ -38,3 +41,12 @@ def further_inputs(
     plain = plain_integers(hub) if signed and hub is not None else frozenset[int]()
     for number, side in enumerate(_SIDES):
         yield random_inputs(source, hub, seed + _APART + number, signed=plain, side=side)
+    drawn = random_inputs(source, hub, seed + _APART + len(_SIDES), signed=plain)
+    generator = np.random.default_rng(seed + _APART)
+    if any(map(_is_narrow, drawn.values())):
+        yield {name: generator.choice(generator.choice(array.ravel(), _EQUAL), array.shape) if _is_narrow(array) else array
+               for name, array in drawn.items()}
+
+
+def _is_narrow(array: np.ndarray) -> bool:
+    return array.dtype.kind in "iu" and 8 * array.dtype.itemsize <= NARROW and array.size > 1

@@ -1,19 +1,21 @@
 """Inputs that reach what a model's own constants ask about: the last row of a table, both sides of a threshold, a second step.
 
 Zeros and ones, and noise around zero, reach little of that. So what passed on the usual inputs is run on some whose numbers
-are spread over the range in which an input's landmarks lie (`transload.analysis.landmarks`), and stand beside these.
+are spread over the range in which an input's landmarks lie (`transload.analysis.landmarks`), and stand beside these; and where
+a model asks for numbers that are NaN or infinite, on some that have such.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from ..analysis.dataflow import has_loops
-from ..analysis.landmarks import Landmarks, landmarks_of_inputs
+from ..analysis.landmarks import NOTHING, Landmarks, landmarks_of_inputs
 from ..analysis.movement import any_rounds
 from ..engine.choice import work_of
 from ..ir import FloatType, IntegerType, Module, TensorType, Type, input_names, input_types
@@ -24,8 +26,19 @@ from .larger import MASKS
 
 __all__ = ["asked_of_inputs", "reaching_inputs"]
 
-_RUNS = 2
-"""How often inputs are drawn so. A single number is one of the upper half of its range, and then one of the lower half."""
+_LEAST_RUNS, _MOST_RUNS = 2, 8
+"""How often inputs are drawn so: until there was a number on each side of each landmark, in half of the places.
+
+A single number is one of the upper half of its range, and then one of the lower half.
+"""
+_SIGNS = (1, -1, 0)
+"""On which side of a landmark a number is, or on it."""
+_ENDLESS = {"nan": (math.nan,), "inf": (math.inf, -math.inf)}
+"""The numbers that are asked for by these words."""
+_QUESTION = re.compile(r"is_?(nan|inf|finite)|nan_to_num", re.IGNORECASE)
+"""Ops that ask so in any dialect: a conversion may have lost them on the way to the hub."""
+_SOME = 4
+"""One number in so many is one of those, or one at least."""
 _ROUNDS = 64
 """How often a loop of the result, which counts once, is taken to run."""
 _APART = 2000
@@ -53,16 +66,51 @@ def reaching_inputs(
         return
     asked = asked_of_inputs(source, hub, floats)
     names, plain = input_names(source.main), plain_integers(hub)
-    for run in range(_RUNS if asked else 0):
+    runs = _runs(source, asked)
+    for run in range(runs):
         drawn = list[dict[str, np.ndarray]]()
         for share in _SHARES:
             generator = np.random.default_rng(seed + _APART + run)
             given = random_inputs(source, hub, seed + _APART + run, signed=plain)
             for number, landmarks in asked.items():
-                array = _over(generator, given[names[number]], _narrowed(landmarks, share), run)
+                array = _over(generator, given[names[number]], _narrowed(landmarks, share), (run, runs))
                 given[names[number]] = np.where(array == 0, array.dtype.type(1), array) if number in plain else array
             drawn.append(given)
         yield drawn
+    if floats:
+        yield from ([given] for given in _endless_inputs(source, hub, seed))
+
+
+def _runs(source: Module, asked: Mapping[int, Landmarks]) -> int:
+    """How often inputs are drawn, for all sides of what is asked about the smallest of them."""
+    types = input_types(source.main)
+    sides = [len(landmarks.points) * len(_SIGNS) / max(_size(types[number]) // 2, 1) for number, landmarks in asked.items()]
+    return min(max(_LEAST_RUNS, *map(math.ceil, sides)), _MOST_RUNS) if asked else 0
+
+
+def _size(type_: Type) -> int:
+    shape = type_.shape if isinstance(type_, TensorType) else None
+    return math.prod(size or 1 for size in shape or ())
+
+
+def _endless_inputs(source: Module, hub: Module, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Inputs of which some numbers are NaN, and some of which some are infinite, where the model asks for these."""
+    names, types = input_names(source.main), input_types(source.main)
+    said = source.main.attributes.get("arg_attrs") or [{}] * len(types)
+    every = frozenset(_ENDLESS) if any(_QUESTION.search(op.name) for op in source.walk()) else frozenset[str]()
+    found = landmarks_of_inputs(hub)
+    asked = {name: every | found.get(number, NOTHING).endless for number, name in enumerate(names)
+             if RANGE not in said[number] and _is_of_floats(types[number])}
+    generator = np.random.default_rng(seed + _APART)
+    for word, numbers in _ENDLESS.items():
+        given = random_inputs(source, hub, seed + _APART)
+        taking = [name for name, words in asked.items() if word in words and given[name].size]
+        for name in taking:
+            array = given[name] = given[name].copy()
+            places = generator.permutation(array.size)[: max(array.size // _SOME, 1)]
+            array.flat[places] = np.resize(numbers, places.size)
+        if taking:
+            yield given
 
 
 def asked_of_inputs(source: Module, hub: Module, floats: bool = True) -> dict[int, Landmarks]:
@@ -81,6 +129,10 @@ def asked_of_inputs(source: Module, hub: Module, floats: bool = True) -> dict[in
             continue
         found[number] = within
     return found
+
+
+def _is_of_floats(type_: Type) -> bool:
+    return isinstance(type_, TensorType) and isinstance(type_.element, FloatType)
 
 
 def _drawn_around_zero(type_: Type, floats: bool) -> FloatType | IntegerType | None:
@@ -113,19 +165,25 @@ def _narrowed(landmarks: Landmarks, share: float) -> Landmarks:
     return replace(landmarks, least=least, most=most, points=tuple(each for each in landmarks.points if least <= each <= most))
 
 
-def _over(generator: np.random.Generator, like: np.ndarray, landmarks: Landmarks, run: int) -> np.ndarray:
-    """Numbers over a range, half of them evenly spread and half beside landmarks."""
-    whole, size = like.dtype.kind in "iu", like.size
+def _over(generator: np.random.Generator, like: np.ndarray, landmarks: Landmarks, turn: tuple[int, int]) -> np.ndarray:
+    """Numbers over a range, half of them evenly spread and half beside landmarks, at this turn of several."""
+    whole, size, (run, runs) = like.dtype.kind in "iu", like.size, turn
     low, span = landmarks.least, landmarks.most - landmarks.least
-    places = (np.arange(size) * _RUNS + _RUNS - 1 - run + generator.uniform(0.25, 0.75, size)) / max(size * _RUNS, 1)
+    places = (np.arange(size) * runs + runs - 1 - run + generator.uniform(0.25, 0.75, size)) / max(size * runs, 1)
     drawn = np.floor(low + places * (span + 1)) if whole else low + places * span
     drawn = generator.permutation(drawn)
     if size > 1 and landmarks.points:
-        beside = generator.choice(np.asarray(landmarks.points, np.float64), size // 2)
-        signs = generator.choice((-1, 1) if landmarks.as_floats or not whole else (-1, 0, 1), size // 2)
+        beside, signs = _sides(landmarks, whole, np.arange(size // 2) + run * (size // 2))
         drawn[: size // 2] = beside + signs * (1 if whole else span * generator.uniform(0.01, 0.1, size // 2))
         drawn = generator.permutation(drawn)
     if whole and landmarks.as_floats:  # rounded, as floats are, it may fall to either side
         drawn = np.where(np.isin(drawn, landmarks.points), np.where(drawn < landmarks.most, drawn + 1, drawn - 1), drawn)
     drawn = np.clip(drawn, math.ceil(low) if whole else low, math.floor(landmarks.most) if whole else landmarks.most)
     return np.asarray(drawn.reshape(like.shape).astype(like.dtype))
+
+
+def _sides(landmarks: Landmarks, whole: bool, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A landmark for each place, and the side of it, one after the other until all were there; of integers it itself, too."""
+    signs = _SIGNS[:2] if landmarks.as_floats or not whole else _SIGNS
+    turns, of = np.divmod(places, len(landmarks.points))
+    return np.asarray(landmarks.points, np.float64)[of], np.asarray(signs)[turns % len(signs)]

@@ -33,6 +33,11 @@ _BENDS = {"Tanh": 2.0, "Erf": 2.0, "Softsign": 2.0, "HardSwish": 3.0, "HardSigmo
 """How far from zero functions are bent, and no longer straight lines or constants, from there on."""
 
 
+_NAN, _INFINITE = (Landmarks(endless=frozenset({word})) for word in ("nan", "inf"))
+_ENDLESS = Landmarks(endless=_NAN.endless | _INFINITE.endless)
+"""Below infinity is what is finite, and neither of both."""
+
+
 # --- constants and activations
 
 
@@ -68,7 +73,7 @@ def _is_whole(op: Op) -> bool:
 def _cut(shown: Landmarks, low: float, high: float) -> Landmarks:
     """Asked about what is cut off at two numbers, in between which it lies from then on."""
     points = {point for point in shown.points if low <= point <= high} | {end for end in (low, high) if math.isfinite(end)}
-    return replace(shown, points=tuple(sorted(points)), least=-math.inf if low >= shown.least else shown.least,
+    return replace(shown.finite, points=tuple(sorted(points)), least=-math.inf if low >= shown.least else shown.least,
                    most=math.inf if high <= shown.most else shown.most)
 
 
@@ -227,7 +232,7 @@ def remainder(op: Op, shown: Landmarks) -> Asked:
     most = math.inf if shown.most >= below else shown.most
     if least < 0 and most == math.inf:
         points.add(-size)
-    return {0: replace(shown, points=tuple(sorted(points)), least=least, most=most)}
+    return {0: replace(shown.finite, points=tuple(sorted(points)), least=least, most=most)}
 
 
 @LANDMARKS("BitwiseAnd")
@@ -264,9 +269,28 @@ def rounded(op: Op, shown: Landmarks) -> Asked:
 
 @LANDMARKS("Compare")
 def compared(op: Op, shown: Landmarks) -> Asked:
-    """Each number of a constant is a threshold of what it is compared with."""
-    return {1 - number: Landmarks(tuple(np.unique(array).tolist())) for number, operand in enumerate(op.operands)
-            if (array := _numbers(operand)) is not None}
+    """Each number of a constant is a threshold of what it is compared with; with itself, it is asked whether it is NaN."""
+    if op.operands[0] is op.operands[1]:
+        return {0: _NAN}
+    asked = {1 - number: Landmarks(tuple(np.unique(array).tolist())) for number, operand in enumerate(op.operands)
+             if (array := _numbers(operand)) is not None}
+    return asked | {1 - number: _ENDLESS for number, operand in enumerate(op.operands) if _is_endless(operand)}
+
+
+def _is_endless(value: Value) -> bool:
+    dense = constant_of(value)
+    return dense is not None and isinstance(dense.type.element, FloatType) and dense.type.num_elements == 1 and bool(
+        np.isinf(dense.numpy().astype(np.float64)).all())
+
+
+@LANDMARKS("IsNaN")
+def asks_for_nan(op: Op, shown: Landmarks) -> Asked:
+    return {0: _NAN}
+
+
+@LANDMARKS("IsInf")
+def asks_for_infinity(op: Op, shown: Landmarks) -> Asked:
+    return {0: _INFINITE}
 
 
 @LANDMARKS("Clip")

@@ -101,6 +101,12 @@ CASES: dict[str, Case] = {
         [("Cast", ["t"], "f", {"to": 1}), ("Mul", ["f", "frequencies"], "a"), ("Sin", ["a"], "s"), ("MatMul", ["s", "w"], "y")],
         {"t": np.zeros((1, 1), np.int64)}, {"frequencies": np.exp(-np.arange(8.0, dtype=np.float32))[None], "w": floats(8, 6)},
         "frequencies", lambda array: np.where(np.arange(8) > 5, np.float32(0), array)),
+    "imputed": (
+        [("IsNaN", ["x"], "n"), ("Where", ["n", "means", "x"], "f"), ("MatMul", ["f", "w"], "y")],
+        {"x": np.zeros((1, 6), np.float32)}, {"means": floats(6) + 3, "w": floats(6, 3)}, "means", zeroed),
+    "imputed where infinite": (
+        [("Abs", ["x"], "a"), ("Equal", ["a", "end"], "n"), ("Where", ["n", "means", "x"], "f"), ("MatMul", ["f", "w"], "y")],
+        {"x": np.zeros((1, 6), np.float32)}, {"end": np.float32(np.inf), "means": floats(6) + 3, "w": floats(6, 3)}, "means", zeroed),
     "black and white": of_pixels(("Greater", ["x", "middle"], "g"), ("Cast", ["g"], "c", {"to": 1}), middle=np.float32(128)),
     "clipped": changed(of_pixels(("Clip", ["x", "low", "high"], "c"), low=np.float32(0), high=np.float32(200)), "high",
                        lambda array: array * 9),
@@ -130,6 +136,35 @@ def test_what_constants_ask_about_is_reached(name: str, tmp_path: Path) -> None:
     right, wrong = written(tmp_path / "right.onnx", CASES[name]), written(tmp_path / "wrong.onnx", CASES[name], wrong=True)
     assert verified(right, right).passed
     assert verified(right, wrong).failed
+
+
+def test_a_result_that_does_not_ask_for_nan_fails(tmp_path: Path) -> None:
+    """Of NaN it makes NaN, where the model makes numbers; so `compare` says of its artifact."""
+    nodes, inputs, constants, *_ = CASES["imputed"]
+    right = written(tmp_path / "right.onnx", CASES["imputed"])
+    wrong = written(tmp_path / "wrong.onnx", ([("MatMul", ["x", "w"], "y")], inputs, {"w": constants["w"]}, "w", zeroed))
+    assert verified(right, wrong).failed
+    for model, is_right in ((right, True), (wrong, False)):
+        transload.convert(model, "tosa", tmp_path / "out", verify="no")
+        assert (not transload.compare(right, tmp_path / "out").broken) == is_right
+
+
+def test_which_of_equal_bytes_is_the_greatest_shows(tmp_path: Path) -> None:
+    def greatest(name: str, last: int) -> Path:
+        nodes = [("Cast", ["x"], "c", {"to": 6}), ("ArgMax", ["c"], "y", {"axis": 2, "keepdims": 0, "select_last_index": last})]
+        return written(tmp_path / name, (nodes, {"x": np.zeros((1, 4, 16), np.uint8)}, {}, "", zeroed))
+
+    first, last = greatest("first.onnx", 0), greatest("last.onnx", 1)
+    assert verified(first, first).passed and verified(first, last).failed
+
+
+def test_each_side_of_each_threshold_is_stood_on() -> None:
+    """A third of six were missed in each of two runs."""
+    thresholds = np.array([18, 25, 35, 50, 65], np.float32)[:, None]
+    module, _ = asking(lambda g, x: g.Compare(x, thresholds, mode="Greater"), element=F32)
+    numbers = np.concatenate([each[0]["x0"] for each in reaching_inputs(module, module, module, 0)])
+    for threshold in thresholds:
+        assert all(((0 < sign * (numbers - threshold)) & (sign * (numbers - threshold) < 8)).any() for sign in (1, -1))
 
 
 def asking(ask: Callable[[Graph, Any], Any], *, element: Any = I64) -> tuple[Module, Landmarks | None]:
