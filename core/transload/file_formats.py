@@ -13,7 +13,7 @@ from .files import is_file, is_folder, reason_of
 from .mistaken import knows, mistaken
 from .plugin import Reader, Source, resolve
 from .plugin_host import host
-from .reported import unreported
+from .reported import in_its_place, unreported
 from .shell import quoted
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def model_file(folder: Path) -> Path:
     failed: list[PluginFailure] = []
     foreign = _foreign(folder, b"", failed)
     raise foreign or (failed[0] if failed else None) or unreported(folder, _suffixes()) or ReadError(
-        f"{folder}: is a directory, not a model file")
+        f"{folder}: is a directory, not a model file", hint=in_its_place(folder, _suffixes()))
 
 
 def file_of(path: Path) -> Path:

@@ -15,7 +15,7 @@ from .files import is_file, is_folder
 from .json_text import of_json_text
 from .shell import quoted
 
-__all__ = ["report_in", "unreported"]
+__all__ = ["in_its_place", "report_in", "unreported"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -34,10 +34,8 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
     """
     folder = path if is_folder(path) and path.name != REPORT else path.parent
     file = folder / REPORT
-    programs: list[Path] = []
     there = os.path.lexists(file) and (path == file or not _is_of_others(file))
-    with suppress(OSError):  # of a folder that may not be looked into nothing is known
-        programs = sorted(each for each in folder.iterdir() if is_file(each) and each.name.lower().endswith(tuple(suffixes)))
+    programs = in_its_place(folder, suffixes)
     if (not there and (path != folder or not programs)) or report_in(folder) is not None:
         return None
     if not there:
@@ -46,8 +44,16 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
         said = f"{file}: is damaged, or is no report of a conversion"
     else:
         said = f"{path}: no reader knows this format, and {REPORT} beside it is damaged, or is none of a conversion"
-    named = " or ".join(quoted(each) for each in programs[:_FEW])
-    return ReadError(said, hint=f"a file can be given in its place: {named}" if named else "convert the model again")
+    return ReadError(said, hint=programs or "convert the model again")
+
+
+def in_its_place(folder: Path, suffixes: Sequence[str]) -> str:
+    """A hint that names files of these suffixes in a folder that is no model itself; empty where none is there."""
+    files: list[Path] = []
+    with suppress(OSError):  # of a folder that may not be looked into nothing is known
+        files = sorted(each for each in folder.iterdir() if is_file(each) and each.name.lower().endswith(tuple(suffixes)))
+    named = " or ".join(quoted(each) for each in files[:_FEW])
+    return f"a file can be given in its place: {named}" if named else ""
 
 
 def _is_of_others(file: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,14 @@ def test_what_a_file_is_goes_before_a_report_beside_it(report: str, tmp_path: Pa
 def test_a_folder_of_nothing_is_no_artifact(tmp_path: Path, cli: Any) -> None:
     _, _, said = cli("run", tmp_path)
     assert said.strip().endswith("is a directory, not a model file")
+
+
+def test_a_command_that_takes_files_alone_names_those_of_an_artifact(tmp_path: Path, root: Path, cli: Any) -> None:
+    transload.convert(root / "examples" / "digits" / "digits_float.tflite", "tosa", tmp_path / "two words", verify="no")
+    code, _, said = cli("tosa-requirements", tmp_path / "two words")
+    assert code == 3
+    file = shlex.split(said.partition("in its place: ")[2])[0]
+    assert cli("tosa-requirements", file)[0] == 0
 
 
 @pytest.mark.parametrize(("target", "options"), [

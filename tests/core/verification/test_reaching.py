@@ -164,7 +164,7 @@ def test_each_side_of_each_threshold_is_stood_on() -> None:
     module, _ = asking(lambda g, x: g.Compare(x, thresholds, mode="Greater"), element=F32)
     numbers = np.concatenate([each[0]["x0"] for each in reaching_inputs(module, module, module, 0)])
     for threshold in thresholds:
-        assert all(((0 < sign * (numbers - threshold)) & (sign * (numbers - threshold) < 8)).any() for sign in (1, -1))
+        assert all(((sign * (numbers - threshold) > 0) & (sign * (numbers - threshold) < 8)).any() for sign in (1, -1))
 
 
 def asking(ask: Callable[[Graph, Any], Any], *, element: Any = I64) -> tuple[Module, Landmarks | None]:
