@@ -106,7 +106,8 @@ CASES: dict[str, Case] = {
         {"x": np.zeros((1, 6), np.float32)}, {"means": floats(6) + 3, "w": floats(6, 3)}, "means", zeroed),
     "imputed where infinite": (
         [("Abs", ["x"], "a"), ("Equal", ["a", "end"], "n"), ("Where", ["n", "means", "x"], "f"), ("MatMul", ["f", "w"], "y")],
-        {"x": np.zeros((1, 6), np.float32)}, {"end": np.float32(np.inf), "means": floats(6) + 3, "w": floats(6, 3)}, "means", zeroed),
+        {"x": np.zeros((1, 6), np.float32)}, {"end": np.float32(np.inf), "means": floats(6) + 3, "w": floats(6, 3)}, "means",
+        zeroed),
     "black and white": of_pixels(("Greater", ["x", "middle"], "g"), ("Cast", ["g"], "c", {"to": 1}), middle=np.float32(128)),
     "clipped": changed(of_pixels(("Clip", ["x", "low", "high"], "c"), low=np.float32(0), high=np.float32(200)), "high",
                        lambda array: array * 9),
@@ -140,7 +141,7 @@ def test_what_constants_ask_about_is_reached(name: str, tmp_path: Path) -> None:
 
 def test_a_result_that_does_not_ask_for_nan_fails(tmp_path: Path) -> None:
     """Of NaN it makes NaN, where the model makes numbers; so `compare` says of its artifact."""
-    nodes, inputs, constants, *_ = CASES["imputed"]
+    _, inputs, constants, *_ = CASES["imputed"]
     right = written(tmp_path / "right.onnx", CASES["imputed"])
     wrong = written(tmp_path / "wrong.onnx", ([("MatMul", ["x", "w"], "y")], inputs, {"w": constants["w"]}, "w", zeroed))
     assert verified(right, wrong).failed
