@@ -15,7 +15,9 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 
 from .apart import need_free
 from .errors import TransloadError
@@ -128,12 +130,60 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _move_files(folder: Path, entries: list[str], final: Path, drop: set[str]) -> None:
-    """File by file, where a folder cannot be exchanged: the report last, so that what has a report is whole."""
-    with suppress(FileNotFoundError):
-        (final / REPORT).unlink()
-    for entry in drop - set(entries):
-        with suppress(FileNotFoundError):
-            (final / entry).unlink()
-    for entry in sorted(entries, key=lambda entry: entry == REPORT):
-        (final / entry).parent.mkdir(parents=True, exist_ok=True)
-        (folder / entry).replace(final / entry)
+    """File by file, where a folder cannot be exchanged: the report last, so that what has a report is whole.
+
+    Where one cannot be replaced, or removed, those before it are put back, and the report again last.
+    """
+    moves = _Moves(folder, final)
+    try:
+        moves.take(REPORT)
+        for entry in sorted(drop - set(entries)):
+            moves.take(entry)
+        for entry in sorted(entries, key=lambda entry: entry == REPORT):
+            moves.bring(entry)
+    except BaseException:
+        moves.undo()
+        raise
+
+
+class _Moves:
+    """Files that are moved from one folder into another, and what undoes it; what was there is kept in the first one."""
+
+    def __init__(self, folder: Path, final: Path) -> None:
+        self.folder, self.final = folder, final
+        self.kept = Path(mkdtemp(dir=folder))
+        self.back: list[Callable[[], object]] = []
+
+    def take(self, entry: str) -> None:
+        """Move an earlier file away, where there is one."""
+        place = self.final / entry
+        if os.path.lexists(place):
+            self._keep(place, Path.replace)
+
+    def bring(self, entry: str) -> None:
+        """Move a new file into its place, so that there always is one of the two."""
+        place, made = self.final / entry, list[Path]()
+        made += (parent for parent in place.parents if not parent.exists())
+        self.back.append(partial(remove_empty, made))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        was_there = os.path.lexists(place)
+        if was_there:
+            try:
+                self._keep(place, lambda there, kept: os.link(there, kept, follow_symlinks=False))
+            except OSError:  # no links here, or not to what is another's
+                self._keep(place, Path.replace)
+        (self.folder / entry).replace(place)
+        if not was_there:
+            self.back.append(partial(place.unlink, missing_ok=True))
+
+    def _keep(self, place: Path, move: Callable[[Path, Path], object]) -> None:
+        kept = self.kept / str(len(self.back))
+        with suppress(FileNotFoundError):  # somebody removed it meanwhile
+            move(place, kept)
+            self.back.append(partial(kept.replace, place))
+
+    def undo(self) -> None:
+        """Put back what was there, as far as that can be: a file that stays another one leaves the folder without a report."""
+        with suppress(OSError):
+            for step in reversed(self.back):
+                step()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -235,6 +236,38 @@ def test_an_error_leaves_the_old_ones(tmp_path: Path) -> None:
         (folder / "a.tosa").write_text("new")
         raise ZeroDivisionError
     assert set(contents(tmp_path / "out").values()) == {"old"} and names_in(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("stuck", ["a.tosa", "b.npz", "sub/c", "report.json"])
+@pytest.mark.parametrize("links", [True, False])
+def test_files_that_are_moved_one_by_one_are_put_back(
+    tmp_path: Path, stuck: str, links: bool, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where one was another user's in a folder that is sticky, the report was gone, and those before it were the new ones."""
+    place = tmp_path / "out"
+    write_set(place, "old", ("a.tosa", "b.npz", "gone/d", "report.json", "sub/c"))
+    before, replace = contents(place), Path.replace
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name == Path(stuck).name and Path(target) == place / stuck:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(target))
+        return replace(self, target)
+
+    monkeypatch.setattr(exchange, "exchange", lambda one, other: False)
+    monkeypatch.setattr(Path, "replace", refused)
+    if not links:
+        monkeypatch.setattr(os, "link", refused_link)
+    refusal = pytest.raises(TransloadError, match="Operation not permitted")
+    with refusal, replaced_folder(place, lambda place: ["gone/d"]) as folder:
+        for name in ("a.tosa", "b.npz", "new/deep/e", "report.json", "sub/c"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("new")
+    assert contents(place) == before and names_in(place) == ["a.tosa", "b.npz", "gone", "report.json", "sub"]
+    assert names_in(tmp_path) == ["out"]
+
+
+def refused_link(*given: object, **more: object) -> None:
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 def test_errors_name_the_folder_that_is_given(tmp_path: Path) -> None:
