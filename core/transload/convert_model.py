@@ -36,7 +36,8 @@ from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
 from .read_again import command
-from .report import Digests, Report, VerificationReport, files_of_report, versions, write_refusal
+from .report import Digests, Report, VerificationReport, versions, write_refusal
+from .reported import files_of_report
 from .sizes_of_data import sizes_from
 from .telling import Tell, told_to
 from .verification.asked import unverified, verify_mode

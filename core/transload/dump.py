@@ -15,6 +15,7 @@ started from, a pass within it cannot: passes of one stage may hand things on in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any
 from .apart import need_free, written_again
 from .errors import ReadError, TransloadError, UsageError
 from .files import atomic_path, need_directory, own_text, reason_of
+from .foreign import need_own
 from .ir import Dense, Module
 from .ir.verify import check
 from .journey import HUB, QUANTIZE, READ, Observer, Stage
@@ -41,6 +43,8 @@ from .text.resources import ResourceKeys, save_constants
 __all__ = ["INDEX", "Dump", "Dumped", "Start"]
 
 INDEX = "index.json"
+_TEXT = re.compile(r"\d\d+-[^/]*\.mlir", re.DOTALL)
+"""What the texts of a dump are called: an index that names others is not obeyed."""
 
 
 class Dump(Observer):
@@ -62,6 +66,7 @@ class Dump(Observer):
     def _clear(self) -> None:
         kept = {step["file"] for stage in self.stages for step in stage["steps"]} | {stage["file"] for stage in self.stages}
         need_directory(self.directory)
+        need_own(self.directory / INDEX, "model", ["model", "stages"])
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             gone = [file for file in Dumped.files_of(self.directory) if file not in kept]
@@ -165,7 +170,8 @@ class Dumped:
             stages = Dumped(directory).stages
         except ReadError:
             return []
-        return [file for entry in stages for file in (entry["file"], *(step["file"] for step in entry["steps"])) if file]
+        named = [file for entry in stages for file in (entry["file"], *(step["file"] for step in entry["steps"])) if file]
+        return [file for file in named if _TEXT.fullmatch(file)]
 
     def before(self, stage: str, model: str, digests: Digests | None = None, reading: Sequence[str] = ()) -> Start:
         """The module of `model` as it was before a stage; a note says where its text was changed since.

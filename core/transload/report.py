@@ -21,15 +21,15 @@ from typing import Annotated, Any, Literal
 from . import __version__
 from .artifact_set import REPORT, replaced_folder
 from .errors import InternalError, ReadError, TransloadError
-from .files import is_file, own_text
-from .json_text import json_text, of_json_text
+from .files import is_file
+from .json_text import json_text
 from .plugin_host import host
+from .reported import files_of_report
 
 __all__ = [
     "POOR", "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "LayerReport",
     "LayersReport", "Nearness", "PartReport", "PartitionReport", "QuantizationReport", "QuantizedOutput", "Report",
-    "SizeReport", "StateReport", "TensorReport", "VerificationReport", "error_report", "files_of_report", "versions",
-    "write_refusal",
+    "SizeReport", "StateReport", "TensorReport", "VerificationReport", "error_report", "versions", "write_refusal",
 ]
 
 SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
@@ -320,21 +320,12 @@ def write_refusal(report: Report, error: TransloadError, directory: Path) -> Non
 
     A folder holds one conversion, the last one: the files of an earlier one go. A mistake in how the conversion was called
     (a misspelt option, a model that is not there) is no conversion, and leaves everything as it was; so does a place that
-    cannot be written, about which no more is said than the error.
+    cannot be written, or holds the report of another program, about which no more is said than the error.
     """
     if not (isinstance(error, InternalError) or error.exit_code == 3):
         return
     with suppress(TransloadError), replaced_folder(directory, drop=files_of_report) as folder:
         report.write(folder)
-
-
-def files_of_report(directory: Path) -> list[str]:
-    """The files of a directory that an earlier conversion wrote, by its report; none where there is no report that reads."""
-    try:
-        files = of_json_text(own_text(directory / REPORT))["files"]
-        return [name for name in files if isinstance(name, str) and is_file(directory / name)]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return []
 
 
 class Digest:

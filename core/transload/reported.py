@@ -1,21 +1,23 @@
-"""What the report in a folder says, where it is one of a conversion; and what to say where none is, or it is damaged."""
+"""What the report in a folder says, where it is one of a conversion, as which files may go; and what to say where none is."""
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from .artifact_set import REPORT
 from .errors import ReadError
 from .files import is_file, is_folder
+from .foreign import need_own
 from .json_text import of_json_text
 from .shell import quoted
 
-__all__ = ["in_its_place", "report_in", "unreported"]
+__all__ = ["files_of_report", "in_its_place", "report_in", "unreported"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -67,8 +69,30 @@ def _is_of_others(file: Path) -> bool:
     return isinstance(found, dict) and bool(found) and found.keys().isdisjoint(_OWN)
 
 
+def files_of_report(directory: Path) -> list[str]:
+    """The files of a directory that an earlier conversion wrote, by its report, as far as they are what it wrote.
+
+    Raises `UsageError` where the report is another program's: it would be written over.
+    """
+    need_own(directory / REPORT, "schema", _OWN)
+    files = (report_in(directory) or {"files": {}})["files"]
+    return [name for name, size in files.items() if _is_as_written(directory, name, size)]
+
+
+def _is_as_written(folder: Path, name: str, size: Any) -> bool:
+    """Whether a file may be what a conversion wrote: it has the size that it had, and no link is in its place, or leads there."""
+    if PurePath(name).is_absolute() or str(PurePath(name)) != name:
+        return False
+    try:
+        found = (folder / name).lstat()
+        there = (folder / name).parent.resolve() == (folder.resolve() / name).parent
+    except OSError:
+        return False
+    return there and stat.S_ISREG(found.st_mode) and found.st_size == size
+
+
 def report_in(folder: Path) -> dict[str, Any] | None:
-    """The report of a conversion in a folder; None where there is none that is one."""
+    """The report of a conversion in a folder; None where there is none that is one. Its `files` are sizes by name."""
     file = folder / REPORT
     if not is_file(file) or file.stat().st_size > _REPORT_BYTES:
         return None
@@ -83,7 +107,7 @@ def report_in(folder: Path) -> dict[str, Any] | None:
         told = all(isinstance(each[key], str) for side, key in _TOLD for each in borders[side])
         if not (inside and told and (cut is None or _is_partition(cut, files, borders["inputs"]))):
             return None
-        return {"files": list(files), "target": name, "target_report": more, "partition": cut, **borders}
+        return {"files": dict(files), "target": name, "target_report": more, "partition": cut, **borders}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

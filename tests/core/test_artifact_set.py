@@ -442,14 +442,57 @@ def test_a_directory_holds_one_conversion(tmp_path: Path, examples: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "report", ["", "[]", "null", '{"files": 3}', '{"files": ["../kept"]}', '{"files": {"../kept": 1}}', "[" * 9999,
-               r'{"files": {"a\u0000b": 1}}', r'{"files": ["\ud800"]}', '{"files": [".", "' + "x" * 5000 + '"]}'])
-def test_a_report_of_somebody_else_removes_nothing_outside(tmp_path: Path, examples: Path, report: str) -> None:
+    "files", ["3", '["../kept"]', '{"../kept": 4}', r'{"a\u0000b": 1}', r'["\ud800"]', '[".", "' + "x" * 5000 + '"]'])
+def test_an_odd_report_removes_nothing_outside(tmp_path: Path, examples: Path, files: str) -> None:
     (tmp_path / "kept").write_text("mine")
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "report.json").write_text(report)
+    (tmp_path / "out" / "report.json").write_text(f'{{"files": {files}, "target": "tosa", "target_report": {{}}}}')
     transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", tmp_path / "out", verify=False)
     assert (tmp_path / "kept").read_text() == "mine"
+
+
+def test_files_that_a_report_names_and_no_conversion_wrote_stay(tmp_path: Path, examples: Path) -> None:
+    """Whatever a report named went: what is another file by now, or is behind a link, is somebody's."""
+    model, out = examples / "digits" / "digits_int8.tflite", tmp_path / "out"
+    transload.convert(model, "tosa", out, verify=False)
+    for name in ("src/net.py", "linked"):
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text("mine")
+    (out / "here").symlink_to("src")
+    (out / "link").symlink_to("linked")
+    report = json.loads((out / "report.json").read_text())
+    named = {"src/net.py": 9, "here/net.py": 4, "link": 4, "./linked": 4, "src/../linked": 4, str(out / "linked"): 4}
+    (out / "report.json").write_text(json.dumps({**report, "files": {**report["files"], **named}}))
+    transload.convert(model, "stablehlo", out, verify=False)
+    assert {name: (out / name).read_text() for name in ("src/net.py", "here/net.py", "link")} == dict.fromkeys(
+        ("src/net.py", "here/net.py", "link"), "mine")
+    assert not {*report["files"]} & {*names_in(out)}
+
+
+@pytest.mark.parametrize("report", [
+    '{"meta": {}, "files": {"src/net.py": {}, "data.csv": {}}, "totals": {}}', '[{"filePath": "a.js"}]',
+    '{"Action": "start"}\n{"Action": "pass"}\n', "<html>"])
+@pytest.mark.parametrize("model", ["digits_int8.tflite", "broken.onnx"])
+def test_the_report_of_another_program_stays(tmp_path: Path, examples: Path, report: str, model: str) -> None:
+    """A coverage report has `files`, too: all of them were removed, and the report was written over."""
+    (tmp_path / "broken.onnx").write_bytes(b"\x08\x01")
+    (tmp_path / "digits_int8.tflite").write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
+    out = tmp_path / "out"
+    (out / "src").mkdir(parents=True)
+    for name, text in (("report.json", report), ("src/net.py", "mine"), ("data.csv", "mine")):
+        (out / name).write_text(text)
+    with pytest.raises(UsageError if model != "broken.onnx" else TransloadError) as raised:
+        transload.convert(tmp_path / model, "tosa", out, verify=False)
+    assert model == "broken.onnx" or "choose another folder" in raised.value.hint
+    assert contents(out) == {"report.json": report, "src/net.py": "mine", "data.csv": "mine"}
+
+
+@pytest.mark.parametrize("left", ["", "{}", "[]", "null", "\0" * 99, '{\n  "sch', '{\n  "schema": 1,\n  "stat'])
+def test_what_is_left_of_a_report_is_replaced(tmp_path: Path, examples: Path, left: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").write_text(left)
+    transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", tmp_path / "out", verify=False)
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["status"] == "converted"
 
 
 @pytest.mark.parametrize(("name", "made"), [(".tflite", "tflite.tosa"), ("..tflite", "model.tosa"), (".a.tflite", "a.tosa")])

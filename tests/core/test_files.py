@@ -24,7 +24,7 @@ from transload.files import bytes_of, need_file, own_text, text_of
 from transload.ir import F32, TensorType
 from transload.plugin import Writer
 from transload.plugin_host import Host
-from transload.report import files_of_report
+from transload.reported import files_of_report
 from transload.scale.cache import report_in
 from transload.testing.models import build_module
 

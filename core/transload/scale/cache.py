@@ -18,7 +18,8 @@ from ..errors import TransloadError
 from ..file_formats import file_of
 from ..files import need_directory, own_text
 from ..json_text import json_text, of_json_text
-from ..report import Digest, files_of_report
+from ..report import Digest
+from ..reported import files_of_report
 from ..scratch import ScratchFolder, locked
 from .requests import beside_is_same
 

@@ -21,6 +21,7 @@ from ..convert_model import convert, need_possible
 from ..errors import InternalError, TransloadError, UsageError, VerificationError
 from ..file_formats import file_of, reader_for
 from ..files import atomic_path, current_directory, need_directory, need_place, own_text
+from ..foreign import need_own
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..json_text import json_text, of_json_text, plain
@@ -98,6 +99,7 @@ def convert_all(
     for each in found:
         need_directory(directory / each.name)
     need_place(directory / MANIFEST)
+    need_own(directory / MANIFEST, "schema", ["models"])
     request = _request(target, asked)
     before = {} if anew else _read(directory / MANIFEST)
     store = None

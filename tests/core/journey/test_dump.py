@@ -188,3 +188,20 @@ def test_where_a_pass_runs_by_itself_is_checked_when_it_is_registered():
 
     with pytest.raises(PluginError, match="at must be 'hub', or empty, and is 'top'"):
         Host(points=[]).register(Wrong())
+
+
+@pytest.mark.parametrize("index", ['{"name": "a site", "stages": []}', '[{"title": "mine"}]'])
+def test_the_index_of_another_program_stays(index: str, digits: Path, tmp_path: Path):
+    (tmp_path / "index.json").write_text(index)
+    with pytest.raises(UsageError, match=r"index\.json is not what Transload writes there"):
+        transload.convert(digits, out=tmp_path / "out", dump=tmp_path, verify=False)
+    assert (tmp_path / "index.json").read_text() == index
+
+
+def test_only_what_is_called_as_a_text_of_a_dump_goes_with_it(digits: Path, tmp_path: Path):
+    (tmp_path / "mine.mlir").write_text("mine")
+    (tmp_path / "99-old.mlir").write_text("old")
+    stages = [{"stage": "read", "file": name, "steps": []} for name in ("mine.mlir", "99-old.mlir")]
+    (tmp_path / "index.json").write_text(json.dumps({"model": "m", "stages": stages}))
+    transload.convert(digits, out=tmp_path / "out", dump=tmp_path, verify=False)
+    assert (tmp_path / "mine.mlir").read_text() == "mine" and not (tmp_path / "99-old.mlir").exists()

@@ -90,6 +90,13 @@ def test_another_content_is_another_request(zoo, tmp_path, examples):
     assert [each.way for each in convert_all(zoo, "tosa", out, workers=1)] == ["converted", "kept", "kept"]
 
 
+def test_the_list_of_another_program_stays(zoo, tmp_path):
+    (tmp_path / MANIFEST).write_text('{"mp4": ["webm"]}')
+    with pytest.raises(UsageError, match="is not what Transload writes there"):
+        convert_all(zoo, "tosa", tmp_path, workers=1)
+    assert (tmp_path / MANIFEST).read_text() == '{"mp4": ["webm"]}' and len(list(tmp_path.iterdir())) == 2
+
+
 def test_a_call_that_was_broken_off_goes_on(zoo, tmp_path):
     out = tmp_path / "out"
     seen = []
