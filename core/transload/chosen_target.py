@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from . import roles
-from .errors import UsageError
-from .options import Owner, own_options, settings_of
+from .conversion import owners_of, route_from
+from .errors import ConversionError, UsageError
+from .options import Owner, own_settings
 from .plugin import Target
 from .plugin_host import host, misstated
 
@@ -47,5 +50,16 @@ def usable_target(name: str | None) -> Target:
 
 def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
     """The target's options with their defaults, and those given, as text or values, in place of them."""
-    declared = target.options()
-    return settings_of(declared, own_options(Owner(target.name, declared), given))
+    return own_settings(Owner(target.name, target.options()), given, lambda: _owners_before(target))
+
+
+def _owners_before(target: Target) -> Iterator[Owner]:
+    """Who declares options on any way to a target, the nearest to it first."""
+    ways: list[tuple[int, str]] = []
+    there = host().conversions
+    for name, conversion in there.items():
+        if conversion.extends is None:
+            with suppress(ConversionError):
+                ways.append((len(route_from(Counter([conversion.target]), target.accepts, lambda each: None)), name))
+    for _, name in sorted(ways):
+        yield from owners_of(there[name])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .chosen_target import target_options
 from .contents import main_dialect
 from .errors import ConversionError, Finding, TargetError, UsageError, merge_findings
 from .guard import failure
@@ -18,7 +19,7 @@ from .ir import Module, Op, input_names, output_names
 from .ir.borders import name_borders
 from .ir.verify import verify
 from .journey import Journey
-from .options import Owner, need_names, own_options, settings_of
+from .options import Owner, need_names
 from .partitioning import HOST, Part, Partition, is_held, parted, work_of
 from .plugin import Target, unavailable
 from .plugin_host import host, misstated, wished
@@ -42,8 +43,7 @@ class HostTarget:
     @property
     def settings(self) -> dict[str, Any]:
         """The target's options, each with its value."""
-        declared = self.target.options()
-        return settings_of(declared, own_options(Owner(self.name, declared), self.options))
+        return target_options(self.target, self.options)
 
 
 def cuts(target: Target) -> bool:

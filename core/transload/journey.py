@@ -209,16 +209,20 @@ class Journey:
         the conversions on that way have.
         """
         own = {} if self._target is None else self._target.options()
+        targets = [] if self._target is None else [Owner(self._target.name, own)]
         if self._target is not None and self._is_there(module) and self._target.by_hub(module):
             self._by_hub = True
         if not self.options:
             return
-        if self._is_there(module) and not own_options(Owner("", own), self.options).keys() >= self.options.keys():
+        named = {f"{owner.name}.{key}" for owner in targets for key in own}
+        if self._is_there(module) and not self.options.keys() <= own.keys() | named:
             self._by_hub = self._by_hub or self._has_round_trip(module)
-        conversions = self.conversions(module) or [  # a module without ops that is there: its options have nothing to do
+        unset = self._copy()
+        unset.options = {}  # values are for nobody until it is known whose they are
+        conversions = unset.conversions(module) or [  # a module without ops that is there: its options have nothing to do
             conversion for conversion in host().conversions.values()
             if conversion.extends is None and conversion.target in self.accepted]
-        owners = [] if self._target is None else [Owner(self._target.name, own)]
+        owners = targets
         for conversion in conversions:
             owners += owners_of(conversion)
         if self._target is not None:
@@ -226,6 +230,8 @@ class Journey:
         else:
             way = f"the way to {' or '.join(self.accepted)}, with {len(conversions)} conversion(s),"
         self._shared = shared_out(self.options, owners, way)
+        for conversion in conversions:
+            self._stage(conversion)  # what is no value of its options is refused before anything runs
 
     def _is_there(self, module: Module) -> bool:
         """Whether a module has ops, all in a dialect that is accepted, which is not the hub's."""

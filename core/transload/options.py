@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -19,8 +19,8 @@ from .errors import UsageError
 from .suggest import nearest
 
 __all__ = [
-    "Options", "Owner", "as_annotated", "need_names", "need_options", "option_type", "own_options", "parameters_of",
-    "required", "same_option", "settings_of", "shared_out", "typed",
+    "Options", "Owner", "as_annotated", "need_names", "need_options", "option_type", "own_options", "own_settings",
+    "parameters_of", "required", "same_option", "settings_of", "shared_out", "typed",
 ]
 
 _WORDS = {bool: "true or false", int: "int", float: "float", str: "text"}
@@ -46,7 +46,7 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
     """
     if isinstance(wanted, tuple):
         if value not in wanted:
-            raise UsageError(f"option {name} must be {' or '.join(wanted)}, not {value!r}")
+            raise _mistyped(name, ' or '.join(wanted), value)
         return value
     if wanted is str and isinstance(value, os.PathLike):
         value = os.fspath(value)
@@ -59,11 +59,11 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
             return True
         if value.lower() in ("false", "0", "no", "off"):
             return False
-        raise UsageError(f"option {name} must be true or false, not {value!r}")
+        raise _mistyped(name, _WORDS[bool], value)
     try:
         return wanted(value)
     except ValueError:
-        raise UsageError(f"option {name} must be {wanted.__name__}, not {value!r}") from None
+        raise _mistyped(name, wanted.__name__, value) from None
 
 
 def _of_type(name: str, value: Any, wanted: type) -> Any:
@@ -71,8 +71,17 @@ def _of_type(name: str, value: Any, wanted: type) -> Any:
     is_bool = isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's
     fits = is_bool if wanted is bool else not is_bool and isinstance(value, _NUMBERS.get(wanted, wanted))
     if not fits:
-        raise UsageError(f"option {name} must be {_WORDS[wanted]}, not {value!r:.100}")
-    return wanted(value)
+        raise _mistyped(name, _WORDS[wanted], value)
+    try:
+        return wanted(value)
+    except OverflowError:  # an integer that is greater than any float
+        raise _mistyped(name, _WORDS[wanted], value) from None
+
+
+def _mistyped(name: str, wanted: str, value: Any) -> UsageError:
+    from .ir.given import written  # the IR is not needed to start
+
+    return UsageError(f"option {name} must be {wanted}, not {written(value):.100}")
 
 
 def parameters_of(function: Callable[..., Any], placed: int) -> list[inspect.Parameter]:
@@ -206,10 +215,7 @@ def shared_out(given: Mapping[str, Any], owners: Sequence[Owner], way: str) -> d
             raise UsageError(f"{way} has no option {key}", hint=_which(key, [name for each in owners for name in each.options]))
         other = next((each for each in declaring if not same_option(each.options[key], declaring[0].options[key])), None)
         if other is not None:
-            one = declaring[0].name
-            raise UsageError(
-                f"option {key} is declared by {one!r} and, differently, by {other.name!r}",
-                hint=f"say whose it is: {one}.{key}={given[key]} or {other.name}.{key}={given[key]}")
+            raise _of_two(key, given[key], declaring[0], other)
         if all(f"{owner.name}.{key}" in given for owner in declaring):
             raise UsageError(f"option {key}={given[key]} has no effect: {declaring[0].name}.{key} is given, which wins",
                              hint="leave one of them out")
@@ -217,6 +223,38 @@ def shared_out(given: Mapping[str, Any], owners: Sequence[Owner], way: str) -> d
     for owner in owners:
         assigned.setdefault(owner.taker, {}).update(own_options(owner, given))
     return assigned
+
+
+def own_settings(owner: Owner, given: Mapping[str, Any], others: Callable[[], Iterable[Owner]]) -> dict[str, Any]:
+    """The value of every option of an owner, of those given or its default, before it is known who else is on the way.
+
+    Raises `UsageError` for what is not of its type; where one of `others` has an option of that name of which it is a value,
+    for not saying whose it is.
+    """
+    try:
+        return settings_of(owner.options, own_options(owner, given))
+    except UsageError:
+        for key in owner.options:
+            if key in given and f"{owner.name}.{key}" not in given and not _is_value(key, given[key], owner):
+                for other in others():
+                    if key in other.options and _is_value(key, given[key], other):
+                        raise _of_two(key, given[key], owner, other) from None
+        raise
+
+
+def _is_value(key: str, value: Any, owner: Owner) -> bool:
+    try:
+        settings_of({key: owner.options[key]}, {key: value})
+    except UsageError:
+        return False
+    return True
+
+
+def _of_two(key: str, value: Any, one: Owner, other: Owner) -> UsageError:
+    """What to say of an option that two declare differently: of those that it is a value of, how to say so."""
+    fitting = [owner.name for owner in (one, other) if _is_value(key, value, owner)] or [one.name, other.name]
+    return UsageError(f"option {key} is declared by {one.name!r} and, differently, by {other.name!r}",
+                      hint=f"say whose it is: {' or '.join(f'{name}.{key}={value}' for name in fitting)}")
 
 
 def _check_qualified(key: str, owners: Sequence[Owner], way: str) -> None:

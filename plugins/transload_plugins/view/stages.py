@@ -11,7 +11,7 @@ from typing import Any
 
 from transload.api import load, loaded
 from transload.artifact_set import REPORT
-from transload.chosen_target import usable_target
+from transload.chosen_target import target_options, usable_target
 from transload.contents import main_dialect
 from transload.emission import check_for, emit_for, left_to_host
 from transload.errors import TransloadError, UsageError, no_memory
@@ -19,7 +19,6 @@ from transload.files import is_file, is_folder
 from transload.ir import Module
 from transload.journey import HUB, PIPELINE, QUANTIZE, READ, Journey, Observer, Stage
 from transload.json_text import of_json_text, plain
-from transload.options import Owner, own_options, settings_of
 from transload.passes.steps import PassRecord, Step
 from transload.plugin import Target
 from transload.quantization import Quantization
@@ -123,8 +122,7 @@ def journey_of(
     Raises `UsageError` for a target or an option that there is not.
     """
     chosen = usable_target(target)
-    declared = chosen.options()
-    settings = settings_of(declared, own_options(Owner(chosen.name, declared), options))
+    settings = target_options(chosen, options)
     made = Journeyed(target=chosen.name)
 
     def quantize(given: Module) -> Module:

@@ -14,7 +14,7 @@ import transload
 from transload.errors import PluginError, UsageError
 from transload.ir import Module
 from transload.journey import Journey, convert_to
-from transload.options import as_annotated, settings_of
+from transload.options import as_annotated, settings_of, typed
 from transload.plugin import Conversion, DialectSpec, Emitted, Pass, Reader, Target
 from transload.rewrite import RewriteTable
 
@@ -109,6 +109,42 @@ def test_of_a_target_and_a_conversion_too(toy):
     convert = toy.make(bc={}, chip={"width": (str, "", "")})
     with pytest.raises(UsageError, match="option width is declared by 'chip' and, differently, by 'a-to-b'"):
         convert(width="16")
+
+
+@pytest.mark.parametrize(("value", "fits"), [(16, "chip"), ("5", "chip"), ("kept", "a-to-b"), ("whole", "a-to-b")])
+def test_what_is_a_value_for_one_of_two_alone_is_refused_with_what_to_type(toy, value, fits):
+    """Each refused the other's values, and neither said whose else the option was."""
+    convert = toy.make(ab={"width": (("kept", "whole"), "kept", "")}, bc={}, chip={"width": (int, 8, "")})
+    for more in ({}, {"chip.width": 3} if fits != "chip" else {"a-to-b.width": "whole"}):
+        with pytest.raises(UsageError, match="option width is declared by 'chip' and, differently, by 'a-to-b'") as caught:
+            convert(width=value, **more)
+        assert caught.value.hint == f"say whose it is: {fits}.width={value}"
+    assert convert(**{f"{fits}.width": value}) == (
+        {"width": value if fits != "chip" else "kept"}, {}, {"width": int(value) if fits == "chip" else 8})
+    assert convert(**{"a-to-b.width": "whole", "chip.width": 3}) == ({"width": "whole"}, {}, {"width": 3})
+
+
+def test_what_is_no_value_for_either_is_refused_as_such(toy):
+    convert = toy.make(ab={"width": (("kept", "whole"), "kept", "")}, bc={}, chip={"width": (int, 8, "")})
+    with pytest.raises(UsageError, match="option width must be int, not 'wide'"):
+        convert(width="wide")
+    with pytest.raises(UsageError, match="option width must be kept or whole, not 'wide'"):
+        convert(**{"a-to-b.width": "wide"})
+
+
+def test_an_option_of_a_target_leads_no_module_by_the_hub_for_its_owners_name(toy):
+    """A module that is where its target takes it goes round by the hub for options of conversions alone."""
+    toy.kit.add(Conversion("c-to-top", "c", "top", RewriteTable()), Conversion("top-to-c", "top", "c", RewriteTable()))
+    chip = Chip({"width": (int, 8, "")})
+    for name in ("width", "chip.width"):
+        journey = Journey(("c",), {name: 5}, target=chip)
+        assert not journey.plan(toy.kit.module("c.x")).stages
+
+
+@pytest.mark.parametrize(("digits", "wanted"), [(400, float), (5000, bool), (5000, str), (5000, ("a", "b"))])
+def test_integers_that_no_float_and_no_message_holds_are_refused(digits, wanted):
+    with pytest.raises(UsageError, match="option x must be .*, not an integer of [0-9,]+ bits"):
+        typed("x", 10**digits, wanted)
 
 
 def test_an_extension_owns_its_options(toy):
