@@ -137,6 +137,17 @@ class Json:
             raise self.wrong("a number of 64 bits")
         return found
 
+    def real(self) -> float:
+        """A number as a float. Of integers JSON has greater ones; what is not finite is a text of the schema's, too."""
+        if isinstance(self.value, str) and self.value in _NUMBERS:
+            return _NUMBERS[self.value]
+        if isinstance(self.value, bool):
+            raise self.wrong("a number")
+        try:
+            return float(self.of((int, float), "a number"))
+        except OverflowError:
+            raise self.wrong("a number that a float holds") from None
+
     def __getitem__(self, key: str) -> Json:
         mapping = self.of(dict, "a dictionary")
         if key not in mapping:
@@ -262,8 +273,13 @@ def _size(entry: Json) -> int | Expression:
     kind, value = entry.choice()
     if kind == "as_int":
         return value.integer()
-    if kind in ("as_bool", "as_float"):
-        return int(value.of((bool, int, float), "a number"))
+    if kind == "as_bool":
+        return int(value.of(bool, "true or false"))
+    if kind == "as_float":
+        number = value.real()
+        if not abs(number) < 1 << 63:  # not `>=`, which NaN is not either
+            raise value.wrong("a number of 64 bits")
+        return int(number)
     if kind != "as_expr":
         raise entry.wrong("a size")
     try:
@@ -339,11 +355,11 @@ def _plain(entry: Json, kind: str, value: Json) -> Any:
     if kind == "as_int":
         return value.integer()
     if kind == "as_float":
-        return _real(value)
+        return value.real()
     if kind == "as_bool":
         return value.of(bool, "true or false")
     if kind == "as_complex":
-        return complex(_real(value["real"]), _real(value["imag"]))
+        return complex(value["real"].real(), value["imag"].real())
     if kind in ("as_string", "as_operator"):
         return value.text()
     if kind in ("as_ints", "as_floats", "as_bools", "as_strings"):
@@ -351,17 +367,13 @@ def _plain(entry: Json, kind: str, value: Json) -> Any:
     return _unknown(entry, kind)
 
 
-def _real(value: Json) -> float:
-    if isinstance(value.value, str) and value.value in _NUMBERS:
-        return _NUMBERS[value.value]
-    return float(value.of((int, float), "a number"))
-
-
 def _symbolic(entry: Json) -> Any:
     kind, value = entry.choice()
     if kind == "as_name":
         return Sym(value.text())
-    return value.of((bool, int, float), "a number")
+    if kind == "as_int":
+        return value.integer()
+    return value.of(bool, "true or false") if kind == "as_bool" else value.real()
 
 
 def _unknown(entry: Json, kind: str) -> Any:

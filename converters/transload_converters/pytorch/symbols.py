@@ -22,6 +22,8 @@ __all__ = ["Expression", "Symbols", "parse"]
 
 MAX_LENGTH = 10_000
 """Characters of an expression."""
+_BEYOND = 1 << 63
+"""What no size reaches, as 64 bits hold none."""
 _TRACED = 2
 """The least size that PyTorch assumes while it traces, where the user says none."""
 
@@ -35,6 +37,8 @@ def _power(base: Any, exponent: Any) -> Any:
     above, below = (base.numerator, base.denominator) if isinstance(base, int | Fraction) else (base, 1)
     if abs(exponent) > 64 or max(abs(above), below) > 1 << 40:
         raise OverflowError("a power of numbers that are too great")
+    if base < 0 and exponent % 1:
+        raise ArithmeticError("a root of a number below 0")
     return Fraction(base) ** exponent if exponent < 0 else base**exponent
 
 
@@ -42,12 +46,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Add": lambda *terms: sum(terms), "Mul": lambda *factors: math.prod(factors), "FloorDiv": _floor_div, "CleanDiv": _floor_div,
     "Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "CeilDiv": lambda a, b: -(-a // b), "Max": max, "Min": min,
     "ModularIndexing": lambda a, b, c: (a // b) % c, "Abs": abs, "floor": math.floor, "ceiling": math.ceil,
-    "CeilToInt": math.ceil, "FloorToInt": math.floor, "TruncToInt": math.trunc, "RoundToInt": round, "ToFloat": float,
+    "CeilToInt": math.ceil, "FloorToInt": math.floor, "TruncToInt": math.trunc, "RoundToInt": lambda a: round(a),
     "IntTrueDiv": lambda a, b: a / b, "FloatTrueDiv": lambda a, b: a / b, "Rational": Fraction, "Integer": int, "Float": float,
     "Equality": lambda a, b: a == b, "Eq": lambda a, b: a == b, "Unequality": lambda a, b: a != b, "Ne": lambda a, b: a != b,
     "StrictLessThan": lambda a, b: a < b, "LessThan": lambda a, b: a <= b, "StrictGreaterThan": lambda a, b: a > b,
     "GreaterThan": lambda a, b: a >= b, "And": lambda *terms: all(terms), "Or": lambda *terms: any(terms), "Not": lambda a: not a,
-    "Identity": lambda a: a,
+    "Identity": lambda a: a, "ToFloat": float,
 }
 
 
@@ -63,13 +67,18 @@ class Expression:
         self.text = _readable(tree)
 
     def value(self, known: Mapping[str, int]) -> Any:
-        """The number, or None where a symbol in it is not known. Raises `ValueError` for what cannot be computed."""
+        """The number, or None where a symbol in it is not known.
+
+        Raises `ValueError` for what cannot be computed, and what is no number of 64 bits: too great, infinite, NaN.
+        """
         if any(name not in known for name in self.symbols):
             return None
         try:
             found = _compute(self._tree, known)
-        except (ZeroDivisionError, OverflowError, TypeError, ArithmeticError) as error:
-            raise ValueError(f"{self.text} cannot be computed: {error}") from None
+        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{self.text[:80]} cannot be computed: {error}") from None
+        if not abs(found) < _BEYOND:  # not `>=`, which NaN is not either
+            raise ValueError(f"{self.text[:80]} is no number of 64 bits")
         return int(found) if isinstance(found, Fraction) and found.denominator == 1 else found
 
     def solve(self, wanted: int, known: Mapping[str, int]) -> tuple[str, int] | None:
@@ -77,11 +86,12 @@ class Expression:
         unknown = [name for name in self.symbols if name not in known]
         if len(unknown) != 1:
             return None
-        zero, one, two = (self.value({**known, unknown[0]: n}) for n in (0, 1, 2))
+        zero, one, two = (Fraction(self.value({**known, unknown[0]: n})) for n in (0, 1, 2))
         step = one - zero
         if two - one != step or not step or (wanted - zero) % step:
             return None
-        return unknown[0], int((wanted - zero) // step)
+        found = (wanted - zero) // step
+        return (unknown[0], found) if abs(found) < _BEYOND else None
 
 
 def parse(text: str) -> Expression:
@@ -91,9 +101,9 @@ def parse(text: str) -> Expression:
     try:
         tree = ast.parse(text, mode="eval").body
         _check(tree)
-    except (SyntaxError, RecursionError, MemoryError) as error:
+        return Expression(tree)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise ValueError(f"{text[:80]!r} is no expression of sizes: {error}") from None
-    return Expression(tree)
 
 
 def _symbol(node: ast.AST) -> str | None:
@@ -116,8 +126,9 @@ def _check(tree: ast.expr) -> None:
         return None
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         name = tree.func.id
-        if name == "Float" and tree.args and isinstance(tree.args[0], ast.Constant):
-            float(tree.args[0].value)  # type: ignore[arg-type]
+        first = tree.args[0] if tree.args else None
+        if name == "Float" and isinstance(first, ast.Constant) and isinstance(first.value, int | float | str):
+            float(first.value)
             return None
         if name in _FUNCTIONS or name in ("Pow", "PowByNatural"):
             for argument in tree.args:
@@ -188,13 +199,16 @@ class Symbols:
         pending = [(name, size, number, place) for name, shape in declared.items()
                    for place, (size, number) in enumerate(zip(shape, found.shapes[name], strict=True))
                    if isinstance(size, Expression)]
-        for name, size, number, place in sorted(pending, key=lambda each: len(each[1].symbols)):
-            self._enter(name, size, number, found.shapes[name], place)
-        for name, size, number, _ in pending:
-            if size.value(self.values) != number:
-                raise UsageError(f"{self.where}: a dimension of input {name!r} is {size.text}, which is "
-                                 f"{size.value(self.values)} "
-                                 f"by the other inputs, and cannot be {number}")
+        try:
+            for name, size, number, place in sorted(pending, key=lambda each: len(each[1].symbols)):
+                self._enter(name, size, number, found.shapes[name], place)
+            for name, size, number, _ in pending:
+                if size.value(self.values) != number:
+                    raise UsageError(f"{self.where}: a dimension of input {name!r} is {size.text}, which is "
+                                     f"{size.value(self.values)} "
+                                     f"by the other inputs, and cannot be {number}")
+        except ValueError as error:
+            raise ReadError(f"{self.where}: {error}") from None
 
     def _allowed(self, size: Expression) -> range | None:
         """The numbers from 1 that a size of one symbol may be, a multiple of it and a number more; None where it is another."""

@@ -183,6 +183,43 @@ def test_powers_of_small_powers_end() -> None:
         parse(text).value({})
 
 
+@pytest.mark.parametrize("text", [
+    "Float(None)", "Float(1j)", "Float(...)", f"Float(1{'0' * 400})", "floor(" * 700 + "1" + ")" * 700, f"Add(0x{'f' * 5000}, 'a')"])
+def test_texts_that_are_no_expressions(text: str) -> None:
+    with pytest.raises(ValueError, match="is no expression of sizes"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", [
+    "Mul(a, Pow(-1, 0.5))", "Mul(a, Float('inf'))", "Mul(a, Float('nan'))", f"Add(a, 1{'0' * 400})", "Mod(a, 0)", "Max()",
+    "RoundToInt(a, -1000000000)"])
+def test_expressions_that_are_no_size(text: str) -> None:
+    symbols, declared = sized(text if "a," in text else f"Add(a, {text})")
+    with pytest.raises(ReadError, match="^p: .*(cannot be computed|is no number of 64 bits)"):
+        symbols.settle(declared, {"x": [7]})
+
+
+def test_steps_that_lead_to_no_size() -> None:
+    for text in ("Mul(a, 5e-324)", f"Mul(a, Rational(1, 1{'0' * 3000}), Rational(1, 1{'0' * 3000}))"):
+        symbols, declared = sized(text)
+        with pytest.raises(UsageError, match="cannot be 7"):
+            symbols.settle(declared, {"x": [7]})
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "1" + "0" * 400, "true", "null", "[1]"])
+@pytest.mark.parametrize(("kind", "pattern"), [
+    ("as_float", r'("sizes": \[)\{[^}]*\}'), ("as_float", r'("arg": )\{"as_float": [-0-9.e]+\}'), ("as_int", r'("sizes": \[)\{[^}]*\}')])
+def test_numbers_that_are_none_name_their_field(tmp_path: Path, number: str, kind: str, pattern: str) -> None:
+    held = members(KEPT / "cnn.pt2")
+    text, count = re.subn(pattern, lambda found: f'{found[1]}{{"{kind}": {number}}}', held[MODEL].decode())
+    assert count
+    path = written(tmp_path / "m.pt2", held | {MODEL: text.encode()})
+    if "arg" in pattern and number in ("1e999", "NaN", "null"):
+        return  # floats, or nothing, and arguments may be such
+    with pytest.raises(ReadError, match=r"graph\..* must be"):
+        transload.load(path)
+
+
 def test_sizes_that_are_chosen_or_shown_are_in_the_programs_ranges() -> None:
     symbols, declared = sized("Mul(Integer(2), a)", "4", a=(1, 8))
     symbols.settle(declared, {})
