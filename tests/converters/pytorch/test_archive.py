@@ -184,7 +184,8 @@ def test_powers_of_small_powers_end() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "Float(None)", "Float(1j)", "Float(...)", f"Float(1{'0' * 400})", "floor(" * 700 + "1" + ")" * 700, f"Add(0x{'f' * 5000}, 'a')"])
+    "Float(None)", "Float(1j)", "Float(...)", f"Float(1{'0' * 400})", "floor(" * 700 + "1" + ")" * 700,
+    f"Add(0x{'f' * 5000}, 'a')"])
 def test_texts_that_are_no_expressions(text: str) -> None:
     with pytest.raises(ValueError, match="is no expression of sizes"):
         parse(text)
@@ -195,7 +196,7 @@ def test_texts_that_are_no_expressions(text: str) -> None:
     "RoundToInt(a, -1000000000)"])
 def test_expressions_that_are_no_size(text: str) -> None:
     symbols, declared = sized(text if "a," in text else f"Add(a, {text})")
-    with pytest.raises(ReadError, match="^p: .*(cannot be computed|is no number of 64 bits)"):
+    with pytest.raises(ReadError, match=r"^p: .*(cannot be computed|is no number of 64 bits)"):
         symbols.settle(declared, {"x": [7]})
 
 
@@ -208,7 +209,8 @@ def test_steps_that_lead_to_no_size() -> None:
 
 @pytest.mark.parametrize("number", ["1e999", "NaN", "1" + "0" * 400, "true", "null", "[1]"])
 @pytest.mark.parametrize(("kind", "pattern"), [
-    ("as_float", r'("sizes": \[)\{[^}]*\}'), ("as_float", r'("arg": )\{"as_float": [-0-9.e]+\}'), ("as_int", r'("sizes": \[)\{[^}]*\}')])
+    ("as_float", r'("sizes": \[)\{[^}]*\}'), ("as_float", r'("arg": )\{"as_float": [-0-9.e]+\}'),
+    ("as_int", r'("sizes": \[)\{[^}]*\}')])
 def test_numbers_that_are_none_name_their_field(tmp_path: Path, number: str, kind: str, pattern: str) -> None:
     held = members(KEPT / "cnn.pt2")
     text, count = re.subn(pattern, lambda found: f'{found[1]}{{"{kind}": {number}}}', held[MODEL].decode())

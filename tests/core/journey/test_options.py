@@ -143,7 +143,7 @@ def test_an_option_of_a_target_leads_no_module_by_the_hub_for_its_owners_name(to
 
 @pytest.mark.parametrize(("digits", "wanted"), [(400, float), (5000, bool), (5000, str), (5000, ("a", "b"))])
 def test_integers_that_no_float_and_no_message_holds_are_refused(digits, wanted):
-    with pytest.raises(UsageError, match="option x must be .*, not an integer of [0-9,]+ bits"):
+    with pytest.raises(UsageError, match=r"option x must be .*, not an integer of [0-9,]+ bits"):
         typed("x", 10**digits, wanted)
 
 
