@@ -184,6 +184,8 @@ def _surround(around: Surroundings, ends: Mapping[str, tuple[int, int]]) -> None
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     for number, most in around.limits.items():
+        if number == resource.RLIMIT_NOFILE:  # beside those that the process has from the one that runs the tests
+            most += 1 + max(map(int, os.listdir("/dev/fd")))
         resource.setrlimit(number, (most, most))
 
 
