@@ -42,6 +42,7 @@ from .input_shapes import (
     sizes_said,
     static_shapes,
 )
+from .interrupts import interrupts_kept
 from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names, output_names
 from .ir.verify import check, verify
 from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
@@ -79,6 +80,7 @@ InputSpec = TensorType | Sequence[int]
 
 @takes(text=_TEXT, weights=PATH, outputs=TEXTS)
 @rare_collections()
+@interrupts_kept()
 def load(
     path: str | Path | None = None,
     *,
@@ -370,6 +372,7 @@ def _arguments(function: Op) -> dict[str, Type]:
 
 
 @rare_collections()
+@interrupts_kept()
 def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     """Write a module to a file, by the writer of its suffix (or `format`, a writer's name); the file is complete or not there.
 
@@ -427,6 +430,7 @@ def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
 
 @takes(to=TEXT)
 @rare_collections()
+@interrupts_kept()
 def lower(module: Module, to: str | None = None, **options: Any) -> Module:
     """A module converted to dialect `to`, or to that of the default target. The argument is unchanged.
 

@@ -29,6 +29,7 @@ from .garbage import rare_collections
 from .given import has_images, open_given, settled
 from .hosting import HostTarget, hosted_for
 from .input_shapes import static_inputs
+from .interrupts import interrupts_kept
 from .ir import Module, TensorType
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .kinds import CALLABLE, LIMITS, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, takes
@@ -261,7 +262,8 @@ class _Work:
             tolerance=tolerance.limits(), host=self.hosted.name if self.hosted is not None else None)
         self.digests = Digests(_file_of(self.path))
         try:
-            yield
+            with interrupts_kept():
+                yield
         except TransloadError as error:
             self._name_sources()
             if self.is_read:
@@ -306,8 +308,7 @@ class _Work:
             return
         self.fused, self.post = _around(self.source, preprocess, fuse, post)
         self.journey = self._journey()
-        if self.fused is not None:
-            self._note(*self.fused.notes)
+        self._note(*(self.fused.notes if self.fused is not None else ()))
 
     def _note(self, *notes: str) -> None:
         """Have a report say them, whether the model is refused or not."""

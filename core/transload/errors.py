@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .classes import is_a
+from .interrupts import is_interrupt
 from .shortage import MEMORY
 
 if TYPE_CHECKING:
@@ -377,9 +378,9 @@ def unwhole(error: TransloadError | Unsupported) -> str:
             if not isinstance(value, kind) or (member == "findings" and not all(isinstance(each, Finding) for each in value)):
                 return f", whose {member} cannot be {value!r:.100}"
         str(error)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # a property of its own, whatever it raises
+    except BaseException as raised:  # a property of its own, whatever it raises
+        if is_interrupt(raised):
+            raise
         return ", which cannot be looked at"
     return ""
 

@@ -34,6 +34,7 @@ from .errors import (
     unwhole,
 )
 from .files import current_directory
+from .interrupts import TRACEBACK, is_interrupt
 from .lending import owned
 from .shortage import MEMORY, MORE, shortage
 
@@ -55,13 +56,12 @@ _IMPORTS = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
 """Packages of Python that import others: no plugin has a line there."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-_TRACEBACK = BaseException.__dict__["__traceback__"]
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
 _OF_USER = "_transload_is_of_user"
 """What an exception of the user's own code is marked by."""
 FOREIGN = BaseException
 """What nobody meant to be seen: a defect of the plugin, of whatever class it is (`asyncio.CancelledError`, one of its own). Who
-catches it asks `goes_through` first: Ctrl-C does."""
+catches it asks `goes_through` first: Ctrl-C does, and what a signal's handler raised."""
 
 
 def is_whole(error: BaseException) -> bool:
@@ -70,11 +70,13 @@ def is_whole(error: BaseException) -> bool:
 
 
 def goes_through(error: BaseException, whose: PluginInfo | Callable[..., Any] | None = None) -> bool:
-    """Whether what a plugin raised goes through as it is: it is of `OURS`, and whole.
+    """Whether what a plugin raised goes through as it is: it is of `OURS`, and whole; or a signal came while it was at work.
 
     A `PluginFailure` that names no plugin does not, where another's plugin, or a function of one, is known that raised it.
     """
-    return is_a(error, OURS) and is_whole(error) and not (
+    if not is_a(error, OURS):
+        return is_interrupt(error)
+    return is_whole(error) and not (
         whose is not None and is_a(error, PluginFailure) and getattr(error, "plugin", None) is None and _is_of_others(whose))
 
 
@@ -84,8 +86,10 @@ def _is_of_others(whose: PluginInfo | Callable[..., Any]) -> bool:
 
 
 def is_meant(error: BaseException) -> bool:
-    """Whether a rule raised an error to say something, and not by being wrong itself."""
-    return is_a(error, (*OURS, Unsupported, MemoryError)) and not is_a(error, BuildError) and is_whole(error)
+    """Whether a rule raised an error to say something, or a signal's handler did, and not the rule by being wrong itself."""
+    if not is_a(error, (*OURS, Unsupported, MemoryError)):
+        return is_interrupt(error)
+    return not is_a(error, BuildError) and is_whole(error)
 
 
 @dataclass
@@ -227,9 +231,9 @@ def _traced(error: BaseException) -> str:
     """An exception's traceback; where its class does not let itself be named, that of none."""
     try:
         return "".join(traceback.format_exception(error))
-    except KeyboardInterrupt:
-        raise
-    except FOREIGN:
+    except FOREIGN as raised:
+        if is_interrupt(raised):
+            raise
         return f"{class_name(error)}\n"
 
 
@@ -237,7 +241,7 @@ def said(error: BaseException) -> str:
     """An exception in one line, with the place in the code where it was raised."""
     if is_a(error, BuildError) and is_whole(error):
         return error.message  # names the place where the op is built
-    last = _place_of(_TRACEBACK.__get__(error))
+    last = _place_of(TRACEBACK.__get__(error))
     where = ""
     if last is not None:
         file = last.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
@@ -245,9 +249,9 @@ def said(error: BaseException) -> str:
     lacks = unwhole(error) if is_a(error, (TransloadError, Unsupported)) else ""  # type: ignore[arg-type]
     try:
         text = str.__str__(BaseException.__str__(error) if lacks else str(error))
-    except KeyboardInterrupt:
-        raise
-    except FOREIGN:  # an exception of a plugin's own may fail to say what it is
+    except FOREIGN as raised:  # an exception of a plugin's own may fail to say what it is
+        if is_interrupt(raised):
+            raise
         text = ""
     return f"{class_name(error)}{': ' + text if text else ''}{where}{lacks}"
 
@@ -422,7 +426,7 @@ class GuardedObject:
         try:
             value = getattr(self._object, name)
         except FOREIGN as error:
-            if goes_through(error, self._plugin) or (is_a(error, AttributeError) and not hasattr(type(self._object), name)):
+            if (is_a(error, AttributeError) and not hasattr(type(self._object), name)) or goes_through(error, self._plugin):
                 raise  # it has no such member; one that is there, a property, has failed
             raise failure(self._plugin, place, error) from error
         if callable(value) and (name in self._calls or not isinstance(value, type)):

@@ -25,6 +25,7 @@ from .errors import Finding, PluginError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
 from .guard import FOREIGN, PluginInfo, said
 from .installed import ENTRIES, installed, named
+from .interrupts import is_interrupt
 from .plugin import Conversion, DialectSpec
 from .registration import KINDS, Register, admit, parts_taken, singular, wrong_facts, wrong_hooks
 from .suggest import nearest
@@ -147,9 +148,9 @@ class PluginRegistry:
             return
         try:
             plugin = point.load()
-        except KeyboardInterrupt:
-            raise
         except FOREIGN as error:
+            if is_interrupt(error):
+                raise
             info.blame_for("", error)
         if _is_being_imported(info.module):  # its hooks are not there yet, nor what the entry point names
             info.errors, info.trace = [], ""
@@ -355,9 +356,9 @@ class PluginRegistry:
             if call is None or getattr(call, "transload_impl", None) is None:
                 return [], True
             wrong = self._not_run(call(register))
-        except KeyboardInterrupt:
-            raise
         except FOREIGN as error:
+            if is_interrupt(error):
+                raise
             plugin.info.blame_for(hook, error)
             return register.given, False
         finally:
@@ -462,9 +463,9 @@ def _of(plugin: Any, member: str) -> Any:
     """A member of a plugin; None where it has none, or fails to say it, which `wrong_hooks` tells."""
     try:
         return getattr(plugin, member, None)
-    except KeyboardInterrupt:
-        raise
-    except FOREIGN:
+    except FOREIGN as error:
+        if is_interrupt(error):
+            raise
         return None
 
 

@@ -22,6 +22,7 @@ from .errors import PluginError
 from .facts import FactKind, Facts
 from .fields import tuples_of, wrong_fields
 from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, imported, said
+from .interrupts import is_interrupt
 from .options import required
 from .outcomes import (
     KEEPS,
@@ -102,9 +103,9 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
     """
     try:
         return _admitted(kind, item, plugin)
-    except KeyboardInterrupt:
-        raise
     except FOREIGN as error:  # a property of its own, say
+        if is_interrupt(error):
+            raise
         return "", item, [f"gives {a_kind(item)} that cannot be looked at: {said(error)}"]
 
 
@@ -440,9 +441,9 @@ def wrong_facts(item: Any) -> list[str]:
     """Everything that is wrong with a table of facts, or with a kind of them."""
     try:
         return _wrong_facts(item)
-    except KeyboardInterrupt:
-        raise
     except FOREIGN as error:  # a name that cannot say what it is
+        if is_interrupt(error):
+            raise
         return [f"gives {a_kind(item)} that cannot be looked at: {said(error)}"]
 
 
@@ -475,9 +476,9 @@ def wrong_hooks(plugin: Any, info: PluginInfo, manager: pluggy.PluginManager) ->
     try:
         version = wrong_version(getattr(plugin, "transload_api", hookspecs.API_VERSION))
         marked, failed = _marked(plugin)
-    except KeyboardInterrupt:
-        raise
     except FOREIGN as error:  # a module's `__getattr__`, say, of what it has not
+        if is_interrupt(error):
+            raise
         return [f"it cannot be looked at: {said(error)}; a __getattr__ raises AttributeError of what is not there"]
     problems = [] if version is None else [version]
     problems += [f"{member} cannot be looked at: {why}" for member, why in failed.items() if member in hooks]
@@ -492,9 +493,9 @@ def wrong_hooks(plugin: Any, info: PluginInfo, manager: pluggy.PluginManager) ->
             if (known := manager.get_name(plugin)) is not None:
                 return [f"it is registered already, as {known.rpartition(':')[2]!r}"]
             manager.register(plugin, name)
-        except KeyboardInterrupt:
-            raise
         except FOREIGN as error:  # pluggy's of a hook, what a property of its own raises
+            if is_interrupt(error):
+                raise
             problems.append(" ".join((str(error) if isinstance(error, pluggy.PluginValidationError) else said(error)).split()))
             if manager.has_plugin(name):
                 manager.unregister(name=name)
@@ -508,9 +509,9 @@ def _marked(plugin: Any) -> tuple[list[str], dict[str, str]]:
         try:
             if getattr(getattr(plugin, member, None), "transload_impl", None) is not None:
                 marked.append(member)
-        except KeyboardInterrupt:
-            raise
         except FOREIGN as error:  # an array's `mT`, say
+            if is_interrupt(error):
+                raise
             failed[member] = said(error)
     return marked, failed
 

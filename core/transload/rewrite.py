@@ -542,7 +542,7 @@ def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     try:
         outcome = function(op, rewriter)
     except (TransloadError, Unsupported) as error:
-        if goes_through(error, function) or (is_a(error, Unsupported) and is_whole(error)):
+        if (is_a(error, Unsupported) and is_whole(error)) or goes_through(error, function):
             raise
         raise rule_failed(function, op, error) from error
     need_whole(place, outcome is None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 
 from .classes import is_a
+from .interrupts import is_interrupt
 
 __all__ = ["MEMORY", "MORE", "SYSTEM", "line_of", "shortage"]
 
@@ -28,9 +29,9 @@ def shortage(error: BaseException) -> str | None:
     """`MEMORY` or `SYSTEM`, where an exception says that the system has no more of that; None for any other exception."""
     try:
         return _lack(error)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # it does not say what it is
+    except BaseException as raised:  # it does not say what it is
+        if is_interrupt(raised):
+            raise
         return None
 
 

@@ -39,6 +39,7 @@ from typing import IO, Any
 from . import errors
 from .child import PythonChild
 from .errors import Finding, ReadError, RunError, TransloadError
+from .interrupts import from_signal
 from .scratch import temporary
 
 __all__ = ["ChildEnded", "ChildLate", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken", "unread"]
@@ -191,20 +192,20 @@ class Worker:
 
             timer = threading.Timer(seconds, end)
             timer.daemon = True
-            timer.start()
             try:
+                timer.start()
                 closed, self._closed = self._closed, []
                 _send(process.stdin, [*request, closed, room, seconds])
                 answer = _receive(process.stdout)
-            except (OSError, ValueError):
-                why = None if late.is_set() else self._why(process)
+            except BaseException as error:  # an answer may be still to come, which nobody will wait for
+                is_gone = isinstance(error, OSError | ValueError) and not from_signal(error)
+                why = self._why(process) if is_gone and not late.is_set() else None
                 self.stop()
+                if not is_gone:  # Ctrl-C, or what a signal's handler raised
+                    raise
                 if why is None:
                     raise ChildLate(f"{self.name} took longer than {round(seconds, 0 if seconds >= 10 else 1):g} s") from None
                 raise ChildEnded(f"{self.name} {why}") from None
-            except BaseException:  # Ctrl-C: an answer is still to come, which nobody will wait for
-                self.stop()
-                raise
             finally:
                 timer.cancel()
         return taken(answer)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..classes import is_a
 from ..context import current
 from ..errors import BuildError, ConversionError, Finding, InternalError, PluginFailure, ShapeError, TransloadError
+from ..interrupts import is_interrupt
 from ..kinds import need
 from . import registry
 from .attributes import Attribute, own_attributes
@@ -306,11 +307,11 @@ def _of_kinds(op: Op, declaration: OpDeclaration | None) -> Op:
         accept = accepts.get(key)
         try:
             fits = accept is None or bool(accept(value))
-        except KeyboardInterrupt:
-            raise
         except MemoryError as error:
             raise lacking(op, error) from error
-        except BaseException:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             continue  # a plugin's kind that fails: checking the module tells whose it is
         if not fits:
             broken = broken_rules(op)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import BuildError, class_name
+from ..interrupts import is_interrupt
 
 if TYPE_CHECKING:
     from .core import Block, Op, Region
@@ -177,9 +178,9 @@ def written(given: object) -> str:
         return f"an integer of {int(given).bit_length():,} bits"
     try:
         return str.__str__(repr(given))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         return f"an object of {class_name(given)}"
 
 

@@ -52,7 +52,7 @@ def result_types(op: Op, infer: Callable[[Any], Any], count: int | None = None) 
         with nullcontext() if owner is None or owner.is_ours else process_kept():
             given = infer(op)
     except FOREIGN as error:
-        if goes_through(error, owner) or is_a(error, (Unfit, OverflowError)):
+        if is_a(error, (Unfit, OverflowError)) or goes_through(error, owner):
             raise
         if owner is None or owner.is_ours:  # whose callers know what a rule of ours raises of a model that contradicts itself
             raise

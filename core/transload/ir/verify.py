@@ -10,6 +10,7 @@ import numpy as np
 from ..context import current
 from ..errors import Finding, PluginFailure, TransloadError, VerifyError, merge_findings
 from ..guard import failure, process_kept, said
+from ..interrupts import is_interrupt
 from ..kinds import need
 from ..suggest import nearest
 from . import registry
@@ -69,11 +70,11 @@ def broken_rules(op: Op) -> list[str]:
     for constraint in declaration.constraints:
         try:
             outcome = constraint.check(op)
-        except KeyboardInterrupt:
-            raise
         except MemoryError as error:
             raise lacking(op, error) from error
-        except BaseException:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             continue  # it asks for a result
         if outcome is not True and (fault := _fault(op, constraint.doc, outcome)) is not None:
             faults.append(fault)
@@ -129,12 +130,14 @@ def _check_results(op: Op, infer: Callable[[Any], Any], findings: list[Finding])
     """The results of an op are as many, and of such sizes, as its declaration infers."""
     try:
         types = registry.result_types(op, infer)
-    except (KeyboardInterrupt, MemoryError):
+    except MemoryError:
         raise
     except TransloadError as error:
         findings += error.findings or [_finding(op, error.message)]
         return
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         findings.append(_finding(op, f"the shape of its result cannot be inferred ({_failing(op, error)})"))
         return
     if len(types) != len(op.results):
@@ -264,22 +267,22 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
                 operands_fit(op._operands) and results_fit(op.results) and attributes_fit(op.attributes)
                 and len(op.regions) == n_regions)
             faults: list[str] = [] if is_formed else form_faults(op)
-        except KeyboardInterrupt:
-            raise
         except MemoryError as error:
             raise lacking(op, error) from error
         except BaseException as error:  # of what a dialect says itself of types and attributes
+            if is_interrupt(error):
+                raise
             return [f"its operands, results and attributes cannot be checked ({_failing(op, error)})"]
         if faults:
             return faults
         for message, holds in constraints:
             try:
                 outcome = holds(op)
-            except KeyboardInterrupt:
-                raise
             except MemoryError as error:
                 raise lacking(op, error) from error
             except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 outcome = f"it cannot be checked ({_failing(op, error)})"
             if outcome is not True and (fault := _fault(op, message, outcome)) is not None:
                 faults.append(fault)

@@ -64,7 +64,7 @@ def infer_op(op: Op, changed: set[Any], findings: list[Finding], spoilt: set[Any
         spoilt.update(op.results)
         return modified
     except FOREIGN as error:
-        if goes_through(error) or is_a(error, Unfit):
+        if is_a(error, Unfit) or goes_through(error):
             raise
         raise shape_rule_failed(infer, op, error) from error
     if len(types) != len(op.results):
