@@ -13,17 +13,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from threading import Lock
+from threading import get_ident
 from typing import Any
+
+from .forks import in_forked, thread_lock
 
 __all__ = ["one_thread"]
 
 _PREFIXES = ("scipy_openblas_", "openblas_")
 _SUFFIXES = ("64_", "")
 
-_lock = Lock()
-_inside: list[int] = []
-"""For each who is inside, in any thread, how many threads there were when the first of them came."""
+_lock = thread_lock()
+_inside: list[tuple[int, int]] = []
+"""For each who is inside, the thread that it is in, and how many threads there were when the first of all came."""
 
 
 @contextmanager
@@ -35,15 +37,28 @@ def one_thread() -> Iterator[None]:
         return
     threads, limit = functions
     with _lock:
-        _inside.append(_inside[0] if _inside else threads())
+        mine = (get_ident(), _inside[0][1] if _inside else threads())
+        _inside.append(mine)
         limit(1)
     try:
         yield
     finally:
         with _lock:
-            before = _inside.pop()
+            _inside.remove(mine)
             if not _inside:
-                limit(before)
+                limit(mine[1])
+
+
+def _forked() -> None:
+    """Leave out the threads that a forked process has not; where nobody else is inside, it has as many threads as before."""
+    functions = _functions() if _inside else None
+    here, others = [each for each in _inside if each[0] == get_ident()], bool(_inside)
+    if functions is not None and others and not here:
+        functions[1](_inside[0][1])
+    _inside[:] = here
+
+
+in_forked(_forked)
 
 
 @cache

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import InternalError, UsageError
+from .forks import thread_lock
 from .kinds import need
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Declarations(dict[str, "OpDeclaration | None"]):
         self._host: Host | None = None
         self.own: dict[str, Callable[[], Dialect]] = dict(own or {})
         self._dialects: dict[str, Dialect] = {}
-        self._lock = RLock()
+        self._lock = thread_lock()
         self._age = 0
         if host is not None:
             self.take(host)

@@ -9,12 +9,13 @@ everything, which comes when enough has been left to it.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock, get_ident
+from threading import get_ident
+
+from .forks import in_forked, thread_lock
 
 try:
     import resource
@@ -39,7 +40,7 @@ class _Threshold:
     """
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = thread_lock()
         self.users: Counter[int] = Counter()
         """How often each thread has come and not gone."""
         self.before = self.raised = (0, 0, 0)
@@ -69,8 +70,7 @@ class _Threshold:
                 gc.set_threshold(*self.before)
 
     def forked(self) -> None:
-        """Leave out the threads that this process has not, one of which may have held the lock."""
-        self.lock = Lock()
+        """Leave out the threads that this process has not."""
         others = bool(self.users)
         self.users = Counter({thread: times for thread, times in self.users.items() if thread == get_ident()})
         if others and not self.users and gc.get_threshold() == self.raised:
@@ -103,8 +103,7 @@ def _peak_bytes() -> int:
 
 
 _threshold = _Threshold()
-if hasattr(os, "register_at_fork"):  # there is none on Windows
-    os.register_at_fork(after_in_child=_threshold.forked)
+in_forked(_threshold.forked)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ import sys
 from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, ref
 
@@ -23,6 +22,7 @@ import pluggy
 from . import hookspecs
 from .errors import Finding, PluginError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
+from .forks import thread_lock
 from .guard import FOREIGN, PluginInfo, said
 from .installed import ENTRIES, installed, named
 from .interrupts import is_interrupt
@@ -83,7 +83,7 @@ class PluginRegistry:
         self._watchers: list[ReferenceType[Declarations]] = []
         self._asked = ""
         """The hook that is being called, and whose it is."""
-        self._lock = RLock()
+        self._lock = thread_lock()
         self._are_all = points is None
         foundation, _ = installed(FOUNDATION)
         found, unreadable = installed(GROUP) if points is None else (points, {})

@@ -19,6 +19,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from .errors import TransloadError
+from .forks import in_forked
 
 try:
     import fcntl
@@ -172,8 +173,7 @@ def _forked() -> None:
         held.leave()
 
 
-if hasattr(os, "register_at_fork"):  # there is none on Windows
-    os.register_at_fork(after_in_child=_forked)
+in_forked(_forked)
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from typing import IO, Any
 from . import errors
 from .child import PythonChild
 from .errors import Finding, ReadError, RunError, TransloadError
+from .forks import thread_lock
 from .interrupts import from_signal
 from .scratch import temporary
 
@@ -118,7 +119,7 @@ class Worker:
         self._needs = ("transload", *needs)
         self._first = tuple(first)
         self._variables = dict(variables or {})
-        self._lock = threading.RLock()
+        self._lock = thread_lock()
         self._child: PythonChild | None = None
         self._owner = 0
         self._said: IO[bytes] | None = None

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from ..errors import TransloadError
+from ..forks import thread_lock
 from ..ir import Module
 from ..plugin import unavailable
 from ..plugin_host import host
@@ -133,7 +133,7 @@ class _Execute:
     def __init__(self, module: Module, function: str, choice: Choice) -> None:
         self.module, self.function, self.choice = module, function, choice
         self.run: Callable[..., dict[str, np.ndarray]] | None = None
-        self._beginning = Lock()
+        self._beginning = thread_lock()
         if choice.engine == "reference":
             self.run = prepare_reference(module, function)
 

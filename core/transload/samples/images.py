@@ -16,11 +16,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..cores import cores
 from ..errors import ReadError, UsageError
+from ..forks import thread_lock
 from ..worker import ChildEnded, Limits, Worker, unread
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Decoding:
 
 
 _FREE: SimpleQueue[Worker] = SimpleQueue()
-_MAKING = Lock()
+_MAKING = thread_lock()
 
 
 def _take() -> Worker:

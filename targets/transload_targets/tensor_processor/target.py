@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import ceil, sqrt
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
 from transload.errors import Finding
+from transload.forks import thread_lock
 from transload.ir import Module, NoneType, Op, TensorType, Value
 from transload.partitioning import work_of
 from transload.plugin import Emitted, Options, Target
@@ -93,7 +93,7 @@ class TensorProcessor(Target):
         self.name = name
         self.doc = doc or f"The tensor processor {name}."
         self._simulators: dict[tuple[Path, int, int], Simulator] = {}
-        self._lock = Lock()
+        self._lock = thread_lock()
         quoted = json.dumps(str(file), ensure_ascii=False)
         self.pipeline = (
             'inline,unroll-recurrent,write-out-einsums,write-out-normalizations,plain-biases,layout{to=NCHW},'

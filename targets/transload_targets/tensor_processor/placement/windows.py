@@ -15,6 +15,8 @@ from threading import Lock
 
 import numpy as np
 
+from transload.forks import in_forked
+
 from ..groups.machine import Machine
 from ..groups.steps import Buffer, Schedule
 
@@ -110,6 +112,9 @@ def places_asked(asked: Asked) -> Met:
 @lru_cache(maxsize=KNOWN)
 def _answer(asked: Asked, machine: Machine, size: int, work: int) -> Iterable[tuple[int, ...]]:
     return _Remembered(_within(places_asked(asked), machine, size, work))
+
+
+in_forked(_answer.cache_clear)  # what another thread looks for just then would never be found
 
 
 def _within(met: Met, machine: Machine, size: int, work: int) -> Iterator[tuple[int, ...]]:
