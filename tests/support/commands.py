@@ -185,7 +185,7 @@ def _surround(around: Surroundings, ends: Mapping[str, tuple[int, int]]) -> None
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     for number, most in around.limits.items():
         if number == resource.RLIMIT_NOFILE:  # beside those that the process has from the one that runs the tests
-            most += 1 + max(map(int, os.listdir("/dev/fd")))
+            most += 1 + max(int(each.name) for each in Path("/dev/fd").iterdir())
         resource.setrlimit(number, (most, most))
 
 
