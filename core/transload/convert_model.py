@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import roles
 from .apart import inputs_kept, need_free, note_read, note_written
 from .api import InputSpec, loaded, model_of
 from .artifact_set import REPORT, replaced_folder
 from .chosen_target import limits_of, target_named, target_options, usable_target
 from .contents import op_counts
 from .context import pinned
+from .conversion_notes import AtHub, Times
 from .described import describe
 from .edited import note_of_edits
 from .emission import check_for, emit_for, left_to_host, looked_into, need_nothing_left, partition_report
@@ -31,7 +31,7 @@ from .hosting import HostTarget, hosted_for
 from .input_shapes import static_inputs
 from .interrupts import interrupts_kept
 from .ir import Module, TensorType
-from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
+from .journey import CHECK, EMIT, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .kinds import CALLABLE, LIMITS, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, takes
 from .partitioning import Partition
 from .plugin import Emitted, Target
@@ -87,46 +87,6 @@ class Artifact:
     def looked_into(self) -> Path | None:
         """What `compare` takes to see the tensors within it: its folder, or a file in that; None where they cannot be seen."""
         return looked_into(host().targets.get(self.target), self.directory, self.files, self.report.partition is not None)
-
-
-class _Times(Observer):
-    """How long each stage took; `tell(name, share)` is told when one begins (a progress bar), with the share of stages done."""
-
-    def __init__(self, tell: Tell | None = None) -> None:
-        self.tell = tell
-        self.seconds: dict[str, float] = {}
-        self.planned: list[str] = []
-        """All stages, as soon as they are known."""
-
-    def enters(self, stage: Stage) -> None:
-        if self.tell is not None:
-            known = stage.name in self.planned
-            self.tell(stage.name, self.planned.index(stage.name) / len(self.planned) if known else None)
-
-    def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
-        self.seconds[stage.name] = self.seconds.get(stage.name, 0.0) + seconds
-
-
-class _AtHub(Observer):
-    """Keeps the module as it first is in the hub: verification takes bounds and steps of quantized outputs from it.
-
-    And, where it is quantized on the way, as it is before and after that.
-    """
-
-    def __init__(self) -> None:
-        self.name = roles.hub().name
-        self.module: Module | None = None
-        self.floats: Module | None = None
-        self.quantized: Module | None = None
-
-    def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
-        arrives = stage.name == HUB or (stage.conversion is not None and stage.conversion.target == self.name)
-        if arrives and self.module is None and module is not None:
-            self.module = module.clone()
-        if stage.name == HUB and module is not None:
-            self.floats = module.clone()
-        if stage.name == QUANTIZE and module is not None:
-            self.quantized = module.clone()
 
 
 @takes(
@@ -228,7 +188,7 @@ class _Work:
         self.target = usable_target(target)
         self.hosted, self.options = hosted_for(self.target, host, options)
         self.settings = target_options(self.target, self.options)
-        self.times, self.at_hub = _Times(tell), _AtHub()
+        self.times, self.at_hub = Times(tell), AtHub()
         self.quantization = quantization
         self.passes = passes
         self.fused: Fused | None = None

@@ -100,7 +100,7 @@ def test_a_way_that_depends_on_a_stage_and_has_no_other_is_a_way(kit):
 
 def test_the_hub_is_known_by_its_role_on_a_route_of_three_conversions(tmp_path: Path):
     """The module that verification takes steps and bounds from is the one in the hub, not the first conversion's result."""
-    from transload.convert_model import _AtHub
+    from transload.conversion_notes import AtHub
     from transload.plugin_host import Host
 
     host = Host()
@@ -119,7 +119,7 @@ def test_the_hub_is_known_by_its_role_on_a_route_of_three_conversions(tmp_path: 
           %y = "graph.start"(%x) : (tensor<4xf32>) -> tensor<4xf32>
           "func.return"(%y) : (tensor<4xf32>) -> ()
         }) : () -> ()''')
-        seen, record = _AtHub(), Record()
+        seen, record = AtHub(), Record()
         plan = Journey(("tosa",)).plan(module)
         convert_to(module, ("tosa",), observers=[seen, record])
     assert [stage.name for stage in plan.stages] == ["graph-to-net", "net-to-top", "hub", "top-to-tosa"]
