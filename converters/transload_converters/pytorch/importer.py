@@ -117,7 +117,7 @@ class Importer:
         meta = scope.graph.tensors.get(name)
         if meta is None:
             return TensorType(None, F32)
-        sizes = tuple(self.symbols.number(size) for size in meta.sizes)
+        sizes = tuple(self.symbols.size(size) for size in meta.sizes)
         if any(size is not None and size < 0 for size in sizes):
             self.problem("a tensor", f"has the sizes {list(sizes)}", name)
             return TensorType(None, meta.element)

@@ -83,7 +83,7 @@ class Graph:
     outputs: list[Any] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     tensors: dict[str, TensorMeta] = field(default_factory=dict)
-    sizes: dict[str, int | Expression] = field(default_factory=dict)
+    sizes: dict[str, float | Expression] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -275,11 +275,6 @@ def _size(entry: Json) -> int | Expression:
         return value.integer()
     if kind == "as_bool":
         return int(value.of(bool, "true or false"))
-    if kind == "as_float":
-        number = value.real()
-        if not abs(number) < 1 << 63:  # not `>=`, which NaN is not either
-            raise value.wrong("a number of 64 bits")
-        return int(number)
     if kind != "as_expr":
         raise entry.wrong("a size")
     try:
@@ -291,11 +286,12 @@ def _size(entry: Json) -> int | Expression:
 def _graph(entry: Json, depth: int = 0) -> Graph:
     if depth > MAX_DEPTH:
         raise ReadError(f"{entry.where}: graphs are nested more than {MAX_DEPTH} deep")
-    sizes: dict[str, int | Expression] = {}
+    sizes: dict[str, float | Expression] = {}
     for key in ("sym_int_values", "sym_bool_values", "sym_float_values"):
         values = entry.get(key)
         for name, value in () if values is None else values.items():
-            sizes[name] = _size(value)
+            kind, number = value.choice()
+            sizes[name] = number.real() if kind == "as_float" else _size(value)
     return Graph(
         [_argument(each, depth) for each in entry["inputs"].each()], [_argument(each, depth) for each in entry["outputs"].each()],
         [_node(each, depth) for each in entry["nodes"].each()],

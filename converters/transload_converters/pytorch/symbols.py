@@ -51,8 +51,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Equality": lambda a, b: a == b, "Eq": lambda a, b: a == b, "Unequality": lambda a, b: a != b, "Ne": lambda a, b: a != b,
     "StrictLessThan": lambda a, b: a < b, "LessThan": lambda a, b: a <= b, "StrictGreaterThan": lambda a, b: a > b,
     "GreaterThan": lambda a, b: a >= b, "And": lambda *terms: all(terms), "Or": lambda *terms: any(terms), "Not": lambda a: not a,
-    "Identity": lambda a: a, "ToFloat": float,
+    "Identity": lambda a: a, "ToFloat": float, "TruncToFloat": lambda a: float(math.trunc(a)),
+    "RoundDecimal": lambda a, digits: round(float(a), digits),
 }
+_FUNCTIONS |= {f"OpaqueUnaryFn_{name}": getattr(math, name) for name in (
+    "sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan", "exp", "log", "log2", "asinh")}
+_POWERS = ("Pow", "PowByNatural", "FloatPow")
 
 
 class Expression:
@@ -130,7 +134,7 @@ def _check(tree: ast.expr) -> None:
         if name == "Float" and isinstance(first, ast.Constant) and isinstance(first.value, int | float | str):
             float(first.value)
             return None
-        if name in _FUNCTIONS or name in ("Pow", "PowByNatural"):
+        if name in _FUNCTIONS or name in _POWERS:
             for argument in tree.args:
                 _check(argument)
             return None
@@ -149,7 +153,7 @@ def _compute(tree: ast.expr, known: Mapping[str, int]) -> Any:
         return known[name]
     assert isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)
     arguments = [_compute(argument, known) for argument in tree.args]
-    if tree.func.id in ("Pow", "PowByNatural"):
+    if tree.func.id in _POWERS:
         return _power(*arguments)
     return _FUNCTIONS[tree.func.id](*arguments)
 
@@ -244,12 +248,19 @@ class Symbols:
                 f"program was exported for {span}", hint=hint)
         self.values[symbol] = value
 
-    def number(self, size: int | Expression) -> int | None:
-        """A size as a number; None where it depends on what is computed at run time."""
-        if isinstance(size, int):
+    def number(self, size: float | Expression) -> int | float | None:
+        """What is computed of sizes: a whole number, or a float; None where it depends on what is computed at run time."""
+        if not isinstance(size, Expression):
             return size
         try:
             found = size.value(self.values)
         except ValueError as error:
             raise ReadError(f"{self.where}: {error}") from None
+        return found if found is None or isinstance(found, float) else int(found) if found == int(found) else float(found)
+
+    def size(self, size: int | Expression) -> int | None:
+        """The size of a dimension; None where it depends on what is computed at run time."""
+        found = self.number(size)
+        if isinstance(found, float) and isinstance(size, Expression):
+            raise ReadError(f"{self.where}: a dimension is {size.text}, and {found:g} is no size")
         return None if found is None else int(found)

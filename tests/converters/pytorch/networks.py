@@ -274,6 +274,21 @@ def dynamic_sizes() -> Network:
     return Network(Patches(), (torch.randn(2, 6, 6),), (torch.randn(3, 10, 6),), dims)
 
 
+class Scaled(nn.Module):
+    """Numbers that are computed of sizes, and are no whole ones."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        length = x.shape[1]
+        steps = torch.arange(0, length * 0.5, 0.5) * (length**-0.5)
+        return (x * (length / 3) + steps, torch.clamp(x, max=length / 7) * torch.sym_sqrt(length),
+                nn.functional.interpolate(x[None, None], scale_factor=length / 4), x[:, : int(length * 0.75)])
+
+
+@network
+def dynamic_numbers() -> Network:
+    return Network(Scaled(), (torch.randn(2, 6),), (torch.randn(2, 5),), {"x": {1: torch.export.Dim.DYNAMIC}})
+
+
 @network
 def generator() -> Network:
     """Transposed convolutions, instance norm, PReLU, pixel shuffle, reflection."""

@@ -47,6 +47,8 @@ def upsample(call: Call, rw: Rewriter) -> Value:
     align = call.get("align_corners", False)
     if tuple(given) == sizes and (smooth or scales is None or set(scales) == {1.0}):
         return value
+    if scales is not None and None not in scales and not smooth and not exact and kind != "bicubic":
+        scales = _copying_scales(ways, scales, kind == "nearest")
     times = [to // size if to % size == 0 else 0 for size, to in ways]
     by_times = scales is None or all(
         scale is None or scale == time for scale, time in pairs(scales, times, "scales and sizes"))
@@ -66,6 +68,13 @@ def upsample(call: Call, rw: Rewriter) -> Value:
     if scales is not None and (smooth or not align) and all(scale is not None for scale in scales):
         attributes["scales"] = tuple(map(float, scales))
     return rw.emit("top.Interp", value, sizes=tuple(given), layout="NCHW", **attributes)
+
+
+def _copying_scales(ways: Sequence[tuple[int, int]], scales: Sequence[float], nearest: bool) -> tuple[float, ...]:
+    """The scales by which places are found: where a dimension keeps its size it is copied, whatever its scale is, and where it
+    doubles the nearest are its own twice (ATen's UpSample.h: nearest_idx and compute_source_index_and_lambda)."""
+    return tuple(1.0 if to == size else 2.0 if nearest and to == 2 * size else float(scale)
+                 for (size, to), scale in zip(ways, scales, strict=True))
 
 
 _FIRST_EDGE = 2.0**30

@@ -181,7 +181,7 @@ def _resizing(cases: Cases) -> None:
             else:
                 for align in (False, True):
                     cases.add(f"upsample_{name}.vec", t(1, 2, *size), out, align, None)
-    for factors in ([2.0, 2.0], [1.5, 2.5], [0.5, 0.7]):
+    for factors in ([2.0, 2.0], [1.5, 2.5], [0.5, 0.7], [1.1, 2.1], [2.1, 1.15]):  # the last ones copy, and double, a dimension
         cases.add("upsample_nearest2d.vec", t(1, 2, 5, 6), None, factors)
         for align in (False, True):
             cases.add("upsample_bilinear2d.vec", t(1, 2, 5, 6), None, align, factors)
