@@ -280,8 +280,7 @@ class Scaled(nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         length = x.shape[1]
         steps = torch.arange(0, length * 0.5, 0.5) * (length**-0.5)
-        return (x * (length / 3) + steps, torch.clamp(x, max=length / 7) * torch.sym_sqrt(length),
-                nn.functional.interpolate(x[None, None], scale_factor=length / 4), x[:, : int(length * 0.75)])
+        return x * (length / 3) + steps, torch.clamp(x, max=length / 7) * torch.sym_sqrt(length)
 
 
 @network
