@@ -74,7 +74,7 @@ def _copying_scales(ways: Sequence[tuple[int, int]], scales: Sequence[float], ne
     """The scales by which places are found: where a dimension keeps its size it is copied, whatever its scale is, and where it
     doubles the nearest are its own twice (ATen's UpSample.h: nearest_idx and compute_source_index_and_lambda)."""
     return tuple(1.0 if to == size else 2.0 if nearest and to == 2 * size else float(scale)
-                 for (size, to), scale in zip(ways, scales, strict=True))
+                 for (size, to), scale in pairs(ways, scales, "sizes and scales"))
 
 
 _FIRST_EDGE = 2.0**30
