@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import I16, Module, Op
+from transload.ir import I16, Module, Op, QuantType
+from transload.ir.build import constant_of
 from transload_hub.far import PRODUCTS, greatest, is_counted, is_power_beyond, is_whole_power, looked_at, real_of, steps_of
 
 __all__ = ["overflows"]
@@ -63,7 +64,22 @@ def _most_steps(op: Op) -> float:
     x, made = op.operands[0].quant, op.results[0].quant
     if op.name not in PRODUCTS or x is None or made is None or x.storage.width > 8 or (weights := op.operands[1].quant) is None:
         return _FAR_SUMS if op.name in _SUMS else _FAR
+    if _sums_fit(op, x, weights):
+        return _FAR
     return min(_FAR, _MOST * x.scale * min(weights.scales) / made.scale)
+
+
+def _sums_fit(op: Op, x: QuantType, weights: QuantType) -> bool:
+    """Whether no sum of a channel with a scale of its own comes to 2^31, whatever its 8-bit input is: one whose weights are next
+    to nothing has a tiny scale, of which the sums of others would be too many."""
+    held = [constant_of(operand) for operand in op.operands[1:3]]
+    if weights.axis is None or None in held:
+        return False
+    size, *bias = (np.abs(dense.numpy().astype(np.float64)) for dense in held if dense is not None)
+    others = tuple(axis for axis in range(size.ndim) if axis != weights.axis)
+    low, high = x.storage.range
+    sums = size.sum(others) * (high - low)
+    return bool((sums + sum(each.ravel() for each in bias) <= _MOST).all())
 
 
 def _is_steep(op: Op) -> bool:
