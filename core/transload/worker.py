@@ -209,6 +209,8 @@ class Worker:
                 raise ChildEnded(f"{self.name} {why}") from None
             finally:
                 timer.cancel()
+                if timer.is_alive():  # it ends at once, and whoever counts threads next finds as many as before
+                    timer.join()
         return taken(answer)
 
     def _running(self) -> Any:
