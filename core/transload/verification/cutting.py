@@ -14,9 +14,10 @@ import numpy as np
 from ..ir import Module, TensorType, Value, input_names
 from ..ir.build import constant_of
 from ..ir.module import NAME, update_function_type
+from ..passes.dce import eliminate_dead_code
 from ..plugin_host import host
 
-__all__ = ["cut", "cut_module", "execute", "named_values"]
+__all__ = ["cut", "cut_behind", "cut_module", "execute", "named_values"]
 
 Wanted = Callable[[TensorType], bool]
 
@@ -58,6 +59,20 @@ def cut(module: Module, value: Value, name: str) -> None:
     noted = [*(main.attributes.get("arg_attrs") or [{} for _ in names]), {}]
     main.attributes["arg_attrs"] = [
         {**attributes, NAME: each} for attributes, each in zip(noted, (*names, f"{name}:given"), strict=True)]
+
+
+def cut_behind(
+    module: Module, place: int, shapes: Mapping[str, tuple[int, ...]],
+) -> tuple[Module, list[tuple[str, tuple[int, ...]]]]:
+    """A copy that computes one output alone, of the values of these names and the module's inputs; what `cut_module` found."""
+    behind = module.clone()
+    behind.body_of_main.terminator.operands = (behind.body_of_main.terminator.operands[place],)
+    behind, found = cut_module(behind, shapes, lambda _: True)
+    behind.body_of_main.terminator.operands = behind.body_of_main.terminator.operands[:1]
+    behind.main.attributes.pop("res_attrs", None)
+    update_function_type(behind.main)
+    eliminate_dead_code(behind)
+    return behind, found
 
 
 def execute(module: Module, arrays: Sequence[Any], engine: str) -> list[np.ndarray]:

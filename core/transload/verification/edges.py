@@ -18,9 +18,7 @@ from ..analysis.choices import chosen_values, scores_behind
 from ..analysis.movement import origins
 from ..ir import Module, Value, initial_states
 from ..ir.build import constant_of
-from ..ir.module import update_function_type
-from ..passes.dce import eliminate_dead_code
-from .cutting import cut_module, execute, named_values
+from .cutting import cut_behind, execute, named_values
 from .differences import in_view_of
 from .offsets import unit_of
 from .tolerance import Tolerance
@@ -82,13 +80,7 @@ def _runs(
     engine: str, floor: float,
 ) -> Iterator[np.ndarray]:
     """An output, computed of the runtime's numbers as they are, first, and then of such as are moved down and up."""
-    behind = hub.clone()
-    behind.body_of_main.terminator.operands = (behind.body_of_main.terminator.operands[place],)
-    behind, found = cut_module(behind, {name: reference[name].shape for name in made_of}, lambda _: True)
-    behind.body_of_main.terminator.operands = behind.body_of_main.terminator.operands[:1]
-    behind.main.attributes.pop("res_attrs", None)
-    update_function_type(behind.main)
-    eliminate_dead_code(behind)
+    behind, found = cut_behind(hub, place, {name: reference[name].shape for name in made_of})
     before = [*given.values(), *initial_states(hub).values()]
     arrays = [reference[name].reshape(shape) for name, shape in found]
     for ways in sorted(product((0, -1, 1), repeat=len(arrays)), key=any):

@@ -20,9 +20,7 @@ import numpy as np
 
 from ..analysis.choices import chosen_values, scores_behind
 from ..ir import Module, TensorType, Value, initial_states
-from ..ir.module import update_function_type
-from ..passes.dce import eliminate_dead_code
-from .cutting import cut_module, execute, named_values
+from .cutting import cut_behind, execute, named_values
 from .differences import in_view_of
 from .fineness import step_of
 from .offsets import coarsest_behind, measure_offset, rounded_by, unit_behind, unit_of
@@ -113,13 +111,7 @@ def _moved_runs(
     """An output of the module, computed of scores as they are, rounded to coarser floats by the first of the `units`, and then
     moved, each time otherwise, by the second."""
     fine, unit = units
-    behind = hub.clone()
-    behind.body_of_main.terminator.operands = (behind.body_of_main.terminator.operands[place],)
-    behind, found = cut_module(behind, {name: reference[name].shape for name in scores}, lambda _: True)
-    behind.body_of_main.terminator.operands = behind.body_of_main.terminator.operands[:1]
-    behind.main.attributes.pop("res_attrs", None)
-    update_function_type(behind.main)
-    eliminate_dead_code(behind)
+    behind, found = cut_behind(hub, place, {name: reference[name].shape for name in scores})
     held = [(scores[name], reference[name].reshape(shape)) for name, shape in found]
     before = [*given.values(), *initial_states(hub).values()]
     random = np.random.default_rng(0)
