@@ -17,7 +17,7 @@ from ..ir.module import NAME, update_function_type
 from ..passes.dce import eliminate_dead_code
 from ..plugin_host import host
 
-__all__ = ["cut", "cut_behind", "cut_module", "execute", "named_values"]
+__all__ = ["cut", "cut_behind", "cut_module", "execute", "given_by_name", "named_values"]
 
 Wanted = Callable[[TensorType], bool]
 
@@ -33,6 +33,14 @@ def named_values(module: Module, shapes: Mapping[str, tuple[int, ...]], wanted: 
             if wanted(type_) and _without_ones(value.shape) == _without_ones(shapes[name]):
                 found[name] = value  # the last of a name is the tensor itself
     return found
+
+
+def given_by_name(hub: Module, values: Sequence[Value], reference: Mapping[str, np.ndarray]) -> dict[str, Value]:
+    """Tensors by their names; none where a runtime, whose tensors are the `reference`, does not give all of them."""
+    names = {value.name: value for value in values if value.name is not None and value.name in reference}
+    found = named_values(hub, {name: reference[name].shape for name in names}, lambda _: True)
+    is_whole = len(names) == len(values) and all(found.get(name) is value for name, value in names.items())
+    return names if is_whole and all(isinstance(value.type, TensorType) for value in values) else {}
 
 
 def cut_module(

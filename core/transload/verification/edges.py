@@ -9,7 +9,7 @@ border, and are others than one number throughout would be; else nothing says th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..analysis.choices import chosen_values, scores_behind
 from ..analysis.movement import origins
 from ..ir import Module, Value, initial_states
 from ..ir.build import constant_of
-from .cutting import cut_behind, execute, named_values
+from .cutting import cut_behind, execute, given_by_name
 from .differences import in_view_of
 from .offsets import unit_of
 from .tolerance import Tolerance
@@ -67,12 +67,10 @@ def _made_of(output: Value, chosen: Collection[Value]) -> list[Value]:
     return found if len(found) <= _MOST and all(value.is_float for value in found) else []
 
 
-def _named(hub: Module, values: Collection[Value], reference: Mapping[str, np.ndarray]) -> dict[str, Value]:
+def _named(hub: Module, values: Sequence[Value], reference: Mapping[str, np.ndarray]) -> dict[str, Value]:
     """The values by their names; none where the runtime does not give all of them as floats that can be moved."""
-    names = {value.name: value for value in values if value.name in reference and value.name is not None
-             and reference[value.name].dtype.kind == "f"}
-    there = named_values(hub, {name: reference[name].shape for name in names}, lambda _: True)
-    return names if len(names) == len(values) and all(there.get(name) is value for name, value in names.items()) else {}
+    names = given_by_name(hub, values, reference)
+    return names if all(reference[name].dtype.kind == "f" for name in names) else {}
 
 
 def _runs(

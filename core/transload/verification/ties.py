@@ -19,8 +19,8 @@ import ml_dtypes
 import numpy as np
 
 from ..analysis.choices import chosen_values, scores_behind
-from ..ir import Module, TensorType, Value, initial_states
-from .cutting import cut_behind, execute, named_values
+from ..ir import Module, Value, initial_states
+from .cutting import cut_behind, execute, given_by_name
 from .differences import in_view_of
 from .fineness import step_of
 from .offsets import coarsest_behind, measure_offset, rounded_by, unit_behind, unit_of
@@ -56,7 +56,7 @@ def excused_by_ties(
     for place in suspects:
         right = wanted[place]
         taken = in_view_of(np.asarray(got[place]), right)
-        scores = _given_by_name(hub, scores_behind(hub.body_of_main.terminator.operands[place], chosen), reference)
+        scores = given_by_name(hub, scores_behind(hub.body_of_main.terminator.operands[place], chosen), reference)
         if not scores or taken.shape != right.shape:
             continue
         of_both = modules or (hub,)
@@ -94,14 +94,6 @@ def _is_tied(right: np.ndarray, taken: np.ndarray, most: float, runs: Iterator[n
             if is_right.all():
                 break
     return False
-
-
-def _given_by_name(hub: Module, scores: Sequence[Value], reference: Mapping[str, np.ndarray]) -> dict[str, Value]:
-    """Scores by their names; none where the runtime does not give all of them."""
-    names = {value.name: value for value in scores if value.name is not None and value.name in reference}
-    found = named_values(hub, {name: reference[name].shape for name in names}, lambda _: True)
-    is_whole = len(names) == len(scores) and all(found.get(name) is value for name, value in names.items())
-    return names if is_whole and all(isinstance(value.type, TensorType) for value in scores) else {}
 
 
 def _moved_runs(
