@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..analysis.dataflow import has_loops
-from ..engine.choice import work_of
+from ..engine.choice import Work, work_of
+from ..engine.steps import size_of
 from ..ir import Module
 from .inputs import NARROW, plain_integers, random_inputs
 
@@ -26,6 +27,9 @@ _EQUAL = 4
 """Of how many different numbers integers of few bits are, in a run after the others."""
 FEW_PRODUCTS, FEW_ELEMENTS = 1 << 24, 1 << 19
 """The work of a run that is worth so many more: a tenth of a second."""
+_FEW_OUTPUTS, _COSTLIER = 16, 16
+"""A run with outputs of so few numbers in all says little, as all of them may saturate: one more is worth so many times
+the work."""
 
 
 def further_inputs(
@@ -33,19 +37,32 @@ def further_inputs(
 ) -> Iterator[dict[str, np.ndarray]]:
     """The inputs, each of them to be judged; none where a run takes more than a tenth of a second.
 
+    Where outputs are a few numbers in all (a classifier of two classes), there is one, though it takes a second.
+
     With `signed`, integers are of either sign where nothing but integers is computed of them, as in `attempts`.
     """
-    work = work_of(result)
-    if has_loops(result) or work.products > FEW_PRODUCTS or work.elements > FEW_ELEMENTS:
+    if has_loops(result):
         return
+    sides = _SIDES if _is_within(work_of(result), 1) else _SIDES[:1] if _is_worth_one(result) else ()
     plain = plain_integers(hub) if signed and hub is not None else frozenset[int]()
-    for number, side in enumerate(_SIDES):
+    for number, side in enumerate(sides):
         yield random_inputs(source, hub, seed + _APART + number, signed=plain, side=side)
+    if len(sides) < len(_SIDES):
+        return
     drawn = random_inputs(source, hub, seed + _APART + len(_SIDES), signed=plain)
     generator = np.random.default_rng(seed + _APART)
     if any(map(_is_narrow, drawn.values())):
         yield {name: generator.choice(generator.choice(array.ravel(), _EQUAL), array.shape) if _is_narrow(array) else array
                for name, array in drawn.items()}
+
+
+def _is_worth_one(module: Module) -> bool:
+    size = sum(map(size_of, module.body_of_main.terminator.operands))
+    return size <= _FEW_OUTPUTS and _is_within(work_of(module), _COSTLIER)
+
+
+def _is_within(work: Work, times: int) -> bool:
+    return work.products <= times * FEW_PRODUCTS and work.elements <= times * FEW_ELEMENTS
 
 
 def _is_narrow(array: np.ndarray) -> bool:

@@ -49,6 +49,18 @@ def test_further_inputs_are_for_what_takes_little_time() -> None:
     assert not list(further_inputs(heavy, heavy, heavy, 0)) and len(list(further_inputs(light, None, light, 0))) == 3
 
 
+def test_one_further_input_is_for_what_takes_a_second_and_says_little() -> None:
+    """Eight outputs of a costly product: all may saturate on one input. Not where even one run more is too much."""
+    def product(size: int, outputs: int) -> Module:
+        graph = Graph((1, size), (size, size), (size, size), (size, outputs))
+        left, one, other, right = graph.inputs
+        return graph.done(graph.MatMul(graph.MatMul(left, graph.MatMul(one, other)), right))
+
+    few, many, too_costly = product(512, 8), product(512, 17), product(1024, 8)
+    assert len(list(further_inputs(few, few, few, 0))) == 1
+    assert not list(further_inputs(many, many, many, 0)) and not list(further_inputs(too_costly, None, too_costly, 0))
+
+
 def test_single_numbers_are_counted_over_all_runs(tmp_path: Path) -> None:
     """A sum of quantized numbers, one each run, is a step away each time: once that may be, and not always."""
     right, wrong = mean(tmp_path / "right.onnx", 0.0), mean(tmp_path / "wrong.onnx", 0.1)
