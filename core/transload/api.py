@@ -482,6 +482,7 @@ def engine_for(name: str) -> Callable[[Module, str], Any]:
     return host().engine(name)
 
 
+@interrupts_kept()
 def quantize(
     module: Module, scheme: str = "int8", samples: Iterable[Mapping[str, np.ndarray]] | None = None, **options: Any,
 ) -> Module:
@@ -498,6 +499,7 @@ def quantize(
 
 
 @takes(count=WHOLE)
+@interrupts_kept()
 def quantization_report(
     floats: Module, quantized: Module, samples: Iterable[Mapping[str, np.ndarray]], count: int | None = None,
 ) -> LayersReport:
@@ -522,6 +524,7 @@ def quantization_report(
 
 
 @takes(samples=ITERABLE, method=TEXT)
+@interrupts_kept()
 def calibrate(
     module: Module, samples: Iterable[Mapping[str, np.ndarray]], method: str = "mse", **options: Any,
 ) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import api
 from .given import has_images, open_given, settled, shapes_of
 from .guard import users_code
+from .interrupts import interrupts_kept
 from .ir import Module
 from .kinds import CALLABLE, PREPROCESS, takes
 from .sizes_of_data import sizes_from
@@ -25,6 +26,7 @@ __all__ = ["run"]
 
 
 @takes(preprocess=PREPROCESS, watch=CALLABLE, tell=CALLABLE)
+@interrupts_kept()
 def run(
     module: Module | str | Path,
     inputs: Mapping[str, Any],

@@ -17,7 +17,7 @@ from .foreign import need_own
 from .json_text import of_json_text
 from .shell import quoted
 
-__all__ = ["files_of_report", "in_its_place", "report_in", "unreported"]
+__all__ = ["files_of_report", "in_its_place", "is_report_of_others", "report_in", "unreported"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -36,7 +36,7 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
     """
     folder = path if is_folder(path) and path.name != REPORT else path.parent
     file = folder / REPORT
-    there = os.path.lexists(file) and (path == file or not _is_of_others(file))
+    there = os.path.lexists(file) and (path == file or not is_report_of_others(file))
     programs = in_its_place(folder, suffixes)
     if (not there and (path != folder or not programs)) or report_in(folder) is not None:
         return None
@@ -58,7 +58,7 @@ def in_its_place(folder: Path, suffixes: Sequence[str]) -> str:
     return f"a file can be given in its place: {named}" if named else ""
 
 
-def _is_of_others(file: Path) -> bool:
+def is_report_of_others(file: Path) -> bool:
     """Whether a file is what another program reports, in order, which says nothing of what lies beside it."""
     if not is_file(file):  # at a pipe it would be waited for ever
         return False

@@ -193,3 +193,38 @@ def test_a_time_limit_is_kept_while_a_child_is_asked(error: BaseException) -> No
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         worker.stop()
+
+
+def _late(given: Any) -> Iterator[Any]:
+    """What is given, and a signal behind it."""
+    yield given
+    _taken_for_the_files()
+
+
+_SAMPLE = {"x": np.zeros(2, np.float32)}
+_ASKED: dict[str, Callable[[Module, Path], Any]] = {
+    "run": lambda module, file: transload.run(module, _SAMPLE, watch=lambda *_: _taken_for_the_files()),
+    "calibrate": lambda module, file: transload.calibrate(module, _late(_SAMPLE)),
+    "quantize": lambda module, file: transload.quantize(module, "int8", _late(_SAMPLE)),
+    "quantization_report": lambda module, file: transload.quantization_report(module, module, _late(_SAMPLE)),
+    "compare": lambda module, file: transload.compare(file, file, outputs=_late("y")),
+    "evaluate": lambda module, file: transload.evaluate([file], file.parent, metrics=_late("top1")),
+    "convert_all": lambda module, file: transload.convert_all(_late(file), "tosa", file.parent / "out"),
+}
+
+
+@pytest.mark.parametrize("name", _ASKED)
+def test_whatever_is_asked_for_ends_by_it(name: str, tmp_path: Path) -> None:
+    """It was an error of the file, or of a metric, wherever something had made that of it on its way."""
+    module = new_module()
+    block = module.add_function("main", [TensorType((2,), F32)], ["x"]).regions[0].block
+    relu = Builder(block, location="here").create("top.Relu", block.arguments, [TensorType((2,), F32)])
+    set_results(module.main, [relu.result], ["y"])
+    file = transload.save(module, tmp_path / "model.mlir")
+
+    def handle(number: int, frame: object) -> None:
+        raise TimeoutError("late")
+
+    signal.signal(signal.SIGUSR1, handle)
+    with pytest.raises(TimeoutError, match="late"):
+        _ASKED[name](module, file)

@@ -24,6 +24,7 @@ from ..apart import written_again
 from ..engine.quantized import dequantize
 from ..errors import ReadError, TransloadError, UsageError
 from ..files import exists, is_file, is_folder, need_file
+from ..interrupts import interrupts_kept
 from ..ir import Module, QuantType, TensorType, dtype_of
 from ..json_text import plain
 from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, takes
@@ -100,6 +101,7 @@ _MODELS = Kind("models", lambda value: isinstance(value, Module) or PATH.fits(va
 @takes(
     models=_MODELS, metrics=ITERABLE, preprocess=PREPROCESS, shapes=MAPPING, resume=PATH, watch=CALLABLE, weights=PATH,
     label_offset=WHOLE)
+@interrupts_kept()
 def evaluate(
     models: Sequence[Module | str | Path] | Module | str | Path, data: Any, *, metrics: Sequence[str] = ("top1",),
     labels: Any = None, classes: Any = None, label_offset: int = 0, output: str | None = None,

@@ -24,6 +24,7 @@ from ..files import atomic_path, current_directory, need_directory, need_place, 
 from ..foreign import need_own
 from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
+from ..interrupts import interrupts_kept
 from ..json_text import json_text, of_json_text, plain
 from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, need_kinds, takes
 from ..plugin import Source, Target
@@ -76,6 +77,7 @@ _MODELS = Kind("paths of models", lambda value: PATH.fits(value) or ITERABLE.fit
 
 
 @takes(models=_MODELS, out=PATH, workers=WHOLE, cache=PATH, tell=CALLABLE)
+@interrupts_kept()
 def convert_all(
     models: Iterable[str | Path] | str | Path, target: str | None = None, out: str | Path = "build", *,
     workers: int | None = None, scheduler: Any = None, cache: str | Path | None = None, anew: bool = False,

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..artifact_set import REPORT
 from ..errors import ReadError, TransloadError, UsageError
 from ..file_formats import model_file, reader_for
 from ..files import exists, is_folder, need_file
 from ..plugin import Source
 from ..plugin_host import host
+from ..reported import is_report_of_others
 
 __all__ = ["Found", "found_in", "holds_models", "models_in"]
 
@@ -76,12 +78,18 @@ def _within(folder: Path, root: Path) -> Iterator[Found]:
         if path.is_dir():
             if _is_model(path):
                 yield Found(name, path)
-            elif not path.is_symlink() and not exists(path / "report.json"):  # what a conversion wrote is no zoo
+            elif not path.is_symlink() and not _is_written(path):
                 yield from _within(path, root)
         elif _has_models_name(path):
             why_not = _why_unread(path)
             if why_not is not None or _is_model(path):
                 yield Found(name, path, why_not)
+
+
+def _is_written(folder: Path) -> bool:
+    """Whether a folder is what a conversion wrote, by its report: no zoo."""
+    report = folder / REPORT
+    return exists(report) and not is_report_of_others(report)
 
 
 def _has_models_name(path: Path) -> bool:

@@ -18,6 +18,7 @@ from ..borders import note_borders
 from ..errors import PluginFailure, RunError, UsageError
 from ..given import has_images, images_among, open_given, shapes_of
 from ..input_shapes import static_inputs
+from ..interrupts import interrupts_kept
 from ..ir import Module, QuantType, TensorType, initial_states, input_names
 from ..kinds import LIMITS, MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
 from ..meanings import (
@@ -181,6 +182,7 @@ class Comparison:
 
 @takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS, tolerance=LIMITS)
 @static_inputs()
+@interrupts_kept()
 def compare(
     model: str | Path, artifact: str | Path | Module,
     inputs: Mapping[str, Any] | None = None,

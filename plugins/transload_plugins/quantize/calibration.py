@@ -33,11 +33,11 @@ from .asked import need_floats
 from .histogram import BINS, MANUAL_BINS, Histogram
 from .measure import Progress, Sample, Spread, measured
 from .picture import picture
-from .state import load_histograms, save_histograms
+from .state import load_histograms, need_own_histograms, save_histograms
 from .thresholds import LEVELS, METHODS, Method, Range
 from .words import as_word, of_word
 
-__all__ = ["ALL_INT8", "WORK_MODES", "Calibration", "calibrate", "chosen"]
+__all__ = ["ALL_INT8", "WORK_MODES", "Calibration", "calibrate", "chosen", "need_room"]
 
 ALL_INT8 = "QAT_all_int8"
 WORK_MODES = (ALL_INT8, "QAT_mix_prec")
@@ -92,10 +92,15 @@ class Calibration:
         return max(map(abs, self.ranges[name])) if found is None else found
 
     def save(self, path: str | Path) -> Path:
-        """Write the table, and the histograms as an `.npz` with the table's name before that; files are complete or not there."""
+        """Write the table, and the histograms as an `.npz` with the table's name before that; files are complete or not there.
+
+        Raises `UsageError` where such an `.npz` is there that holds no histograms: it is another program's.
+        """
         file = Path(path)
-        need_free(file, _beside(file))
         was_there = exists(file)
+        need_free(file, _beside(file))
+        if self.histograms or was_there:
+            need_own_histograms(_beside(file))
         lines = [
             f"{as_word(name)} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
         if self.histograms:
@@ -189,6 +194,11 @@ class Calibration:
             self.mode = value.partition("//")[0].strip()
             if self.mode not in WORK_MODES:
                 raise ReadError(f"{where}: the work mode {self.mode!r} is none of {', '.join(WORK_MODES)}")
+
+
+def need_room(table: Path) -> None:
+    """Raise `UsageError` where another program's file is in the place of the histograms that a table is saved with."""
+    need_own_histograms(_beside(table))
 
 
 def _beside(table: Path) -> Path:

@@ -57,6 +57,9 @@ def calibrate(
     from transload.plugin_host import host
     from transload.samples.samples import Data
 
+    from .calibration import need_room
+
+    need_room(out)  # before it takes long
     module, samples, preprocess = _opened(model, given)
     assert samples is not None, "--data is required"
     others = Data(tune_list, tune).open(module, preprocess) if tune_list is not None else None

@@ -20,7 +20,7 @@ from transload.text.resources import ResourceKeys
 
 from .histogram import BINS, ENDS, LEAST, Histogram
 
-__all__ = ["State", "digest_of_module", "digest_of_sample", "load_histograms", "packed", "save_histograms", "unpacked"]
+__all__ = ["State", "digest_of_module", "digest_of_sample", "load_histograms", "need_own_histograms", "packed", "save_histograms", "unpacked"]
 
 
 _OWN = ("names", "low", "high", "exponent", "first", "length", "counts")
@@ -51,6 +51,17 @@ def save_histograms(path: Path, histograms: Mapping[str, Histogram], **more: Any
     """Write histograms, and arrays of one's own by name, as an `.npz`; the file is complete or not there."""
     with atomic_path(path) as file, file.open("wb") as stream:
         np.savez_compressed(stream, **packed(histograms), **more)
+
+
+def need_own_histograms(path: Path) -> None:
+    """Raise `UsageError` where a file that is to be written over, or to go, is there and holds no histograms."""
+    if not exists(path):
+        return
+    try:
+        load_histograms(path)
+    except ReadError as error:
+        raise UsageError(f"{path} is not what Transload writes there, and would be lost",
+                         hint=f"choose another name for the table, or move {path.name} away") from error
 
 
 def load_histograms(path: Path) -> tuple[dict[str, Histogram], dict[str, TensorData]]:

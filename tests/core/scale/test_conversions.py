@@ -90,6 +90,13 @@ def test_another_content_is_another_request(zoo, tmp_path, examples):
     assert [each.way for each in convert_all(zoo, "tosa", out, workers=1)] == ["converted", "kept", "kept"]
 
 
+def test_folders_with_a_report_of_another_program_are_looked_into(zoo, tmp_path, examples):
+    (zoo / "float" / "report.json").write_text('{"accuracy": 0.9}')
+    assert "float/digits_float.onnx" in dict(models_in([zoo]))
+    transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", zoo / "made")
+    assert not [name for name in dict(models_in([zoo])) if name.startswith("made")]
+
+
 def test_the_list_of_another_program_stays(zoo, tmp_path):
     (tmp_path / MANIFEST).write_text('{"mp4": ["webm"]}')
     with pytest.raises(UsageError, match="is not what Transload writes there"):
