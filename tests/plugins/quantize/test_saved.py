@@ -1,0 +1,50 @@
+"""What is in the place of a table's histograms, and is another program's, stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from transload.errors import UsageError
+from transload_plugins.quantize.calibration import Calibration
+from transload_plugins.quantize.histogram import Histogram
+
+from tests.support.graphs import Graph
+
+
+@pytest.mark.parametrize("histograms", [{}, {"x": Histogram([np.ones(3, np.float32)])}], ids=["none", "some"])
+@pytest.mark.parametrize("content", ["arrays", "text"])
+def test_arrays_of_others_are_not_lost(tmp_path: Path, histograms: dict[str, Histogram], content: str) -> None:
+    table, beside = tmp_path / "model.table", tmp_path / "model.table.npz"
+    table.write_text("x 1 -1 1\n")
+    if content == "arrays":
+        np.savez(beside, results=np.arange(5))
+    else:
+        beside.write_text("mine")
+    was = beside.read_bytes()
+    with pytest.raises(UsageError, match="is not what Transload writes there"):
+        Calibration({"x": (-2.0, 2.0)}, histograms=histograms).save(table)
+    assert beside.read_bytes() == was and table.read_text() == "x 1 -1 1\n"
+
+
+def test_histograms_of_before_are_replaced_and_go(tmp_path: Path) -> None:
+    table = tmp_path / "model.table"
+    for ends in ((-2.0, 2.0), (-3.0, 3.0)):
+        Calibration({"x": ends}, histograms={"x": Histogram([np.full(3, ends[1], np.float32)])}).save(table)
+        assert Calibration.load(table).histograms["x"].high == ends[1]
+    Calibration({"x": (-1.0, 1.0)}).save(table)
+    assert [file.name for file in tmp_path.iterdir()] == [table.name] and not Calibration.load(table).histograms
+
+
+def test_it_is_said_before_anything_is_measured(cli: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    from transload import save
+
+    g = Graph((1, 4))
+    (x,) = g.inputs
+    model = save(g.done(g.Relu(x)), tmp_path / "model.mlir")
+    np.savez(tmp_path / "t.npz", mine=np.arange(5))
+    code, _, err = cli("calibrate", model, "--data", tmp_path / "missing", "-o", tmp_path / "t")
+    assert code == 2 and "t.npz is not what Transload writes there" in " ".join(err.split()), err
