@@ -21,7 +21,8 @@ from transload.text.resources import ResourceKeys
 from .histogram import BINS, ENDS, LEAST, Histogram
 
 __all__ = [
-    "State", "digest_of_module", "digest_of_sample", "load_histograms", "need_own_histograms", "packed", "save_histograms", "unpacked"]
+    "State", "digest_of_module", "digest_of_sample", "load_histograms", "need_own_histograms", "packed", "save_histograms",
+    "unpacked"]
 
 
 _OWN = ("names", "low", "high", "exponent", "first", "length", "counts")
