@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
 __all__ = [
-    "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "exists", "is_binary", "is_file", "is_folder",
-    "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "open_member", "own_text", "permitted", "reason_of",
-    "remove_empty", "scratch_in", "text_of",
+    "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "end_of_links", "exists", "is_binary", "is_file",
+    "is_folder", "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "open_member", "own_text", "permitted",
+    "reason_of", "remove_empty", "scratch_in", "text_of",
 ]
 
 
 _TRIES = 20
 """How often to make a folder that others take away."""
+_LINKS = 40
+"""Links of which each leads to the next: as many as Linux follows."""
 _MOST_OWN = 1 << 30
 """Bytes of a text that Transload wrote of a run: far more than any has."""
 LOST = "the current directory is not there any more"
@@ -126,22 +128,44 @@ def _elsewhere(mode: int, what: str) -> str:
 
 
 def need_place(path: Path, instead: str = "another name") -> None:
-    """Raise `UsageError` where something else than a file is in the place of one: a device would be replaced by a file.
+    """Raise `UsageError` where something else than a file is in the place of one, or where a link in it leads: a device would
+    be replaced by a file.
 
     The error advises what to choose `instead`. Who writes what took long to compute asks before it is computed.
     """
     if not path.name:  # the root, or the current directory
         raise UsageError(f"{path} is a directory, where a file is to be written", hint="give a file's name")
+    end = path
     try:
-        mode = path.lstat().st_mode
+        end = end_of_links(path)
+        if _is_in_the_kernel(end.parent):  # as /dev/stdout is: a file that this process writes to already would be replaced
+            raise UsageError(f"{path} is what the kernel says, where a file is to be written", hint=f"choose {instead}")
+        mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        _need_folders_above(path)
+        _need_folders_above(end)
         return
     except (OSError, ValueError) as error:  # too long a name, a folder that may not be looked into, a zero byte in the name
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{str(path)[:80]!r} is no place to write a file to: {why}") from None
-    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+    if not stat.S_ISREG(mode):
         raise UsageError(f"{path} is a {kind_of(mode)}, where a file is to be written", hint=_elsewhere(mode, instead))
+
+
+def end_of_links(path: Path) -> Path:
+    """Where a path leads: itself, or what a link there names, and so on, up to the kernel's own links. `OSError` for a loop."""
+    for _ in range(_LINKS):
+        if not path.is_symlink() or _is_in_the_kernel(path.parent):
+            return path
+        path = path.parent / path.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def _is_in_the_kernel(folder: Path) -> bool:
+    """Whether a folder is of `/proc`."""
+    try:
+        return sys.platform == "linux" and folder.stat().st_dev == Path("/proc").stat().st_dev
+    except OSError:
+        return False
 
 
 def need_directory(path: Path, named: object = None) -> None:
@@ -241,12 +265,15 @@ def remove_empty(folders: Iterable[Path]) -> None:
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it is renamed to `path` when the block ends well, after files beside it.
 
+    Where `path` is a link, that stays, and what it leads to is written.
+
     Raises `TransloadError` where the place cannot be written (no room, no permission), `UsageError` where a device or a
     directory is there, or a file that is read meanwhile (`apart`), and leaves nothing behind.
     """
     final, made = Path(path), list[Path]()
     try:
         need_place(final)
+        final = end_of_links(final)
         need_free(final)
         with scratch_in(final.parent, made) as folder:
             temporary = folder / final.name

@@ -203,6 +203,37 @@ def test_below_a_file_nothing_can_be_written(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "nowhere", "x.npy"]
 
 
+@pytest.mark.parametrize("arguments", UNWRITTEN, ids=" ".join)
+@pytest.mark.parametrize("end", ["/proc/self/fd/1", "pipe", "/dev/null"])
+def test_a_link_to_what_is_no_file_stays(
+    arguments: list[str], end: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
+) -> None:
+    """`-o /dev/stdout`, which is such a link, was replaced by a file, for every program of the system."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    Path("link").symlink_to(end)
+    Path("out").symlink_to("link")
+    np.save("x.npy", np.zeros((2, 1, 1, 8, 8), np.float32))
+    words = {"M": str(root / "examples" / "digits" / "digits_float.onnx"), "P": "out"}
+    code, _, said = cli(*(words.get(each, each) for each in arguments))
+    assert code == 2 and "out is a" in " ".join(said.split()) or "out is what the kernel says" in " ".join(said.split()), said
+    assert str(Path("out").readlink()) == "link" and str(Path("link").readlink()) == end
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link", "out", "pipe", "x.npy"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_a_link_leads_to_is_written(is_there: bool, root: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out.mlir").symlink_to("other.mlir")
+    (tmp_path / "other.mlir").symlink_to("elsewhere/real.mlir")
+    if is_there:
+        (tmp_path / "elsewhere" / "real.mlir").write_text("before")
+    module = transload.load(root / "examples" / "digits" / "digits_float.onnx")
+    transload.save(module, tmp_path / "out.mlir")
+    assert str((tmp_path / "out.mlir").readlink()) == "other.mlir" and (tmp_path / "other.mlir").is_symlink()
+    assert len(list(transload.load(tmp_path / "elsewhere" / "real.mlir").walk())) == len(list(module.walk()))
+
+
 def test_a_zero_byte_in_a_path_and_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ReadError, match="cannot be read"):
         transload.load("a\0b.onnx")
