@@ -216,7 +216,7 @@ def test_a_link_to_what_is_no_file_stays(
     np.save("x.npy", np.zeros((2, 1, 1, 8, 8), np.float32))
     words = {"M": str(root / "examples" / "digits" / "digits_float.onnx"), "P": "out"}
     code, _, said = cli(*(words.get(each, each) for each in arguments))
-    assert code == 2 and "out is a" in " ".join(said.split()) or "out is what the kernel says" in " ".join(said.split()), said
+    assert (code == 2 and "out is a" in " ".join(said.split())) or "out is what the kernel says" in " ".join(said.split()), said
     assert str(Path("out").readlink()) == "link" and str(Path("link").readlink()) == end
     assert sorted(file.name for file in tmp_path.iterdir()) == ["link", "out", "pipe", "x.npy"]
 

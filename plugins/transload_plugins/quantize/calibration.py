@@ -197,7 +197,10 @@ class Calibration:
 
 
 def need_room(table: Path) -> None:
-    """Raise `UsageError` where another program's file is in the place of the histograms that a table is saved with."""
+    """Raise `UsageError` where another program's file is in the place of the histograms that a table is saved with, or one
+    that is read.
+    """
+    need_free(_beside(table))
     need_own_histograms(_beside(table))
 
 

@@ -59,9 +59,9 @@ def calibrate(
 
     from .calibration import need_room
 
-    need_room(out)  # before it takes long
     module, samples, preprocess = _opened(model, given)
     assert samples is not None, "--data is required"
+    need_room(out)  # before it takes long
     others = Data(tune_list, tune).open(module, preprocess) if tune_list is not None else None
     with going_through(samples) as clock:
         own = {"resume": resume, "scheduler": scheduler, "bins": bins, "tune": tune, "tune_samples": others}

@@ -60,7 +60,8 @@ def need_own_histograms(path: Path) -> None:
     if not exists(path):
         return
     try:
-        load_histograms(path)
+        with written_again():
+            load_histograms(path)
     except ReadError as error:
         raise UsageError(f"{path} is not what Transload writes there, and would be lost",
                          hint=f"choose another name for the table, or move {path.name} away") from error

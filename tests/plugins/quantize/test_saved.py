@@ -46,5 +46,6 @@ def test_it_is_said_before_anything_is_measured(cli: Callable[..., tuple[int, st
     (x,) = g.inputs
     model = save(g.done(g.Relu(x)), tmp_path / "model.mlir")
     np.savez(tmp_path / "t.npz", mine=np.arange(5))
-    code, _, err = cli("calibrate", model, "--data", tmp_path / "missing", "-o", tmp_path / "t")
+    np.save(tmp_path / "x.npy", np.full((2, 1, 4), np.nan, np.float32))  # which nothing can be measured on
+    code, _, err = cli("calibrate", model, "--data", tmp_path / "x.npy", "-o", tmp_path / "t")
     assert code == 2 and "t.npz is not what Transload writes there" in " ".join(err.split()), err
