@@ -40,10 +40,11 @@ class _Loops:
     unrolled: dict[Op, _Left] = field(default_factory=dict)
 
 
-def body_of(block: Block, arguments: Sequence[Value], what: str) -> tuple[list[Op], list[Value]]:
+def body_of(rw: Rewriter, block: Block, arguments: Sequence[Value], what: str) -> tuple[list[Op], list[Value]]:
     """Copies of a block's ops with its arguments replaced, and the values that it ends with. `what` names it in messages."""
     if len(block.arguments) != len(arguments):
         raise Unsupported(f"{what} takes {len(block.arguments)} inputs, and is given {len(arguments)}")
+    rw.count_copy(block)
     mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
     copies: list[Op] = []
     for op in block:
@@ -59,7 +60,7 @@ def put_in_place(rw: Rewriter, block: Block, arguments: Sequence[Value], what: s
 
     `Unsupported` where the block does not end with `count` values, where that is not None.
     """
-    copies, results = body_of(block, arguments, what)
+    copies, results = body_of(rw, block, arguments, what)
     if count not in (None, len(results)):
         raise Unsupported(f"{what} gives {len(results)} values, and there are {count} results")
     for copy in copies:
@@ -79,7 +80,7 @@ def choose(op: Op, rw: Rewriter, condition: Value, blocks: tuple[Block, Block], 
         return put_in_place(rw, blocks[0 if np.any(known) else 1], arguments, "the branch", len(op.results))
     if isinstance(condition.type, TensorType) and condition.type.is_static and not is_one_truth(condition.type):
         raise Unsupported(f"its condition is {condition.type}, not one truth value")
-    regions = _converted(rw, [_region(block, arguments, own_arguments=False) for block in blocks])
+    regions = _converted(rw, [_region(rw, block, arguments, own_arguments=False) for block in blocks])
     then, other = ([value.type for value in _yields(region)] for region in regions)
     if then != other or len(then) != len(op.results):
         _drop(regions)
@@ -96,7 +97,7 @@ def switch(op: Op, rw: Rewriter, index: Value, blocks: Sequence[Block], argument
         place = -1 if known is None else int(np.asarray(known).reshape(-1)[0])
         chosen = blocks[place if 0 <= place < len(blocks) else -1]
         return put_in_place(rw, chosen, arguments, "the branch", len(op.results))
-    regions = _converted(rw, [_region(block, arguments, own_arguments=False) for block in blocks])
+    regions = _converted(rw, [_region(rw, block, arguments, own_arguments=False) for block in blocks])
     types = [[value.type for value in _yields(region)] for region in regions]
     if any(other != types[0] for other in types) or len(types[0]) != len(op.results):
         _drop(regions)
@@ -146,7 +147,7 @@ def _kept(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value
     What the body hands on unchanged has the first value in every step; it may be a constant that tells sizes.
     """
     fixed = [i for i, (old, new) in enumerate(zip(body.arguments, body.terminator.operands, strict=False)) if old is new]
-    regions = _converted(rw, [_region(block, op.operands, own_arguments=True, fixed=fixed) for block in (condition, body)])
+    regions = _converted(rw, [_region(rw, block, op.operands, own_arguments=True, fixed=fixed) for block in (condition, body)])
     state = [value.type for value in op.operands]
     after = [value.type for value in _yields(regions[1])]
     tests = [value.type for value in _yields(regions[0])]
@@ -166,7 +167,7 @@ def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, left: _Left) 
     `Unsupported`, with the reason there is no other way, where the condition is computed at run time, or where a step leaves all
     that decides as it once was, so that no step is the last.
     """
-    region, = _converted(rw, [_region(condition, op.operands, own_arguments=False)])
+    region, = _converted(rw, [_region(rw, condition, op.operands, own_arguments=False)])
     known = rw.constant_of(_yields(region)[0]) if len(_yields(region)) == 1 else None
     _drop([region])
     if known is None:
@@ -227,11 +228,11 @@ def _arguments_of(block: Block, values: Sequence[Value]) -> set[int]:
     return {index for index, argument in enumerate(block.arguments) if argument in seen}
 
 
-def _region(block: Block, arguments: Sequence[Value], own_arguments: bool, fixed: Sequence[int] = ()) -> Region:
+def _region(rw: Rewriter, block: Block, arguments: Sequence[Value], own_arguments: bool, fixed: Sequence[int] = ()) -> Region:
     """A region that computes a block; its arguments are its own, but for those `fixed`, or values around it."""
     made = Block([value.type for value in arguments] if own_arguments else ())
     given = [value if not own_arguments or i in fixed else made.arguments[i] for i, value in enumerate(arguments)]
-    copies, results = body_of(block, given, "what it runs")
+    copies, results = body_of(rw, block, given, "what it runs")
     for copy in copies:
         made.append(copy)
     made.append(Op("top.Yield", results))

@@ -223,7 +223,7 @@ def _refuse_endless_functions(model: Any, where: str) -> None:
     most, size = allowance(), model.ByteSize()
     if total.nodes > most.ops:
         raise ReadError(
-            f"{where}: with its functions inlined the model has {total.nodes:,} nodes, and {most.ops:,} ops may be made",
+            f"{where}: with its functions inlined the model has {total.nodes:,} nodes and calls, and {most.ops:,} may be made",
             hint=f"{VARIABLE}=ops={4 * total.nodes} allows more")
     why, hint = text_fault(total.text, size)
     if why:
@@ -244,7 +244,7 @@ class _Size(NamedTuple):
 
 
 def _own_size(function: Any) -> _Size:
-    """What is in a function itself. Its nodes are counted where they are called."""
+    """What is in a function itself. Its nodes are counted where they are called; a call counts as one itself."""
     constants = 0
     for node in _all_nodes(function.node):
         for attribute in node.attribute:
@@ -252,7 +252,7 @@ def _own_size(function: Any) -> _Size:
             for tensor in (attribute.t, attribute.sparse_tensor.values, *attribute.tensors, *inner):
                 if not tensor.string_data:
                     constants += tensor.ByteSize() - len(tensor.name) - len(tensor.doc_string)
-    return _Size(0, function.ByteSize() - constants, constants)
+    return _Size(1, function.ByteSize() - constants, constants)
 
 
 def _call_of(node: Any) -> tuple[str, str, str]:

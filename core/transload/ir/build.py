@@ -128,6 +128,21 @@ class Builder:
             budget.spend_ops(1, len(op.origin or ""))
         return self.block.insert(op, self.before)
 
+    def copied(self, block: Block, arguments: Sequence[Value]) -> list[Value]:
+        """Put copies of a block's ops here, with values for its arguments; what the block ends with. They are counted as made."""
+        self.count_copy(block)
+        mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
+        for op in block:
+            if op is not block.last:
+                self.block.insert(op.clone(mapping), self.before)
+        return [mapping.get(value, value) for value in block.terminator.operands]
+
+    def count_copy(self, block: Block) -> None:
+        """Count the ops of a block as made, and one more: a block without ops may be copied without end, too."""
+        if self.budget is not None:
+            ops = [inner for op in block if op is not block.last for inner in op.walk()]
+            self.budget.spend_ops(len(ops) + 1, sum(len(op.origin or "") for op in ops))
+
     def emit(
         self, name: str, /, *operands: Value | None, element: Type | None = None,
         types: Sequence[Type] | Type | None = None, location: Location = None, **attributes: Attribute,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from transload.api import legalize, load, run, save
+from transload.budget import allowed
 from transload.errors import ConversionError, ReadError
 from transload.ir import Module
 from transload_converters.tflite.runtime import open_model
@@ -112,6 +114,20 @@ def test_subgraph_that_runs_itself(load: Callable[..., Module]) -> None:
     graph.inputs, graph.outputs = [a, b], [result]
     with pytest.raises(ConversionError, match="runs itself"):
         legalize(load(model.finish()))
+
+
+def test_subgraphs_that_do_nothing_are_counted_where_they_are_called(load: Callable[..., Module]) -> None:
+    """Each calls the next twice, and the last gives what it is given: copies of no operator are counted."""
+    main = ModelWriter()
+    graphs = [main, *(main.add_subgraph(f"g{level}") for level in range(12))]
+    for level, graph in enumerate(graphs):
+        values = [graph.add_tensor(f"x{place}", (3,), "float32") for place in range(3 if level < 12 else 1)]
+        for before, after in pairwise(values):
+            graph.add_operator("CALL", [before], [after], {"subgraph": level + 1})
+        graph.inputs, graph.outputs = [values[0]], [values[-1]]
+    with allowed(ops=1000), pytest.raises(ConversionError) as caught:
+        legalize(load(main.finish()))
+    assert "it would take more than 1,000 ops" in str(caught.value)
 
 
 def test_variables(load: Callable[..., Module]) -> None:

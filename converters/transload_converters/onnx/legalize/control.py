@@ -164,11 +164,8 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
         return _while(op, rw, trip, condition, carried)
     if done * len(body) > UNROLL_LIMIT:
         raise Unsupported(f"does not end within {UNROLL_LIMIT:,} ops")
-    inside = {
-        body.arguments[0]: rw.constant(np.array(done, np.int64)),
-        body.arguments[1]: condition if condition is not None else rw.constant(np.array(True)),
-        **dict(zip(body.arguments[2:], carried, strict=True))}
-    outcome = _copy(rw, body, inside)
+    first = rw.constant(np.array(done, np.int64)), condition if condition is not None else rw.constant(np.array(True))
+    outcome = _copy(rw, body, [*first, *carried])
     operands = [op.operands[0], *outcome[: 1 + n_carried], *scanned, *outcome[1 + n_carried :]]
     return _rest(op, rw, operands, done + 1)
 
@@ -207,20 +204,18 @@ def _passes_condition_on(body: Block) -> bool:
     return value is body.arguments[1] or (isinstance(value.owner, Op) and value.owner.name in ("onnx.Constant", "top.Weight"))
 
 
-def _copy(rw: Rewriter, body: Block, mapping: dict[Value, Value]) -> list[Value]:
+def _copy(rw: Rewriter, body: Block, values: Sequence[Value]) -> list[Value]:
     """A copy of a body before the op being rewritten; the values it ends with."""
-    for inner in body:
-        if inner.name == "onnx.Yield":
-            return [mapping.get(value, value) for value in inner.operands]
-        rw.block.insert(inner.clone(mapping), rw.before)
-    raise Unsupported("its body does not end")
+    if body.last is None or body.last.name != "onnx.Yield":
+        raise Unsupported("its body does not end")
+    return rw.copied(body, values)
 
 
 def inlined(rw: Rewriter, body: Block, values: Sequence[Value]) -> list[Value]:
     """What a subgraph gives for `values`: its ops are copied before the op being rewritten, and converted after it."""
     if len(body.arguments) != len(values):
         raise Unsupported(f"has a subgraph of {len(body.arguments)} inputs, not {len(values)}")
-    return _copy(rw, body, dict(zip(body.arguments, values, strict=True)))
+    return _copy(rw, body, values)
 
 
 def _rest(op: Op, rw: Rewriter, operands: list[Value], done: int) -> list[Value]:
@@ -321,7 +316,7 @@ def scan(op: Op, rw: Rewriter) -> list[Value]:
     for value, axis, backward in zip(inputs, axes, directions, strict=True):
         place = total - 1 - done if backward else done
         slices.append(rw.emit("top.Squeeze", slice_along(rw, value, axis, place, place + 1), axes=(axis,)))
-    outcome = _copy(rw, body, dict(zip(body.arguments, [*states, *slices], strict=True)))
+    outcome = _copy(rw, body, [*states, *slices])
     return _rest(op, rw, [*outcome[:n_states], *inputs, *scanned, *outcome[n_states:]], done + 1)
 
 

@@ -64,20 +64,6 @@ def _convert(op: Op, rw: Rewriter) -> None:
         raise Unsupported(f"its graph cannot be converted: {why}") from None
 
 
-def inlined(op: Op, rw: Rewriter, region: Region, given: Sequence[Value]) -> list[Value]:
-    """A copy of a graph in front of an op, its arguments replaced by values; what it gives."""
-    block = region.block
-    mapping: dict[Value, Value] = dict(zip(block.arguments, given, strict=True))
-    results: list[Value] = []
-    for inner in block:
-        if inner.name in ("aten.Yield", "top.Yield"):
-            results = [mapping.get(value, value) for value in inner.operands]
-            break
-        copy = inner.clone(mapping)
-        op.parent.insert(copy, op)  # type: ignore[union-attr]
-    return results
-
-
 def _given(op: Op, *places: int) -> list[list[Value]]:
     """The operands of an op by its segments."""
     segments = op.attributes.get("segments", (len(op.operands),))
@@ -99,7 +85,7 @@ def cond(call: Call, rw: Rewriter) -> list[Value]:
     for region in op.regions:
         _check_graph(region, _types(given), _types(op.results))
     if known is not None:
-        return inlined(op, rw, op.regions[0 if np.asarray(known).any() else 1], given)
+        return rw.copied(op.regions[0 if np.asarray(known).any() else 1].block, given)
     for region in op.regions:
         _capture(region.block, given)
     types = [value.type for value in op.regions[0].block.terminator.operands]
@@ -190,7 +176,7 @@ def _sliced(op: Op, rw: Rewriter, state: Sequence[Value], mapped: Sequence[Value
     columns: list[list[Value]] = []
     for place in range(count):
         parts = [reshape(rw, slice_along(rw, value, 0, place, place + 1), shape_of(value)[1:]) for value in mapped]
-        found = inlined(op, rw, op.regions[0], [*state, *parts, *more])
+        found = rw.copied(op.regions[0].block, [*state, *parts, *more])
         state = found[: len(state)]
         columns.append(found[len(state) :])
     return [*state, *(rw.emit("top.Pack", *parts, axis=0) for parts in zip(*columns, strict=True))]
@@ -201,4 +187,4 @@ def wrapped(call: Call, rw: Rewriter) -> list[Value]:
     """The graph itself."""
     _convert(call.op, rw)
     _check_graph(call.op.regions[0], _types(call.op.operands), _types(call.op.results))
-    return inlined(call.op, rw, call.op.regions[0], list(call.op.operands))
+    return rw.copied(call.op.regions[0].block, list(call.op.operands))

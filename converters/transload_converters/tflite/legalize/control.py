@@ -70,7 +70,7 @@ def subgraph_region(rw: Rewriter, symbol: str, end: str) -> Region:
     """A subgraph as it is, as a region with its inputs as arguments and its outputs given by an op named `end`."""
     given = _block(rw, symbol)
     block = Block([argument.type for argument in given.arguments])
-    copies, results = body_of(given, block.arguments, f"subgraph {symbol}")
+    copies, results = body_of(rw, given, block.arguments, f"subgraph {symbol}")
     for copy in (*copies, Op(end, results)):
         block.append(copy)
     return Region([block])

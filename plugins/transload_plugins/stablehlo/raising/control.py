@@ -71,16 +71,6 @@ def _raise_regions(op: Op, rw: Rewriter) -> None:
         raise Unsupported("holds ops that cannot be converted") from None  # each is visited and reported by itself
 
 
-def _copied(rw: Rewriter, block: Block, arguments: Sequence[Value]) -> list[Value]:
-    """A copy of a block's ops before the op being rewritten, with values for its arguments; what it ends with."""
-    mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
-    for inner in block:
-        if inner is block.last:
-            break
-        rw.block.insert(inner.clone(mapping), rw.before)
-    return [mapping.get(value, value) for value in block.terminator.operands]
-
-
 # --- branches
 
 @TABLE("stablehlo.if")
@@ -88,7 +78,7 @@ def if_(op: If, rw: Rewriter) -> Sequence[Value]:
     """`top.If`; of a constant condition the ops of the branch it takes."""
     known = rw.constant_of(lean(op.pred))
     if known is not None:
-        return _copied(rw, op.regions[0 if known.reshape(-1)[0] else 1].block, ())
+        return rw.copied(op.regions[0 if known.reshape(-1)[0] else 1].block, ())
     refuse_tokens(op)
     _raise_regions(op, rw)
     made = rw.create("top.If", (op.pred,), [result.type for result in op.results], {}, release_regions(op))
@@ -102,9 +92,9 @@ def case(op: Case, rw: Rewriter) -> Sequence[Value]:
     known = rw.constant_of(lean(op.index))
     if known is not None:
         number = int(known.reshape(-1)[0])
-        return _copied(rw, branches[number if 0 <= number < len(branches) else -1].block, ())
+        return rw.copied(branches[number if 0 <= number < len(branches) else -1].block, ())
     if len(branches) == 1:
-        return _copied(rw, branches[0].block, ())
+        return rw.copied(branches[0].block, ())
     refuse_tokens(op)
     _raise_regions(op, rw)
     types = [result.type for result in op.results]
@@ -138,7 +128,7 @@ def while_(op: While, rw: Rewriter) -> Sequence[Value]:
     if rounds is not None and _is_granted(rw, rounds * size):
         state: Sequence[Value] = op.operands
         for _ in range(rounds):
-            state = _copied(rw, body, state)
+            state = rw.copied(body, state)
         return state
     refuse_tokens(op)
     for value in op.operands:

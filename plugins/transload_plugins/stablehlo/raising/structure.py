@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any
@@ -44,21 +45,23 @@ def composite(op: Composite, rw: Rewriter) -> Sequence[Value]:
     if callee is None or len(callee.regions[0].blocks) != 1:
         raise Unsupported(f"means @{op.decomposition}, which the module does not have")
     if isinstance(callee.parent_op, Module):
-        _need_few(op.decomposition, callee.parent_op.functions)
-    block = callee.regions[0].block
-    mapping: dict[Value, Value] = dict(zip(block.arguments, op.operands, strict=True))
-    for inner in block:
-        if inner is block.last:
-            break
-        rw.block.insert(inner.clone(mapping), rw.before)
-    return [mapping.get(value, value) for value in block.terminator.operands]
+        _need_few(op.decomposition, callee.parent_op.functions, rw.scratch(_Sizes))
+    rw.counts_itself()
+    return rw.copied(callee.regions[0].block, op.operands)
 
 
-def _need_few(name: str, functions: Mapping[str, Op]) -> None:
-    """Raise `Unsupported` where a decomposition would become more ops than may be made, with those of the composites in it.
+class _Sizes(dict[str, int]):
+    """By function: as how many ops it is copied, with those of the composites in it, and these themselves."""
 
-    They are counted before one is made: functions that each mean the next twice double with every level.
+
+def _need_few(name: str, functions: Mapping[str, Op], sizes: _Sizes) -> None:
+    """Raise `Unsupported` where a decomposition would be copied as more ops than may be made.
+
+    They are counted before one is made: functions that each mean the next twice double with every level. So do the composites
+    in them, each of which is taken apart, also where the last function does nothing.
     """
+    if sizes.get(name, math.inf) <= budget().ops:
+        return
     if endless := calls_itself([name], functions):
         raise Unsupported(f"means @{name}, by which @{endless} calls itself", "write the recursion as a loop")
     inner: dict[str, list[str]] = {}
@@ -69,15 +72,15 @@ def _need_few(name: str, functions: Mapping[str, Op]) -> None:
         if each not in inner and each in functions:
             ops = list(functions[each].walk())
             inner[each] = [str(op.attribute("decomposition")) for op in ops if op.name == "stablehlo.composite"]
-            own[each] = len(ops) - 2 - len(inner[each])  # without the function itself and what returns
+            own[each] = len(ops) - 2  # without the function itself and what returns
             pending += inner[each]
-    sizes: dict[str, int] = {}
     for each in TopologicalSorter(inner).static_order():
         sizes[each] = own.get(each, 0) + sum(sizes[callee] for callee in inner.get(each, ()))
     most = budget().ops
     if sizes[name] > most:
-        raise Unsupported(f"means @{name}, which would become {sizes[name]:,} ops, and {most:,} may be made",
-                          f"let functions mean fewer others; {VARIABLE}=ops={4 * sizes[name]} allows more")
+        wanted = 4 * max(sizes[name], budget().most_ops)
+        raise Unsupported(f"means @{name}, which would be taken apart into {sizes[name]:,} ops, and {most:,} may be made",
+                          f"let functions mean fewer others; {VARIABLE}=ops={wanted} allows more")
 
 
 @TABLE("stablehlo.async_start")
@@ -86,13 +89,9 @@ def async_start(op: AsyncStart, rw: Rewriter) -> Any:
     waiting = list(op.future.uses)
     if any(user.name != "stablehlo.async_done" for user in waiting):
         raise Unsupported("starts what is not waited for in the same function", "wait for it where it is started")
-    block = op.body.block
-    mapping: dict[Value, Value] = dict(zip(block.arguments, op.operands, strict=True))
-    for inner in block:
-        if inner is not block.last:
-            rw.block.insert(inner.clone(mapping), rw.before)
+    computed = rw.copied(op.body.block, op.operands)
     for user in waiting:
-        user.replace_with([mapping.get(value, value) for value in block.terminator.operands])
+        user.replace_with(computed)
     op.erase()
     return CHANGED
 

@@ -10,6 +10,7 @@ import pytest
 
 import transload
 from transload import plugin_host
+from transload.budget import allowed
 from transload.contents import op_counts
 from transload.errors import ConversionError, RunError
 from transload.ir.core import Block
@@ -117,7 +118,7 @@ def test_functions_are_looked_for_beside_functions_alone(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(("call", "levels", "why"), [
     ('"func.call"(%X) <{callee = @NEXT}>', 40, "would become more than"),
     ('"stablehlo.composite"(%X) <{name = "a.b", decomposition = @NEXT}>', 40,
-     "means @f39, which would become 549,755,813,888 ops"),
+     "means @f39, which would be taken apart into 1,649,267,441,662 ops"),
     ('"stablehlo.composite"(%X) <{name = "a.b", decomposition = @NEXT}>', 4, "")])
 def test_calls_that_double_with_every_level_are_refused(call: str, levels: int, why: str) -> None:
     """Composites are counted before one is taken apart: 40 levels took minutes."""
@@ -134,6 +135,46 @@ def test_calls_that_double_with_every_level_are_refused(call: str, levels: int, 
         return
     with pytest.raises(ConversionError, match=why):
         transload.legalize(module)
+
+
+DOUBLED = f'%a = "stablehlo.composite"(%x) <{{name = "a.b", decomposition = @NEXT}}> : ({T}) -> {T}'
+
+
+def _doubling(levels: int, calls: int) -> transload.ir.Module:
+    """Functions that each mean the next twice, the last of which returns its argument; `calls` composites mean the first."""
+    functions = [_function("f0", f"%x: {T}", "", T, "%x", PRIVATE)]
+    for level in range(1, levels + 1):
+        inner = DOUBLED.replace("NEXT", f"f{level - 1}")
+        twice = inner + "\n" + inner.replace("%a", "%b").replace("(%x)", "(%a)")
+        functions.append(_function(f"f{level}", f"%x: {T}", twice, T, "%b", PRIVATE))
+    outer = DOUBLED.replace("NEXT", f"f{levels}")
+    lines = [outer.replace("%a", f"%x{number + 1}").replace("(%x)", f"(%x{number})") for number in range(calls)]
+    return _module(*functions, _function("main", f"%x0: {T}", "\n".join(lines), T, f"%x{calls}"))
+
+
+def test_composites_of_nothing_are_counted() -> None:
+    """A function without ops is copied 2^25 times, and nothing is made: it took hours."""
+    with pytest.raises(ConversionError, match="means @f25, which would be taken apart into 67,108,862 ops"):
+        transload.legalize(_doubling(25, 1))
+    assert not op_counts(transload.legalize(_doubling(4, 1)))
+
+
+def test_composites_are_counted_together() -> None:
+    """Each of them may be taken apart, and not all."""
+    with allowed(ops=1000):
+        transload.legalize(_doubling(6, 1))
+        with pytest.raises(ConversionError, match=r"means @f\d, which would be taken apart into \d+ ops, and \d+ may be made"):
+            transload.legalize(_doubling(6, 30))
+
+
+def test_composites_lie_in_each_other_deeply() -> None:
+    """A thousand that each mean the next were taken for a rule without end."""
+    functions = [_function("f0", f"%x: {T}", "", T, "%x", PRIVATE)]
+    functions += [
+        _function(f"f{level}", f"%x: {T}", DOUBLED.replace("NEXT", f"f{level - 1}"), T, "%a", PRIVATE)
+        for level in range(1, 1100)]
+    module = _module(_function("main", f"%x: {T}", DOUBLED.replace("NEXT", "f1099"), T, "%a"), *functions)
+    assert not op_counts(transload.legalize(module))
 
 
 COMPOSITE = (
