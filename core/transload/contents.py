@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
+
+import numpy as np
 
 from .ir import Dense, Module
+from .ir.constants import ArrayData, LazyData, MmapData, Packed4Data
 
 __all__ = ["STRUCTURE", "constant_bytes", "dialects_in", "main_dialect", "op_counts"]
 
@@ -33,9 +37,29 @@ def op_counts(module: Module) -> dict[str, int]:
 
 
 def constant_bytes(module: Module) -> int:
-    """Bytes of all constants, each counted once."""
-    seen = {id(a.data): a.nbytes for op in module.walk() for a in op.attributes.values() if isinstance(a, Dense)}
-    return sum(seen.values())
+    """Bytes of all constants. Those that lie in the same memory, or the same part of a file, are counted once."""
+    seen = {id(a.data): a.data for op in module.walk() for a in op.attributes.values() if isinstance(a, Dense)}
+    total, last, covered = 0, None, 0
+    for whose, start, end in sorted(map(_extent, seen.values())):
+        if whose != last:
+            last, covered = whose, start
+        total += max(end - max(start, covered), 0)
+        covered = max(covered, end)
+    return total
+
+
+def _extent(data: Any) -> tuple[str, int, int]:
+    """Where the bytes of a constant lie: of a file, of this process's memory, or of nothing but itself."""
+    while isinstance(data, LazyData) and data.of is not None:
+        data = data.of
+    if isinstance(data, MmapData):
+        return f"file {data.path}", data.offset, data.offset + data.nbytes
+    held = data.packed if isinstance(data, Packed4Data) else data.numpy() if isinstance(data, ArrayData) else data
+    if not isinstance(held, np.ndarray):
+        return f"object {id(held)}", 0, held.nbytes
+    start, steps = held.ctypes.data, zip(held.shape, held.strides, strict=True)
+    reach = held.itemsize + sum((size - 1) * abs(step) for size, step in steps)
+    return "memory", start, start + min(reach, held.nbytes)  # without gaps, and what is repeated once
 
 
 def main_dialect(module: Module) -> str:

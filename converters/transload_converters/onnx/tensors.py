@@ -106,7 +106,8 @@ class TensorReader:
         if tensor.data_type in _BITS or dtype.kind == "b":
             mapped = MmapData(path, offset, (needed,), np.uint8)
             return LazyData(
-                lambda: _from_bytes(mapped.numpy().data, type_, tensor.data_type).numpy(), sizes(type_), dtype)
+                lambda: _from_bytes(mapped.numpy().data, type_, tensor.data_type).numpy(), sizes(type_), dtype,
+                of=mapped)
         return MmapData(path, offset, sizes(type_), dtype)
 
     def _number(self, entries: dict[str, str], key: str, default: int, what: str) -> int:

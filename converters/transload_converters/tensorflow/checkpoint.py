@@ -101,12 +101,14 @@ class Checkpoint:
         if math.prod(shape) * dtype.itemsize != len(content):
             raise self._error(name, f"is of shape {list(shape)} and {dtype}, but has {len(content):,} bytes")
 
+        raw = np.frombuffer(content, np.uint8)
+
         def checked() -> np.ndarray:
             if masked(crc32c(content)) != entry.crc32c:
                 raise self._error(name, "is not what was written: its checksum does not fit")
-            return np.frombuffer(content, np.uint8).view(dtype).reshape(shape)
+            return raw.view(dtype).reshape(shape)
 
-        return Dense(LazyData(checked, shape, dtype), TensorType(shape, stored_element(element)))
+        return Dense(LazyData(checked, shape, dtype, of=raw), TensorType(shape, stored_element(element)))
 
     def _shape(self, name: str, entry: Any) -> tuple[int, ...]:
         shape = tuple(dim.size for dim in entry.shape.dim)

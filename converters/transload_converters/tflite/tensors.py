@@ -207,7 +207,7 @@ def constant_data(tensor: Tensor, buffer: Table) -> Any:
         return Packed4Data(packed, shape, signed=signed)
     if bits == 2:
         packed = np.frombuffer(file.data, np.uint8, n_bytes, start)
-        return LazyData(lambda: _unpack2(packed, shape).astype(dtype), shape, dtype)
+        return LazyData(lambda: _unpack2(packed, shape).astype(dtype), shape, dtype, of=packed)
     return ArrayData(np.frombuffer(file.data, dtype, count, start).reshape(shape))
 
 
@@ -225,7 +225,7 @@ def _dense_data(tensor: Tensor, dtype: np.dtype[Any], stored: np.ndarray, bits: 
         dense[places] = values
         return dense.reshape(tensor.shape)
 
-    return LazyData(make, tensor.shape, dtype)
+    return LazyData(make, tensor.shape, dtype, of=stored)
 
 
 def _unpack2(packed: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -128,14 +128,18 @@ class MmapData:
 
 
 class LazyData:
-    """Data that `make()` gives when first asked for: a transposed or converted view of another constant."""
+    """Data that `make()` gives when first asked for: a transposed or converted view of another constant.
 
-    __slots__ = ("_array", "_make", "dtype", "shape")
+    `of` is what a file holds of it, an array or constant, where others may be made of the same bytes: these are counted once.
+    """
 
-    def __init__(self, make: Callable[[], NDArray[Any]], shape: tuple[int, ...], dtype: Any) -> None:
+    __slots__ = ("_array", "_make", "dtype", "of", "shape")
+
+    def __init__(self, make: Callable[[], NDArray[Any]], shape: tuple[int, ...], dtype: Any, of: Any = None) -> None:
         if not callable(make):
             raise misfit_part("LazyData", "make", make, "a function that gives an array")
         self._make = make
+        self.of = of
         self._array: NDArray[Any] | None = None
         self.shape = sizes_of(shape, "LazyData")
         self.dtype = _dtype(dtype, "LazyData")

@@ -105,7 +105,7 @@ class Constants:
                 return from_bytes(array.reshape(-1).view(np.uint8), type_)  # type: ignore[return-value]
             return array.reshape(-1).view(dtype).reshape(type_.shape)
 
-        return Dense(LazyData(view, type_.static_shape, dtype), type_)
+        return Dense(LazyData(view, type_.static_shape, dtype, of=data), type_)
 
 
 # --- writing

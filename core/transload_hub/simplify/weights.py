@@ -6,10 +6,12 @@ difference and a product with one number for each group, which broadcast to the 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.budget import budget
 from transload.engine.quantized import dequantize
 from transload.ir import (
     F32,
@@ -46,13 +48,15 @@ def dequantize_weights(module: Op) -> bool:
 
 @TABLE("top.Cast")
 def real_weight(op: Cast, rw: Rewriter) -> Any:
-    """The constant; None of any other cast."""
+    """The constant; None of any other cast, and where constants have grown as far as they may."""
     source, element = op.operands[0], op.results[0].element
     kind: QuantType = source.element  # type: ignore[assignment]
     dense = constant_of(source)
     if dense is None or not isinstance(kind, QuantType) or not isinstance(element, FloatType):
         return None
     dtype = dtype_of(element)
+    if not budget().may_fold(dense.nbytes, math.prod(dense.shape) * dtype.itemsize):
+        return None
     return rw.constant(LazyData(lambda: dequantize(dense.numpy(), kind, dtype), dense.shape, dtype), element=element)
 
 

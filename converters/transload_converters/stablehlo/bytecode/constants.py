@@ -67,7 +67,7 @@ def _data(
         def make() -> np.ndarray:
             return from_bytes(raw, type_)  # type: ignore[return-value]
 
-        return LazyData(make, shape, dtype) if raw.size > _LAZY_ABOVE else ArrayData(make())
+        return LazyData(make, shape, dtype, of=raw) if raw.size > _LAZY_ABOVE else ArrayData(make())
     if raw.size == width:
         return SplatData(from_bytes(raw, TensorType((), type_.element)), shape)
     raise BytecodeError(f"a constant of type {type_!s:.200} takes {count * width} bytes, and {raw.size} are there")
@@ -83,7 +83,7 @@ def _booleans(raw: np.ndarray, type_: TensorType, shape: tuple[int, ...], count:
         if raw.size == 1:
             bits = unpack()
             return SplatData(bits.flat[0], shape) if bits.all() or not bits.any() else ArrayData(bits)
-        return LazyData(unpack, shape, np.bool_) if count > _LAZY_ABOVE else ArrayData(unpack())
+        return LazyData(unpack, shape, np.bool_, of=raw) if count > _LAZY_ABOVE else ArrayData(unpack())
     if raw.size == count:
         return ArrayData((raw != 0).reshape(shape))
     if raw.size == 1:

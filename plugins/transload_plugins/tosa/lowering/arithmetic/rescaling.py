@@ -15,6 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from transload.budget import budget
 from transload.engine.quantized import dequantize as dequantize_array
 from transload.ir import F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.ir.build import constant_of
@@ -263,12 +264,12 @@ def along(values: Sequence[float], type_: QuantType, rank: int) -> np.ndarray:
 
 
 def dequantize(rw: Rewriter, x: Value, element: Type = F32) -> Value:
-    """The real numbers of a quantized value; of a constant, computed at once. A float is taken as it is."""
+    """The real numbers of a quantized value; of a constant computed at once, as far as they may grow. A float stays as it is."""
     type_ = quant(x)
     if type_ is None:
         return build.cast(rw, x, element)
     dense = constant_of(x)
-    if dense is not None:
+    if dense is not None and budget().may_fold(dense.nbytes, dtype_of(F32).itemsize * math.prod(dense.shape)):
         data: Any = LazyData(lambda: dequantize_array(dense.numpy(), type_), tuple(dense.shape), np.float32)
         return build.cast(rw, build.const(rw, data), element)
     if type_.storage not in (I8, I16, I32):
