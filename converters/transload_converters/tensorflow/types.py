@@ -72,11 +72,11 @@ _BY_NAME = {name: element for name, element, _ in _TABLE.values()}
 
 def element_of(number: int) -> Type | None:
     """The element type of a `DataType` number; None for one that does not exist."""
-    if number > _REFERENCE:
-        plain = element_of(number - _REFERENCE)
-        return None if plain is None else reference_of(plain)
-    found = _TABLE.get(number)
-    return None if found is None else found[1]
+    is_reference = number > _REFERENCE
+    found = _TABLE.get(number - _REFERENCE if is_reference else number)
+    if found is None:
+        return None
+    return reference_of(found[1]) if is_reference else found[1]
 
 
 def number_of(element: Type) -> int:
@@ -92,7 +92,7 @@ def element_named(name: str) -> Type:
 
 def name_of(number: int) -> str:
     """What TensorFlow calls the type of a `DataType` number: `float`; empty for one that does not exist."""
-    found = _TABLE.get(number % _REFERENCE)
+    found = _TABLE.get(number - _REFERENCE if number > _REFERENCE else number)
     return "" if found is None else found[0]
 
 

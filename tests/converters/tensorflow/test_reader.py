@@ -48,6 +48,16 @@ def test_an_op_that_only_its_model_knows_is_read() -> None:
     assert len(main_ops(module)[0].results) == 2
 
 
+@pytest.mark.parametrize("number", [77, 100, 177, 209, 2**31 - 1, -5])
+def test_types_that_do_not_exist(number: int) -> None:
+    """A number far beyond was taken for a reference to a reference, and so on, until Python had no frames left."""
+    unknown = placeholder("x", (4,))
+    unknown.attr["dtype"].type = number
+    with pytest.raises(ReadError, match=f"has type number {number}, which does not exist") as caught:
+        read_graph(graph(unknown, node("y", "Neg", "x", T=F)))
+    assert caught.value.findings[0].names == ("x",)
+
+
 def test_constants_of_every_form() -> None:
     splat, repeated = tensor_proto(np.zeros((2, 3), np.float32)), tensor_proto(np.zeros(4, np.int64))
     splat.tensor_content, repeated.tensor_content = b"", b""
