@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transload.digits import whole_number
+from transload.digits import real_number, whole_number
+from transload.errors import UsageError
+from transload.samples.preprocess import Preprocess
 from transload.samples.sources import _natural
 
 LONG = "9" * 5000
@@ -20,6 +22,23 @@ Cli = Callable[..., tuple[int, str, str]]
     (LONG, None)])
 def test_numbers_in_text(text: str, number: int | None) -> None:
     assert whole_number(text) == number
+
+
+@pytest.mark.parametrize(("value", "number"), [
+    (3, 3.0), (-0.5, -0.5), (10**400, None), (-(10**4000), None), (float("inf"), None), (float("nan"), None), (True, None),
+    ("1", None), (None, None)])
+def test_numbers_of_files(value: object, number: float | None) -> None:
+    assert real_number(value) == number
+
+
+@pytest.mark.parametrize("digits", [400, 4000, 5000])
+def test_numbers_of_preprocessing(digits: int, tmp_path: Path) -> None:
+    """An integer of 400 digits is no float, and ended in an `OverflowError`; of 5000, Python tells no digits."""
+    for name in ("mean", "scale"):
+        with pytest.raises(UsageError, match=f"{name} is .*; it is one number"):
+            Preprocess(**{name: (10**digits,)})
+    with pytest.raises(UsageError, match="rows and columns"):
+        Preprocess(resize_dims=(10**digits, 1))
 
 
 def test_names_of_samples_sort() -> None:

@@ -12,12 +12,12 @@ Source: TPU-MLIR Technical Reference Manual, table 3.1 (the options of `model_tr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..digits import real_number
 from ..errors import ReadError, UsageError
 from ..files import atomic_path, exists, is_folder, need_file
 from ..shell import quoted
@@ -517,7 +517,7 @@ def _sizes(name: str, value: Any) -> tuple[int, int] | None:
     if (isinstance(value, Sequence) and len(value) == 2
             and all(type(size) is int and 0 < size <= _LARGEST for size in value)):
         return (value[0], value[1])
-    raise UsageError(f"preprocessing: {name} is {value!r}; rows and columns are two numbers of 1 to {_LARGEST}")
+    raise UsageError(f"preprocessing: {name} is {_written(value)}; rows and columns are two numbers of 1 to {_LARGEST}")
 
 
 def _numbers(name: str, value: Any) -> tuple[float, ...] | None:
@@ -526,9 +526,16 @@ def _numbers(name: str, value: Any) -> tuple[float, ...] | None:
         return None
     given = (value,) if isinstance(value, int | float) else value
     if (isinstance(given, Sequence) and not isinstance(given, str) and len(given) in (1, 3, 4)
-            and all(type(each) in (int, float) and math.isfinite(each) for each in given)):
-        return tuple(each + 0.0 for each in given)  # no number is -0
-    raise UsageError(f"preprocessing: {name} is {value!r}; it is one number, or one for each channel")
+            and None not in (numbers := tuple(map(real_number, given)))):
+        return tuple(each + 0.0 for each in numbers if each is not None)  # no number is -0
+    raise UsageError(f"preprocessing: {name} is {_written(value)}; it is one number, or one for each channel")
+
+
+def _written(value: Any) -> str:
+    """What was given, also where a number of it has more digits than Python writes."""
+    from ..ir.given import written
+
+    return written(value)
 
 
 def _lines(own: Preprocess) -> list[str]:
