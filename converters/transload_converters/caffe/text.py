@@ -288,7 +288,17 @@ def _value(declared: Any, entry: Entry) -> Any:
         if text not in words:
             raise ValueError("it is true or false")
         return words[text]
-    return _real(text) if kind in (declared.CPPTYPE_FLOAT, declared.CPPTYPE_DOUBLE) else _integer(text)
+    return _real(text) if kind in (declared.CPPTYPE_FLOAT, declared.CPPTYPE_DOUBLE) else _within(declared, _integer(text))
+
+
+def _within(declared: Any, number: int) -> int:
+    """A whole number that a field holds. Raises ValueError."""
+    bits = 32 if declared.cpp_type in (declared.CPPTYPE_INT32, declared.CPPTYPE_UINT32) else 64
+    signed = declared.cpp_type in (declared.CPPTYPE_INT32, declared.CPPTYPE_INT64)
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    if not low <= number <= high:
+        raise ValueError(f"it is a number of {low} to {high}")
+    return number
 
 
 def _integer(text: str) -> int:
@@ -299,7 +309,7 @@ def _integer(text: str) -> int:
         return sign * int(digits, 16)
     if re.fullmatch(r"0[0-7]+", digits):
         return sign * int(digits, 8)
-    if not digits.isdigit():
+    if not (digits.isascii() and digits.isdigit()):
         raise ValueError("it is no whole number")
     return sign * int(digits)
 

@@ -291,6 +291,12 @@ BROKEN = {
     'layer { name: "c" type: "Pooling" bottom: "x" top: "y" pooling_param { pool: BEST kernel_size: 2 } }':
         "MAX, AVE, STOCHASTIC",
     'layer { name: "r" type: "Reshape" bottom: "x" top: "y" reshape_param { shape { dim: -1 dim: 7 } } }': "cannot be split",
+    'layer { name: "r" type: "Reshape" bottom: "x" top: "y" reshape_param { axis: -9223372036854775808 } }':
+        "axis: cannot be '-9223372036854775808': it is a number of -2147483648 to 2147483647",
+    'layer { name: "p" type: "Pooling" bottom: "x" top: "y" pooling_param { kernel_size: -1 } }':
+        "it is a number of 0 to 4294967295",
+    'layer { name: "p" type: "Pooling" bottom: "x" top: "y" pooling_param { kernel_size: ² } }':
+        "cannot be",
     'layer { name: "r" type: "Softmax" bottom: "x" top: "y" softmax_param { axis: 1 ': "is not closed",
     "layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'y' } }": "expected the name of a field",
     'layer { name: "r" type: ReLU bottom: "x" top: "y" }': "a text stands in quotes",

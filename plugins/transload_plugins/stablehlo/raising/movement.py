@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, IntegerType, Op, Value, dtype_of
+from transload.ir import I32, IntegerType, Op, TensorType, Value, dtype_of
 from transload.ir.constants import SplatData
+from transload.limits import beyond
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
@@ -288,6 +289,9 @@ def padded(
     Between elements: each is padded in a new dimension of its own behind it, which is then merged with the one before.
     """
     shape = static(x, "the operand")
+    wide = [n + max(a, 0) + max(b, 0) + n * max(between, 0) for n, a, b, between in zip(shape, low, high, interior, strict=True)]
+    if why := beyond(TensorType(tuple(wide), element_of(x))):
+        raise Unsupported(f"with its padding the operand {why}")
     spread = [axis for axis, between in enumerate(interior) if between and shape[axis] > 1]
     for axis in spread:
         step = interior[axis] + 1

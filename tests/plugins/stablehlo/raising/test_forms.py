@@ -10,6 +10,7 @@ import pytest
 from ml_dtypes import finfo
 
 import transload
+from transload.errors import ConversionError
 from transload.ir import FloatType, dtype_of
 from transload.ir.verify import check
 from transload.passes.manager import Pipeline
@@ -43,6 +44,18 @@ def _same(module: Any, top: Any, *arrays: Any, rtol: float = 1e-5) -> None:
     for form in (top, transload.lower(top, "tosa")):
         for mine, theirs in zip(raising.run(form, arrays), want, strict=True):
             np.testing.assert_allclose(raising.as_dtype(mine, theirs.dtype), theirs, rtol=rtol, atol=1e-5)
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_padding_without_end_is_said_of_the_op(which: int) -> None:
+    """It was said of a `top.Reshape` which nobody wrote."""
+    amounts = [_splat(f"%{name}", 2**62 if which == place else 0, (1,), "i64") for place, name in enumerate("lhi")]
+    pad = '%y = "stablehlo.dynamic_pad"(%x, %v, %l, %h, %i) : (tensor<4xf32>, tensor<f32>, ' + ", ".join(
+        3 * ["tensor<1xi64>"]) + ") -> tensor<?xf32>"
+    with pytest.raises(ConversionError) as caught:
+        _raised([("%x", _tensor((4,)))], [_splat("%v", 0.0), *amounts, pad], ("%y", "tensor<?xf32>"))
+    finding, = caught.value.findings
+    assert finding.what == "stablehlo.dynamic_pad" and finding.why.startswith("with its padding the operand has ")
 
 
 CONVOLUTIONS = {
