@@ -467,7 +467,7 @@ def _gone_on_from(journey: Journey, module: Module, dump: str | Path, start: str
     if digests is None:
         digests = Digests(module.source)
         digests.add(module.beside)
-    writes = command("convert", _named(module), reading=module.reading, more=("--dump", dump))
+    writes = command("convert", _named(module), reading=module.reading, more=("--dump", dump), without=("--from",))
     begin = Dumped(dump, writes).before(start, _named(module), digests, module.reading)
     begin.take_the_place_of(module)
     journey.go_on_from(begin.names)

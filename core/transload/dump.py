@@ -183,9 +183,10 @@ class Dumped:
         if Path(model).name != Path(self.model).name:
             raise UsageError(f"{self.directory} holds the dump of {self.model}, not of {model}")
         if (changed := self._changed(model, digests)) is not None:
+            line = command("convert", model, reading=reading, more=("--dump", self.directory), without=("--from",))
             raise UsageError(
                 f"{changed} is not the file that {self.directory} holds the dump of: it was changed, or is another of that name",
-                hint=f"`{command('convert', model, reading=reading, more=('--dump', self.directory))}` writes it again")
+                hint=f"`{line}` writes it again")
         center = hub().name
         names = [entry["stage"] for entry in self.stages]
         if stage not in names[1:]:

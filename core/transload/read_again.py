@@ -15,8 +15,13 @@ from .input_shapes import shape_said, sizes_said
 from .ir import NONE, Module, TensorType
 from .ir.constants import dtype_of
 from .shell import quoted
+from .typed import typed
 
 __all__ = ["command", "how_read", "quantizing"]
+
+READING = ("--shape", "--dim", "--batch", "--format", "--function", "--weights", "--outputs")
+"""What `how_read` says."""
+_NONE: Mapping[str, str] = {}
 
 
 def how_read(
@@ -39,9 +44,20 @@ def _typed(name: str, type_: TensorType) -> str:
     return shape if type_.element == NONE else f"{shape}:{dtype_of(type_.element).name}"
 
 
-def command(name: str, *files: object, reading: Iterable[str] = (), more: Iterable[object] = ()) -> str:
-    """A command of ours as it can be typed, on files of which the first was read as `reading` says (`Module.reading`)."""
-    return " ".join(["transload", name, *map(quoted, (*files, *reading, *more))])
+def command(
+    name: str, *files: object, reading: Iterable[str] = (), more: Sequence[object] = (), needs: Mapping[str, str] = _NONE,
+    without: Iterable[str] = (), asked: bool = True,
+) -> str:
+    """A command of ours as it can be typed, on files of which the first was read as `reading` says (`Module.reading`).
+
+    With what the running command was `asked`, as that is of the same model and samples: options that both commands have, but for
+    those `without`, and those that `more` says. `needs` are flags without which the command cannot be, with words for what
+    the user knows, where nothing was said of them: `{"--data": "SAMPLES"}`.
+    """
+    own = [word for word in more if isinstance(word, str) and word.startswith("--")]
+    said = typed(name, {*READING, *without}, own, needs) if asked else []
+    lacking = [word for flag, text in needs.items() if flag not in said for word in (flag, text)]
+    return " ".join(["transload", name, *map(quoted, (*files, *reading, *said, *more, *lacking))])
 
 
 def quantizing(module: Module, target: str, preferred: Iterable[str] = ()) -> str:
@@ -53,7 +69,7 @@ def quantizing(module: Module, target: str, preferred: Iterable[str] = ()) -> st
     host = current().host
     quantizer = next((name for name in (*preferred, *host.quantizers) if name in host.quantizers), None)
     if quantizer is not None and module.source is not None:
-        more = ("--target", target, "--quantize", quantizer, "--data", "SAMPLES")
-        return f": {command('convert', module.source, reading=module.reading, more=more)}"
+        more, needs = ("--target", target, "--quantize", quantizer), {"--data": "SAMPLES"}
+        return f": {command('convert', module.source, reading=module.reading, more=more, needs=needs, without=['--input'])}"
     reader = host.readers.get(module.source_format or "")
     return f": {reader.quantizing}" if reader is not None and reader.quantizing else ""

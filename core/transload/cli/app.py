@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..typed import typed_by
 from . import options
 from .answer import print_data
-from .once_more import ARGUMENTS
+from .once_more import typed_again
 from .options import OUT, PATH, PATH_TEXT, OwnGroup, names_of
 
 __all__ = ["app"]
@@ -29,7 +31,7 @@ class _Commands(OwnGroup):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         found = super().resolve_command(ctx, args)
-        ctx.meta[ARGUMENTS] = tuple(found[2])
+        ctx.with_resource(typed_by(partial(typed_again, ctx, tuple(found[2]))))
         return found
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

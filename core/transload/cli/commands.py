@@ -27,8 +27,7 @@ from ..sizes_of_data import sizes_from
 from ..verification.asked import QUANTIZED, need_random, unverified
 from .answer import print_data, print_json
 from .arguments import parse_given, parse_options, taken_to_load
-from .once_more import as_command
-from .options import need_images, said_of_images, take_data, take_preprocess, take_quantizer
+from .options import OF_SAMPLES, need_images, said_of_images, take_data, take_preprocess, take_quantizer
 from .quantized import all_rows, need_page, save_page, seen_samples, show_layers
 from .session import session
 from .show import (
@@ -121,8 +120,8 @@ def convert_command(
 
 
 def _doubt(artifact: Artifact, model: Path, wishes: Mapping[str, Any], required: bool = False) -> VerificationError | None:
-    return unverified(
-        artifact.verification, required, model, artifact.looked_into, _quantizing(model, wishes), artifact.module.reading)
+    quantizing = _quantizing(artifact, model, wishes)
+    return unverified(artifact.verification, required, model, artifact.looked_into, quantizing, artifact.module.reading)
 
 
 def _wishes(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,12 +134,10 @@ def _wishes(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in wished.items() if name not in asked["quantizer_options"]}
 
 
-def _quantizing(model: Path, wishes: Mapping[str, Any]) -> str | None:
+def _quantizing(artifact: Artifact, model: Path, wishes: Mapping[str, Any]) -> str:
     """The command that writes the quantized module which a conversion was judged by, as it is asked for here."""
-    without = ("out", "page", "json", "verbose", "quiet", "save_layers", "resume")
-    more = [word for name, value in wishes.items() for word in ("--quantizer-option", f"{name}={value}")]
-    line = as_command("quantize", model, without, [*more, "--out", QUANTIZED])
-    return f"`{line}`" if line is not None else None
+    wished = [word for name, value in wishes.items() for word in ("--quantizer-option", f"{name}={value}")]
+    return f"`{command('quantize', model, reading=artifact.module.reading, more=[*wished, '--out', QUANTIZED])}`"
 
 
 def _scoring(artifact: Artifact, model: Path, out: Path) -> str:
@@ -149,7 +146,8 @@ def _scoring(artifact: Artifact, model: Path, out: Path) -> str:
         return ""
     outputs = artifact.verification.quantized if artifact.verification is not None else []
     metric = "equal" if outputs and not any("sqnr" in each.metrics for each in outputs) else "sqnr"
-    line = command("eval", model, out, reading=artifact.module.reading, more=("--data", "SAMPLES", "--metric", metric))
+    line = command("eval", model, out, reading=artifact.module.reading, more=("--data", "SAMPLES", "--metric", metric),
+                   without=OF_SAMPLES)
     return f"`{line}` scores both on other samples"
 
 

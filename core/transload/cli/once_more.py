@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
 import click
 
-from ..shell import quoted
+from .options import is_of_images, is_of_telling, is_of_writing
 
-__all__ = ["ARGUMENTS", "as_command"]
+__all__ = ["typed_again"]
 
-ARGUMENTS = "transload.arguments"
-"""Under which a context has what was typed behind the name of the command."""
+_SAMPLES = {"--data", "--input"}
+"""What gives images: what is said of these is refused where there are none."""
 
 
-def as_command(name: str, model: Path, without: Collection[str], more: Iterable[str]) -> str | None:
-    """The line of the command `name` on a model with those options of the one that runs which it has, too; None outside of one.
+def typed_again(
+    context: click.Context, typed: Sequence[str], name: str, without: Collection[str], more: Collection[str],
+    needs: Collection[str],
+) -> list[str]:
+    """The words that a command was `typed` with (behind its name, in the `context` of the group), as another one takes them.
 
-    `without` are those that mean something else there, by the names of their parameters; `more` is put behind.
+    Those options which the command `name` has, too (see `transload.typed`). Of another command than the one that runs without
+    what it writes, and without what becomes of images where nothing gives any.
     """
-    context = click.get_current_context(silent=True)
-    typed = context.meta.get(ARGUMENTS) if context is not None else None
-    root = context.find_root() if context is not None else None
-    other = root.command.get_command(root, name) if root is not None and isinstance(root.command, click.Group) else None
-    if context is None or typed is None or other is None:
-        return None
-    flags = {option.name: max(option.opts, key=len) for option in other.params if isinstance(option, click.Option)}
-    values, _, order = context.command.make_parser(context).parse_args(list(typed))
-    words = ["transload", name, str(model)]
-    for option in dict.fromkeys(order):
-        key = option.name
-        if key is None or key not in flags or key in without:
-            continue
-        value = values[key]
+    group, running = context.command, context.invoked_subcommand or ""
+    assert isinstance(group, click.Group)
+    ran, other = group.get_command(context, running), group.get_command(context, name)
+    if ran is None or other is None:
+        return []
+    has = {option.name: option for option in other.params if isinstance(option, click.Option)}
+    values, _, order = ran.make_parser(ran.context_class(ran, context, **ran.context_settings)).parse_args(list(typed))
+    taken = [has[option.name] for option in dict.fromkeys(order) if option.name in has and not is_of_telling(option)
+             and (running == name or not is_of_writing(option))]
+    taken = [option for option in taken if not set(option.opts).intersection(without if option.multiple else {*without, *more})]
+    if running != name and not _SAMPLES.intersection((*more, *needs, *map(_flag, taken))):
+        taken = [option for option in taken if not is_of_images(option)]
+    words: list[str] = []
+    for option in taken:
+        value = values[str(option.name)]
         for each in value if isinstance(value, list | tuple) else [value]:
-            words += [flags[key], each] if isinstance(each, str) else [flags[key]]  # a flag, or an option that needs no value
-    return " ".join(map(quoted, [*words, *more]))
+            words += [_flag(option), each] if isinstance(each, str) else [_flag(option)]  # one that needs no value
+    return words
+
+
+def _flag(option: click.Parameter) -> str:
+    return max(option.opts, key=len)

@@ -26,10 +26,10 @@ from .answer import data_alone, print_data
 from .session import Session
 
 __all__ = [
-    "OUT", "PATH", "PATH_TEXT", "Decorator", "OwnCommand", "OwnGroup", "engine", "excepts", "format", "function", "fusing",
-    "grouped", "host", "images", "inputs", "json", "model", "models", "names_of", "need_images", "of_all_commands", "outputs",
-    "quantizing", "said_of_images", "samples", "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer",
-    "trace", "weights",
+    "OF_SAMPLES", "OUT", "PATH", "PATH_TEXT", "Decorator", "OwnCommand", "OwnGroup", "engine", "excepts", "format",
+    "function", "fusing", "grouped", "host", "images", "inputs", "is_of_images", "is_of_telling", "is_of_writing", "json",
+    "model", "models", "names_of", "need_images", "of_all_commands", "outputs", "quantizing", "said_of_images", "samples",
+    "scaling", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace", "weights",
 ]
 
 
@@ -192,6 +192,16 @@ def of_all_commands() -> list[click.Parameter]:
         click.Option(["--verbose", "-v"], is_flag=True, expose_value=False, callback=note, help="Tell every detail."),
         click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=note, help="Print nothing but errors."),
     ]
+
+
+def is_of_telling(option: click.Parameter) -> bool:
+    """Whether an option says how much a command tells, which all commands have."""
+    return option.name in [each.name for each in of_all_commands()]
+
+
+def is_of_writing(option: click.Parameter) -> bool:
+    """Whether an option says what a command writes, and in what form, or where it begins in what it wrote."""
+    return isinstance(option.type, _Written | _WrittenOrPrinted) or option.name in ("out", "json", "dump", "start")
 
 
 def grouped(group: str) -> Callable[..., Decorator]:
@@ -361,6 +371,9 @@ def json() -> Decorator:
 # --- samples
 
 
+OF_SAMPLES = ("--data", "--count", "--skip-damaged", "--workers")
+"""What `samples` says, of which none holds for other samples."""
+
 def samples(needed: bool = False) -> Decorator:
     option = grouped("Samples")
     return _all(
@@ -422,6 +435,11 @@ _FIELDS = (
 
 
 _IMAGES = "Images, as the inputs want them"
+
+
+def is_of_images(option: click.Parameter) -> bool:
+    """Whether an option says what becomes of images."""
+    return getattr(option, "group", None) == _IMAGES
 
 
 def images() -> Decorator:

@@ -91,7 +91,8 @@ def _where_it_starts(model: Path | None, reading: Sequence[str], artifact: Path 
     beside, how = (QUANTIZED, ()) if quantizing else (model or "MODEL", reading)
 
     def by(place: object) -> str:
-        shown = f"`{command('compare', beside, place, reading=how, more=('--per-layer',))}` shows where it starts"
+        line = command("compare", beside, place, reading=how, more=("--per-layer",), without=("--tolerance",))
+        shown = f"`{line}` shows where it starts"
         return f"{quantizing} writes the quantized module, and {shown}" if quantizing else shown
 
     if artifact is not None:

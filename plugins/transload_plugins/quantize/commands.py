@@ -131,9 +131,10 @@ def quantize(
     save_page(report, page, str(model))
     console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
     console().print(table(("", ""), all_rows(report)))
-    following = [command("convert", out, more=("--target", "NAME"))]
+    following = [command("convert", out, more=("--target", "NAME"), asked=False)]
     if module.cut is None:  # eval scores whole models
-        following.append(command("eval", model, out, reading=module.reading, more=("--data", "...", "--metric", "sqnr")))
+        following.append(command("eval", model, out, reading=module.reading, more=("--data", "SAMPLES", "--metric", "sqnr"),
+                                 without=options.OF_SAMPLES))
     show_layers(report, page, ", ".join(f"`{line}`" for line in following))
     _say(samples, f"written to {out}")
     return 0

@@ -176,7 +176,7 @@ def test_commands_of_a_model_with_functions_and_open_sizes(lines: Callable[..., 
     assert lines("quantize", *asked, "--data", "x.npy", "-o", "q.mlir") == [
         "convert q.mlir --target tosa", f"eval m.mlir q.mlir {which} --data x.npy --metric sqnr"]
     assert lines("search", *asked, "--data", "x.npy", "--min-cos", "0.1", "-o", "mixed.txt") == [
-        f"convert m.mlir {which} --target tosa --quantize int8 --layers mixed.txt --data x.npy"]
+        f"convert m.mlir {which} --data x.npy --quantize int8 --layers mixed.txt --target tosa"]
     module = transload.load("m.mlir", inputs={"arg0": (2, 4)}, function="g")
     advice = f": transload convert m.mlir {which} --target tosa --quantize int8 --data SAMPLES"
     assert quantizing(module, "tosa", ["int8"]) == advice
@@ -198,7 +198,38 @@ def test_commands_of_a_model_that_is_cut_and_has_sizes_by_name(lines: Callable[.
     assert lines("quantize", *asked[:-4], "--data", "x.npy", "-o", "q.mlir") == ["convert q.mlir --target tosa"]
     model.graph.name = "another"
     onnx.save(model, "m.onnx")
-    assert lines("convert", *asked, "--from", "hub", code=2) == [f"convert m.onnx {which} --dump steps"]
+    assert lines("convert", *asked, "--from", "hub", code=2) == [f"convert m.onnx {which} --out made --dump steps"]
+
+
+def test_commands_say_what_was_asked_of_samples_images_and_options(
+    lines: Callable[..., list[str]], cli: Callable[..., tuple[int, str, str]],
+) -> None:
+    """Read by other numbers the images are others; what a command writes, and how it tells it, is its own."""
+    from PIL import Image
+
+    graph, numbers = Graph((1, 6, 6, 3)), np.random.default_rng(0)
+    made = graph.Conv(graph.inputs[0], graph.constant(numbers.normal(0, 1, (2, 1, 1, 3)).astype(np.float32)),
+                      kernel_shape=(1, 1), layout="NHWC")
+    transload.save(graph.done(made), "m.mlir")
+    Path("x").mkdir()
+    for index in range(8):
+        Image.fromarray(numbers.integers(0, 255, (6, 6, 3), np.uint8)).save(f"x/{index}.png")
+    images = ["--mean", "127.5", "--scale", "0.0078"]
+    asked = ["m.mlir", "--data", "x", "-n", "8", *images]
+    said = "--mean 127.5 --scale 0.0078"
+    assert lines("search", *asked, "--min-cos", "0.1", "--method", "minmax", "--excepts", "x0", "-o", "mixed.txt", "-v") == [
+        f"convert m.mlir --data x --count 8 {said} --method minmax --quantize int8 --layers mixed.txt --target tosa"]
+    for name, more, line in (
+            ("quantize", ["-o", "q.mlir", "--report", "page.html"], f"eval m.mlir q.mlir {said}"),
+            ("convert", ["-t", "tosa", "--quantize", "int8", "-o", "made"], f"eval m.mlir made {said}")):
+        code, shown, error = cli(name, *asked, *more)
+        printed = re.findall("`transload (eval [^`]*)`", " ".join(shown.split()))
+        assert code == 0 and printed == [f"{line} --data SAMPLES --metric sqnr"], shown + error
+        assert cli(*shlex.split(printed[0].replace("SAMPLES", "x")))[0] == 0
+    code, shown, error = cli("convert", "m.mlir", "-t", "ethos-u55-128", "--option", "optimise=Size", "-o", "chip", "-q", *images,
+                             "--input", "x/0.png")
+    assert code == 3 and (f"transload convert m.mlir --option optimise=Size --out chip {said} --target ethos-u55-128 --quantize "
+                          "int8-asym --data SAMPLES") in " ".join(error.split()), error
 
 
 def test_a_command_behind_a_colon_is_one_line_however_narrow_the_terminal_is(

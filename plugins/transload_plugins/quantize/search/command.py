@@ -31,7 +31,7 @@ _PROMISED = ("min_cos", "min_sqnr", "max_drop", "metric", "max_float", "max_cycl
 @_PROMISE("--max-cycles", type=float, metavar="N", help="The most cycles that --target may report.")
 @_PROMISE("--target", "-t", metavar="NAME", shell_complete=options.names_of("targets"), help="Whose cycles are counted.")
 @click.option("--scheme", metavar="NAME", default="int8", help="The quantizer of the layers that get no more bits.")
-@click.option("--table", "calibration", type=options.PATH, metavar="FILE", help="A calibration table.")
+@click.option("--table", type=options.PATH, metavar="FILE", help="A calibration table.")
 @click.option("--method", metavar="NAME", shell_complete=options.names_of("calibrators"), help="How ranges are chosen.")
 @click.option("--types", metavar="WORDS", default="INT16,F32", help="What layers may get: INT16, F16, BF16, F32.")
 @click.option("--layers", type=options.PATH, metavar="FILE", help="A quantize table to begin with, which is kept to.")
@@ -71,7 +71,8 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
 
     promise = promise_of(**{name: given.pop(name) for name in _PROMISED})
     loss_table, curve, made = (given.pop(name) for name in ("loss_table", "curve", "made"))
-    asked = {name: given.pop(name) for name in ("scheme", "calibration", "method", "layers", "scheduler", "resume")}
+    asked = {name: given.pop(name) for name in ("scheme", "method", "layers", "scheduler", "resume")}
+    asked["calibration"] = given.pop("table")
     types, excepts = [word for word in (given.pop("types") or "").split(",") if word], given.pop("excepts")
     known = {name: given.pop(name) for name in ("labels", "classes", "label_offset")}
     module, samples = opened(model, given)
@@ -97,7 +98,7 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
         _show(found, promise.text)
         console().print(f"{model} searched in {seconds_text(clock.seconds)}, written to {out}", markup=False)
         if found.kept:
-            console().print(_next(model, module.reading, out, asked), markup=False)
+            console().print(_next(model, module.reading, out, asked["scheme"]), markup=False)
     return 0 if found.kept else 4
 
 
@@ -141,12 +142,12 @@ def _show(found: Found, promise: str) -> None:
         console().print(f"{sized(len(words), 'tensor')} with more bits: {counted}", markup=False)
 
 
-def _next(model: Path, reading: Sequence[str], out: Path, asked: dict[str, Any]) -> str:
+def _next(model: Path, reading: Sequence[str], out: Path, scheme: str) -> str:
     from transload.read_again import command
 
-    calibration = ("--table", asked["calibration"]) if asked["calibration"] is not None else ()
-    more = ("--target", "NAME", "--quantize", asked["scheme"], "--layers", out, *calibration, "--data", "SAMPLES")
-    return f"next: `{command('convert', model, reading=reading, more=more)}`"
+    line = command("convert", model, reading=reading, more=("--quantize", scheme, "--layers", out), needs={"--target": "NAME"},
+                   without=["--excepts"])  # of search they are layers, of convert outputs
+    return f"next: `{line}`"
 
 
 def _as_data(found: Found) -> dict[str, Any]:

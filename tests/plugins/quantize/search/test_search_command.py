@@ -38,7 +38,7 @@ def test_a_promise_and_all_its_files(cli: Cli, model: Path, samples: Path) -> No
     assert cli("calibrate", model, "--data", samples, "-o", "model.table")[0] == 0
     asked = ["search", model, "--table", "model.table", "--data", samples, "-o", "mixed.txt"]
     code, out, err = cli(*asked, "--min-sqnr", 46, "--loss-table", "loss.txt", "--curve", "c.svg", "--module", "q.mlir")
-    assert code == 0 and "surely" in out and "--layers mixed.txt --table model.table" in " ".join(out.split()), out + err
+    assert code == 0 and "surely" in out and "--table model.table --data" in " ".join(out.split()), out + err
     layers = load_layers(Path("mixed.txt"))
     assert layers and set(layers.values()) <= {"INT16", "F32"}
     assert "Layer: " in Path("loss.txt").read_text() and "<svg" in Path("c.svg").read_text()
