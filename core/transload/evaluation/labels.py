@@ -16,7 +16,7 @@ from ..errors import ReadError, UsageError
 from ..files import is_folder, need_file
 from ..samples.samples import Samples
 
-__all__ = ["Labels", "class_of", "labels_of"]
+__all__ = ["Labels", "MovedLabel", "class_of", "labels_of"]
 
 Labels = Callable[[str], Any]
 """The label of a sample by its name, or None."""
@@ -62,7 +62,18 @@ def _moved(label: Any, offset: int) -> Any:
     if offset and (isinstance(label, list | tuple) or (isinstance(label, np.ndarray) and label.ndim == 1)):  # of a batch's rows
         return [_moved(each, offset) for each in label]
     number = class_of(label) if offset else None
-    return label if number is None else number + offset
+    return label if number is None else MovedLabel(number + offset, offset)
+
+
+class MovedLabel(int):
+    """A label that an offset was added to; it remembers that, as who finds it wrong says what was given."""
+
+    offset: int
+
+    def __new__(cls, number: int, offset: int = 0) -> MovedLabel:
+        moved = super().__new__(cls, number)
+        moved.offset = offset
+        return moved
 
 
 def class_of(label: Any) -> int | None:

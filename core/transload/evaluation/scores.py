@@ -23,7 +23,7 @@ from ..plugin_host import host
 from ..samples.sources import function_at, same_but_ones
 from ..verification.differences import is_counted
 from .intervals import interval, mean_at_most
-from .labels import class_of
+from .labels import MovedLabel, class_of
 from .pictures import with_scale
 from .seen import seen
 
@@ -151,8 +151,11 @@ def _each(found: Sequence[float]) -> float | list[float]:
 def _top(count: int) -> Callable[..., float | list[float]]:
     def best(numbers: np.ndarray, label: Any, output: str) -> float:
         number = class_of(label)
-        if number is None or not 0 <= number < numbers.size:
+        if numbers.size < 2 or number is None or not 0 <= number < numbers.size:
             raise _no_class(label, output, numbers.size)
+        if count >= numbers.size:
+            raise UsageError(f"top{count} of {numbers.size} classes (output {output!r}) would be 100 % of any model",
+                             hint=f"top1 to top{numbers.size - 1} tell models apart; --output says which output counts")
         if np.isnan(numbers).any():
             return 0.0  # comparing with NaN would call any class the best
         ahead = int((numbers > numbers[number]).sum() + (numbers[:number] == numbers[number]).sum())
@@ -189,9 +192,14 @@ def _no_class(label: Any, output: str, count: int) -> UsageError:
     if number is None:
         return UsageError(f"the label is {label!r:.100}, and classes are whole numbers, one for each sample",
                           hint="--classes names them in order; masks are for miou and pixels, images for psnr")
-    hint = "--label-offset -1 where labels begin with 1" if number == count else (
-        "labels begin with 0, --label-offset added to numbers; --classes names folders and labels in the model's order")
-    return UsageError(f"the label is {number}, and the model has classes 0 to {count - 1}", hint=hint)
+    offset = label.offset if isinstance(label, MovedLabel) else 0
+    given, moved = number - offset, f", {number} with --label-offset {offset}" if offset else ""
+    hint = "labels begin with 0, --label-offset added to numbers; --classes names folders and labels in the model's order"
+    if offset and 0 <= given < count:
+        hint = "leave out --label-offset where labels begin with 0"
+    elif given == count and offset != -1:
+        hint = "--label-offset -1 where labels begin with 1"
+    return UsageError(f"the label is {given}{moved}, and the model has classes 0 to {count - 1}", hint=hint)
 
 
 top1, top5 = _top(1), _top(5)

@@ -69,19 +69,34 @@ def test_a_label_that_is_no_class_is_refused(data: Path, labels: list[int]) -> N
         transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, label_offset=100)
 
 
-@pytest.mark.parametrize(("offset", "hint"), [
-    (1, "--label-offset -1 where labels begin with 1"), (100, "begin with 0"), (-100, "begin with 0")])
-def test_what_to_do_about_labels_that_are_no_classes(data: Path, labels: list[int], offset: int, hint: str) -> None:
+@pytest.mark.parametrize(("more", "offset", "told", "hint"), [
+    (1, 0, "the label is 10, and", "--label-offset -1 where labels begin with 1"),
+    (0, 1, "the label is 9, 10 with --label-offset 1, and", "leave out --label-offset"),
+    (0, -100, "the label is 0, -100 with --label-offset -100, and", "leave out --label-offset"),
+    (100, 1, "the label is 100, 101 with", "begin with 0"), (100, 0, "the label is 100, and", "begin with 0")])
+def test_what_to_do_about_labels_that_are_no_classes(
+    data: Path, labels: list[int], more: int, offset: int, told: str, hint: str,
+) -> None:
+    """Advice that leads to the same error again is none: of an offset that is wrong, another one was told."""
     with pytest.raises(UsageError, match="classes 0 to 9") as caught:
-        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, label_offset=offset)
-    assert hint in str(caught.value.hint)
+        transload.evaluate(
+            DIGITS / "digits_float.onnx", data, labels=[label + more for label in labels], label_offset=offset)
+    assert told in caught.value.message and hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["top10", "top99"])
+def test_a_score_that_no_model_can_fail_is_refused(data: Path, labels: list[int], name: str) -> None:
+    with pytest.raises(UsageError, match=rf"{name} of 10 classes .* 100 % of any model") as caught:
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, metrics=["top1", name])
+    assert "top1 to top9" in str(caught.value.hint)
+    assert transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, metrics=["top9"]).samples
 
 
 def test_one_number_is_no_class_each() -> None:
     g = Graph((1, 8))
     module = g.done(g.Arg(g.inputs[0], axis=1, keepdims=False, mode="ArgMax"))
     with pytest.raises(UsageError, match=r"is of 1 numbers, and has to be of one for each class") as caught:
-        transload.evaluate(module, np.ones((2, 1, 8), np.float32), labels=[3, 4])
+        transload.evaluate(module, np.ones((2, 1, 8), np.float32), labels=[0, 0])  # the only class there is
     assert "--output" in str(caught.value.hint)
 
 
