@@ -114,7 +114,10 @@ def _written(target: Target, module: Module, directory: Path, stem: str, setting
     """What a target says that it wrote, after a look at whether that is so; a plugin's target is given a copy of the module."""
     owner = host().owner("targets", target.name)
     ours = owner is not None and owner.is_ours
-    emitted = target.emit(module if ours else module.clone(), directory, stem, settings)
+    try:
+        emitted = target.emit(module if ours else module.clone(), directory, stem, settings)
+    except FileNotFoundError as error:  # the directory was there, so it is none of the user's
+        raise failure(owner, f"target {target.name!r}.emit()", error) from error
     wrong = _wrong_with(emitted, directory, module)
     if wrong is not None:
         raise failure(owner, f"target {target.name!r}.emit()", TypeError(wrong))
@@ -159,13 +162,17 @@ def _unlisted(directory: Path, files: Sequence[Path]) -> Path | None:
 
 
 def need_nothing_left(target: Target, emitted: Emitted, directory: Path) -> None:
-    """`PluginFailure` where a target's `run`, or that of a part's, left a file in the directory: it would go along."""
-    other = _unlisted(directory, emitted.files)
+    """`PluginFailure` where a target's `run`, or that of a part's, left a file in the directory, which would go along, or
+    removed one."""
+    gone = next((file for file in emitted.files if not is_file(file)), None)
+    other = gone or _unlisted(directory, emitted.files)
     if other is None:
         return
     of = {part.target for part in emitted.parts if part.target and any(other.is_relative_to(file.parent) for file in part.files)}
     name = of.pop() if len(of) == 1 else target.name
     wrong = f"leaves {other.relative_to(directory)} beside what the conversion wrote; a temporary folder is for what it writes"
+    if gone is not None:
+        wrong = f"removes {gone.relative_to(directory)}, which the conversion wrote"
     raise failure(host().owner("targets", name), f"target {name!r}.run()", TypeError(wrong))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
@@ -102,6 +103,8 @@ def linked_folder(directory: Path) -> Path:
     (lambda d: wrote(d, "report.json"), "report.json is written by Transload"),
     (lambda d: Emitted(wrote(d, "unlisted").files[:0]), "unlisted was written, and is not among its files"),
     (lambda d: Emitted([]), "gives no file"),
+    (lambda d: shutil.rmtree(d) or wrote(d, "a.bin"), "FileNotFoundError: [Errno 2]"),
+    (lambda d: wrote(d / "no-folder", "a.bin"), "FileNotFoundError: [Errno 2]"),
     (lambda d: Emitted([], parts=["x"]), "each part must be an EmittedPart"),
     (lambda d: Emitted([], parts=[EmittedPart("moon", [], [], [])]), "each part must be an EmittedPart of 'target' or 'host'"),
     (lambda d: Emitted([], parts=[EmittedPart("host", [d / "a"], [], [])]), "which is not among the files"),

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -397,6 +398,22 @@ def test_targets_that_leave_a_file_beside_the_artifact(
     with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"'mine'\.run\(\).*leaves trace\.log beside"):
         transload.convert(digits, "mine", tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+
+
+@pytest.mark.parametrize("remove", [lambda path: path.unlink(), lambda path: shutil.rmtree(path.parent)], ids=["file", "folder"])
+def test_targets_that_remove_the_artifact_while_it_is_judged(
+    tmp_path: Path, digits: Path, remove: Callable[[Path], Any],
+) -> None:
+    """It is the target's doing: another -o would not help."""
+    class Mine(Remembering):
+        def run(self, emitted: Emitted, inputs: Any) -> Any:
+            made = transload.run(self.module, inputs)
+            if emitted.files[0].exists():
+                remove(emitted.files[0])
+            return made
+
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(PluginFailure, match=r"'mine'\.run\(\)"):
+        transload.convert(digits, "mine", tmp_path)
 
 
 def test_parts_that_are_written_elsewhere(tmp_path: Path, digits: Path) -> None:
