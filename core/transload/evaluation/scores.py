@@ -154,8 +154,9 @@ def _top(count: int) -> Callable[..., float | list[float]]:
         if numbers.size < 2 or number is None or not 0 <= number < numbers.size:
             raise _no_class(label, output, numbers.size)
         if count >= numbers.size:
-            raise UsageError(f"top{count} of {numbers.size} classes (output {output!r}) would be 100 % of any model",
-                             hint=f"top1 to top{numbers.size - 1} tell models apart; --output says which output counts")
+            raise UsageError(
+                f"the label is among the {count} best of {numbers.size} classes (output {output!r}) whatever the model gives",
+                hint=f"of the {numbers.size - 1} best, or fewer, it says something; --output says which output counts")
         if np.isnan(numbers).any():
             return 0.0  # comparing with NaN would call any class the best
         ahead = int((numbers > numbers[number]).sum() + (numbers[:number] == numbers[number]).sum())
