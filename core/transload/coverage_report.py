@@ -64,7 +64,8 @@ def coverage(source: str, target: str) -> list[dict[str, Any]]:
     accepted = _accepted(target)
     dialect = registry.dialect(source)
     if dialect is None:
-        raise UsageError(f"no dialect is called {source!r}", hint=f"dialects: {', '.join(registry.dialect_names())}")
+        known = ", ".join(registry.dialect_names())
+        raise UsageError(f"no dialect is called {source!r}", hint=f"dialects: {known}{there.absent()}")
     route = find_route(source, accepted, there.conversions)
     first = route[0] if route else None
     table = there.table(first.name) if first is not None and first.table is not None else None

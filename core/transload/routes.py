@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from .context import current
 from .errors import ConversionError
 from .plugin import Conversion
 
@@ -38,7 +39,8 @@ def find_route(source: str, accepted: Iterable[str], conversions: Mapping[str, C
         there = sorted(set(best) - {source})
         raise ConversionError(
             f"no conversions lead from {source!r} to {' or '.join(map(repr, wanted))}",
-            hint=f"from {source!r} one can reach: {', '.join(there) or 'nothing'}; plugins add steps by register_conversions",
+            hint=f"from {source!r} one can reach: {', '.join(there) or 'nothing'}; plugins add steps by register_conversions"
+                 + current().host.absent(),
         )
     return min(reached, key=lambda found: found[:2])[2]
 

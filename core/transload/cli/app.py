@@ -30,9 +30,20 @@ class _Commands(OwnGroup):
         return list(dict.fromkeys((*self.commands, *host().commands)))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if not (ctx.resilient_parsing or args[0].startswith("-")) and self.get_command(ctx, args[0]) is None:
+            raise self._unknown(ctx, args[0])
         found = super().resolve_command(ctx, args)
         ctx.with_resource(typed_by(partial(typed_again, ctx, tuple(found[2]))))
         return found
+
+    def _unknown(self, ctx: click.Context, name: str) -> Exception:
+        from ..errors import UsageError
+        from ..plugin_host import host
+        from ..suggest import nearest
+
+        guess = nearest(name, self.list_commands(ctx))
+        return UsageError(f"no command is called {name!r}", hint=(
+            f"did you mean {guess!r}? " if guess else "") + f"`transload --help` lists all{host().absent()}")
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         own = self.commands.get(cmd_name)

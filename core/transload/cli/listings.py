@@ -154,7 +154,7 @@ def ops_command(name: str, json: bool) -> int:
         guess = nearest(owner_name, names)
         raise UsageError(
             f"no dialect is called {owner_name!r}",
-            hint=f"dialects: {', '.join(names)}" + (f"; did you mean {guess!r}?" if guess else ""),
+            hint=f"dialects: {', '.join(names)}" + (f"; did you mean {guess!r}?" if guess else "") + host().absent(),
         )
     if "." in name:
         declaration = owner.ops.get(name)
@@ -272,7 +272,7 @@ def _reached(target: str) -> str:
 
     there = list(dict.fromkeys([*host().targets, *(each.target for each in host().conversions.values())]))
     guess = nearest(target, there)
-    return (f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(there)}"
+    return (f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(there)}{host().absent()}"
 
 
 def _show_coverage(source: str, target: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -169,8 +169,8 @@ def _step(name: str, options: str, settings: Mapping[str, Any], more: More | Non
         return step
     names = [*there.passes, *(c.name for c in there.conversions.values() if c.extends is None and more is not None)]
     guess = nearest(name, names)
-    raise UsageError(
-        f"no pass is called {name!r}", hint=(f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}")
+    raise UsageError(f"no pass is called {name!r}", hint=(
+        f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}{there.absent()}")
 
 
 def read_options(

@@ -120,7 +120,8 @@ class Tolerance:
             if once and names.count(name) > 1:
                 raise UsageError(f"tolerance {name} is given twice", hint="say it once: the last one would silently count alone")
             if name not in kinds:
-                raise UsageError(f"no tolerance is called {name!r}", hint=f"tolerances: {', '.join(kinds)} (as cos=0.999)")
+                raise UsageError(f"no tolerance is called {name!r}", hint=(
+                    f"tolerances: {', '.join(kinds)} (as cos=0.999){host().absent()}"))
             try:
                 limit = kinds[name](value)
             except ValueError:
