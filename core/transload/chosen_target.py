@@ -25,7 +25,9 @@ def target_named(name: str | None) -> Target:
     return chosen
 
 
-def limits_of(target: Target, given: Tolerance | Sequence[str] | None, settings: Mapping[str, Any]) -> Tolerance:
+def limits_of(
+    target: Target, given: Tolerance | Mapping[str, float] | Sequence[str] | None, settings: Mapping[str, Any],
+) -> Tolerance:
     """What is near enough: a tolerance that is given, else what is said of it over what the target says."""
     from .verification.tolerance import Tolerance
 

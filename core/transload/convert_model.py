@@ -100,8 +100,8 @@ def convert(
     target: str | None = None,
     out: str | Path = "build",
     *, host: str | None = None, options: Mapping[str, Any] | None = None, inputs: Mapping[str, InputSpec] | None = None,
-    verify: bool | str = True, tolerance: Tolerance | Sequence[str] | None = None, excepts: Sequence[str] = (),
-    input_data: Mapping[str, Any] | None = None, data: Any = None,
+    verify: bool | str = True, tolerance: Tolerance | Mapping[str, float] | Sequence[str] | None = None,
+    excepts: Sequence[str] = (), input_data: Mapping[str, Any] | None = None, data: Any = None,
     preprocess: Preprocess | None = None, fuse_preprocess: bool = False, add_postprocess: str | None = None,
     quantize: str | None = None, quantizer_options: Mapping[str, Any] | None = None,
     engine: str = "auto", tell: Tell | None = None, seed: int = 0,
@@ -159,7 +159,7 @@ def convert(
 
 def need_possible(
     target: Target, *, host: str | None = None, options: Mapping[str, Any] | None = None, verify: bool | str = True,
-    tolerance: Tolerance | Sequence[str] | None = None, data: Any = None, quantize: str | None = None,
+    tolerance: Tolerance | Mapping[str, float] | Sequence[str] | None = None, data: Any = None, quantize: str | None = None,
     quantizer_options: Mapping[str, Any] | None = None, engine: str = "auto", seed: int = 0, passes: str = "",
 ) -> None:
     """Raise `UsageError` for arguments that `convert` refuses whatever the model is: who converts many asks before the first."""
@@ -349,7 +349,8 @@ class _Work:
             self.report.partition = partition_report(self.emitted, folder, across)
 
     def verify(
-        self, folder: Path, tolerance: Tolerance, engine: str, seed: int, given: Tolerance | Sequence[str] | None,
+        self, folder: Path, tolerance: Tolerance, engine: str, seed: int,
+        given: Tolerance | Mapping[str, float] | Sequence[str] | None,
     ) -> None:
         """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine.
 

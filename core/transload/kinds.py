@@ -35,9 +35,9 @@ class Kind:
 PATH = Kind("a path", lambda value: isinstance(value, str | PathLike) and not isinstance(value, bytes))
 MAPPING = Kind("a dictionary", lambda value: isinstance(value, Mapping))
 TEXT = Kind("a text", lambda value: isinstance(value, str))
-TEXTS = Kind("a list of texts", lambda value: isinstance(value, Iterable) and (
+TEXTS = Kind("a list of texts", lambda value: isinstance(value, Iterable) and not isinstance(value, Mapping) and (
     not isinstance(value, list | tuple | set | frozenset) or all(isinstance(each, str) for each in value)))
-LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or hasattr(value, "leaving_out"))
+LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or MAPPING.fits(value) or hasattr(value, "leaving_out"))
 ITERABLE = Kind("several, one after the other", lambda value: isinstance(value, Iterable))
 CALLABLE = Kind("a function", callable)
 PREPROCESS = Kind("a Preprocess", lambda value: hasattr(value, "as_toml"))

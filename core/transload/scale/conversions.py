@@ -34,7 +34,7 @@ from ..samples.preprocess import Preprocess
 from ..samples.samples import Data
 from ..suggest import nearest
 from ..verification.asked import verify_mode
-from ..verification.tolerance import Tolerance
+from ..verification.tolerance import Tolerance, limit_texts
 from .cache import Cache, report_in
 from .crew import Crew
 from .requests import beside_is_same, digest_of_request
@@ -164,7 +164,7 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     if preprocess is not None:
         made["preprocess"] = preprocess.as_toml()
     if tolerance is not None:
-        made["tolerance"] = asdict(tolerance) if isinstance(tolerance, Tolerance) else list(tolerance)
+        made["tolerance"] = asdict(tolerance) if isinstance(tolerance, Tolerance) else limit_texts(tolerance)
     request = plain(made)
     assert isinstance(request, dict)
     return request

@@ -190,7 +190,7 @@ def compare(
     per_layer: bool = False, seed: int = 0,
     shapes: Mapping[str, Sequence[int] | TensorType] | None = None, preprocess: Preprocess | None = None,
     format: str | None = None, function: str | None = None, weights: str | Path | None = None, outputs: Sequence[str] = (),
-    excepts: Sequence[str] = (), tolerance: Tolerance | Sequence[str] | None = None,
+    excepts: Sequence[str] = (), tolerance: Tolerance | Mapping[str, float] | Sequence[str] | None = None,
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 

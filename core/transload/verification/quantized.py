@@ -50,7 +50,7 @@ from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .runtimes import judged_format, run_of, runtime_for
 from .steady import always_same
-from .tolerance import Tolerance
+from .tolerance import Tolerance, limit_texts
 from .verify import Verification, verify_conversion
 
 if TYPE_CHECKING:
@@ -582,8 +582,8 @@ def _with_unquantized(verdict: Verification, before: Verification) -> Verificati
     return verdict
 
 
-def limits_only(settings: Iterable[str]) -> Tolerance | None:
+def limits_only(settings: Mapping[str, Any] | Iterable[str]) -> Tolerance | None:
     """The limits that are set, and no others; None where none is."""
-    given = list(settings)
+    given = limit_texts(settings)
     none = replace(Tolerance(), integer=NO_LIMIT, cos=-np.inf, euclid=-np.inf)
     return Tolerance.parse(given, none) if given else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,7 +14,14 @@ from ..extraction import names_among
 from ..plugin_host import host
 from ..suggest import nearest
 
-__all__ = ["Tolerance", "compared_among", "need_possible"]
+__all__ = ["Tolerance", "compared_among", "limit_texts", "need_possible"]
+
+
+def limit_texts(limits: Mapping[str, Any] | Iterable[str]) -> list[str]:
+    """Limits as texts like `"cos=0.999"`, of a mapping of numbers by their names, too. `UsageError` for one text."""
+    if isinstance(limits, str):  # which would be read by letters
+        raise UsageError(f"give tolerances as a list, [{limits!r}]")
+    return [f"{name}={limit}" for name, limit in limits.items()] if isinstance(limits, Mapping) else list(limits)
 
 
 def compared_among(texts: Iterable[str], known: Iterable[str]) -> frozenset[str]:
@@ -103,14 +110,15 @@ class Tolerance:
         return replace(self, excepts=left_out)
 
     @classmethod
-    def parse(cls, settings: Iterable[str], others: Tolerance | None = None, once: bool = False) -> Tolerance:
-        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names, impossible numbers, one text.
+    def parse(
+        cls, settings: Mapping[str, Any] | Iterable[str], others: Tolerance | None = None, once: bool = False,
+    ) -> Tolerance:
+        """From texts like `"cos=0.999"`, or numbers by name, the rest as in `others`.
 
-        With `once`, also for a name that is there twice: of several targets each may say its own, and the last counts.
+        Raises `UsageError` for unknown names, impossible numbers, one text. With `once`, also for a name that is there twice:
+        of several targets each may say its own, and the last counts.
         """
-        if isinstance(settings, str):  # which would be read by letters
-            raise UsageError(f"give tolerances as a list, [{settings!r}]")
-        settings = list(settings)
+        settings = limit_texts(settings)
         metrics = [name for name in host().metrics if name not in ("cos", "euclid", "max_abs")]
         kinds: dict[str, Any] = {name: int if name == "integer" else float for name in (*cls().limits(), *metrics)}
         tolerance = others or cls()

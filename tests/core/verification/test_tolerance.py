@@ -22,6 +22,7 @@ from transload.plugin_host import host
 from transload.testing import build_module
 from transload.verification.differences import compare_outputs, difference
 from transload.verification.limits import broken_limits
+from transload.verification.quantized import limits_only
 from transload.verification.tolerance import Tolerance
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -114,3 +115,10 @@ def test_one_output_is_told_as_one() -> None:
     one = np.zeros(2, np.float32)
     with pytest.raises(UsageError, match="the model has 1 output, and what it is compared with 2"):
         compare_outputs({"y": one}, {"y": one, "z": one})
+
+
+def test_limits_are_numbers_by_name_too() -> None:
+    assert Tolerance.parse({"cos": 0.9, "integer": 2}) == Tolerance.parse(["cos=0.9", "integer=2"])
+    with pytest.raises(UsageError, match="tolerance cos must be a number, not 'x'"):
+        Tolerance.parse({"cos": "x"})
+    assert limits_only({"cos": 0.9}) == limits_only(["cos=0.9"])
