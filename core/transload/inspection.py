@@ -61,6 +61,16 @@ class Inspection:
         """Everything that the target cannot take, with its tensors, the reason, and what to do."""
         return self.refusal.findings if self.refusal is not None else ()
 
+    def __repr__(self) -> str:
+        asked = "" if self.target is None else f", {'taken' if self.takes else 'not taken'} by {self.target}"
+        return f"<Inspection of {self.format or self.dialect}: {sum(self.ops.values())} ops{asked}>"
+
+    def _repr_html_(self) -> str:
+        from .notebook import table_html
+
+        heading, *lines = str(self).splitlines()
+        return table_html("Inspection", (), [(line.strip(),) for line in lines], heading)
+
     def __str__(self) -> str:
         values = [f"  {side} {name}: {type_}" for side, types in (("input", self.inputs), ("output", self.outputs))
                   for name, type_ in types.items()]
