@@ -36,6 +36,9 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "known-call", "a function `(op) -> bool`: whether the op, as it is, is a library's, and means operations of the hub",
         "targets that have no way to make the call", Callable, gives="transload.fact_outcomes:answer"))
+    register(FactKind(
+        "call-form", "a function `(op) -> bool`: whether the op is a call known by name, and takes and gives what it does",
+        "readers that make operations of such calls", Callable, gives="transload.fact_outcomes:answer"))
     register(Facts("layout", "top", f"{_HERE}.layout.rules:RULES"))
     register(Facts("integer-width", "top", f"{_HERE}.analysis.integer_width_rules:WIDTHS"))
     register(Facts("interval", "top", f"{_HERE}.analysis.intervals:INTERVALS"))

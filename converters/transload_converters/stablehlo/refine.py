@@ -23,6 +23,7 @@ from transload.ir.types import BOOL, I64, FloatType, TensorType, Type
 from transload.passes.dce import eliminate_dead_code
 from transload.passes.inline import calls_itself, inline_calls, named_functions
 from transload.passes.shapes import infer_op
+from transload.plugin_host import host
 
 __all__ = ["choose_branches", "refine"]
 
@@ -89,16 +90,14 @@ _OfSizes = dict[Any, Op]
 
 
 def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoilt: set[Any], of_sizes: _OfSizes) -> None:
-    following = block.first
+    following, has_form = block.first, host().facts("call-form")["stablehlo.custom_call"]
     while following is not None:
         op, before = following, following.prev
         following = op.next
         if op.name == "stablehlo.custom_call":
-            target = str(op.attributes.get("call_target_name"))
-            if target == "shape_assertion":
-                _assert(op)
-            elif target in _CALLS:
-                _CALLS[target](op)
+            rule = _CALLS.get(str(op.attributes.get("call_target_name")))
+            if rule is not None and has_form is not None and has_form(op):
+                rule(op)
         if op.parent is None or op.name == "stablehlo.custom_call":
             continue
         if op.name in _BRANCHES and _choose(op):
@@ -172,7 +171,7 @@ def _is_small(type_: Type) -> bool:
 
 def _assert(op: Op) -> None:
     """JAX's `shape_assertion`: a condition, and values that its message shows as {0}, {1}, ..."""
-    condition = constant_of(op.operands[0]) if op.operands else None
+    condition = constant_of(op.operands[0])
     if condition is None:
         return
     if not bool(condition.numpy()):
@@ -233,18 +232,26 @@ def _numbers(op: Op, *operands: int) -> list[list[int]] | None:
     return found
 
 
+def _sizes(op: Op, operand: int) -> tuple[int, ...] | None:
+    """The sizes that an operand holds, where it is constant; none are below zero, which `ShapeError` says."""
+    numbers = _numbers(op, operand)
+    if numbers is not None and any(size < 0 for size in numbers[0]):
+        raise ShapeError(f"{op.called}: {numbers[0]} is no shape")
+    return None if numbers is None else tuple(numbers[0])
+
+
 def _of_shape(name: str, sizes: int, kept: int) -> Callable[[Op], None]:
     """A rule for an op whose operand number `sizes` is its result's shape; `kept` operands stay."""
 
     def rule(op: Op) -> None:
-        numbers = _numbers(op, sizes)
-        if numbers is None:
+        shape = _sizes(op, sizes)
+        if shape is None:
             return
         op.name = name
         op.operands = op.operands[:kept]
         for key in ("known_expanding_dimensions", "known_nonexpanding_dimensions"):
             op.attributes.pop(key, None)
-        op.results[0].type = op.results[0].tensor_type.with_shape(tuple(numbers[0]))
+        op.results[0].type = op.results[0].tensor_type.with_shape(shape)
 
     return rule
 
@@ -349,14 +356,14 @@ def _top_k(op: Op) -> None:
 
 def _random_bits(op: Op) -> None:
     """A state, and the shape of the bits."""
-    numbers, algorithm = _numbers(op, 1), op.attributes.get("rng_algorithm")
-    if numbers is None or algorithm is None:
+    shape, algorithm = _sizes(op, 1), op.attributes.get("rng_algorithm")
+    if shape is None or algorithm is None:
         return
     _become(op, "stablehlo.rng_bit_generator", 1, {})
     declared = op.declaration.attributes["rng_algorithm"].kind if op.declaration is not None else None
     unwrapped = declared.unwrap if declared is not None else None
     op.attributes["rng_algorithm"] = unwrapped(algorithm) if unwrapped is not None else algorithm
-    op.results[1].type = op.results[1].tensor_type.with_shape(tuple(numbers[0]))
+    op.results[1].type = op.results[1].tensor_type.with_shape(shape)
 
 
 def _functions_beside(op: Op) -> dict[str, Op]:
@@ -368,6 +375,7 @@ def _functions_beside(op: Op) -> dict[str, Op]:
 
 
 _CALLS: dict[str, Callable[[Op], None]] = {
+    "shape_assertion": _assert,
     "stablehlo.dynamic_reduce_window": _reduce_window,
     "stablehlo.dynamic_top_k": _top_k,
     "stablehlo.dynamic_rng_bit_generator": _random_bits,

@@ -33,6 +33,7 @@ def register_facts(register: Any) -> None:
     register(Facts("products", "stablehlo", f"{_HERE}.facts:PRODUCTS"))
     register(Facts("integers", "stablehlo", f"{_HERE}.facts:INTEGERS"))
     register(Facts("known-call", "stablehlo", f"{_HERE}.raising.calls:KNOWN"))
+    register(Facts("call-form", "stablehlo", f"{_HERE}.dialect.call_forms:KNOWN"))
 
 
 @hookimpl

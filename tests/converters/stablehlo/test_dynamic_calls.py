@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import ShapeError
 
 jax = pytest.importorskip("jax")
 jnp, lax = jax.numpy, jax.lax
@@ -73,3 +74,16 @@ def test_composites_in_composites_leave_nothing_open_behind(tmp_path: Path) -> N
     module = transload.load(file, format="stablehlo", inputs={"arg0": (3, 5)})
     assert len(module.functions) == 4
     assert all(result.is_static for op in module.walk() for result in op.results)
+
+
+def test_sizes_below_zero_are_no_shape(tmp_path: Path) -> None:
+    """Bits of such a shape failed in a kernel, as a fault of the plugin."""
+    (file := tmp_path / "m.mlir").write_text("""func.func @main(%arg0: tensor<?xf32>) -> tensor<?xf32> {
+      %s = stablehlo.constant dense<1> : tensor<2xui64>
+      %n = stablehlo.constant dense<-3> : tensor<1xi32>
+      %r:2 = "stablehlo.custom_call"(%s, %n) {call_target_name = "stablehlo.dynamic_rng_bit_generator", rng_algorithm = 1} : (
+        tensor<2xui64>, tensor<1xi32>) -> (tensor<2xui64>, tensor<?xui32>)
+      return %arg0 : tensor<?xf32>
+    }""")
+    with pytest.raises(ShapeError, match=r"\[-3\] is no shape"):
+        transload.load(file, inputs={"arg0": (4,)})

@@ -18,42 +18,26 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
-from transload.ir.types import FloatType, TensorType, TupleType, Type
+from transload.ir.types import TensorType, TupleType, Type
 
 from ..attributes import ALIASES, API_VERSIONS, CUSTOM_CALL_API, LAYOUTS, aliases_of
 from ..types import PASSED, is_buffer, shape_of
 from .base import STABLEHLO
+from .call_forms import FUNCTIONS, IDENTITIES, has_form
 from .control import function_called
-
-IDENTITIES = frozenset((
-    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
-    "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
-    "PinToDevice", "InspectSharding"))
-"""Calls that say where or how a value is kept, and give it back."""
-SPREADING = ("SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape")
-"""Those that cut a tensor into the parts of several devices, or join them, where its shape is another then."""
 
 
 def gives_back(op: CustomCall) -> bool:
     """Whether a call only annotates its operands, which are its results."""
-    return op.call_target_name in IDENTITIES and len(op.operands) == len(op.results) and all(
-        a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
+    return op.call_target_name in IDENTITIES and [value.type for value in op.operands] == [value.type for value in op.results]
 
-
-FUNCTIONS = {
-    "erf": "erf",
-    **{f"mhlo.{name}": name for name in ("erf", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "tan")}}
-"""Functions of one operand that exporters call by these names (JAX before 0.7 those of CHLO), by the names that CHLO has."""
 
 _BEST = frozenset(("mhlo.topk", "TopK"))
 
 
 def function_of(op: CustomCall) -> str | None:
     """The function of one tensor of real numbers that a call computes, of `FUNCTIONS`; None for any other call."""
-    if len(op.operands) != 1 or len(op.results) != 1 or op.operands[0].type != op.results[0].type:
-        return None
-    real = isinstance(getattr(op.results[0].type, "element", None), FloatType)
-    return FUNCTIONS.get(op.call_target_name) if real else None
+    return FUNCTIONS.get(op.call_target_name) if has_form(op) else None
 
 
 def directions_of(op: CustomCall) -> list[str]:
@@ -68,11 +52,9 @@ def top_k_of(op: CustomCall) -> tuple[int, bool] | None:
 
     `mhlo.topk` says it among its attributes (`mhlo.attributes = {k, largest}`), XLA's own `TopK` by a comparison.
     """
-    if op.call_target_name not in _BEST or len(op.operands) != 1 or len(op.results) != 2:
+    if op.call_target_name not in _BEST or not has_form(op):
         return None
     kept = shape_of(op.results[0])
-    if not kept or kept[-1] is None or str(getattr(op.results[1].type, "element", "")) != "i32":
-        return None
     told = op.attributes.get("mhlo.attributes")
     if op.called_computations:
         directions = directions_of(op)

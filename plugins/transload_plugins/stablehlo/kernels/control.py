@@ -17,8 +17,9 @@ from transload.roles import hub
 from transload_hub.kernels.gather import best_places
 from transload_hub.kernels.unary import FUNCTIONS
 
+from ..dialect.call_forms import SPREADING, form_of, has_form
 from ..dialect.control import function_called
-from ..dialect.custom_call import SPREADING, function_of, gives_back, top_k_of
+from ..dialect.custom_call import function_of, gives_back, top_k_of
 from ..parallel import current_process
 from .movement import check_shape
 from .spreading import spread
@@ -134,8 +135,8 @@ custom_call.plans = _planned_call  # type: ignore[attr-defined]
 
 
 def _called(op: CustomCall, inputs: tuple[Array, ...], meaning: Callable[[], Plan]) -> Any:
-    if op.call_target_name == "shape_assertion" and inputs:  # of programs that JAX exports with symbolic shapes
-        if not inputs[0].all():
+    if op.call_target_name == "shape_assertion" and has_form(op):  # of programs that JAX exports with symbolic shapes
+        if not inputs[0]:
             message = str(op.attributes.get("error_message", "the shapes are not those that the program was exported for"))
             for index, value in enumerate(inputs[1:]):
                 message = message.replace(f"{{{index}}}", str(value))
@@ -143,7 +144,7 @@ def _called(op: CustomCall, inputs: tuple[Array, ...], meaning: Callable[[], Pla
         return ()
     if gives_back(op):
         return inputs
-    if len(inputs) == len(op.results) == 1 and (part := spread(op, current_process(), inputs[0])) is not None:
+    if op.call_target_name in SPREADING and has_form(op) and (part := spread(op, current_process(), inputs[0])) is not None:
         return part
     known = function_of(op)
     if known is not None:
@@ -163,7 +164,7 @@ def _meaning(op: CustomCall) -> Plan:
 
     refused = f"{op.called}: nothing here computes {op.call_target_name!r}"
     if not is_known(op):
-        raise RunError(refused, hint=_way_out(op.call_target_name))
+        raise RunError(refused, hint=_way_out(op))
     module = new_module()
     for name in op.called_computations:
         called = function_called(op, name)
@@ -183,12 +184,15 @@ def _meaning(op: CustomCall) -> Plan:
         raise RunError(refused, error.findings) from None
     plan = Plan(module.main.regions[0], module)
     if plan.missing or any(inner.name == "top.Custom" for inner in module.walk()):
-        raise RunError(refused, plan.missing, hint=_way_out(op.call_target_name))
+        raise RunError(refused, plan.missing, hint=_way_out(op))
     return plan
 
 
-def _way_out(called: str) -> str:
+def _way_out(op: CustomCall) -> str:
     """What to do about a call that nothing computes."""
+    called, form = op.call_target_name, form_of(op.call_target_name)
+    if form is not None and not has_form(op):
+        return f"{form}; give it that, or have a plugin rewrite it before the program runs"
     if called.startswith("stablehlo.dynamic_"):
         return "give the inputs their sizes: `transload run --shape NAME:3x4`, or `transload.load(path, inputs={name: (3, 4)})`"
     if called in SPREADING:

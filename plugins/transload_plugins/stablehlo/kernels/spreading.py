@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dialect.custom_call import SPREADING, CustomCall
+from ..dialect.call_forms import SPREADING
+from ..dialect.custom_call import CustomCall
 from ..parallel import Process
 
 __all__ = ["spread"]

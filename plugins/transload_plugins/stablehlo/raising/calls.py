@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, FloatType, Op, TensorType, Type, Value
+from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from ..dialect.custom_call import FUNCTIONS, directions_of, function_of, gives_back, top_k_of
-from ..types import shape_of
+from ..dialect.call_forms import FUNCTIONS, form_of, has_form
+from ..dialect.custom_call import directions_of, function_of, gives_back, top_k_of
 from .control import refuse_tokens
 from .numeric import factored
 from .ordering import zeros_again, zeros_apart
@@ -82,12 +82,9 @@ def custom_call(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
 
 def _approximate_top_k(op: CustomCall, rw: Rewriter) -> Sequence[Value] | None:
     """JAX's approx_max_k and approx_min_k: the exact ones, of which the approximation is allowed to miss some."""
-    if len(op.operands) != 4 or len(op.results) != 2 or len(op.called_computations) != 1:
+    if not has_form(op) or len(op.called_computations) != 1:
         return None
     values, numbers = op.operands[:2]
-    shapes = [shape_of(value) if isinstance(value.type, TensorType) else None for value in (values, *op.results)]
-    if None in shapes or shapes[1] != shapes[2] or values.rank != op.results[0].rank:
-        return None
     axes = [axis for axis in range(values.rank) if op.results[0].shape[axis] != values.shape[axis]]
     directions = directions_of(op)
     if len(axes) != 1 or not counts(rw, numbers, axes[0]) or directions not in (["GT"], ["LT"]):
@@ -111,43 +108,32 @@ def _letter(op: CustomCall, name: str, letters: str) -> str:
     return found
 
 
-def _matrices(op: CustomCall, *counts: int) -> list[tuple[int, ...]]:
-    """The shapes of a LAPACK function's operands, which are so many: matrices of one type and one batch, but for scalars."""
-    _refuse_unless(op, len(op.operands) in counts)
-    shapes = [static(value, "a matrix") for value in op.operands]
-    elements = {value.element for value in op.operands}
-    _refuse_unless(op, len(elements) == 1 and isinstance(elements.pop(), FloatType))
-    _refuse_unless(op, len(shapes[0]) > 1 and {shape[:-2] for shape in shapes[:2]} == {shapes[0][:-2]})
-    _refuse_unless(op, {len(shape) for shape in shapes[:2]} == {len(shapes[0])})
-    return shapes
+def _matrices(op: CustomCall) -> list[tuple[int, ...]]:
+    """The shapes of a LAPACK function's operands. Raises `Unsupported` where they are not those that it has, or not known."""
+    _refuse_unless(op, has_form(op))
+    return [static(value, "a matrix") for value in op.operands]
 
 
 def _refuse_unless(op: CustomCall, fits: bool) -> None:
     if not fits:
-        raise Unsupported(f"calls {op.call_target_name!r} with other operands or results than it has")
-
-
-def _refuse_results_but(op: CustomCall, *types: Type) -> None:
-    _refuse_unless(op, tuple(value.type for value in op.results) == types)
+        raise Unsupported(
+            f"calls {op.call_target_name!r} with other operands or results than it has", form_of(op.call_target_name))
 
 
 def _cholesky(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     """`potrf`: the factor, and that it went well."""
-    ((*batch, rows, columns),) = _matrices(op, 1)
+    ((*batch, _, _),) = _matrices(op)
     matrix = op.operands[0]
-    _refuse_unless(op, rows == columns)
-    _refuse_results_but(op, matrix.type, TensorType(tuple(batch), I32))
     made = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo", "LU") == "L"})
     return [made.results[0], rw.constant(tables.zeros(batch, np.int32))]
 
 
 def _triangular_solve(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     """`trsm`, which is told in older versions what the right sides are multiplied with."""
-    (*_, rows, columns), right, *scalars = _matrices(op, 2, 3)
+    (*_, size), right, *_ = _matrices(op)
     a, b = op.operands[:2]
     left = _letter(op, "side", "LR") == "L"
-    _refuse_unless(op, rows == columns == right[-2 if left else -1] and all(shape == () for shape in scalars))
-    _refuse_results_but(op, b.type)
+    _refuse_unless(op, size == right[-2 if left else -1])
     how = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[_letter(op, "trans_x", "NTC")]
     attributes: dict[str, Any] = {
         "left_side": left, "lower": _letter(op, "uplo", "LU") == "L", "unit_diagonal": _letter(op, "diag", "NU") == "U",
@@ -159,10 +145,8 @@ def _triangular_solve(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
 
 def _lu(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     """`getrf`: the factors, the rows exchanged, counted from 1, and that it went well."""
-    ((*batch, rows, columns),) = _matrices(op, 1)
-    matrix = op.operands[0]
-    _refuse_results_but(op, matrix.type, TensorType((*batch, min(rows, columns)), I32), TensorType(tuple(batch), I32))
-    factors, pivots = factored(rw, matrix)
+    ((*batch, _, _),) = _matrices(op)
+    factors, pivots = factored(rw, op.operands[0])
     return [factors, rw.emit("top.Add", pivots, like(rw, pivots, 1)), rw.constant(tables.zeros(batch, np.int32))]
 
 

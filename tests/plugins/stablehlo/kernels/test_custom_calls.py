@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,15 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import ConversionError, RunError
+from transload.errors import ConversionError, PluginFailure, RunError, TransloadError
+from transload.ir.constants import dtype_of
 from transload.journey import convert_to
-from transload_plugins.stablehlo.dialect.custom_call import FUNCTIONS
+from transload_converters.stablehlo.refine import _CALLS as CALLS
+from transload_plugins.stablehlo.dialect.call_forms import _FORMS, FUNCTIONS, form_of
+from transload_plugins.stablehlo.dialect.custom_call import _BEST
 from transload_plugins.stablehlo.kernels import control
+from transload_plugins.stablehlo.raising.calls import LIBRARY
+from transload_plugins.stablehlo.types import shape_of
 
 from tests.support.judge_versions import is_before
 
@@ -113,16 +119,92 @@ def test_arguments_without_names_are_called_as_users_call_them(tmp_path: Path) -
     assert [finding.names for finding in caught.value.findings if finding.what == "an argument"] == [("arg0", "arg1")]
 
 
-@pytest.mark.parametrize(("called", "hint"), [
-    ("stablehlo.dynamic_reduce_window", "--shape"), ("nobody", "a plugin")])
-def test_what_is_not_run_here_has_a_way_out(tmp_path: Path, called: str, hint: str) -> None:
-    (file := tmp_path / "m.mlir").write_text(f"""func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{
-      %0 = "stablehlo.custom_call"(%arg0) {{call_target_name = "{called}"}} : (tensor<2xf32>) -> tensor<2xf32>
-      return %0 : tensor<2xf32>
-    }}""")
+@pytest.mark.parametrize(("called", "operands", "results", "hint"), [
+    ("stablehlo.dynamic_top_k", "tensor<2xf32>; tensor<i32>", "tensor<2xf32>; tensor<2xi32>", "--shape"),
+    ("nobody", "tensor<2xf32>", "tensor<2xf32>", "a plugin"),
+    ("shape_assertion", "tensor<2xf32>", "tensor<2xf32>", "takes a scalar of i1"),
+    ("shape_assertion", "tensor<i1>", "tensor<i1>", "gives nothing"),
+    ("mhlo.topk", "tensor<2xcomplex<f32>>", "tensor<i1>; tensor<i32>", "takes a tensor of real numbers")])
+def test_what_is_not_run_here_has_a_way_out(tmp_path: Path, called: str, operands: str, results: str, hint: str) -> None:
+    """Of a call that is known by its name, and has another form, a kernel failed that believed the name."""
+    (file := tmp_path / "m.mlir").write_text(_call(called, operands, results))
+    module = transload.load(file)
+    given = {name: np.ones(shape_of(value), dtype_of(value.element))
+             for name, value in zip(module.inputs, module.main.regions[0].block.arguments, strict=True)}
     with pytest.raises(RunError, match="nothing here computes") as caught:
-        transload.run(transload.load(file), {"arg0": np.ones(2, np.float32)}, engine="reference")
+        transload.run(module, given, engine="reference")
     assert hint in str(caught.value.hint)
+
+
+def _types_of(rng: random.Random, common: str) -> list[str]:
+    return [common if rng.random() < 0.7 else rng.choice(_TYPES) for _ in range(rng.randrange(4))]
+
+
+_TYPES = ("tensor<4x4xf32>", "tensor<i1>", "tensor<i32>", "tensor<4xi32>", "tensor<4x4xi32>", "tensor<2x4xf32>", "tensor<f32>",
+          "tensor<4xcomplex<f32>>", "tensor<0x4xf32>", "tensor<4x2xf32>", "tensor<4x2xi32>", "tensor<4xbf16>", "tensor<?x4xf32>")
+
+
+@pytest.mark.parametrize("name", sorted(_FORMS))
+def test_a_known_call_of_any_form_is_run_or_refused(name: str, tmp_path: Path) -> None:
+    """No kernel, rule or reader believes a name, whatever the call takes and gives."""
+    rng = random.Random(name)
+    assert form_of(name)
+    for _ in range(12):
+        common = rng.choice(_TYPES)
+        operands, results = "; ".join(_types_of(rng, common)), "; ".join(_types_of(rng, common))
+        (file := tmp_path / "m.mlir").write_text(_call(name, operands, results, _TRSM))
+        for way in (_loaded_and_run, lambda file: convert_to(transload.load(file), ("top",)),
+                    lambda file: transload.load(file, inputs={"arg0": (4, 4)})):
+            try:
+                way(file)
+            except PluginFailure:
+                raise
+            except TransloadError:
+                pass
+
+
+def _loaded_and_run(file: Path) -> None:
+    module = transload.load(file)
+    transload.run(module, {
+        name: np.ones([size or 4 for size in shape_of(value)], dtype_of(value.element))
+        for name, value in zip(module.inputs, module.main.regions[0].block.arguments, strict=True)}, engine="reference")
+
+
+@pytest.mark.parametrize(("name", "operands", "results"), [
+    ("shape_assertion", "tensor<2xi1>", ""), ("shape_assertion", "tensor<i1>", "tensor<i1>"), ("shape_assertion", "", ""),
+    ("shape_assertion", "tensor<i1>; tensor<2xi32>", ""),
+    ("stablehlo.dynamic_top_k", "tensor<2xf32>; tensor<1xi32>", "tensor<2xf32>; tensor<2xi32>"),
+    ("stablehlo.dynamic_top_k", "tensor<2xf32>; tensor<i32>", "tensor<2xf32>"), ("stablehlo.dynamic_top_k", "", ""),
+    ("stablehlo.dynamic_rng_bit_generator", "tensor<2xui64>; tensor<i32>", "tensor<2xui64>; tensor<2xui32>"),
+    ("stablehlo.dynamic_rng_bit_generator", "tensor<2xui64>; tensor<1xi32>", "tensor<2xui64>"),
+    ("stablehlo.dynamic_reduce_window", "; ".join(["tensor<2xf32>", "tensor<f32>", *["tensor<i32>"] * 5]), "tensor<2xf32>"),
+    ("stablehlo.dynamic_reduce_window", "; ".join(["tensor<2xf32>", "tensor<f32>", *["tensor<2xi32>"] * 5]), "tensor<2xf32>")])
+def test_calls_of_another_form_are_left_where_sizes_become_known(tmp_path: Path, name: str, operands: str, results: str) -> None:
+    """An assertion was erased whose result others took, and numbers of a list asked whether they are true, as one."""
+    types = operands.split("; ") if operands else []
+    constants = "\n".join(
+        f"%c{index} = stablehlo.constant dense<{'1.0' if 'f32' in each else 'true' if 'i1>' in each else '1'}> : {each}"
+        for index, each in enumerate(types))
+    made = f"%r:{len(results.split('; '))} = " if results else ""
+    taken = f"%t = stablehlo.add %r#0, %r#0 : {results.partition(';')[0]}" if results else ""
+    (file := tmp_path / "m.mlir").write_text(f"""func.func @main(%arg0: tensor<?xf32>) -> tensor<?xf32> {{
+      {constants}
+      {made}"stablehlo.custom_call"({", ".join(f"%c{index}" for index in range(len(types)))}) {{
+        call_target_name = "{name}", has_side_effect = true, rng_algorithm = 1 : i64, called_computations = [@f]}} : (
+        {operands.replace(";", ",")}) -> ({results.replace(";", ",")})
+      {taken}
+      return %arg0 : tensor<?xf32>
+    }}
+    func.func private @f(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {{
+      %0 = stablehlo.add %a, %b : tensor<f32>
+      return %0 : tensor<f32>
+    }}""")
+    module = transload.load(file, inputs={"arg0": (4,)})
+    assert any(op.attributes.get("call_target_name") == name for op in module.walk())
+
+
+def test_every_known_name_has_a_form() -> None:
+    assert set(LIBRARY) | {*_BEST, "shape_assertion", "ApproxTopK"} | {*CALLS} <= set(_FORMS)
 
 
 @pytest.mark.parametrize("called", ["cholesky", "approx_max_k"])
