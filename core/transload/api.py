@@ -53,6 +53,7 @@ from .outcomes import need_right_module
 from .plugin import Reader, Source
 from .plugin_host import host
 from .read_again import how_read
+from .reported import written_with
 from .roles import default_target, hub
 from .sizes_of_data import sizes_in_data
 from .sizes_that_fit import say_what_fits
@@ -124,7 +125,7 @@ def load(
     module = _read_by_data(reader, source, wanted)
     module.source, module.source_format = source.path, reader.name
     module.reading = how_read(wanted, format=format, function=function, weights=weights)
-    note_read(source.path, *module.beside)
+    note_read(source.path, *module.beside, *(written_with(source.path) if source.path is not None else ()))
     if source.function is not None:
         from .entry import choose_entry
 

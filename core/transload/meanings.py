@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .apart import note_read
 from .artifact_set import REPORT
 from .engine.quantized import dequantize, quantize
 from .errors import MissingFunction, TransloadError
@@ -156,6 +157,7 @@ def _report(artifact: Path) -> Mapping[str, Any]:
         found: Any = of_json_text(report.read_text(encoding="utf-8"))
         if not artifact.is_dir() and artifact.name != REPORT and artifact.name not in found["files"]:
             return {}
+        note_read(report)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or damaged
         return {}
     return found if isinstance(found, dict) else {}

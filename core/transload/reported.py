@@ -17,7 +17,7 @@ from .foreign import need_own
 from .json_text import of_json_text
 from .shell import quoted
 
-__all__ = ["files_of_report", "in_its_place", "is_report_of_others", "report_in", "unreported"]
+__all__ = ["files_of_report", "in_its_place", "is_report_of_others", "relied_on", "report_in", "unreported", "written_with"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -89,6 +89,17 @@ def _is_as_written(folder: Path, name: str, size: Any) -> bool:
     except OSError:
         return False
     return there and stat.S_ISREG(found.st_mode) and found.st_size == size
+
+
+def relied_on(folder: Path, report: Mapping[str, Any]) -> list[Path]:
+    """What a conversion in a folder is opened by: its report, and all files that this lists."""
+    return [folder / REPORT, *(folder / name for name in report["files"])]
+
+
+def written_with(path: Path) -> list[Path]:
+    """The same of the conversion that wrote a file, by the report beside it; nothing where none did."""
+    report = report_in(path.parent)
+    return relied_on(path.parent, report) if report is not None and path.name in report["files"] else []
 
 
 def report_in(folder: Path) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .apart import note_read
 from .api import load_artifact, run
 from .artifact_set import REPORT
 from .emission import is_program, program_among, readable_suffixes
@@ -46,7 +47,7 @@ from .partitioning import TARGET
 from .parts import Parts, by_target, runner_of, why_not_here
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
-from .reported import report_in
+from .reported import relied_on, report_in
 from .shell import quoted
 from .sizes_of_data import sizes_from
 from .text import parse_type
@@ -225,6 +226,7 @@ def written_at(path: Path) -> Written | None:
     for folder in (path,) if is_folder(path) else (path.parent, path.parent.parent):
         report = report_in(folder)
         if report is not None and (path in (folder, folder / REPORT) or path in [folder / name for name in report["files"]]):
+            note_read(*relied_on(folder, report))
             return None if readable and is_program(path, report["target"]) else _opened(path, folder, report)
     return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from transload.apart import note_read
 from transload.api import load, loaded
 from transload.artifact_set import REPORT
 from transload.chosen_target import target_options, usable_target
@@ -192,6 +193,7 @@ def _report_of(path: Path) -> dict[str, Any] | None:
         return None
     try:
         found = of_json_text(file.read_text(encoding="utf-8"))
+        note_read(file)
         mine = isinstance(found, dict) and (is_folder(path) or path.name == REPORT or path.name in found["files"])
         return found if mine else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -192,3 +192,21 @@ def test_every_option_that_names_what_is_written_says_so() -> None:
              if type(each.type).__name__ not in (type(OUT).__name__, "_WrittenOrPrinted")
              and (name.strip(), each.opts[0]) not in folders]
     assert not wrong
+
+
+@pytest.mark.parametrize("opened", ["o", "o/m.tosa", "o/report.json"])
+@pytest.mark.parametrize("written", ["report.json", "m.tosa"])
+@pytest.mark.parametrize("line", [["run", "-o"], ["view", "--html"]], ids=str)
+def test_what_a_conversion_is_opened_by_stays(line: list[str], written: str, opened: str, place: Path, cli: Cli) -> None:
+    """Its report was replaced, and then the folder opened nowhere."""
+    assert cli("convert", "m.onnx", "-o", "o", "-t", "tosa", "--verify=no")[0] == 0
+    before = contents(place / "o")
+    code, _, said = cli(line[0], opened, line[1], f"o/{written}")
+    assert code == 2 and "would replace" in said
+    assert contents(place / "o") == before
+
+
+def test_a_conversion_may_be_made_again_beside_what_others_read(place: Path, cli: Cli) -> None:
+    for _ in range(2):
+        assert cli("convert", "m.onnx", "-o", "o", "-t", "tosa", "--verify=no")[0] == 0
+    assert cli("run", "o", "-o", "o/made.npz")[0] == 0
