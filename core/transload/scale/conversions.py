@@ -12,13 +12,14 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..chosen_target import target_options, usable_target
 from ..convert_model import convert, need_possible
-from ..errors import InternalError, TransloadError, UsageError, VerificationError
+from ..errors import InternalError, ReadError, TransloadError, UsageError, VerificationError
 from ..file_formats import file_of, reader_for
 from ..files import atomic_path, current_directory, need_directory, need_place, own_text
 from ..foreign import need_own
@@ -95,11 +96,12 @@ def convert_all(
     left to the end. Raises `UsageError` for arguments that are none,
     where there are no models, and for two of one name, and `TransloadError` where `out` cannot be written.
     """
-    found = found_in(_paths(models), asked.get("format"))
     directory = Path(out)
     need_directory(directory)
+    found = _with_folders(found_in(_paths(models), asked.get("format")), directory)
     for each in found:
-        need_directory(directory / each.name)
+        if each.why_not is None:
+            need_directory(directory / each.name)
     need_place(directory / MANIFEST)
     need_own(directory / MANIFEST, "schema", ["models"])
     request = _request(target, asked)
@@ -124,6 +126,36 @@ def convert_all(
             if tell is not None:
                 tell(made[name])
     return [made[each.name] for each in found]
+
+
+def _with_folders(found: Iterable[Found], directory: Path) -> list[Found]:
+    """What was found; a model whose folder would lie where the table of all does, or another's folder, is refused."""
+    places: dict[str, str] = {}
+    made = []
+    for each in found:
+        first, *inner = Path(each.name).parts
+        whose = MANIFEST if _is_one(directory, first, MANIFEST) else places.setdefault(each.name.casefold(), each.name)
+        is_taken = whose == MANIFEST or (whose != each.name and _is_one(directory, whose, each.name))
+        if each.why_not is None and is_taken:
+            what = "the table of all conversions lies" if whose == MANIFEST else f"what {whose!r} becomes lies"
+            each = replace(each, why_not=UsageError(
+                f"{each.path}: would be written to {directory / first / Path(*inner)}, where {what}",
+                hint="give it another name, or convert it by itself, into another folder"))
+        made.append(each)
+    return made
+
+
+def _is_one(directory: Path, name: str, other: str) -> bool:
+    """Whether two names are of one file in a folder; those that differ in case alone are where the file system says so."""
+    if name == other or name.casefold() != other.casefold():
+        return name == other
+    there = next((folder for folder in (directory, *directory.absolute().parents) if folder.is_dir()), directory)
+    try:
+        with TemporaryDirectory(dir=there, prefix=".transload-") as folder:
+            (Path(folder) / "a").touch()
+            return (Path(folder) / "A").exists()
+    except OSError:  # said by who writes there
+        return False
 
 
 def _paths(models: Any) -> list[Path]:
@@ -285,8 +317,10 @@ def _converted(name: str, model: Path, directory: Path, answer: Any) -> Converte
 
 
 def _skipped(found: Found, directory: Path) -> Converted:
-    assert found.why_not is not None
-    return Converted(found.name, found.path, directory, "skipped", 0, 0.0, None, error_report(found.why_not))
+    why = found.why_not
+    assert why is not None
+    way, code = ("skipped", 0) if isinstance(why, ReadError) else ("failed", why.exit_code)  # a model that nothing became of
+    return Converted(found.name, found.path, directory, way, code, 0.0, None, error_report(why))
 
 
 def _error(said: Mapping[str, Any] | None) -> ErrorReport | None:

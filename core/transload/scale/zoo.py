@@ -24,8 +24,8 @@ class Found:
     name: str
     """Its path from the folder that was given."""
     path: Path
-    why_not: ReadError | None = None
-    """Why it is none: an empty file, a link that leads nowhere, a pipe, a folder that may not be listed."""
+    why_not: TransloadError | None = None
+    """Why it is none, or not converted: an empty file, a link that leads nowhere, a folder that may not be listed; its name."""
 
 
 def models_in(places: Iterable[str | Path], format: str | None = None) -> Iterator[tuple[str, Path]]:

@@ -434,3 +434,34 @@ def test_what_only_this_process_knows_is_told_before_any_work(asked, what, zoo, 
         (zoo / "a.hut").unlink()
         if "format" not in asked:  # one that is not used is in nobody's way
             assert [each.way for each in convert_all(zoo / "float", "tosa", tmp_path / "out", workers=1)] == ["converted"]
+
+
+@pytest.mark.parametrize("order", [["zoo"], ["zoo/conversions.json", "zoo/h.tflite"], ["zoo/h.tflite", "zoo/conversions.json"]])
+def test_the_name_of_the_table_is_not_a_models(order: list[str], models: Path, tmp_path: Path) -> None:
+    """All ended at its folder, which lies where the table does; the others go on."""
+    (zoo := tmp_path / "zoo").mkdir()
+    shutil.copytree(models / "tf_savedmodel" / "half_plus_two_cpu", zoo / "conversions.json")
+    shutil.copy(models / "tflite" / "tflm_hello_world_float" / "hello_world_float.tflite", zoo / "h.tflite")
+    for _ in range(2):
+        made = {each.name: each for each in transload.convert_all(
+            [tmp_path / each for each in order], "tosa", tmp_path / "out", workers=1, verify=False)}
+        refused = made["conversions.json"]
+        assert refused.way == "failed" and refused.exit_code == 2 and refused.error is not None
+        assert "the table of all conversions lies" in refused.error.message and "another name" in refused.error.hint
+        assert made["h.tflite"].report is not None and (tmp_path / "out" / "h.tflite" / "report.json").exists()
+        lines = json.loads((tmp_path / "out" / "conversions.json").read_text())["models"]
+        assert lines["conversions.json"]["status"] == "failed" and lines["h.tflite"]["status"] != "failed"
+
+
+def test_names_that_are_one_in_the_folder_are_of_one_model(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where case is nothing to the file system, the second model would have replaced the first."""
+    (zoo := tmp_path / "zoo").mkdir()
+    for name in ("h.tflite", "H.tflite"):
+        shutil.copy(models / "tflite" / "tflm_hello_world_float" / "hello_world_float.tflite", zoo / name)
+    if len(list(zoo.iterdir())) < 2:
+        pytest.skip("here they are one file")
+    assert {each.exit_code for each in transload.convert_all(zoo, "tosa", tmp_path / "both", workers=1, verify=False)} == {0}
+    monkeypatch.setattr(conversions, "_is_one", lambda folder, name, other: name.casefold() == other.casefold())
+    made = transload.convert_all(zoo, "tosa", tmp_path / "one", workers=1, verify=False)
+    assert [each.exit_code for each in made] == [0, 2] and made[1].error is not None
+    assert "where what 'H.tflite' becomes lies" in made[1].error.message
