@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import IO, TYPE_CHECKING
 
 from .apart import need_free, note_read
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "end_of_links", "exists", "is_binary", "is_file",
-    "is_folder", "kind_of", "lost_directory", "need_directory", "need_file", "need_place", "open_member", "own_text", "permitted",
-    "reason_of", "remove_empty", "scratch_in", "text_of",
+    "is_folder", "kind_of", "lost_directory", "mask_of_process", "need_directory", "need_file", "need_place", "open_member",
+    "own_text", "permitted", "reason_of", "remove_empty", "scratch_in", "text_of",
 ]
 
 
@@ -31,6 +32,7 @@ _LINKS = 40
 """Links of which each leads to the next: as many as Linux follows."""
 _MOST_OWN = 1 << 30
 """Bytes of a text that Transload wrote of a run: far more than any has."""
+_mask_lock = Lock()
 LOST = "the current directory is not there any more"
 
 
@@ -232,9 +234,15 @@ def current_directory() -> Path | None:
 
 def permitted(mode: int) -> int:
     """Those permissions of `mode` that whoever started the process gives to new files (`umask`)."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mode & ~mask
+    return mode & ~mask_of_process()
+
+
+def mask_of_process() -> int:
+    """The permissions that new files of this process do not get; they can only be asked for by setting others."""
+    with _mask_lock:  # of two threads that ask, one would take the other's for what was there, and leave it
+        mask = os.umask(0o077)
+        os.umask(mask)
+    return mask
 
 
 def scratch_in(parent: Path, made: list[Path]) -> ScratchFolder:

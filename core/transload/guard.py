@@ -33,7 +33,7 @@ from .errors import (
     class_name,
     unwhole,
 )
-from .files import current_directory
+from .files import current_directory, mask_of_process
 from .interrupts import TRACEBACK, is_interrupt
 from .lending import owned
 from .shortage import MEMORY, MORE, shortage
@@ -304,12 +304,17 @@ class Reference(str):
 
 @contextmanager
 def process_kept() -> Iterator[None]:
-    """Stand where we stood when a plugin is done, as paths of the others are from there, and recurse as deep as before."""
-    before, depth = current_directory(), sys.getrecursionlimit()
+    """Stand where we stood when a plugin is done, as paths of the others are from there, recurse as deep, and permit as much.
+
+    Files that are written later have the permissions that whoever started the process gives.
+    """
+    before, depth, mask = current_directory(), sys.getrecursionlimit(), mask_of_process()
     try:
         yield
     finally:
         _recurse(depth)
+        if mask_of_process() != mask:
+            os.umask(mask)
         if before is not None and current_directory() != before:
             os.chdir(before)
 

@@ -14,6 +14,7 @@ import pytest
 import transload
 from transload.context import Context
 from transload.errors import PluginFailure, TransloadError
+from transload.files import mask_of_process
 from transload.ir import Module
 from transload.ir.verify import check
 from transload.passes.shapes import infer_shapes
@@ -49,21 +50,25 @@ def ordered(monkeypatch: pytest.MonkeyPatch, place: str, how: Any) -> None:
 
 
 @pytest.mark.parametrize(("place", "call"), CALLS)
-def test_directory_and_depth_are_put_back(
+def test_what_a_plugin_sets_of_the_process_is_put_back(
     place: str, call: Callable[[Module], Any], module: Module, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    depth, left = sys.getrecursionlimit(), []
+    depth, mask, left = sys.getrecursionlimit(), mask_of_process(), []
 
     def leaving(good: Any, arguments: Any, named: Any) -> Any:
         os.chdir("/")
         sys.setrecursionlimit(depth - 1)
+        os.umask(0o777)
         left.append(place)
         return good(*arguments, **named)
 
     ordered(monkeypatch, place, leaving)
-    call(module)
-    assert left and Path.cwd() == tmp_path and sys.getrecursionlimit() == depth
+    try:
+        call(module)
+        assert left and Path.cwd() == tmp_path and sys.getrecursionlimit() == depth and mask_of_process() == mask
+    finally:
+        os.umask(mask)
 
 
 @pytest.mark.parametrize(("place", "call"), [CALLS[0], CALLS[1], CALLS[3]])
