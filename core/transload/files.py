@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
 from typing import IO, TYPE_CHECKING
 
 from .apart import need_free, note_read
 from .errors import ReadError, TransloadError, UsageError
+from .forks import thread_lock
 from .scratch import ScratchFolder
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _LINKS = 40
 """Links of which each leads to the next: as many as Linux follows."""
 _MOST_OWN = 1 << 30
 """Bytes of a text that Transload wrote of a run: far more than any has."""
-_mask_lock = Lock()
+_mask_lock = thread_lock()
 LOST = "the current directory is not there any more"
 
 
@@ -238,7 +238,15 @@ def permitted(mode: int) -> int:
 
 
 def mask_of_process() -> int:
-    """The permissions that new files of this process do not get; they can only be asked for by setting others."""
+    """The permissions that new files of this process do not get.
+
+    Where the kernel does not say them, they can only be asked for by setting others, which a file has that another thread
+    makes at that moment.
+    """
+    with suppress(OSError, ValueError):
+        status = Path("/proc/self/status").read_bytes()
+        if (at := status.find(b"\nUmask:")) >= 0:
+            return int(status[at + 7:at + 16].split()[0], 8)
     with _mask_lock:  # of two threads that ask, one would take the other's for what was there, and leave it
         mask = os.umask(0o077)
         os.umask(mask)

@@ -98,7 +98,7 @@ def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoi
             rule = _CALLS.get(str(op.attributes.get("call_target_name")))
             if rule is not None and has_form is not None and has_form(op):
                 rule(op)
-        if op.parent is None or op.name == "stablehlo.custom_call":
+        if op.parent is None:
             continue
         if op.name in _BRANCHES and _choose(op):
             following = block.first if before is None else before.next  # the branch's ops stand where the op stood

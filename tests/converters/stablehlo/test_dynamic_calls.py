@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import ShapeError
+from transload.errors import ConversionError, ShapeError
 
 jax = pytest.importorskip("jax")
 jnp, lax = jax.numpy, jax.lax
@@ -87,3 +87,28 @@ def test_sizes_below_zero_are_no_shape(tmp_path: Path) -> None:
     }""")
     with pytest.raises(ShapeError, match=r"\[-3\] is no shape"):
         transload.load(file, inputs={"arg0": (4,)})
+
+
+@pytest.mark.parametrize("call", ["Sharding", "annotate_device_placement", "erf", "mhlo.tan"])
+@pytest.mark.parametrize("result", ["?x4", "?x?", "2x4"])
+def test_calls_that_give_sizes_back_have_those_that_are_given(call: str, result: str, tmp_path: Path) -> None:
+    """They kept sizes that were open in the program, so that it was refused, and static shapes asked for."""
+    of, gives = "tensor<?x4xf32>", f"tensor<{result}xf32>"
+    (file := tmp_path / "m.mlir").write_text(
+        f"func.func @main(%a: {of}) -> {gives} {{\n%r = stablehlo.custom_call @{call}(%a) : ({of}) -> {gives}\n"
+        f"return %r : {gives}\n}}\n")
+    module = transload.load(file, inputs={"arg0": (2, 4)})
+    assert all(result.is_static for op in module.walk() for result in op.results)
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    (expected,), (found,) = (
+        transload.run(made, {"arg0": x}).values() for made in (module, transload.lower(module, "tosa")))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_calls_that_give_other_sizes_are_not_known(tmp_path: Path) -> None:
+    (file := tmp_path / "m.mlir").write_text("""func.func @main(%a: tensor<?x4xf32>) -> tensor<3x4xf32> {
+      %r = stablehlo.custom_call @Sharding(%a) : (tensor<?x4xf32>) -> tensor<3x4xf32>
+      return %r : tensor<3x4xf32>
+    }""")
+    with pytest.raises(ConversionError, match="nobody here knows what 'Sharding' computes"):
+        transload.lower(transload.load(file, inputs={"arg0": (2, 4)}), "tosa")

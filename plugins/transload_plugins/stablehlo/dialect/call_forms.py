@@ -7,16 +7,13 @@ The names are no part of StableHLO, so that a program may mean something else by
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from transload.ir.types import BOOL, I32, FloatType, IntegerType, TensorType, Type
 
-from ..types import shape_of
+from ..types import compatible_types, shape_of
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["FUNCTIONS", "IDENTITIES", "KNOWN", "SPREADING", "form_of", "has_form"]
+__all__ = ["FUNCTIONS", "IDENTITIES", "KNOWN", "SPREADING", "form_of", "gives_back", "has_form"]
 
 SPREADING = ("SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape")
 """Calls that cut a tensor into the parts of several devices, or join them, where its shape is another then."""
@@ -85,19 +82,26 @@ def _asserts(operands: _Types, results: _Types) -> bool:
         _are([type_], (), IntegerType) for type_ in operands[1:])
 
 
-def _gives_back(operands: _Types, results: _Types) -> bool:
-    return [*operands] == [*results]
+def gives_back(operands: _Types, results: _Types) -> bool:
+    """Whether the results may be the operands: sizes that are open on one side may be those of the other."""
+    return len(operands) == len(results) and all(map(_may_be, operands, results))
+
+
+def _may_be(one: Type, other: Type) -> bool:
+    if not (isinstance(one, TensorType) and isinstance(other, TensorType)):
+        return one == other
+    return one.element == other.element and compatible_types(one, other)
 
 
 def _spreads(operands: _Types, results: _Types) -> bool:
-    if _gives_back(operands, results):
+    if [*operands] == [*results]:
         return True
     return len(operands) == len(results) == 1 and _element(operands[0]) is not None and (
         _element(operands[0]) == _element(results[0]) and len(shape_of(operands[0])) == len(shape_of(results[0])))
 
 
 def _computes(operands: _Types, results: _Types) -> bool:
-    return len(operands) == 1 and _gives_back(operands, results) and isinstance(_element(operands[0]), FloatType)
+    return len(operands) == 1 and gives_back(operands, results) and isinstance(_element(operands[0]), FloatType)
 
 
 def _takes_best(operands: _Types, results: _Types) -> bool:
@@ -171,7 +175,7 @@ def _exchanges(operands: _Types, results: _Types) -> bool:
 _FORMS = {
     "shape_assertion": _Form(
         "a scalar of i1, and scalars of integers that its message shows, and gives nothing", _asserts),
-    **dict.fromkeys(IDENTITIES, _Form("values, and gives as many of the same types", _gives_back)),
+    **dict.fromkeys(IDENTITIES, _Form("values, and gives as many of the same types", gives_back)),
     **dict.fromkeys(SPREADING, _Form("a tensor, and gives one of the same type, whose sizes may be others", _spreads)),
     **dict.fromkeys(FUNCTIONS, _Form("a tensor of floats, and gives one of the same type", _computes)),
     **dict.fromkeys(("mhlo.topk", "TopK"), _Form(

@@ -23,13 +23,16 @@ from transload.ir.types import TensorType, TupleType, Type
 from ..attributes import ALIASES, API_VERSIONS, CUSTOM_CALL_API, LAYOUTS, aliases_of
 from ..types import PASSED, is_buffer, shape_of
 from .base import STABLEHLO
-from .call_forms import FUNCTIONS, IDENTITIES, has_form
+from .call_forms import FUNCTIONS, IDENTITIES, SPREADING, has_form
+from .call_forms import gives_back as are_given_back
 from .control import function_called
 
 
 def gives_back(op: CustomCall) -> bool:
     """Whether a call only annotates its operands, which are its results."""
-    return op.call_target_name in IDENTITIES and [value.type for value in op.operands] == [value.type for value in op.results]
+    operands, results = ([value.type for value in values] for values in (op.operands, op.results))
+    return op.call_target_name in IDENTITIES and (
+        operands == results or (op.call_target_name not in SPREADING and are_given_back(operands, results)))
 
 
 _BEST = frozenset(("mhlo.topk", "TopK"))
@@ -83,6 +86,11 @@ class CustomCall(DeclaredOp):
     result_tilings = attribute(LIST, "of each result: the sizes of the tiles, outer ones first, that it lies in", optional=True)
     output_operand_aliases = attribute(ALIASES, "results that may share memory with operands", optional=True)
     traits = ("effects", "open")
+
+    def infer(op) -> list[Type]:
+        """The types of the operands where those are the results, or a function of each of their elements."""
+        given = op.operands if gives_back(op) or function_of(op) is not None else op.results
+        return [value.type for value in given]
 
     @constraint
     def i6(op) -> bool:

@@ -117,7 +117,7 @@ def _matrices(op: CustomCall) -> list[tuple[int, ...]]:
 def _refuse_unless(op: CustomCall, fits: bool) -> None:
     if not fits:
         raise Unsupported(
-            f"calls {op.call_target_name!r} with other operands or results than it has", form_of(op.call_target_name))
+            f"calls {op.call_target_name!r} with other operands or results than it has", form_of(op.call_target_name) or "")
 
 
 def _cholesky(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
