@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from ml_dtypes import finfo
 
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Value, dtype_of
@@ -24,6 +25,8 @@ __all__ = ["Axis", "affine_grid", "columns_to_image", "deformed", "grid_sampled"
 
 _CUBIC = -0.75
 """The coefficient of cubic convolution."""
+_BEYOND = 3.0
+"""How many elements beyond an end a place is whose elements, four at most, all lie beyond it."""
 
 
 def affine_grid(build: Builder, matrices: Value, sizes: Sequence[int], align: bool, alone: float) -> Value:
@@ -58,10 +61,17 @@ class Axis:
     def within(self, build: Builder, place: Value, mode: str) -> Value:
         """Places moved into the dimension, as far as that is done before elements are taken.
 
-        Cubic interpolation near a border has to know how far away a place is: its elements are moved one by one.
+        Cubic interpolation near a border has to know how far away a place is: its elements are moved one by one. From a few
+        elements beyond the ends on, all of them are beyond; nearer, no place is so far away that it is infinite, and its
+        weights none.
         """
-        if self.padding == "zeros" or mode == "cubic":
-            return place
+        if self.padding == "reflection":
+            most = float(finfo(dtype_of(place.element)).max) / 4
+            place = build.emit("top.Clip", place, min=-most, max=most)
+            if mode == "cubic":
+                return place
+        elif self.padding == "zeros" or mode == "cubic":
+            return build.emit("top.Clip", place, min=-_BEYOND, max=self.size - 1 + _BEYOND)
         return build.emit("top.Clip", self.turned(build, place), min=0.0, max=self.size - 1.0)
 
     def turned(self, build: Builder, place: Value) -> Value:

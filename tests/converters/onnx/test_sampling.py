@@ -36,6 +36,22 @@ def test_grid_sample(compare: Callable[..., Any], mode: str, padding: str, align
     np.testing.assert_allclose(made, transload.run(hub, inputs)["y"], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_places_farther_away_than_numbers_go(compare: Callable[..., Any], mode: str, padding: str) -> None:
+    """In elements they are infinite, and their weights were no numbers. What is far away reads what lies a little beyond."""
+    x = G.standard_normal((1, 2, 5, 4)).astype(np.float32)
+    lines = np.array([-3e38, 1e38, 0.3, -1e20, 1e9, 0.9], np.float32)
+    far = np.stack(np.meshgrid(lines, lines), -1)[None]
+    hub = compare(node("GridSample", ["x", "g"], ["y"], mode=mode, padding_mode=padding), {"x": x, "g": np.clip(far, -4, 4)}, opset=20)
+    near = transload.run(hub, {"x": x, "g": np.clip(far, -4, 4)})["y"]
+    for made in (transload.run(hub, {"x": x, "g": far})["y"], _in_tosa(hub, {"x": x, "g": far})[0]):
+        if padding == "reflection":  # where exactly one turns up is below what floats tell apart
+            assert np.isfinite(made).all() and (np.abs(made) <= np.abs(x).max() * (2 if mode == "cubic" else 1)).all()
+        else:
+            np.testing.assert_allclose(made, near, rtol=1e-4, atol=1e-5)
+
+
 def test_grid_sample_of_volumes_reads_between_eight(compare: Callable[..., Any]) -> None:
     inputs = {"x": G.standard_normal((1, 2, 3, 4, 5)).astype(np.float32),
               "g": G.uniform(-1.2, 1.2, (1, 2, 2, 3, 3)).astype(np.float32)}
