@@ -44,7 +44,7 @@ def body_of(rw: Rewriter, block: Block, arguments: Sequence[Value], what: str) -
     """Copies of a block's ops with its arguments replaced, and the values that it ends with. `what` names it in messages."""
     if len(block.arguments) != len(arguments):
         raise Unsupported(f"{what} takes {len(block.arguments)} inputs, and is given {len(arguments)}")
-    rw.count_copy(block)
+    rw.count_copy()
     mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
     copies: list[Op] = []
     for op in block:

@@ -129,19 +129,18 @@ class Builder:
         return self.block.insert(op, self.before)
 
     def copied(self, block: Block, arguments: Sequence[Value]) -> list[Value]:
-        """Put copies of a block's ops here, with values for its arguments; what the block ends with. They are counted as made."""
-        self.count_copy(block)
+        """Put copies of a block's ops here, with values for its arguments; what it ends with. The copy is counted."""
+        self.count_copy()
         mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
         for op in block:
             if op is not block.last:
                 self.block.insert(op.clone(mapping), self.before)
         return [mapping.get(value, value) for value in block.terminator.operands]
 
-    def count_copy(self, block: Block) -> None:
-        """Count the ops of a block as made, and one more: a block without ops may be copied without end, too."""
+    def count_copy(self) -> None:
+        """Count a copy of a block as an op: one without ops may be copied without end. What the ops become is counted anyway."""
         if self.budget is not None:
-            ops = [inner for op in block if op is not block.last for inner in op.walk()]
-            self.budget.spend_ops(len(ops) + 1, sum(len(op.origin or "") for op in ops))
+            self.budget.spend_ops(1)
 
     def emit(
         self, name: str, /, *operands: Value | None, element: Type | None = None,
