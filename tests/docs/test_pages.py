@@ -8,10 +8,8 @@ installs a package of its own, in a virtual environment that has what ours has.
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +18,7 @@ import pytest
 
 from transload.context import Context
 
+from tests.docs.lines import OURS, typed
 from tests.support.installed import install, site_packages
 from tests.support.judge_versions import newer_jaxlib
 
@@ -44,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def programs(page: str, folder: Path) -> Path:
     """Where the commands of a page are."""
     if "\n$ pip install " not in (DOCS / page).read_text(encoding="utf-8"):
-        return Path(sys.executable).parent
+        return OURS
     python = install(folder / ".environment")
     (Path(site_packages(python)) / "ours.pth").write_text("\n".join(each for each in sys.path if Path(each).is_dir()))
     ours = f"{sys.executable} -m pip --python {python}"
@@ -111,12 +110,8 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def said(command: str, shown: str, place: str, programs: Path) -> str | None:
-    """Run a command as a shell does; what is wrong with what it prints, if anything."""
-    path = os.pathsep.join([str(programs), os.environ["PATH"]])
-    run = subprocess.run(
-        command, shell=True, capture_output=True, text=True, check=False,
-        env={**os.environ, "PATH": path, "NO_COLOR": "1", "PYTHONWARNINGS": "ignore"})
-    actual = run.stdout + run.stderr
+    """Run a command; what is wrong with what it prints, if anything."""
+    _, actual = typed(command, Path.cwd(), programs)
     if doctest.OutputChecker().check_output(shown, actual, LENIENT):
         return None
     return f"{place}: $ {command}\nshown:\n{shown}\nsaid:\n{actual}"

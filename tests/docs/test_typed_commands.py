@@ -6,23 +6,18 @@ by `tests/core/cli/test_hints.py`.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.docs.lines import typed
 from tests.docs.stand_ins import ROOT, put_stand_ins
-from tests.support.commands import Surroundings, ended
 
 BLOCK = re.compile(r"^```(?:sh)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SYNOPSIS = re.compile(r"\[|\||\.\.\.|\b[A-Z]{4,}\b")
 ELSEWHERE = re.compile(r"tcp://|~/|mtcnn\.pb|^transload view (?!.*--html)")
 """A cluster, an environment, a network of somebody's: there is nothing to type it for; and what stays until it is ended."""
-FOR_SHELLS = re.compile(r"[|<>$;&*?~]")
 MISSING = re.compile(r"pip install 'transload\[\w+\]'")
 PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
@@ -34,26 +29,14 @@ def commands(page: str) -> list[str]:
     return [line for line in typed if line.startswith("transload ") and not SYNOPSIS.search(line) and not ELSEWHERE.search(line)]
 
 
-def run(line: str, folder: Path) -> tuple[int, str]:
-    """The exit code of a line, and what it printed; by a shell where it has words for one, else in a fork, which is faster."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {"PATH": path, "NO_COLOR": "1", "PYTHONWARNINGS": "ignore"}
-    if FOR_SHELLS.search(line):
-        shell = subprocess.run(
-            line, shell=True, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-        return shell.returncode, shell.stdout + shell.stderr
-    made = ended(shlex.split(line)[1:], Surroundings(environment, folder=folder))
-    return made.code, (made.out + made.err).decode(errors="replace")
-
-
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
 def test_commands_of_a_page_can_be_typed(page: str, tmp_path: Path) -> None:
-    typed = commands(page)
-    put_stand_ins(tmp_path, "\n".join(typed))
+    lines = commands(page)
+    put_stand_ins(tmp_path, "\n".join(lines))
     lacking = []
-    for line in typed:
-        code, printed = run(line, tmp_path)
+    for line in lines:
+        code, printed = typed(line, tmp_path)
         needs = MISSING.search(printed)
         if code and needs:
             lacking.append(needs[0])
