@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from .artifact_set import REPORT
-from .classes import is_a
 from .contents import dialects_in, main_dialect, op_counts
 from .errors import TargetError, merge_findings
 from .files import is_file
-from .guard import FOREIGN, failure, goes_through, said
+from .guard import failure
 from .hosting import HostTarget, cut_for, made_for_host
 from .ir import Module
 from .ir.verify import verify
-from .json_text import json_text
+from .outcomes import wrong_report
 from .partitioning import HOST, TARGET, Part, Partition, work_of
 from .plugin import Emitted, EmittedPart, Target, Writer, resolve
 from .plugin_host import host
@@ -71,7 +70,7 @@ def emit_for(
         written.append(_written_part(part, target, folder, stem, settings, hosted))
     summary = getattr(target, "summary", None)
     report = dict(summary(cut, written)) if summary is not None else {}
-    if (wrong := _wrong_report(report)) is not None:
+    if (wrong := wrong_report(report)) is not None:
         raise failure(host().owner("targets", target.name), f"target {target.name!r}.summary()", TypeError(wrong))
     files = [file for part in written for file in part.files]
     if (other := _unlisted(directory, files)) is not None:  # beside the folder that its part was given
@@ -133,7 +132,7 @@ def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None
     """What is wrong with what a target says that it wrote of a module into a directory, or None."""
     if not isinstance(emitted.files, list | tuple) or not all(isinstance(file, Path) for file in emitted.files):
         return f"files must be a list of paths, and are {emitted.files!r:.200}"
-    wrong = _wrong_report(emitted.report)
+    wrong = wrong_report(emitted.report)
     if wrong is not None:
         return wrong
     for file in emitted.files:
@@ -176,19 +175,6 @@ def need_nothing_left(target: Target, emitted: Emitted, directory: Path) -> None
     raise failure(host().owner("targets", name), f"target {name!r}.run()", TypeError(wrong))
 
 
-def _wrong_report(report: Any) -> str | None:
-    """What is wrong with what a target reports, which is to be written as JSON, or None."""
-    if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
-        return f"report must be a dictionary by texts, and is {report!r:.200}"
-    try:
-        json_text(report)
-    except FOREIGN as error:  # it has itself among its values, say
-        if goes_through(error) or is_a(error, MemoryError):
-            raise
-        return f"report cannot be written as JSON: {said(error)}"
-    return None
-
-
 def _wrong_part(part: Any) -> str | None:
     """What is wrong with a part by itself, or None."""
     if not isinstance(part, EmittedPart) or part.place not in (TARGET, HOST):
@@ -199,7 +185,7 @@ def _wrong_part(part: Any) -> str | None:
             return f"{member} of a part must be a list of {'paths' if kind is Path else 'names'}, and are {held!r:.200}"
     if not isinstance(part.types, Mapping) or not isinstance(part.ops, Mapping) or not isinstance(part.target, str):
         return f"types and ops of a part must be dictionaries and its target a name, and it is {part!r:.200}"
-    return _wrong_report(part.report) or wrong_texts(part.types)
+    return wrong_report(part.report) or wrong_report(part.ops, "ops of a part") or wrong_texts(part.types)
 
 
 def _wrong_with_parts(emitted: Emitted, module: Module) -> str | None:

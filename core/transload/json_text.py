@@ -15,13 +15,15 @@ from typing import Any
 
 from .budget import VARIABLE, allowance
 
-__all__ = ["json_text", "of_json_text", "plain", "room_for_json", "values_of_json"]
+__all__ = ["LEVELS", "json_text", "of_json_text", "plain", "room_for_json", "values_of_json"]
 
 _CHARACTER, _CONTAINER, _ENTRY, _ITEM = 6, 64, 168, 72
 """Bytes that Python holds at one time for JSON, at most: of a character (the file's, one of text, the string's), of a list or a
 dictionary that is empty, and more for each entry of a dictionary, and each value with its place in a list."""
 _OF_A_BYTE = 64
 """How much more than a large file its JSON may take. What is not packed takes less."""
+LEVELS = 100
+"""How deep what is reported may lie in itself. We add a few levels around what a plugin reports, and never half as many."""
 
 
 def json_text(value: Any) -> str:
@@ -29,14 +31,18 @@ def json_text(value: Any) -> str:
     return json.dumps(plain(value), indent=2, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, levels: int = 2 * LEVELS) -> Any:
     """A value as dictionaries, lists, texts and numbers.
 
     Dataclasses become dictionaries by field, numpy's numbers and arrays ours, and numbers that are not finite the texts
     "Infinity", "-Infinity" and "NaN", as in the JSON of Protocol Buffers: `float()` of Python reads them. What is none of
     these (a path, a type) is said as text. Of text, what is no character is spelt out, as `\\udcff`: Python has the byte 255 of a
     file's name that is no UTF-8 so, and strict readers refuse it. `of_json_text` reads it as that again.
+
+    Raises `ValueError` for what lies more than `levels` deep in itself, perhaps without end.
     """
+    if levels < 0:
+        raise ValueError("it is nested too deep, or without end")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -46,13 +52,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return _number(float(value))
     if isinstance(value, Mapping):
-        return {_spelt(str(key)): plain(entry) for key, entry in value.items()}
+        return {_spelt(str(key)): plain(entry, levels - 1) for key, entry in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: plain(getattr(value, field.name), levels - 1) for field in fields(value)}
     if isinstance(value, list | tuple | Set):
-        return [plain(entry) for entry in value]
+        return [plain(entry, levels - 1) for entry in value]
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return plain(value.tolist(), levels - 1)
     return _spelt(str(value))
 
 

@@ -7,6 +7,7 @@ place; `MAKERS` are for functions that return others, `LENDS` for what these are
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -14,8 +15,10 @@ from dataclasses import fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from .classes import is_a
 from .errors import Finding, class_name
-from .guard import PluginInfo, failure
+from .guard import FOREIGN, PluginInfo, failure, goes_through, said
+from .json_text import LEVELS, plain
 from .lending import copied, owned, read_only
 from .plugin import Emitted, EmittedPart, Quantized
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KEEPS", "LENDS", "LETS", "MAKERS", "READS", "TARGET_KEEPS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES",
     "a_kind", "in_order", "kind_of", "no_answer", "need_right_module", "other_rank", "other_shape", "taken", "wrong_options",
-    "wrong_outputs",
+    "wrong_outputs", "wrong_report",
 ]
 
 _OPTION = re.compile(r"[A-Za-z0-9_][\w-]*", re.ASCII)
@@ -60,6 +63,21 @@ def wrong_options(declared: Any) -> str | None:
 def a_kind(value: Any) -> str:
     """What something is, in a message."""
     return f"a {class_name(value)}" if value is not None else "None"
+
+
+def wrong_report(report: Any, called: str = "report") -> str | None:
+    """What is wrong with what a plugin reports, which is to be written as JSON, or None."""
+    if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
+        return f"{called} must be a dictionary by texts, and is {report!r:.200}"
+    try:
+        json.dumps(plain(report, LEVELS))
+    except FOREIGN as error:  # it has itself among its values, say
+        if goes_through(error) or is_a(error, MemoryError):
+            raise
+        return f"{called} cannot be written as JSON: {said(error)}"
+    return None
+
+
 
 
 LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
@@ -280,9 +298,21 @@ def _nothing_quantized(outcome: Any) -> str | None:
         wrong = outcome.source if isinstance(outcome.module, Module) else outcome.module
         return f"gives a Quantized of {a_kind(wrong)}, where a Module is wanted"
     floats = {} if outcome.floats is None else outcome.floats
-    for member, texts in (("floats", floats), ("report", outcome.report), ("wide", outcome.wide)):
-        if not isinstance(texts, Mapping) or not all(isinstance(name, str) for name in texts):
-            return f"gives a Quantized with {member} that are no dictionary by names, but {texts!r:.100}"
+    for member, told in (("floats", floats), ("report", outcome.report), ("wide", outcome.wide)):
+        if (wrong := wrong_report(told, member)) is not None:
+            return f"gives a Quantized whose {wrong}"
+    return _wrong_details(outcome.report)
+
+
+def _wrong_details(report: Mapping[str, Any]) -> str | None:
+    """What is wrong with what others look up in a quantizer's report, or None."""
+    layers = report.get("layers", {})
+    if not isinstance(layers, Mapping) or not all(isinstance(word, str) for each in layers.items() for word in each):
+        return f"gives a Quantized whose report has layers that are no texts by names, but {layers!r:.100}"
+    for key in ("notes", "nothing quantized"):
+        told = report.get(key, ())
+        if not isinstance(told, list | tuple) or not all(isinstance(each, str) for each in told):
+            return f"gives a Quantized whose report has {key!r} that is no list of texts, but {told!r:.100}"
     return None
 
 

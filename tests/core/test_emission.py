@@ -93,12 +93,13 @@ def linked_folder(directory: Path) -> Path:
     (lambda d: Emitted([str(d / "a")]), "files must be a list of paths"),
     (lambda d: Emitted([], [1]), "report must be a dictionary"),
     (lambda d: Emitted([], {5: 6}), "report must be a dictionary by texts"),  # type: ignore[dict-item]
-    (lambda d: Emitted([], cyclic()), "report cannot be written as JSON: RecursionError"),
+    (lambda d: Emitted([], cyclic()), "report cannot be written as JSON: ValueError: it is nested"),
     (lambda d: Emitted([], {}, 5), "parts must be a list, and are 5"),  # type: ignore[arg-type]
     (lambda d: Emitted([], {}, [], [1]), "outputs must be names of tensors by names"),  # type: ignore[arg-type]
     (lambda d: Emitted([], parts=[EmittedPart("target", 5, [], [])]), "files of a part must be a list of paths"),  # type: ignore[arg-type]
     (lambda d: Emitted([], parts=[EmittedPart("target", [], "x", [])]), "inputs of a part must be a list of names"),  # type: ignore[arg-type]
     (lambda d: Emitted([], parts=[EmittedPart("target", [], [], [], 5)]), "report must be a dictionary"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], parts=[EmittedPart("target", [], [], [], ops=cyclic())]), "ops of a part cannot be written as JSON"),
     (lambda d: linked(d), "latest is a link, where a file is wanted"),
     (lambda d: wrote(d, "report.json"), "report.json is written by Transload"),
     (lambda d: Emitted(wrote(d, "unlisted").files[:0]), "unlisted was written, and is not among its files"),

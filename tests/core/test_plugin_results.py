@@ -228,12 +228,29 @@ def test_text_that_names_no_function(kind: str, digits: Path) -> None:
         assert "names 3.14" in failing(made, kind, lambda: transload.convert(digits, **asked))
 
 
+def nested(levels: int | None) -> dict[str, Any]:
+    """A dictionary that lies so deep in itself; without end for None."""
+    made: dict[str, Any] = {}
+    if levels is None:
+        made["again"] = made
+    for _ in range(levels or 0):
+        made = {"again": made}
+    return made
+
+
 QUANTIZED: list[tuple[Any, str]] = [
     (7, "gives a int, where a Module or a Quantized"), (Quantized(None), "gives a Quantized of None"),
-    (lambda module: Quantized(module, ["conv1"]), "with floats that are no dictionary"),
-    (lambda module: Quantized(module, np.zeros(2)), "with floats that are no dictionary"),
-    (lambda module: Quantized(module, {None: "x"}), "with floats that are no dictionary"),
-    (lambda module: Quantized(module, report=None), "with report that are no dictionary"),
+    (lambda module: Quantized(module, ["conv1"]), "whose floats must be a dictionary by texts"),
+    (lambda module: Quantized(module, np.zeros(2)), "whose floats must be a dictionary by texts"),
+    (lambda module: Quantized(module, {None: "x"}), "whose floats must be a dictionary by texts"),
+    (lambda module: Quantized(module, report=None), "whose report must be a dictionary by texts"),
+    (lambda module: Quantized(module, report=nested(None)), "whose report cannot be written as JSON"),
+    (lambda module: Quantized(module, report=nested(3000)), "whose report cannot be written as JSON"),
+    (lambda module: Quantized(module, report=nested(150)), "whose report cannot be written as JSON"),
+    (lambda module: Quantized(module, {"conv1": nested(None)}), "whose floats cannot be written as JSON"),
+    (lambda module: Quantized(module, report={"layers": ["int8"]}), "layers that are no texts by names"),
+    (lambda module: Quantized(module, report={"layers": {"conv1": 8}}), "layers that are no texts by names"),
+    (lambda module: Quantized(module, report={"nothing quantized": 7}), "'nothing quantized' that is no list of texts"),
     (lambda module: Quantized(module, source="float.onnx"), "gives a Quantized of a str")]
 
 
