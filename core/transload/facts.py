@@ -294,10 +294,10 @@ def _one_each(kind: FactKind, tables: _Tables) -> dict[str, Any]:
         for name, fact in table.items():
             held = found.get(name)
             if held is not None and held[0].facts.overrides == given.facts.overrides:
+                leaves = f", or one is left out: {given.info.leaving}" if given.info is not None else ""
                 raise PluginError(
                     f"plugins {held[0].plugin} and {given.plugin} both give the fact {kind.name!r} of {name}",
-                    hint="one of them says Facts(..., overrides=True), or one is left out: "
-                         f"TRANSLOAD_PLUGINS=-{given.plugin.partition(' ')[0]}")
+                    hint=f"one of them says Facts(..., overrides=True){leaves}")
             if held is None or given.facts.overrides:
                 found[name] = given, fact
     return {name: given.guarded(kind, name, fact) for name, (given, fact) in found.items()}

@@ -139,6 +139,20 @@ class PluginInfo:
         """Whether it comes with Transload."""
         return self.distribution == "transload"
 
+    @property
+    def leaving(self) -> str:
+        """What a user sets, or calls, to leave it out."""
+        return f"TRANSLOAD_PLUGINS=-{self.name}"
+
+
+class OwnPlugin(PluginInfo):
+    """One that a program registered itself (`Host.register`): the environment variable names what is installed alone."""
+
+    @property
+    def leaving(self) -> str:
+        """The same."""
+        return f"transload.host().unregister({self.name!r})"
+
 
 @contextmanager
 def users_code() -> Iterator[None]:
@@ -202,7 +216,7 @@ def _whom_to_tell(plugin: PluginInfo | None) -> str:
     """What a user can do about a plugin's defect."""
     if plugin is None or plugin.is_ours:
         return "please report it with the model"
-    return f"report it to who wrote {plugin.distribution or plugin.name}; TRANSLOAD_PLUGINS=-{plugin.name} leaves it out"
+    return f"report it to who wrote {plugin.distribution or plugin.name}; {plugin.leaving} leaves it out"
 
 
 def is_debugged() -> bool:

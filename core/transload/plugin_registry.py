@@ -23,7 +23,7 @@ from . import hookspecs
 from .errors import Finding, PluginError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
 from .forks import thread_lock
-from .guard import FOREIGN, PluginInfo, said
+from .guard import FOREIGN, OwnPlugin, PluginInfo, said
 from .installed import ENTRIES, installed, named
 from .interrupts import is_interrupt
 from .plugin import Conversion, DialectSpec
@@ -71,6 +71,8 @@ class PluginRegistry:
         self.plugins: list[PluginInfo] = []
         """Every plugin that was found, whatever became of it."""
         self._loaded: list[_Plugin] = []
+        self._foundation: list[PluginInfo] = []
+        """Those that others stand on."""
         self._registered: list[PluginInfo] = []
         """Those that `register` added."""
         self._dialects: dict[str, Dialect] = {}
@@ -121,9 +123,12 @@ class PluginRegistry:
             if same is not None and (same.distribution, same.module) == (info.distribution, info.module):
                 continue  # the same distribution found twice on sys.path
             self.plugins.append(info)
-            if point.group != FOUNDATION and is_left_out(point.name):
+            if point.group == FOUNDATION:
+                self._foundation.append(info)
+            elif is_left_out(point.name):
                 info.skipped = True
-            elif same is not None:
+                continue
+            if same is not None:
                 info.blame(f"{same} has this name already and is loaded instead; leave one of the two distributions out")
             else:
                 self._load_one(point, info)
@@ -182,7 +187,7 @@ class PluginRegistry:
                              hint="a plugin is a module, or any object with hooks (`transload.hookimpl`)")
         own = _of(plugin, "__name__")
         label = name or own or type(plugin).__name__
-        info = PluginInfo(label, "", "", str(own or _of(type(plugin), "__module__")))
+        info = OwnPlugin(label, "", "", str(own or _of(type(plugin), "__module__")))
         with self._lock:
             self._need_no_hook(f"register {label!r}")
             if not replace and any(other.name == label for other in self.plugins):
@@ -218,8 +223,9 @@ class PluginRegistry:
         """The same; `UsageError` for one that a package brings."""
         own = self._own(name)
         if own is None and (other := next((each for each in self.plugins if each.name == name), None)) is not None:
+            leaves = "nothing leaves out what others stand on" if other in self._foundation else f"{other.leaving} leaves it out"
             raise UsageError(f"{other} is of a package, which brings it anew in every process",
-                             hint=f"TRANSLOAD_PLUGINS=-{name} leaves it out; give another name=")
+                             hint=f"{leaves}; give another name=")
         return own
 
     def _exchange(self, new: _Plugin | None, old: _Plugin | None) -> None:

@@ -162,7 +162,12 @@ def test_two_plugins_that_say_the_same_are_named():
                       plugin("other", Facts("moves", "top", {"top.Sin": Moves(None)})))
     with pytest.raises(PluginError, match=r"plugins one .* and other .* both give the fact 'moves' of top.Sin") as caught:
         there.fact("moves", "top.Sin")
-    assert "overrides=True" in caught.value.hint
+    assert "overrides=True" in caught.value.hint and "TRANSLOAD_PLUGINS=-other" in caught.value.hint
+    there = host_with(plugin("one", Facts("moves", "top", {"top.Sin": Moves()})))
+    there.register(plugin("other", Facts("moves", "top", {"top.Sin": Moves(None)})).load(), "my own")
+    with pytest.raises(PluginError, match=r"both give the fact 'moves' of top\.Sin") as caught:
+        there.fact("moves", "top.Sin")
+    assert "host().unregister('my own')" in caught.value.hint
 
 
 @pytest.mark.parametrize("first", [False, True])

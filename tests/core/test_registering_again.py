@@ -171,6 +171,10 @@ def test_a_package_s_plugin_is_not_taken_out(there: Host) -> None:
         with pytest.raises(UsageError, match=r"plugin 'onnx' \(transload .*\) is of a package") as told:
             change("onnx")
         assert "TRANSLOAD_PLUGINS=-onnx" in told.value.hint
+        for name in ("core", "hub"):  # which the environment does not leave out either
+            with pytest.raises(UsageError, match="is of a package") as told:
+                change(name)
+            assert "nothing leaves out what others stand on" in told.value.hint
 
 
 def test_what_others_extend_stays(there: Host) -> None:
