@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["program"]
 
-_FILE = click.argument("file", type=PATH, help="A binary (.tpu), or a program as text (.tptxt).")
+_FILE = click.argument("file", type=PATH, help="A binary (.tpu), or a program as text (.tptxt), by whatever name.")
 TEXT = ".tptxt"
 """The suffix of programs as text."""
 
@@ -30,13 +30,18 @@ def program() -> None:
 
 
 def _opened(path: Path) -> Program:
-    """The program of a file, a binary or a text; `ReadError` lists all that is wrong with it."""
-    from transload.files import text_of
+    """The program of a file, a binary or a text; `ReadError` lists all that is wrong with it.
 
-    from .instructions import assemble, need_valid, read
+    Its beginning says which it is; where that says nothing, as of a text that is damaged, its suffix.
+    """
+    from transload.files import bytes_of, text_of
 
-    if path.suffix != TEXT:
-        return read(path)
+    from .instructions import assemble, deserialize, is_text, need_valid
+    from .instructions.schema import IDENTIFIER
+
+    data = bytes_of(path)
+    if data[4:8] == IDENTIFIER or not (path.suffix == TEXT or is_text(data)):
+        return deserialize(data, str(path))
     made = assemble(text_of(path, "a program's text"), str(path))
     need_valid(made, str(path))
     return made

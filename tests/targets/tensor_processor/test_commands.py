@@ -46,6 +46,16 @@ def test_a_text_becomes_a_binary_and_the_text_again(text: Path, tmp_path: Path, 
     assert capsys.readouterr().out == TEXT
 
 
+@pytest.mark.parametrize("before", ["", "\ufeff", "# made by hand\r\n\n  "])
+def test_what_a_file_is_its_beginning_says(before: str, text: Path, tmp_path: Path):
+    named, binary, again = tmp_path / "x.asm", tmp_path / "binary.tptxt", tmp_path / "again.tpu"
+    named.write_text(before + TEXT, encoding="utf-8")
+    assert run(["program", "assemble", str(named), "-o", str(binary)]) == 0
+    assert run(["program", "check", str(named)]) == run(["program", "check", str(binary)]) == 0
+    assert run(["program", "assemble", str(binary), "-o", str(again)]) == 0
+    assert again.read_bytes() == binary.read_bytes()
+
+
 def test_a_binary_is_looked_at(text: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["program", "inspect", str(text)]) == 0
     said = capsys.readouterr().out

@@ -4,12 +4,12 @@ from .elements import ELEMENTS, Element
 from .operands import LAYOUTS, Global, Local, Operand, Part
 from .program import QUEUES, Attribute, Instruction, Machine, Port, Program, Tensor, Weights
 from .reader import deserialize, read
-from .text import assemble, disassemble
+from .text import assemble, disassemble, is_text
 from .validity import invalidity, need_valid
 from .writer import serialize, write
 
 __all__ = [
     "ELEMENTS", "LAYOUTS", "QUEUES", "Attribute", "Element", "Global", "Instruction", "Local", "Machine", "Operand", "Part",
     "Port", "Program", "Tensor", "Weights", "assemble", "deserialize", "disassemble", "invalidity",
-    "need_valid", "read", "serialize", "write",
+    "is_text", "need_valid", "read", "serialize", "write",
 ]

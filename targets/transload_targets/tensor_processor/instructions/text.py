@@ -107,6 +107,8 @@ def _of(tensor: int | None) -> str:
 
 # --- reading
 
+_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*program "')
+"""Of a text, behind lines that say nothing; an editor may have put its mark before it."""
 _MACHINE = ("lanes", "local_bytes", "banks", "eu_bytes", "cores")
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _NUMBER, _SIGNED, _ADDRESS = r"[0-9]{1,19}", r"-?[0-9]{1,19}", r"0x[0-9a-f]{1,16}"
@@ -142,6 +144,11 @@ _FORMS = {
 
 class _Wrong(Exception):
     """What is wrong with a line."""
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes begin as a program's text does."""
+    return _BEGINNING.match(data) is not None
 
 
 def assemble(text: str, name: str = "the text") -> Program:
