@@ -43,10 +43,11 @@ def write(module: Module, path: str | Path) -> list[Path]:
         with atomic_path(final) as temporary:
             temporary.write_bytes(model_of(module).SerializeToString(deterministic=True))
         return [final]
-    with atomic_path(external) as data, data.open("wb") as stream:
-        content = model_of(module, _External(external.name, stream)).SerializeToString(deterministic=True)
-    with atomic_path(final) as temporary:
-        temporary.write_bytes(content)
+    with atomic_path(external) as data:
+        with data.open("wb") as stream:
+            content = model_of(module, _External(external.name, stream)).SerializeToString(deterministic=True)
+        with atomic_path(final) as temporary:  # both are written before one is put in its place
+            temporary.write_bytes(content)
     return [final, external]
 
 

@@ -92,7 +92,7 @@ class Calibration:
         return max(map(abs, self.ranges[name])) if found is None else found
 
     def save(self, path: str | Path) -> Path:
-        """Write the table, and the histograms as an `.npz` with the table's name before that; files are complete or not there.
+        """Write the table, and the histograms as an `.npz` with the table's name before that; both are complete or not there.
 
         Raises `UsageError` where such an `.npz` is there that holds no histograms: it is another program's.
         """
@@ -103,8 +103,6 @@ class Calibration:
             need_own_histograms(_beside(file))
         lines = [
             f"{as_word(name)} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
-        if self.histograms:
-            save_histograms(_beside(file), self.histograms)
         tuned = f"# tune number: {self.tuned}\n" if self.tuned else ""
         header = HEADER.format(bins=self.bins, samples=self.samples, tuned=tuned, method=self.method)
         if self.mode:
@@ -114,6 +112,8 @@ class Calibration:
                 f"{' '.join('0' * len(each))}\n" for name, each in self.weights.items()]
         with atomic_path(file) as made:
             made.write_text(header + "".join(lines), encoding="utf-8")
+            if self.histograms:  # both are written before one is put in its place
+                save_histograms(_beside(file), self.histograms)
         if not self.histograms and was_there:
             _beside(file).unlink(missing_ok=True)  # of a table that was there before
         note_written(file, _beside(file))

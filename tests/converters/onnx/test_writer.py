@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import transload
-from transload.errors import ConversionError
+from transload.errors import ConversionError, TransloadError
 from transload.text import parse_module
 from transload_converters.onnx import writer
 from transload_converters.onnx.runtime import open_model
@@ -135,6 +135,22 @@ def test_large_constants_lie_in_a_file_beside(tmp_path: Path, monkeypatch: pytes
     back = transload.load(tmp_path / "out.onnx")
     x = np.array([[1, 2]], np.float32)
     assert np.array_equal(transload.run(transload.legalize(back), {"x": x})["y"], x @ weights)
+
+
+def test_a_model_that_has_no_room_leaves_no_constants_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writer, "EXTERNAL_FROM", 0)
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 2))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 2))])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), tmp_path / "in.onnx")
+    module = transload.load(tmp_path / "in.onnx")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(TransloadError, match=r"out\.onnx: No space left"):
+        transload.save(module, tmp_path / "new" / "out.onnx")
+    assert [file.name for file in tmp_path.iterdir()] == ["in.onnx"]
 
 
 def test_what_cannot_be_written_is_told_at_once() -> None:

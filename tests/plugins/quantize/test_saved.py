@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transload.errors import UsageError
+from transload.errors import TransloadError, UsageError
 from transload_plugins.quantize.calibration import Calibration
 from transload_plugins.quantize.histogram import Histogram
 
@@ -37,6 +37,27 @@ def test_histograms_of_before_are_replaced_and_go(tmp_path: Path) -> None:
         assert Calibration.load(table).histograms["x"].high == ends[1]
     Calibration({"x": (-1.0, 1.0)}).save(table)
     assert [file.name for file in tmp_path.iterdir()] == [table.name] and not Calibration.load(table).histograms
+
+
+@pytest.mark.parametrize("of", ["table", "table.npz"])
+@pytest.mark.parametrize("before", [False, True])
+def test_a_table_without_room_has_no_histograms(before: bool, of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor do those of a table that was there before become others, which are not of its ranges."""
+    def full(*given: object, **more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    folder = tmp_path / "new"
+    table, histograms = folder / "model.table", {"x": Histogram([np.ones(3, np.float32)])}
+    if before:
+        Calibration({"x": (-2.0, 2.0)}, histograms={"x": Histogram([np.full(3, 2, np.float32)])}).save(table)
+    was = {file.name: file.read_bytes() for file in folder.glob("*")}
+    if of == "table":
+        monkeypatch.setattr(Path, "write_text", full)
+    else:
+        monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(TransloadError, match=rf"model\.{of}: No space left"):
+        Calibration({"x": (-1.0, 1.0)}, histograms=histograms).save(table)
+    assert {file.name: file.read_bytes() for file in folder.glob("*")} == was and folder.exists() == before
 
 
 def test_it_is_said_before_anything_is_measured(cli: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
