@@ -10,10 +10,9 @@ from pathlib import Path
 
 from . import __version__
 from .errors import TransloadError, UsageError
-from .files import exists, need_directory, permitted
+from .files import exists, need_directory, permitted, remove_empty, scratch_in
 from .plugin_host import host
 from .registration import singular
-from .scratch import ScratchFolder
 
 __all__ = ["KINDS", "make_plugin"]
 
@@ -57,9 +56,9 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
         f"src/{package}/{module}": templates / kind / f"module{Path(module).suffix}.tmpl",
         f"tests/test_{package}.py": templates / kind / "test.py.tmpl",
     }
+    made = list[Path]()
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with ScratchFolder(directory.parent) as temporary:
+        with scratch_in(directory.parent, made) as temporary:
             for place, template in files.items():
                 file = temporary / place
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -69,6 +68,8 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
             temporary.rename(directory)
     except OSError as error:
         raise TransloadError(f"cannot write {directory}: {error.strerror or error}") from None
+    finally:
+        remove_empty(reversed(made))
     return directory
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from transload.errors import UsageError
+from transload.errors import TransloadError, UsageError
 from transload.new_plugin import KINDS, make_plugin
 
 
@@ -74,6 +75,16 @@ def test_names_that_somebody_has_are_refused(name, why, tmp_path):
         return
     with pytest.raises(UsageError, match=why):
         make_plugin(name, "op", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_there_is_no_room_no_folder_is_left(tmp_path, monkeypatch):
+    def full(*given, **more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(TransloadError, match="No space left"):
+        make_plugin("mine", "op", tmp_path / "new" / "folder")
     assert not list(tmp_path.iterdir())
 
 
