@@ -56,7 +56,9 @@ class _Commands(OwnGroup):
 
 
 def _guarded(command: click.Command, name: str) -> click.Command:
-    """A plugin's command, with the plugin's name on what it raises, but for what ends a command."""
+    """A plugin's command, with the plugin's name on what it raises, but for what ends a command, and in lists of commands, which
+    help and the shell's completion show, with control characters escaped; what it prints itself is its own."""
+    from ..escapes import escaped
     from ..guard import Guarded
     from ..plugin_host import host
 
@@ -65,6 +67,7 @@ def _guarded(command: click.Command, name: str) -> click.Command:
         return command
     guarded = copy(command)
     guarded.invoke = Guarded(command.invoke, plugin, f"command {name!r}", lets=_ends())  # type: ignore[method-assign]
+    guarded.get_short_help_str = lambda limit=45: escaped(command.get_short_help_str(limit))  # type: ignore[method-assign]
     return guarded
 
 

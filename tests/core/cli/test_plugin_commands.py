@@ -62,6 +62,23 @@ def test_help_lists_them_behind_ours(capsys):
     assert out.count("convert ") == 1
 
 
+@pytest.mark.parametrize("shell", ["", "zsh", "fish"])
+def test_what_lists_say_of_them_does_nothing_to_a_terminal(capsys, monkeypatch, shell):
+    class Odd:
+        @hookimpl
+        def register_commands(self, register):
+            register(("odd", click.Command("odd", short_help="Say \x1b[31mit\x1b]0;mine\x07.")))
+
+    host().register(Odd())
+    if shell:
+        monkeypatch.setenv("_TRANSLOAD_COMPLETE", f"{shell}_complete")
+        monkeypatch.setenv("COMP_WORDS", "transload od")
+        monkeypatch.setenv("COMP_CWORD", "od" if shell == "fish" else "1")
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert r"Say \x1b[31mit\x1b]0;mine\x07." in out and "\x1b" not in out and "\x07" not in out
+
+
 @pytest.mark.parametrize(("name", "code"), [("clicked", 5), ("typed", 6)])
 def test_they_run_with_their_arguments(capsys, name, code):
     assert run([name, "hey", "--times", "2"]) == code
