@@ -12,6 +12,8 @@ from transload.errors import Unsupported
 from transload.ir import ComplexType, Op, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
+from .build import splat
+
 __all__ = ["CAST", "as_complex", "by_parts", "imaginary_zero", "is_complex", "pair_of", "product"]
 
 CAST = "builtin.unrealized_conversion_cast"
@@ -47,8 +49,11 @@ def as_complex(rw: Rewriter, pair: Value) -> Value:
 
 
 def imaginary_zero(rw: Rewriter, real: Value) -> Value:
-    """Real numbers as complex ones."""
-    return as_complex(rw, rw.emit("top.Pack", real, rw.emit("top.Sub", real, real), axis=-1))
+    """Real numbers as complex ones; the imaginary part is +0 of what is infinite or NaN, too."""
+    shape = real.known_shape
+    if shape is None:
+        raise Unsupported(f"makes complex numbers of a shape that is known only at run time: {real.type}")
+    return as_complex(rw, rw.emit("top.Pack", real, splat(rw, 0, shape, real.element), axis=-1))
 
 
 def product(rw: Rewriter, one: Value, other: Value) -> Value:

@@ -13,7 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, I32, UI8, UI16, DialectType, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import cast, scalar_like
+from transload_hub.build import cast, scalar_like, splat
 from transload_hub.simplify.qdq import kept
 
 from .table import TfTable, attr, axis_of, constant_array, constant_float, constant_int, shape_of
@@ -73,7 +73,7 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
         raise Unsupported(f"quantizes to {bits} bits between {low.tolist()} and {high.tolist()}")
     least, most = (1 if attr(op, "narrow_range", False) else 0), (1 << bits) - 1
     if is_nothing.all():
-        return rw.emit("top.Mul", value, scalar_like(rw, value, 0))
+        return splat(rw, 0, shape_of(value), value.element)  # of infinities and NaN, too
     with np.errstate(all="ignore"):
         scale = (high - low) / np.float32(most - least)
         zero = np.clip(np.floor((np.float32(least) - low / scale).astype(np.float64) + 0.5), least, most)

@@ -47,8 +47,8 @@ def _where(rw: Rewriter, tested: Value, mode: str, limit: float, yes: Value, no:
 def next_after(op: Op, rw: Rewriter) -> Value:
     """NextAfter: the number behind x on the way to y, by the bits that are an integer one more or one less."""
     x, y = op.operands
-    both = rw.emit("top.Mul", rw.emit("top.Add", x, y), scalar_like(rw, x, 0))  # of the shape that both have, NaN where one is
-    x, y = (rw.emit("top.Where", rw.emit("top.Compare", both, both, mode="Equal"), each, both) for each in (x, y))
+    numbers = rw.emit("top.LogicalAnd", *(rw.emit("top.Compare", each, each, mode="Equal") for each in (x, y)))
+    x, y = (rw.emit("top.Where", numbers, each, scalar_like(rw, each, math.nan)) for each in (x, y))  # of the shape of both
     bits = rw.emit("top.Bitcast", x, element=I64 if x.element == F64 else I32)
     is_above = rw.emit("top.Compare", y, x, mode="Greater")
     is_positive = rw.emit("top.Compare", x, scalar_like(rw, x, 0), mode="Greater")

@@ -11,7 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import cast, permute, reshape, slice_along
+from transload_hub.build import cast, permute, reshape, slice_along, splat
 from transload_hub.complex_numbers import as_complex, by_parts, imaginary_zero, is_complex, pair_of, product
 from transload_hub.spectral import basis, mirrored_basis, transformed
 
@@ -41,7 +41,7 @@ def part(op: Op, rw: Rewriter) -> Value:
     """Real, Imag; of real numbers they are themselves, and 0."""
     value = op.operands[0]
     if not is_complex(value):
-        return value if op.name == "tf.Real" else rw.emit("top.Sub", value, value)
+        return value if op.name == "tf.Real" else splat(rw, 0, shape_of(value), value.element)
     real, imaginary = rw.emit("top.Unpack", pair_of(rw, value), axis=-1)
     return real if op.name == "tf.Real" else imaginary
 

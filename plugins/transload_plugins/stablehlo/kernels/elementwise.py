@@ -156,7 +156,9 @@ def sign(op: Sign, x: Array) -> Array:
     if x.dtype.kind == "c":
         exact = x.astype(np.complex128)
         size = np.abs(exact)
-        out = np.where(x == 0, 0, exact / np.where(size == 0, 1, size))
+        out = np.empty_like(exact)
+        for into, part in ((out.real, exact.real), (out.imag, exact.imag)):  # a complex quotient has NaN of 1 over infinity
+            np.divide(part, np.where(size == 0, 1, size), out=into)
         return np.where(np.isnan(x), complex(np.nan, np.nan), out).astype(x.dtype)
     if is_int_dtype(x.dtype):
         return fit(np.sign(wide(x)), x.dtype)

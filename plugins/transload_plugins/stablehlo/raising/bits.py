@@ -17,7 +17,7 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .binary import MODES, OTHER_BITS, outside_as_width, shifted_down
 from .elementwise import logical_shift_right
-from .table import cast, in_shape, lean, like, splat_of
+from .table import cast, in_shape, is_signed, lean, like, splat_of
 
 if TYPE_CHECKING:
     from ..dialect.binary import (
@@ -252,11 +252,8 @@ def _bits_of(rw: Rewriter, x: Value) -> Value:
     endless = _emit(rw, "Compare", size, like(rw, x, np.inf), mode="Equal")
     bits = _emit(rw, "Where", endless, like(rw, bits, 0x7F800000), bits)
     bits = _emit(rw, "Where", _emit(rw, "IsNaN", x), like(rw, bits, 0x7FC00000), bits)
-    zero = _emit(rw, "Compare", x, like(rw, x, 0), mode="Equal")
-    probe = _emit(rw, "Where", zero, _emit(rw, "Reciprocal", x), x)  # the reciprocal of a negative zero is negative
-    negative = _emit(rw, "Compare", probe, like(rw, x, 0), mode="Less")
     signed = _emit(rw, "BitwiseOr", bits, like(rw, bits, -(1 << 31)))
-    return _emit(rw, "Where", negative, signed, bits)
+    return _emit(rw, "Where", is_signed(rw, x), signed, bits)
 
 
 def _float_of(rw: Rewriter, x: Value) -> Value:

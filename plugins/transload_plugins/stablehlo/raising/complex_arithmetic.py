@@ -14,7 +14,7 @@ from transload.ir import F64, Value
 from transload.rewrite import Rewriter
 
 from .elementwise import expm1
-from .table import like
+from .table import is_signed, like
 
 __all__ = ["COMPOSED", "Pair", "both_zero", "less", "modulus"]
 
@@ -105,10 +105,12 @@ def _scaled(rw: Rewriter, a: Pair, size: Value) -> Pair:
 
 
 def _sign(rw: Rewriter, a: Pair) -> Pair:
-    """`z / |z|`, and zero of zero."""
-    parts = _scaled(rw, a, _larger(rw, a))
+    """`z / |z|`, and zero of zero; of an infinite number what is finite over infinity is zero."""
+    larger = _larger(rw, a)
+    parts = _scaled(rw, a, larger)
     squares = rw.emit("top.Add", *(rw.emit("top.Square", part) for part in parts))
-    size = rw.emit("top.Sqrt", _where(rw, _is(rw, squares, 0), 1.0, squares))
+    done = rw.emit("top.LogicalOr", _is(rw, squares, 0), _is(rw, larger, math.inf))
+    size = rw.emit("top.Sqrt", _where(rw, done, 1.0, squares))
     return rw.emit("top.Div", parts[0], size), rw.emit("top.Div", parts[1], size)
 
 
@@ -226,18 +228,25 @@ def _sqrt(rw: Rewriter, a: Pair) -> Pair:
 
 
 def _rsqrt(rw: Rewriter, a: Pair) -> Pair:
-    """The conjugate of the square root over the modulus; infinite of zero, zero of what is infinite."""
+    """The conjugate of the square root over the modulus; infinite of zero, zero of what is infinite.
+
+    The imaginary part has the other sign than the number's, be that a zero: the root of -1 - 0i is i in XLA, and so is this.
+    """
     root, size = _scale(rw, _sqrt(rw, a), 0.5), modulus(rw, _scale(rw, a, 0.5))
-    none, endless = _is(rw, size, 0), _is(rw, size, math.inf)
+    none = _is(rw, size, 0)
+    endless = rw.emit("top.LogicalOr", *(_is(rw, rw.emit("top.Abs", part), math.inf) for part in a))
     divisor = _where(rw, none, 1.0, size)
     real = _where(rw, none, math.inf, rw.emit("top.Div", root[0], divisor))
-    imag = _where(rw, none, math.nan, rw.emit("top.Div", rw.emit("top.Neg", root[1]), divisor))
-    return _where(rw, endless, 0.0, real), _where(rw, endless, 0.0, imag)
+    imag = _where(rw, none, math.nan, rw.emit("top.Div", rw.emit("top.Abs", root[1]), divisor))
+    real, imag = _where(rw, endless, 0.0, real), _where(rw, endless, 0.0, imag)
+    return real, rw.emit("top.Where", is_signed(rw, a[1]), imag, rw.emit("top.Neg", imag))
 
 
 def _power(rw: Rewriter, a: Pair, b: Pair) -> Pair:
     """`exp(b log a)`; 1 of the exponent 0 and of the base 1, and of a real exponent what zero and infinity go to, as in XLA."""
-    made = _exponential(rw, _multiply(rw, b, _log(rw, a)))
+    exponent = _multiply(rw, b, _log(rw, a))
+    size = rw.emit("top.Exp", exponent[0])
+    made = [rw.emit("top.Mul", size, rw.emit(f"top.{name}", exponent[1])) for name in ("Cos", "Sin")]  # 0 at no angle is NaN
     zero, real = both_zero(rw, a), _is(rw, b[1], 0)
     up, down = (rw.emit("top.Compare", b[0], like(rw, b[0], 0), mode=mode) for mode in ("Greater", "Less"))
     endless = rw.emit("top.LogicalAnd", _is(rw, a[0], math.inf), _is(rw, a[1], 0))
@@ -267,13 +276,18 @@ def _cosine(rw: Rewriter, a: Pair) -> Pair:
 
 
 def _tanh(rw: Rewriter, a: Pair) -> Pair:
-    """`(sinh a cosh a + i sin b cos b) / (sinh(a)^2 + cos(b)^2)`; far out, where the real part is 1, of a nearer a."""
-    limit = 300.0 if a[0].element == F64 else 40.0
+    """`(sinh a cosh a + i sin b cos b) / (sinh(a)^2 + cos(b)^2)`; far out of a nearer a; at infinity 1 or -1, whatever b is."""
+    limit = 354.0 if a[0].element == F64 else 44.0  # whose square of the sinh is still finite
     near = rw.emit("top.Clip", a[0], min=-limit, max=limit)
     sinh, cosh = rw.emit("top.Sinh", near), rw.emit("top.Cosh", near)
     sine, cosine = rw.emit("top.Sin", a[1]), rw.emit("top.Cos", a[1])
     below = rw.emit("top.Add", rw.emit("top.Square", sinh), rw.emit("top.Square", cosine))
-    return tuple(rw.emit("top.Div", rw.emit("top.Mul", *over), below) for over in ((sinh, cosh), (sine, cosine)))
+    real, imag = (rw.emit("top.Div", rw.emit("top.Mul", *over), below) for over in ((sinh, cosh), (sine, cosine)))
+    endless = _is(rw, rw.emit("top.Abs", a[0]), math.inf)
+    anywhere = rw.emit("top.LogicalAnd", endless, rw.emit("top.Compare", imag, imag, mode="NotEqual"))  # at no angle
+    return (
+        _where(rw, endless, rw.emit("top.Sign", a[0]), real),
+        _where(rw, _is(rw, a[1], 0), a[1], _where(rw, anywhere, 0.0, imag)))
 
 
 def _tan(rw: Rewriter, a: Pair) -> Pair:

@@ -22,7 +22,7 @@ from ..types import element_of, shape_of
 from .bodies import single_op
 from .complex_arithmetic import COMPOSED, Pair, less, modulus
 from .movement import iota_of
-from .table import cut_axis, full, is_complex, like, permute, reshape, static_result
+from .table import cut_axis, full, is_complex, permute, reshape, static, static_result
 
 if TYPE_CHECKING:
     from ..dialect.binary import Compare, Complex, Convert
@@ -96,7 +96,7 @@ def convert(op: Convert, rw: Rewriter) -> Value | None:
     if isinstance(element, ComplexType):
         if x.rank == op.results[0].rank:
             real = rw.emit("top.Cast", x, element=element.element)
-            return _joined(rw, real, rw.emit("top.Mul", real, like(rw, real, 0)))
+            return _joined(rw, real, full(rw, 0, static(x), element.element))  # +0, be the number negative, infinite or NaN
         return rw.emit("top.Cast", x, element=element.element)
     return rw.emit("top.Cast", _parts(rw, x)[0], element=element) if _is_pair(op, x) else None
 

@@ -180,10 +180,10 @@ def fill_in_sizes(module: Module) -> bool:
 def check_borders(module: Module) -> bool:
     """`ConversionError` where a function takes or gives what the hub has no type for."""
     findings: list[Finding] = []
-    for name, function in module.functions.items():
+    for function in entries(module):
         if not function.regions[0].blocks:
             continue
-        block = function.regions[0].block
+        name, block = function.attributes["sym_name"], function.regions[0].block
         for what, values in (("argument", block.arguments), ("result", block.terminator.operands)):
             for index, value in enumerate(values):
                 why = _refused(value)

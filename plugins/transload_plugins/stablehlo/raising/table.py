@@ -25,7 +25,7 @@ from ..types import element_of, shape_of, storage_of
 
 __all__ = [
     "Array", "as_quantized", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape",
-    "is_complex", "is_integer", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
+    "is_complex", "is_integer", "is_signed", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
     "reshape", "settled", "splat_of", "static", "static_result",
 ]
 
@@ -113,6 +113,13 @@ def like(rw: Rewriter, value: Value, number: Any) -> Value:
     """A scalar constant in the element type of a value."""
     element = value.element
     return rw.constant(np.asarray(number).astype(dtype_of(element)).reshape(()), element)
+
+
+def is_signed(rw: Rewriter, x: Value) -> Value:
+    """Which numbers have a sign: those less than 0, and negative zeros, whose reciprocal is."""
+    zero = rw.emit("top.Compare", x, like(rw, x, 0), mode="Equal")
+    probe = rw.emit("top.Where", zero, rw.emit("top.Reciprocal", x), x)
+    return rw.emit("top.Compare", probe, like(rw, x, 0), mode="Less")
 
 
 def full(rw: Rewriter, number: Any, shape: Sequence[Any], element: Type) -> Value:

@@ -10,6 +10,8 @@ import pytest
 import transload
 from transload.text import parse_module
 
+from .raising import load
+
 NUMBERS = (0.0, 1.0, -1.0, 0.5, -2.0, 1e-20, 1e-30, 1e20, -1e20, 3e38, -3e38)
 POINTS = np.array([complex(a, b) for a in NUMBERS for b in NUMBERS], np.complex64)
 UNARY = (
@@ -17,8 +19,8 @@ UNARY = (
     "sign")
 
 
-def _both(op: str, *operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """By the dialect's own kernels, in double precision, and by the hub in single."""
+def _parts(op: str, *operands: np.ndarray) -> list[list[np.ndarray]]:
+    """Real and imaginary parts by the dialect's own kernels, in double precision, and by the hub in single."""
     count = len(operands[0])
     real, whole = f"tensor<{count}xf32>", f"tensor<{count}xcomplex<f32>>"
     parts = [f"%a{index}" for index in range(2 * len(operands))]
@@ -36,7 +38,11 @@ def _both(op: str, *operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     hub = transload.lower(module.clone(), to="top")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        exact, made = (list(transload.run(each, given, engine="reference").values()) for each in (module, hub))
+        return [list(transload.run(each, given, engine="reference").values()) for each in (module, hub)]
+
+
+def _both(op: str, *operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    exact, made = _parts(op, *operands)
     return exact[0] + 1j * np.where(np.isinf(exact[1]), 0, exact[1]), made[0] + 1j * np.where(np.isinf(made[1]), 0, made[1])
 
 
@@ -92,3 +98,59 @@ def test_at_the_ends(op: str) -> None:
     known = ~np.isnan(exact)
     assert known.sum() > 100
     np.testing.assert_allclose(made[known], exact[known], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("op", "point", "real", "imag"), [
+    ("sign", complex(1, np.inf), 0.0, np.nan), ("sign", complex(-np.inf, -2), np.nan, -0.0),
+    ("tanh", complex(np.inf, np.inf), 1.0, 0.0),
+    ("tanh", complex(-np.inf, np.nan), -1.0, 0.0), ("tanh", complex(1e30, np.inf), np.nan, np.nan),
+    ("tanh", complex(np.nan, -0.0), np.nan, -0.0), ("tan", complex(1, np.inf), 0.0, 1.0),
+    ("tan", complex(np.nan, -np.inf), 0.0, -1.0),
+    ("rsqrt", complex(-1, -0.0), 0.0, 1.0), ("rsqrt", complex(-4, 0.0), 0.0, -0.5), ("rsqrt", complex(np.inf, np.nan), 0.0, 0.0)])
+def test_parts_of_what_is_special(op: str, point: complex, real: float, imag: float) -> None:
+    """What XLA gives (jaxlib 0.10)."""
+    for parts in _parts(op, np.array([point], np.complex64)):
+        np.testing.assert_allclose(np.ravel(parts), [real, imag], rtol=1e-6, atol=1e-30)
+
+
+def test_a_power_turns_by_no_angle_that_is_infinite() -> None:
+    """XLA has NaN, as the dialect's kernel, though the size is 0; the hub had 0."""
+    for parts in _parts("power", np.array([1j], np.complex64), np.array([complex(0, np.inf)], np.complex64)):
+        assert np.isnan(parts).all()
+
+
+def test_real_numbers_have_no_imaginary_part() -> None:
+    """A product with 0 is -0 of a negative number, where the logarithm has -pi, and NaN of what is infinite."""
+    module = load("""
+        func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+          %z = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xcomplex<f32>>
+          %i = stablehlo.imag %z : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+          %l = stablehlo.log %z : tensor<4xcomplex<f32>>
+          %a = stablehlo.imag %l : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+          return %i, %a : tensor<4xf32>, tensor<4xf32>
+        }""")
+    x = np.array([-2, np.inf, -np.inf, np.nan], np.float32)
+    for stage in (module, transload.lower(module.clone(), to="top"), transload.lower(module.clone(), to="tosa")):
+        imag, angle = transload.run(stage, {next(iter(stage.inputs)): x}, engine="reference").values()
+        np.testing.assert_array_equal(imag, np.zeros(4))
+        assert not np.signbit(imag).any()
+        np.testing.assert_allclose(angle, [np.pi, 0, np.pi, np.nan], rtol=1e-6)
+
+
+def test_a_composite_takes_complex_numbers() -> None:
+    """`jax.numpy.sinh` is one: what it means is no border of the program, and was refused as one."""
+    module = load("""
+        func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+          %z = stablehlo.complex %x, %x : tensor<2xcomplex<f32>>
+          %w = stablehlo.composite "chlo.own" %z {decomposition = @own, version = 1 : i32} :
+            (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+          %r = stablehlo.imag %w : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
+          return %r : tensor<2xf32>
+        }
+        func.func private @own(%z: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
+          %w = stablehlo.multiply %z, %z : tensor<2xcomplex<f32>>
+          return %w : tensor<2xcomplex<f32>>
+        }""")
+    given = {next(iter(module.inputs)): np.array([1, -3], np.float32)}
+    (result,) = transload.run(transload.lower(module, to="tosa"), given).values()
+    np.testing.assert_array_equal(result, [2, 18])
