@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
+from itertools import count
 from typing import Any
 
 __all__ = ["inlined", "upgraded"]
@@ -27,6 +28,7 @@ def inlined(model: bytes) -> bytes:
     version = _version(result)
     for function in functions.values():
         _take_version(function, version)
+        _compute_outputs(function)
     alike = {key for key, function in functions.items() if _version(function) in (0, version)}
     calls = {key: _called(function.node, functions) for key, function in functions.items()}
     heights = _heights(calls)
@@ -57,9 +59,12 @@ def _nodes(nodes: Iterable[Any]) -> Iterator[Any]:
     """Nodes, and those of their subgraphs."""
     for node in nodes:
         yield node
-        for attribute in node.attribute:
-            for graph in [attribute.g] if attribute.type == 5 else attribute.graphs:
-                yield from _nodes(graph.node)
+        for graph in _graphs(node):
+            yield from _nodes(graph.node)
+
+
+def _graphs(node: Any) -> list[Any]:
+    return [graph for attribute in node.attribute for graph in ([attribute.g] if attribute.type == 5 else attribute.graphs)]
 
 
 def _called(nodes: Iterable[Any], functions: dict[Any, Any]) -> set[Any]:
@@ -98,6 +103,32 @@ def _fill_in_defaults(nodes: Iterable[Any], functions: dict[Any, Any]) -> None:
         if function is not None:
             given = {attribute.name for attribute in node.attribute}
             node.attribute.extend(default for default in function.attribute_proto if default.name not in given)
+
+
+def _compute_outputs(function: Any) -> None:
+    """Let nodes compute the outputs of a function and of the subgraphs in it, each its own.
+
+    `onnx.inliner` drops an output that is an input, or is listed twice, and renames one of a subgraph that is a value around it.
+    """
+    taken = {name for node in _nodes(function.node) for name in (*node.input, *node.output)} | {*function.input}
+    function.output[:] = _computed(function.node, function.output, taken)
+    for graph in [graph for node in _nodes(function.node) for graph in _graphs(node)]:
+        for info, name in zip(graph.output, _computed(graph.node, [info.name for info in graph.output], taken), strict=True):
+            info.name = name
+
+
+def _computed(nodes: Any, outputs: Iterable[str], taken: set[str]) -> list[str]:
+    """The names of outputs, of copies where no node computes them, or they are outputs already."""
+    made: list[str] = []
+    own = {name for node in nodes for name in node.output}
+    for name in outputs:
+        if name not in own or name in made:
+            copied = next(each for number in count() if (each := f"{name}_{number}") not in taken)
+            taken.add(copied)
+            nodes.add(op_type="Identity", input=[name], output=[copied])
+            name = copied
+        made.append(name)
+    return made
 
 
 def _take_version(function: Any, version: int) -> None:

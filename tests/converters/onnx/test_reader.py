@@ -184,6 +184,27 @@ def test_functions_are_inlined() -> None:
     assert [op.name for op in main_ops(module)] == ["onnx.Add", "onnx.Relu", "onnx.Add", "onnx.Relu", "func.return"]
 
 
+def test_functions_give_what_they_take_and_what_is_around_a_branch() -> None:
+    """`onnx.inliner` left such outputs to nobody: `uses 'q', which nothing defines`."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+
+    def call(name: str, given: list[str], made: list[str]) -> onnx.NodeProto:
+        return node(name, given, made, domain="mine")
+
+    branches = {f"{key}_branch": helper.make_graph([], key, [], [onnx.ValueInfoProto(name=given)])
+                for key, given in (("then", "b"), ("else", "a"))}
+    functions = [helper.make_function("mine", name, given, made, nodes, opsets) for name, given, made, nodes in (
+        ("Swap", ["a", "b"], ["b", "a"], []), ("Twice", ["a"], ["o", "o"], [node("Relu", ["a"], ["o"])]),
+        ("Choice", ["c", "a", "b"], ["d"], [node("If", ["c"], ["d"], **branches)]),
+        ("Outer", ["a", "b"], ["p", "a", "q"], [call("Swap", ["a", "b"], ["p", "q"])]))]
+    nodes = [call("Outer", ["x", "z"], ["p", "q", "r"]), call("Twice", ["r"], ["s", "t"]), call("Choice", ["c", "p", "q"], ["d"]),
+             node("Sub", ["d", "s"], ["e"]), node("Sub", ["e", "t"], ["y"])]
+    arrays = {"x": X, "z": -2 * X, "c": np.array(True)}
+    module = read_model(make_model(nodes, arrays, ["y"], functions=functions))
+    for chosen, wanted in ((True, X - 2 * np.maximum(X, 0)), (False, -2 * X - 2 * np.maximum(X, 0))):
+        np.testing.assert_array_equal(transload.run(module, arrays | {"c": np.array(chosen)})["y"], wanted)
+
+
 def test_a_function_that_calls_itself_is_refused() -> None:
     loop = helper.make_function("mine", "F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="mine")],
         [helper.make_opsetid("mine", 1)])
