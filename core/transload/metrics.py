@@ -5,6 +5,7 @@ A complex number counts as two: its real part and its imaginary one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,6 +42,16 @@ def _parts(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarr
         yield comparable(a, b)
 
 
+def _scaled(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """`_parts`, times a power of two by which the greatest number is near 1: squares of 1e200 overflow, those of 1e-200 vanish."""
+    greatest = 0.0
+    for part in _parts(reference, actual):
+        greatest = float(np.max([greatest, *(np.abs(each).max(initial=0.0) for each in part)]))
+    exponent = -math.frexp(greatest)[1] if math.isfinite(greatest) else 0
+    for a, b in _parts(reference, actual):
+        yield np.ldexp(a, exponent), np.ldexp(b, exponent)
+
+
 def _cut(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     a, b = np.asarray(reference).ravel(), np.asarray(actual).ravel()
     if a.size != b.size:
@@ -65,15 +76,11 @@ def _apart(a: np.ndarray, b: np.ndarray) -> int:
 @np.errstate(all="ignore")  # NaN is told as such
 def cosine(reference: np.ndarray, actual: np.ndarray) -> float:
     """Cosine of the angle between two tensors as vectors, 1 where both are zero, NaN where only one is finite."""
-    scale = 0.0
-    for part in _parts(reference, actual):
-        scale = float(np.max([scale, *(np.abs(each).max(initial=0.0) for each in part)]))
-    if scale == 0.0:
-        return 1.0
     sums = np.zeros(3)
-    for a, b in _parts(reference, actual):
-        x, y = a / scale, b / scale  # so that squares neither overflow nor vanish
+    for x, y in _scaled(reference, actual):
         sums += np.dot(x, y), np.dot(x, x), np.dot(y, y)
+    if not sums[1:].any():
+        return 1.0
     norms = float(np.sqrt(sums[1]) * np.sqrt(sums[2]))
     return float(sums[0]) / norms if norms else 0.0
 
@@ -109,9 +116,9 @@ def sqnr(reference: np.ndarray, actual: np.ndarray) -> float:
 
 
 def _squares(reference: np.ndarray, actual: np.ndarray) -> np.ndarray:
-    """The sums of the squares of the one, and of the difference."""
+    """The sums of the squares of the one, and of the difference, both over the same number."""
     sums = np.zeros(2)
-    for a, b in _parts(reference, actual):
+    for a, b in _scaled(reference, actual):
         difference = a - b
         sums += np.dot(a, a), np.dot(difference, difference)
     return sums

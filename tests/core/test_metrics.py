@@ -20,6 +20,13 @@ from transload.plugin import Metric
 from transload.plugin_host import Host
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e160, 1e300])
+def test_squares_neither_overflow_nor_vanish(scale: float) -> None:
+    a, b = np.array([1.0, 2, 3]), np.array([1.0, 2, -3])
+    for metric in (cosine, euclid, sqnr):
+        assert metric(a * scale, b * scale) == pytest.approx(metric(a, b), rel=1e-12)
+
+
 def test_equal_tensors_are_as_near_as_can_be():
     x = np.arange(6, dtype=np.float32)
     assert cosine(x, x) == pytest.approx(1)
