@@ -43,7 +43,7 @@ def _parts(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarr
 
 
 def _scaled(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """`_parts`, times a power of two by which the greatest number is near 1: squares of 1e200 overflow, those of 1e-200 vanish."""
+    """`_parts`, times a power of two by which the greatest number is near 1: squares of others overflow or vanish."""
     greatest = 0.0
     for part in _parts(reference, actual):
         greatest = float(np.max([greatest, *(np.abs(each).max(initial=0.0) for each in part)]))
