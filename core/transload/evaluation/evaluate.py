@@ -27,7 +27,7 @@ from ..files import exists, is_file, is_folder, need_file
 from ..interrupts import interrupts_kept
 from ..ir import Module, QuantType, TensorType, dtype_of
 from ..json_text import plain
-from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, WHOLE, Kind, takes
+from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, Kind, takes
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..report import Digest
@@ -99,7 +99,7 @@ _MODELS = Kind("models", lambda value: isinstance(value, Module) or PATH.fits(va
 
 
 @takes(
-    models=_MODELS, metrics=ITERABLE, preprocess=PREPROCESS, shapes=MAPPING, resume=PATH, watch=CALLABLE, weights=PATH,
+    models=_MODELS, metrics=TEXTS, preprocess=PREPROCESS, shapes=MAPPING, resume=PATH, watch=CALLABLE, weights=PATH,
     label_offset=WHOLE)
 @interrupts_kept()
 def evaluate(

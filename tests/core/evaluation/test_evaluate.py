@@ -106,6 +106,12 @@ def test_one_model_is_compared_with_none(data: Path, labels: list[int], metrics:
         transload.evaluate(DIGITS / "digits_float.onnx", data, metrics=metrics)
 
 
+def test_metrics_are_no_dictionary(data: Path) -> None:
+    """Its keys were taken, and what was said of each was lost."""
+    with pytest.raises(UsageError, match="takes a list of texts as metrics, and was given dict"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, metrics={"top1": 0.9})
+
+
 def test_scores_that_need_labels_ask_for_them(data: Path) -> None:
     with pytest.raises(UsageError, match="needs labels"):
         transload.evaluate(DIGITS / "digits_float.onnx", data)

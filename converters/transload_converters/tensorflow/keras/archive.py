@@ -59,6 +59,7 @@ class Weights:
         found = self._ask("outline")
         self.groups: Mapping[str, Mapping[str, Any]] = found["groups"]
         self._datasets: Mapping[str, Any] = found["datasets"]
+        self._others: Mapping[str, str] = found["others"]
 
     def _ask(self, function: str, *more: Any) -> Any:
         within = READING_SECONDS + len(self._data) / READING_SPEED
@@ -72,6 +73,12 @@ class Weights:
 
     def __contains__(self, path: str) -> bool:
         return path in self._datasets
+
+    def why_not(self, path: str) -> str | None:
+        """What is there in place of an array of numbers; None where nothing is."""
+        if path in self.groups:
+            return "a group of others"
+        return self._others.get(path)
 
     def beginning(self, prefix: str) -> list[str]:
         """The paths of arrays that begin so."""

@@ -74,12 +74,14 @@ def outline(source: Any, start: int = 0, size: int = 0) -> dict[str, Any]:
     """What is in a file.
 
     `groups` are the attributes of each group by its path (texts, and lists of texts); `datasets` are, by path, the shape, the
-    dtype's name, and the offset in the file, or -1 where the numbers have to be read (`arrays`). Texts are counted: a list of
+    dtype's name, and the offset in the file, or -1 where the numbers have to be read (`arrays`); `others` are what is at paths
+    where no numbers are that can be read. Texts are counted: a list of
     them may name one that lies in the file once, thousands of times.
     """
     with _open(source, start, size) as file:
         groups: dict[str, dict[str, Any]] = {}
         datasets: dict[str, list[Any]] = {}
+        others: dict[str, str] = {}
         length, whole = 0, file.id.get_filesize()
         try:
             for path, found in _objects(file):
@@ -90,9 +92,11 @@ def outline(source: Any, start: int = 0, size: int = 0) -> dict[str, Any]:
                         raise ReadError(f"its attributes have {length:,} characters, of which {whole:,} bytes are in the file")
                 elif isinstance(found, h5py.Dataset) and (entry := _entry(found)) is not None:
                     datasets[path] = entry
+                else:
+                    others[path] = _what(found)
         except (RuntimeError, OSError, KeyError, ValueError, TypeError) as error:
             raise ReadError(f"is a damaged HDF5 file: {str(error)[:200]}") from None
-        return {"groups": groups, "datasets": datasets}
+        return {"groups": groups, "datasets": datasets, "others": others}
 
 
 def arrays(source: Any, start: int, size: int, paths: list[str]) -> list[np.ndarray]:
@@ -109,7 +113,7 @@ def arrays(source: Any, start: int, size: int, paths: list[str]) -> list[np.ndar
 
 
 def _objects(file: h5py.File) -> Iterator[tuple[str, Any]]:
-    """Groups and datasets by path, each once."""
+    """Groups and datasets by path, each once, and links that are not followed."""
     seen: set[Any] = set()
     waiting: list[tuple[str, Any, int]] = [("", file["/"], 0)]
     while waiting:
@@ -123,8 +127,11 @@ def _objects(file: h5py.File) -> Iterator[tuple[str, Any]]:
         yield path, found
         if isinstance(found, h5py.Group):
             for name in found:
-                if isinstance(found.get(name, getlink=True), h5py.HardLink):
-                    waiting.append((f"{path}/{name}" if path else name, found[name], depth + 1))
+                link, place = found.get(name, getlink=True), f"{path}/{name}" if path else name
+                if isinstance(link, h5py.HardLink):
+                    waiting.append((place, found[name], depth + 1))
+                else:
+                    yield place, link
 
 
 def _attributes(group: h5py.Group) -> dict[str, Any]:
@@ -166,6 +173,17 @@ def _entry(dataset: h5py.Dataset) -> list[Any] | None:
     as_it_is = dataset.dtype.byteorder in "<=|" and dataset.dtype.kind != "b"
     plain = dataset.chunks is None and offset is not None and as_it_is
     return [list(dataset.shape), dtype, int(offset) if plain and size else -1]
+
+
+def _what(found: Any) -> str:
+    """What is no array of numbers in this file."""
+    if isinstance(found, h5py.SoftLink | h5py.ExternalLink):
+        return "a link, which is not followed"
+    if not isinstance(found, h5py.Dataset):
+        return "no array"
+    if found.shape is None or found.is_virtual or found.external:
+        return "an array whose numbers are not in it"
+    return {"c": "of complex numbers", "O": "text", "S": "text"}.get(found.dtype.kind, f"of {str(found.dtype)[:60]}")
 
 
 def _dtype(dataset: h5py.Dataset) -> str | None:

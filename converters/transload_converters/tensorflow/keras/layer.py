@@ -18,8 +18,12 @@ from transload.ir import BF16, BOOL, F16, F32, F64, Dense, FloatType, Type, Valu
 from .graph import Graph, Shape
 
 __all__ = [
-    "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "call_layer",
-    "element_named", "flatten", "foreign", "mapped", "rule_of", "snake"]
+    "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "WeightFault",
+    "call_layer", "element_named", "flatten", "foreign", "mapped", "rule_of", "snake"]
+
+class WeightFault(ReadError):
+    """A weight that is not there, or not as its layer needs it: no size of a batch is the reason."""
+
 
 MAX_DEPTH = 32
 """How deep layers may lie in each other."""
@@ -151,6 +155,8 @@ class Layer:
     """What stands around the config: `inbound_nodes`, `build_config`."""
     parts: dict[str, Layer] = field(default_factory=dict)
     weights: dict[str, Dense] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+    """What the file has in the place of weights that are no arrays of numbers."""
     constants: dict[str, Value] = field(default_factory=dict)
 
     @property
@@ -231,9 +237,9 @@ class Call:
         if key not in self.layer.constants:
             dense = self.layer.weights.get(name)
             if dense is None:
-                raise ReadError(f"its weight {name!r} is missing")
+                raise self._missing(name)
             if shape is not None and tuple(dense.shape) != tuple(shape):
-                raise ReadError(f"its weight {name!r} has the shape {list(dense.shape)}, where {list(shape)} is needed")
+                raise WeightFault(f"its weight {name!r} has the shape {list(dense.shape)}, where {list(shape)} is needed")
             value = self.g.constant(dense)
             value.op.location = f"{self.g.scope}/{name}"  # type: ignore[union-attr]
             self.layer.constants[key] = self.g.cast(value, wanted)
@@ -242,8 +248,13 @@ class Call:
     def array(self, name: str) -> np.ndarray:
         """A weight's numbers."""
         if name not in self.layer.weights:
-            raise ReadError(f"its weight {name!r} is missing")
+            raise self._missing(name)
         return self.layer.weights[name].numpy()
+
+    def _missing(self, name: str) -> WeightFault:
+        found = self.layer.unread.get(name)
+        why = f"{found}, and must be an array of real numbers" if found else "missing"
+        return WeightFault(f"its weight {name!r} is {why}")
 
     def mask(self, value: Any) -> Value | None:
         """The mask that goes with a value: one truth value for each step."""
@@ -311,7 +322,8 @@ def call_layer(
     except ReadError as error:
         if error.message.startswith("layer "):
             raise
-        raise ReadError(f"layer {layer.name!r} ({layer.class_name}): {error.message}", error.findings, error.hint) from None
+        kind = WeightFault if isinstance(error, WeightFault) else ReadError
+        raise kind(f"layer {layer.name!r} ({layer.class_name}): {error.message}", error.findings, error.hint) from None
     except TransloadError:
         raise
     except BROKEN as error:

@@ -19,7 +19,7 @@ from transload.plugin import Source
 from .archive import DAMAGED, KerasFile, read_file
 from .graph import Graph
 from .judged import CODE, refuse_code, refuse_other_form
-from .layer import BROKEN, Layer, call_layer, flatten
+from .layer import BROKEN, Layer, WeightFault, call_layer, flatten
 from .model import input_layers, layer_tree, output_refs
 from .weights import find_weights
 
@@ -91,6 +91,8 @@ def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Modul
     masks: dict[Value, Value] = {}
     try:
         result = call_layer(graph, model, arguments, {}, masks, outermost=True)
+    except WeightFault:
+        raise
     except ReadError as error:  # sizes that were chosen may be why layers do not fit
         raise ReadError(error.message, error.findings, "; ".join(filter(None, (error.hint, *notes)))) from None
     outputs = [value for value in flatten(result) if isinstance(value, Value)]

@@ -40,13 +40,17 @@ def _laid_out(model: Layer, weights: Weights) -> list[_Place]:
         for variable in layer.rule.variables_of(layer.config) if layer.rule else ():
             owner, number = variable.owner, counts[variable.owner]
             counts[owner] += 1
+            places = []
             for name in (owner, f"_{owner}" if owner else owner):  # some attributes of Keras 3 were private in Keras 2
                 place = "/".join(part for part in (path, name, "vars", str(number)) if part)
                 if older:
                     place = place.replace("layers/", "_layer_checkpoint_dependencies/")
-                if place in weights:
-                    found.append((layer, variable, place))
-                    break
+                places.append(place)
+            place = next((place for place in places if place in weights), None)
+            if place is not None:
+                found.append((layer, variable, place))
+            elif why := next(filter(None, map(weights.why_not, places)), None):
+                layer.unread[variable.path] = why
     return found
 
 
@@ -68,7 +72,8 @@ def _named(model: Layer, weights: Weights) -> list[_Place]:
             continue
         missing = [path for path in paths if path not in weights]
         if missing:
-            wrong.append(Finding(f"layer {layer.name!r} ({layer.class_name})", f"its weight {missing[0]!r} is not in the file"))
+            why = weights.why_not(missing[0]) or "not in the file"
+            wrong.append(Finding(f"layer {layer.name!r} ({layer.class_name})", f"its weight {missing[0]!r} is {why}"))
             continue
         found += [(owner, variable, path) for (owner, variable, _, _), path in zip(wanted, paths, strict=True)]
     if wrong:

@@ -279,6 +279,16 @@ def test_layers_too_deep_in_each_other(tmp_path: Path) -> None:
         transload.load(keras_file(tmp_path / "m.keras", sequential(input_entry("x", [1, 3]), layer), {}))
 
 
+@pytest.mark.parametrize(("kernel", "why"), [
+    (KERNEL.astype(np.complex64), "is of complex numbers, and must be an array of real numbers"),
+    (np.bytes_(b"text"), "is text, and"), (None, "is missing"), (KERNEL[:1], r"has the shape \[1, \d\], where")])
+def test_what_is_no_weight_is_no_matter_of_the_batch(tmp_path: Path, kernel: Any, why: str) -> None:
+    weights = {"layers/dense/vars/1": BIAS} | ({} if kernel is None else {"layers/dense/vars/0": kernel})
+    with pytest.raises(ReadError, match=f"its weight 'kernel' {why}") as caught:
+        transload.load(keras_file(tmp_path / "m.keras", MODEL, weights))
+    assert "batch" not in str(caught.value.hint)
+
+
 def test_a_missing_weight(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match=r"layer 'out' \(Dense\): its weight 'bias' is missing"):
         transload.load(keras_file(tmp_path / "m.keras", MODEL, {"layers/dense/vars/0": KERNEL}))
@@ -399,7 +409,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         archive.writestr("metadata.json", "{}")
         archive.writestr("config.json", json.dumps(MODEL))
         archive.writestr("model.weights.h5", made.getvalue())
-    with pytest.raises(ReadError, match="its weight 'kernel' is missing"):
+    with pytest.raises(ReadError, match="its weight 'kernel' is a link, which is not followed, and must be"):
         transload.load(tmp_path / "m.keras")
 
 
