@@ -46,9 +46,9 @@ def _laid_out(model: Layer, weights: Weights) -> list[_Place]:
                 if older:
                     place = place.replace("layers/", "_layer_checkpoint_dependencies/")
                 places.append(place)
-            place = next((place for place in places if place in weights), None)
-            if place is not None:
-                found.append((layer, variable, place))
+            there = next((place for place in places if place in weights), None)
+            if there is not None:
+                found.append((layer, variable, there))
             elif why := next(filter(None, map(weights.why_not, places)), None):
                 layer.unread[variable.path] = why
     return found
