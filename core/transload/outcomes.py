@@ -345,6 +345,14 @@ def _no_function(outcome: Any) -> str | None:
     return None if callable(outcome) else f"gives {a_kind(outcome)}, where a function is wanted"
 
 
+def _nothing_executed(outcome: Any) -> str | None:
+    """Of an engine: a function, and what it has to say of its numbers."""
+    notes = getattr(outcome, "notes", ())
+    if callable(outcome) and not (isinstance(notes, list | tuple) and all(isinstance(note, str) for note in notes)):
+        return f"gives a function whose notes are {a_kind(notes)}, and no list of texts"
+    return _no_function(outcome)
+
+
 def _no_functions(outcome: Any) -> str | None:
     if not isinstance(outcome, Mapping):
         return f"gives {a_kind(outcome)}, where functions by name are wanted"
@@ -396,7 +404,7 @@ MAKERS: dict[tuple[str, str], Callable[..., tuple[Check, Read]]] = {
 """Members that return functions of the plugin's, or a dictionary of them: the `takes` and the `reads` of those."""
 TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("metrics", "measure"): _no_number, ("conversions", "unfit"): _no_reason,
-    ("engines", "prepare"): _no_function, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
+    ("engines", "prepare"): _nothing_executed, ("runtimes", "open"): _no_function, ("runtimes", "alternatives"): _no_functions,
     ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
     ("runtimes", "undefined"): _no_text, ("runtimes", "padded"): _no_padding, ("runtimes", "rounds_alone"): no_answer,
     ("scores", "available"): _no_reason,

@@ -196,8 +196,20 @@ def test_passes(run: Any, tmp_path: Path, digits: Path) -> None:
     assert "failed in pass 'mine' (run): ValueError: leaves a module that is wrong: " in said
 
 
+class Telling:
+    """What runs nothing, and has notes."""
+
+    def __init__(self, notes: Any) -> None:
+        self.notes = notes
+
+    def __call__(self, inputs: Any, keep: bool = False) -> dict[str, Any]:
+        return {}
+
+
 @pytest.mark.parametrize(("made", "why"), [
     (None, "gives None, where a function is wanted"),
+    (Telling(7), "gives a function whose notes are a int, and no list of texts"),
+    (Telling([None]), "gives a function whose notes are a list, and no list of texts"),
     (lambda inputs, keep=False: [1], "gives a list, where outputs by name are wanted"),
     (lambda inputs, keep=False: {"y": [1.0]}, "gives a list as output 'y', where an array of numbers is wanted")])
 def test_engines(made: Any, why: str, tmp_path: Path, digits: Path) -> None:
